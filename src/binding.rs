@@ -1,5 +1,6 @@
-//! What the modules for other languages are made of: an open dataset with its samples, tables, queries, bytes and pixels, and
-//! operations by name. Values cross as Arrow, bytes and JSON. Must not know any of these languages.
+//! What the modules for other languages are made of: an open dataset with its samples, tables,
+//! queries, bytes and pixels, and operations by name. Values cross as Arrow, bytes and JSON. Must
+//! not know any of these languages.
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -18,22 +19,29 @@ use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
 use crate::ops::{AnyOperation, Inspected, OperationOutput, lazy_tables, map_of_dataset};
 use crate::query::{self, Query};
 use crate::raster::{
-    self, BandIndex, PreviewRequest, RasterInfo, ReadRequest, Resampling, Samples, Window, describe, preview, read_window,
+    self, BandIndex, PreviewRequest, RasterInfo, ReadRequest, Resampling, Samples, Window,
+    describe, preview, read_window,
 };
 use crate::remote;
 use crate::table::LevelTable;
 
-/// Runs the operation of this name with its request, a JSON object: `{"summary", "sound", "output"}`.
+/// Runs the operation of this name with its request, a JSON object:
+/// `{"summary", "sound", "output"}`.
 ///
 /// # Errors
-/// Those of [`AnyOperation::from_request`] and of the operation, and of programs and addresses without the user's consent.
+/// Those of [`AnyOperation::from_request`] and of the operation, and of programs and addresses
+/// without the user's consent.
 pub fn operate(name: &str, request: Json, ctx: &JobContext) -> Result<Json> {
     expect_engine()?;
     let mut operation = AnyOperation::from_request(name, request)?;
     operation.visit_paths(&mut |_, path| *path = admitted(path));
     operation.need_consent()?;
     let output = operation.run(ctx)?;
-    Ok(json!({ "summary": output.summary(), "sound": output.is_sound(), "output": output.to_json() }))
+    Ok(json!({
+        "summary": output.summary(),
+        "sound": output.is_sound(),
+        "output": output.to_json(),
+    }))
 }
 
 /// Threads of a forked process, which wait for requests as well as compute.
@@ -42,8 +50,9 @@ const FORKED_THREADS: usize = 16;
 /// Set in a process that was forked from one that used this library.
 static IS_FORKED: AtomicBool = AtomicBool::new(false);
 
-/// Prepares a forked process to open datasets and to read samples, for which it starts threads of its own. Datasets of the process that
-/// it was forked from are opened again. Queries and operations are refused, as the query engine can't start its threads a second time.
+/// Prepares a forked process to open datasets and to read samples, for which it starts threads of
+/// its own. Datasets of the process that it was forked from are opened again. Queries and
+/// operations are refused, as the query engine can't start its threads a second time.
 pub fn after_fork() {
     IS_FORKED.store(true, Ordering::SeqCst);
     remote::forget_after_fork();
@@ -55,12 +64,18 @@ fn expect_engine() -> Result<()> {
     if !IS_FORKED.load(Ordering::SeqCst) {
         return Ok(());
     }
-    let error = Error::unsupported("queries and operations don't work in a forked process, because threads are not forked");
-    Err(error.hint("start processes with multiprocessing.get_context(\"spawn\"), or query before the process is forked"))
+    let error = Error::unsupported(
+        "queries and operations don't work in a forked process, because threads are not forked",
+    );
+    Err(error.hint(
+        "start processes with multiprocessing.get_context(\"spawn\"), or query before \
+        the process is forked",
+    ))
 }
 
-/// Runs `work` where parallel loops have threads, and GDAL and PROJ their state of a thread: in a forked process in a pool of its own,
-/// as the state of its first thread is that of the process above.
+/// Runs `work` where parallel loops have threads, and GDAL and PROJ their state of a thread: in a
+/// forked process in a pool of its own, as the state of its first thread is that of the process
+/// above.
 fn with_threads<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
     if !IS_FORKED.load(Ordering::SeqCst) {
@@ -73,7 +88,10 @@ fn with_threads<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
             Some((owner, pool)) if *owner == process => pool.clone(),
             _ => {
                 let made = ThreadPoolBuilder::new().num_threads(FORKED_THREADS).build();
-                let made = Arc::new(made.map_err(|error| Error::internal("threads can't be started").because(error))?);
+                let made =
+                    Arc::new(made.map_err(|error| {
+                        Error::internal("threads can't be started").because(error)
+                    })?);
                 // The pool of the process above is not freed, which would wait for its threads.
                 std::mem::forget(pool.replace((process, made.clone())));
                 made
@@ -110,7 +128,8 @@ pub struct PixelArray {
     pub dtype: &'static CStr,
     /// The values, without gaps.
     pub bytes: Vec<u8>,
-    /// For each value 1 where it is valid and 0 where the raster has no data; `None` when all are valid.
+    /// For each value 1 where it is valid and 0 where the raster has no data; `None` when all are
+    /// valid.
     pub valid: Option<Vec<u8>>,
 }
 
@@ -130,7 +149,9 @@ pub struct PixelRequest {
 
 impl std::fmt::Debug for DatasetHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DatasetHandle").field("path", &self.reader.info().path).finish_non_exhaustive()
+        f.debug_struct("DatasetHandle")
+            .field("path", &self.reader.info().path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -147,14 +168,24 @@ impl DatasetHandle {
             let tree = reader.levels().skeleton(ctx)?;
             let top = tree.levels.first();
             let is_sample = |row: &u32| top.is_some_and(|level| !is_padding(level.id(*row)));
-            let roots = (0..top.map_or(0, |level| level.len()) as u32).filter(is_sample).collect();
-            Ok(Self { reader, tree, roots })
+            let roots = (0..top.map_or(0, |level| level.len()) as u32)
+                .filter(is_sample)
+                .collect();
+            Ok(Self {
+                reader,
+                tree,
+                roots,
+            })
         })
     }
 
-    /// Path, format, levels with their columns, collection and notes, as `inspect` prints them with `--json`.
+    /// Path, format, levels with their columns, collection and notes, as `inspect` prints them with
+    /// `--json`.
     pub fn description(&self) -> Json {
-        Inspected { reader: self.reader.clone() }.to_json()
+        Inspected {
+            reader: self.reader.clone(),
+        }
+        .to_json()
     }
 
     /// Number of levels.
@@ -168,8 +199,12 @@ impl DatasetHandle {
     /// [`crate::error::Kind::Usage`] for a level that the dataset lacks, and those of reading it.
     pub fn table(&self, level: usize, ctx: &JobContext) -> Result<Arc<LevelTable>> {
         if level >= self.levels() {
-            let error = Error::usage(format!("there is no level {level}")).at_path(&self.reader.info().path);
-            return Err(error.hint(format!("the dataset has {} levels, counted from 0", self.levels())));
+            let error = Error::usage(format!("there is no level {level}"))
+                .at_path(&self.reader.info().path);
+            return Err(error.hint(format!(
+                "the dataset has {} levels, counted from 0",
+                self.levels()
+            )));
         }
         with_threads(|| self.reader.levels().table(level, ctx))
     }
@@ -190,11 +225,24 @@ impl DatasetHandle {
 
     /// The samples of level 0, or of a FOLDER, without padding.
     pub fn children(&self, of: Option<SampleRow>) -> Vec<SampleRow> {
-        let Some(folder) = of else { return self.roots.iter().map(|&row| SampleRow { level: 0, row }).collect() };
+        let Some(folder) = of else {
+            return self
+                .roots
+                .iter()
+                .map(|&row| SampleRow { level: 0, row })
+                .collect();
+        };
         let level = folder.level + 1;
-        let Some(table) = self.tree.levels.get(level) else { return Vec::new() };
-        let rows = self.tree.levels[folder.level].children(folder.row).iter().copied();
-        rows.filter(|&row| !is_padding(table.id(row))).map(|row| SampleRow { level, row }).collect()
+        let Some(table) = self.tree.levels.get(level) else {
+            return Vec::new();
+        };
+        let rows = self.tree.levels[folder.level]
+            .children(folder.row)
+            .iter()
+            .copied();
+        rows.filter(|&row| !is_padding(table.id(row)))
+            .map(|row| SampleRow { level, row })
+            .collect()
     }
 
     /// The sample at ids or positions from level 0: `roi_0007/s2/t02`, `#7/#0`.
@@ -211,7 +259,10 @@ impl DatasetHandle {
 
     /// True for a row of a level of this dataset.
     pub fn has(&self, sample: SampleRow) -> bool {
-        self.tree.levels.get(sample.level).is_some_and(|level| (sample.row as usize) < level.len())
+        self.tree
+            .levels
+            .get(sample.level)
+            .is_some_and(|level| (sample.row as usize) < level.len())
     }
 
     /// The id of a sample.
@@ -266,8 +317,8 @@ impl DatasetHandle {
         with_threads(|| map_of_dataset(self.reader.as_ref(), ctx))
     }
 
-    /// A picture of the raster in a FILE as PNG: the bands, stretch and colours that the window chooses by itself, in at most `side`
-    /// columns and rows.
+    /// A picture of the raster in a FILE as PNG: the bands, stretch and colours that the window
+    /// chooses by itself, in at most `side` columns and rows.
     ///
     /// # Errors
     /// For a FOLDER, for a file that is no raster, and those of [`preview`].
@@ -275,14 +326,25 @@ impl DatasetHandle {
         self.expect_file(sample)?;
         let image = with_threads(|| {
             let source = self.reader.raster(sample.level, sample.row)?.0;
-            preview(&PreviewRequest::new(source, (side.max(1), side.max(1))), ctx)
+            preview(
+                &PreviewRequest::new(source, (side.max(1), side.max(1))),
+                ctx,
+            )
         });
         let image = image?.rgba;
         let failed = |error| Error::internal("the picture can't be written").because(error);
-        let side_of = |side: usize| u32::try_from(side).map_err(|error| Error::too_large("the picture is too wide").because(error));
+        let side_of = |side: usize| {
+            u32::try_from(side)
+                .map_err(|error| Error::too_large("the picture is too wide").because(error))
+        };
         let mut bytes = Vec::new();
         PngEncoder::new(&mut bytes)
-            .write_image(&image.data, side_of(image.width)?, side_of(image.height)?, ExtendedColorType::Rgba8)
+            .write_image(
+                &image.data,
+                side_of(image.width)?,
+                side_of(image.height)?,
+                ExtendedColorType::Rgba8,
+            )
             .map_err(failed)?;
         Ok(bytes)
     }
@@ -291,40 +353,88 @@ impl DatasetHandle {
     ///
     /// # Errors
     /// For a FOLDER, for bands of complex numbers, and those of [`read_window`].
-    pub fn pixels(&self, sample: SampleRow, request: &PixelRequest, ctx: &JobContext) -> Result<PixelArray> {
+    pub fn pixels(
+        &self,
+        sample: SampleRow,
+        request: &PixelRequest,
+        ctx: &JobContext,
+    ) -> Result<PixelArray> {
         with_threads(|| self.read_pixels(sample, request, ctx))
     }
 
-    fn read_pixels(&self, sample: SampleRow, request: &PixelRequest, ctx: &JobContext) -> Result<PixelArray> {
+    fn read_pixels(
+        &self,
+        sample: SampleRow,
+        request: &PixelRequest,
+        ctx: &JobContext,
+    ) -> Result<PixelArray> {
         self.expect_file(sample)?;
         let source = self.reader.raster(sample.level, sample.row)?.0;
         let info = describe(&source)?;
         let bands = match &request.bands {
-            Some(numbers) => numbers.iter().map(|&number| band_numbered(number)).collect::<Result<Vec<_>>>()?,
+            Some(numbers) => numbers
+                .iter()
+                .map(|&number| band_numbered(number))
+                .collect::<Result<Vec<_>>>()?,
             None => (0..info.band_count).map(BandIndex::from_position).collect(),
         };
-        if let Some(complex) = bands.iter().filter_map(|index| info.band(*index)).find(|band| band.dtype.starts_with('C')) {
-            let error = Error::unsupported(format!("band {} has complex numbers ({})", complex.index, complex.dtype));
-            return Err(error.at(source.asset()).hint("read it with GDAL, by its GDAL path"));
+        if let Some(complex) = bands
+            .iter()
+            .filter_map(|index| info.band(*index))
+            .find(|band| band.dtype.starts_with('C'))
+        {
+            let error = Error::unsupported(format!(
+                "band {} has complex numbers ({})",
+                complex.index, complex.dtype
+            ));
+            return Err(error
+                .at(source.asset())
+                .hint("read it with GDAL, by its GDAL path"));
         }
         let window = match request.window {
-            Some([x, y, width, height]) => Window { x, y, width, height },
+            Some([x, y, width, height]) => Window {
+                x,
+                y,
+                width,
+                height,
+            },
             None => Window::full(info.width, info.height),
         };
         if window.clip(info.width, info.height) != Some(window) {
             let size = format!("{} × {} pixels", info.width, info.height);
-            return Err(Error::usage(format!("the window is not inside the raster of {size}")).at(source.asset()));
+            return Err(
+                Error::usage(format!("the window is not inside the raster of {size}"))
+                    .at(source.asset()),
+            );
         }
         let [width, height] = request.size.unwrap_or([window.width, window.height]);
-        let read = ReadRequest { window, out: (width, height), bands, resampling: request.resampling };
+        let read = ReadRequest {
+            window,
+            out: (width, height),
+            bands,
+            resampling: request.resampling,
+        };
         let pixels = read_window(&source, &read, ctx)?;
-        let mut array = PixelArray { shape: [pixels.bands.len(), height, width], dtype: c"uint8", bytes: Vec::new(), valid: None };
+        let mut array = PixelArray {
+            shape: [pixels.bands.len(), height, width],
+            dtype: c"uint8",
+            bytes: Vec::new(),
+            valid: None,
+        };
         let masked = pixels.bands.iter().any(|band| band.valid.is_some());
-        let dtypes: Vec<&CStr> = pixels.bands.iter().map(|band| dtype_of(&band.samples)).collect();
+        let dtypes: Vec<&CStr> = pixels
+            .bands
+            .iter()
+            .map(|band| dtype_of(&band.samples))
+            .collect();
         if let Some((first, rest)) = dtypes.split_first() {
             if rest.iter().any(|other| other != first) {
                 let names: Vec<_> = dtypes.iter().map(|dtype| dtype.to_string_lossy()).collect();
-                let error = Error::usage(format!("the bands have several types: {}", names.join(", "))).at(source.asset());
+                let error = Error::usage(format!(
+                    "the bands have several types: {}",
+                    names.join(", ")
+                ))
+                .at(source.asset());
                 return Err(error.hint("read those of one type at a time"));
             }
             array.dtype = first;
@@ -344,7 +454,8 @@ impl DatasetHandle {
         match self.kind(sample) {
             SampleKind::File => Ok(()),
             SampleKind::Folder => {
-                let error = Error::usage("this is a FOLDER; only a FILE has bytes").at(self.id(sample));
+                let error =
+                    Error::usage("this is a FOLDER; only a FILE has bytes").at(self.id(sample));
                 Err(error.hint("name one of its children"))
             }
         }
@@ -353,7 +464,8 @@ impl DatasetHandle {
 
 /// The path as the program may know it: credentials in an address are taken off and kept apart.
 pub fn admitted(path: &Path) -> PathBuf {
-    path.to_str().map_or_else(|| path.to_owned(), |text| remote::admit(text).into())
+    path.to_str()
+        .map_or_else(|| path.to_owned(), |text| remote::admit(text).into())
 }
 
 fn band_numbered(number: u32) -> Result<BandIndex> {

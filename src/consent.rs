@@ -1,5 +1,6 @@
-//! The user's consents of this session: programs that may be started, servers that may be contacted. Only command-line options
-//! and clicks in the window add to it; projects, recipes and scripts cannot. Never stored.
+//! The user's consents of this session: programs that may be started, servers that may be
+//! contacted. Only command-line options and clicks in the window add to it; projects, recipes and
+//! scripts cannot. Never stored.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,8 @@ struct Agreed {
 static AGREED: Mutex<Option<Agreed>> = Mutex::new(None);
 
 fn with<T>(change: impl FnOnce(&mut Agreed) -> T) -> T {
-    let mut agreed: MutexGuard<'_, Option<Agreed>> = AGREED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut agreed: MutexGuard<'_, Option<Agreed>> =
+        AGREED.lock().unwrap_or_else(PoisonError::into_inner);
     change(agreed.get_or_insert_default())
 }
 
@@ -50,7 +52,10 @@ pub fn allows_connect() -> bool {
 
 /// The key of a server's consent: scheme and host of an address, or scheme and bucket.
 pub fn server_of(address: &str) -> String {
-    let end = address.match_indices('/').nth(2).map_or(address.len(), |(at, _)| at);
+    let end = address
+        .match_indices('/')
+        .nth(2)
+        .map_or(address.len(), |(at, _)| at);
     address[..end].to_ascii_lowercase()
 }
 
@@ -66,7 +71,10 @@ pub fn allows_server(server: &str) -> bool {
 
 /// A program and its arguments on one line, with arguments quoted and control characters escaped.
 pub fn described(program: &[String]) -> String {
-    let quoted: Vec<String> = program.iter().map(|argument| format!("\"{}\"", argument.escape_debug())).collect();
+    let quoted: Vec<String> = program
+        .iter()
+        .map(|argument| format!("\"{}\"", argument.escape_debug()))
+        .collect();
     crate::text::printable(&quoted.join(" ")).into_owned()
 }
 
@@ -80,6 +88,9 @@ mod tests {
         assert!(!allows_program(&program("a")));
         allow_program(&program("a"));
         assert!(allows_program(&program("a")) && !allows_program(&program("b")));
-        assert_eq!(described(&["sh".into(), "a \"b\"\n\u{202e}c".into()]), r#""sh" "a \"b\"\n\u{202e}c""#);
+        assert_eq!(
+            described(&["sh".into(), "a \"b\"\n\u{202e}c".into()]),
+            r#""sh" "a \"b\"\n\u{202e}c""#
+        );
     }
 }

@@ -3,12 +3,14 @@
 /// Significant digits with which any two `f64` differ.
 const ALL_DIGITS: usize = 17;
 
-/// Six significant digits without trailing zeros, whole numbers up to a trillion in full: `0.25`, `12345679`, `2.5e-7`, `1e300`.
+/// Six significant digits without trailing zeros, whole numbers up to a trillion in full: `0.25`,
+/// `12345679`, `2.5e-7`, `1e300`.
 pub fn six_digits(value: f64) -> String {
     significant_digits(value, 6)
 }
 
-/// Two numbers with six significant digits, or with more where they would be the same text: one more than tells them apart.
+/// Two numbers with six significant digits, or with more where they would be the same text: one
+/// more than tells them apart.
 pub fn six_digits_apart(values: [f64; 2]) -> [String; 2] {
     let texts = |count: usize| values.map(|value| significant_digits(value, count));
     let differ = |count: &usize| values[0] == values[1] || texts(*count)[0] != texts(*count)[1];
@@ -19,14 +21,18 @@ pub fn six_digits_apart(values: [f64; 2]) -> [String; 2] {
     }
 }
 
-/// `count` significant digits, from 1 to 17, without trailing zeros; whole numbers up to a trillion in full.
+/// `count` significant digits, from 1 to 17, without trailing zeros; whole numbers up to a trillion
+/// in full.
 pub fn significant_digits(value: f64, count: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
     let (magnitude, behind) = (decimal_exponent(value), count.clamp(1, ALL_DIGITS) - 1);
     if !(-5..12).contains(&magnitude) {
-        return format!("{:e}", format!("{value:.behind$e}").parse::<f64>().unwrap_or(value));
+        return format!(
+            "{:e}",
+            format!("{value:.behind$e}").parse::<f64>().unwrap_or(value)
+        );
     }
     let places = usize::try_from(behind as i32 - magnitude).unwrap_or_default();
     let text = format!("{value:.places$}");
@@ -38,20 +44,31 @@ pub fn significant_digits(value: f64, count: usize) -> String {
 
 /// The largest power of ten that is at most `value`; `value` has to be positive and finite.
 pub fn power_of_ten(value: f64) -> f64 {
-    // Read from text, which is exact; the logarithm and the power differ between the C libraries of the systems.
-    format!("1e{}", decimal_exponent(value)).parse().unwrap_or(value)
+    // Read from text, which is exact; the logarithm and the power differ between the C libraries of
+    // the systems.
+    format!("1e{}", decimal_exponent(value))
+        .parse()
+        .unwrap_or(value)
 }
 
-/// The largest of 1, 2 and 5 times a power of ten that is at most `value`; `value` has to be positive and finite.
+/// The largest of 1, 2 and 5 times a power of ten that is at most `value`; `value` has to be
+/// positive and finite.
 pub fn round_at_most(value: f64) -> f64 {
     let exponent = decimal_exponent(value);
     let round = |digit: u8| format!("{digit}e{exponent}").parse().unwrap_or(value);
-    [5, 2, 1].map(round).into_iter().find(|round| *round <= value).unwrap_or(value)
+    [5, 2, 1]
+        .map(round)
+        .into_iter()
+        .find(|round| *round <= value)
+        .unwrap_or(value)
 }
 
 /// The exponent of `value` in scientific notation; 0 when it has none.
 pub fn decimal_exponent(value: f64) -> i32 {
-    format!("{value:e}").rsplit_once('e').and_then(|(_, exponent)| exponent.parse().ok()).unwrap_or_default()
+    format!("{value:e}")
+        .rsplit_once('e')
+        .and_then(|(_, exponent)| exponent.parse().ok())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -86,8 +103,14 @@ mod tests {
         for (pair, texts) in [
             ([0.25, 1.0], ["0.25", "1"]),
             ([100_000.01, 100_000.02], ["100000.01", "100000.02"]),
-            ([100_000.001_23, 100_000.001_27], ["100000.00123", "100000.00127"]),
-            ([2e15, 2_000_000_000_000_001.0], ["2e15", "2.000000000000001e15"]),
+            (
+                [100_000.001_23, 100_000.001_27],
+                ["100000.00123", "100000.00127"],
+            ),
+            (
+                [2e15, 2_000_000_000_000_001.0],
+                ["2e15", "2.000000000000001e15"],
+            ),
             ([7.0, 7.0], ["7", "7"]),
         ] {
             assert_eq!(six_digits_apart(pair), texts);
@@ -107,6 +130,9 @@ mod tests {
             assert_eq!(power_of_ten(power.next_up()), power);
             assert!(power_of_ten(power.next_down()) < power);
         }
-        assert_eq!([730.0, 1999.0, 0.07, 5.0, 4.999].map(round_at_most), [500.0, 1000.0, 0.05, 5.0, 2.0]);
+        assert_eq!(
+            [730.0, 1999.0, 0.07, 5.0, 4.999].map(round_at_most),
+            [500.0, 1000.0, 0.05, 5.0, 2.0]
+        );
     }
 }

@@ -20,7 +20,8 @@ pub enum Kind {
     Unsupported,
     /// The dataset breaks a rule, so readers would refuse the result.
     Invalid,
-    /// A file differs from the known version: offsets found in it may be wrong, or changes would be overwritten unseen.
+    /// A file differs from the known version: offsets found in it may be wrong, or changes would be
+    /// overwritten unseen.
     Changed,
     /// Data does not match the CRC-32 stored in its container.
     Damaged,
@@ -54,16 +55,18 @@ pub enum Cause {
     NoRanges,
     /// The server answered with a web page instead of the file.
     WebPage,
-    /// A retry may succeed: no connection, a timeout, a response that was cut short or belongs to another version of the file, a
-    /// system that ran short of a resource.
+    /// A retry may succeed: no connection, a timeout, a response that was cut short or belongs to
+    /// another version of the file, a system that ran short of a resource.
     Passing,
     /// The archive has no member of this name.
     MissingMember,
-    /// The ZIP holds a dataset, but another program wrote it again: below a folder, in another order or compressed.
+    /// The ZIP holds a dataset, but another program wrote it again: below a folder, in another
+    /// order or compressed.
     RewrittenArchive,
     /// A repair writes the archive again, with all of its metadata.
     RepairableArchive,
-    /// A member of an archive is compressed or encrypted, so that no range of the archive has its bytes.
+    /// A member of an archive is compressed or encrypted, so that no range of the archive has its
+    /// bytes.
     CompressedMember,
     /// The archive's central directory is missing, damaged or contradicts the file.
     ZipDirectory,
@@ -89,7 +92,8 @@ pub enum Cause {
     VectorFile,
 }
 
-/// An error for users. `Display` gives the chain of errors on one line; [`Error::report`] on several.
+/// An error for users. `Display` gives the chain of errors on one line; [`Error::report`] on
+/// several.
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
@@ -105,7 +109,15 @@ pub struct Error {
 impl Error {
     /// An error with a one-sentence summary.
     pub fn new(kind: Kind, summary: impl Into<String>) -> Self {
-        Self { kind, summary: summary.into().into(), place: None, source: None, hints: Vec::new(), level: None, causes: Vec::new() }
+        Self {
+            kind,
+            summary: summary.into().into(),
+            place: None,
+            source: None,
+            hints: Vec::new(),
+            level: None,
+            causes: Vec::new(),
+        }
     }
 
     /// [`Kind::Usage`].
@@ -158,22 +170,32 @@ impl Error {
             Err(other) => other,
         };
         let hint = io_hint(&source);
-        let mut error = Self::new(Kind::Io, format!("could not {doing}")).at_path(path).because(source);
+        let mut error = Self::new(Kind::Io, format!("could not {doing}"))
+            .at_path(path)
+            .because(source);
         error.hints.extend(hint.map(str::to_owned));
         error
     }
 
-    /// A copy of the first [`Error`] in the chain of a foreign error, such as one of the Parquet reader. Its source errors become text.
+    /// A copy of the first [`Error`] in the chain of a foreign error, such as one of the Parquet
+    /// reader. Its source errors become text.
     pub fn found_in(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
         let own = own_errors(error).next()?;
         Some(Self {
-            kind: if own.is_too_large() { Kind::TooLarge } else { own.kind },
+            kind: if own.is_too_large() {
+                Kind::TooLarge
+            } else {
+                own.kind
+            },
             summary: own.summary.clone(),
             place: own.place.clone(),
             source: own.source.as_ref().map(|source| source.to_string().into()),
             hints: own.hints.clone(),
             level: own.level(),
-            causes: own.causes().chain((!own.is_caused_remotely() && own.is_passing()).then_some(Cause::Passing)).collect(),
+            causes: own
+                .causes()
+                .chain((!own.is_caused_remotely() && own.is_passing()).then_some(Cause::Passing))
+                .collect(),
         })
     }
 
@@ -230,16 +252,21 @@ impl Error {
         self.causes().any(|cause| cause.is_passing().is_some())
     }
 
-    /// True when a retry may succeed, so that this error must not be cached: the work was stopped, the network or the server
-    /// failed, or the system ran short of a resource.
+    /// True when a retry may succeed, so that this error must not be cached: the work was stopped,
+    /// the network or the server failed, or the system ran short of a resource.
     pub fn is_passing(&self) -> bool {
         if own_errors(self).any(Error::is_cancelled) {
             return true;
         }
-        self.causes().find_map(Cause::is_passing).unwrap_or_else(|| {
-            let below = std::iter::successors(std::error::Error::source(self), |error| error.source());
-            below.filter_map(|error| error.downcast_ref::<std::io::Error>()).any(is_passing_io)
-        })
+        self.causes()
+            .find_map(Cause::is_passing)
+            .unwrap_or_else(|| {
+                let below =
+                    std::iter::successors(std::error::Error::source(self), |error| error.source());
+                below
+                    .filter_map(|error| error.downcast_ref::<std::io::Error>())
+                    .any(is_passing_io)
+            })
     }
 
     /// Adds a suggestion for the user.
@@ -271,7 +298,9 @@ impl Error {
 
     /// The first suggestion of this error, or else of its source errors.
     pub fn advice(&self) -> Option<&str> {
-        own_errors(self).find_map(|error| error.hints.first()).map(String::as_str)
+        own_errors(self)
+            .find_map(|error| error.hints.first())
+            .map(String::as_str)
     }
 
     /// True for [`Kind::Cancelled`].
@@ -302,15 +331,24 @@ impl Error {
         }
         let mut letters = text.chars();
         // Capitalizes the first letter only: file and member names keep their spelling.
-        let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+        let first = letters
+            .next()
+            .map(|c| c.to_uppercase().to_string())
+            .unwrap_or_default();
         let mut text = first + letters.as_str();
         if !text.ends_with('.') {
             text.push('.');
         }
         if let Some(hint) = self.advice() {
             let mut letters = hint.chars();
-            let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-            text.push_str(&format!(" {first}{}.", letters.as_str().trim_end_matches('.')));
+            let first = letters
+                .next()
+                .map(|c| c.to_uppercase().to_string())
+                .unwrap_or_default();
+            text.push_str(&format!(
+                " {first}{}.",
+                letters.as_str().trim_end_matches('.')
+            ));
         }
         text
     }
@@ -329,13 +367,15 @@ impl Error {
     /// The error for other programs: kind, message with its sources, place, hints.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
-            "kind": self.kind, "message": self.to_string(), "place": self.place, "hints": self.all_hints()
+            "kind": self.kind, "message": self.to_string(), "place": self.place,
+            "hints": self.all_hints()
         })
     }
 
     /// The error on several lines: summary, sources and location, then the hints.
     pub fn report(&self) -> String {
-        // Line breaks in quoted names or responses are escaped, as they could imitate output of the studio.
+        // Line breaks in quoted names or responses are escaped, as they could imitate output of the
+        // studio.
         let line = |text: &str| text.trim_end().replace('\r', "\\r").replace('\n', "\\n");
         let mut text = line(&self.to_string());
         for hint in self.all_hints() {
@@ -367,7 +407,9 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|source| source.as_ref() as &(dyn std::error::Error + 'static))
+        self.source
+            .as_ref()
+            .map(|source| source.as_ref() as &(dyn std::error::Error + 'static))
     }
 }
 
@@ -376,7 +418,11 @@ impl Cause {
     fn is_passing(self) -> Option<bool> {
         match self {
             Cause::HttpStatus(status) => Some(matches!(status, 408 | 425 | 429 | 500..)),
-            Cause::NoRanges | Cause::WebPage | Cause::Sql(_) | Cause::MissingCodec | Cause::SeveralDatasets => Some(false),
+            Cause::NoRanges
+            | Cause::WebPage
+            | Cause::Sql(_)
+            | Cause::MissingCodec
+            | Cause::SeveralDatasets => Some(false),
             Cause::Passing => Some(true),
             Cause::MissingMember
             | Cause::ZipDirectory
@@ -395,18 +441,26 @@ impl Cause {
     }
 }
 
-/// The [`Error`]s in the chain that starts with `error`, outermost first, including those wrapped in [`std::io::Error`].
+/// The [`Error`]s in the chain that starts with `error`, outermost first, including those wrapped
+/// in [`std::io::Error`].
 fn own_errors<'a>(error: &'a (dyn std::error::Error + 'static)) -> impl Iterator<Item = &'a Error> {
     std::iter::successors(Some(error), |error| error.source()).filter_map(|error| {
-        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        inner.and_then(|inner| inner.downcast_ref()).or_else(|| error.downcast_ref())
+        let inner = error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        inner
+            .and_then(|inner| inner.downcast_ref())
+            .or_else(|| error.downcast_ref())
     })
 }
 
 /// True for transient system failures; false for properties of the file.
 fn is_passing_io(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
-    if let Some(own) = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()) {
+    if let Some(own) = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<Error>())
+    {
         return own.is_passing();
     }
     !matches!(
@@ -426,15 +480,22 @@ fn is_passing_io(error: &std::io::Error) -> bool {
 fn io_hint(error: &std::io::Error) -> Option<&'static str> {
     use std::io::ErrorKind;
     match error.kind() {
-        ErrorKind::NotFound => Some("check the path, or whether the disk that holds it is attached"),
-        ErrorKind::PermissionDenied => Some("check the permissions of the file and of the folder that holds it"),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some("free some space, or write to another disk"),
+        ErrorKind::NotFound => {
+            Some("check the path, or whether the disk that holds it is attached")
+        }
+        ErrorKind::PermissionDenied => {
+            Some("check the permissions of the file and of the folder that holds it")
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Some("free some space, or write to another disk")
+        }
         ErrorKind::ReadOnlyFilesystem => Some("write to another folder"),
         _ => None,
     }
 }
 
-/// Splits an outcome for caching: a value or a permanent error is returned as `Ok`, a transient error as `Err`.
+/// Splits an outcome for caching: a value or a permanent error is returned as `Ok`, a transient
+/// error as `Err`.
 ///
 /// # Errors
 /// The error of `outcome` when [`Error::is_passing`].
@@ -466,8 +527,15 @@ mod tests {
 
     #[test]
     fn display_contains_summary_source_and_place() {
-        let error = Error::io("read the sample", Path::new("/data/a.tif"), std::io::Error::from(std::io::ErrorKind::NotFound));
-        assert_eq!(error.to_string(), "could not read the sample: entity not found (/data/a.tif)");
+        let error = Error::io(
+            "read the sample",
+            Path::new("/data/a.tif"),
+            std::io::Error::from(std::io::ErrorKind::NotFound),
+        );
+        assert_eq!(
+            error.to_string(),
+            "could not read the sample: entity not found (/data/a.tif)"
+        );
         assert!(error.report().contains("try: check the path"));
         assert_eq!(error.exit_code(), 2);
     }
@@ -483,7 +551,9 @@ mod tests {
             Error::new(Kind::Io, "busy").caused_by(Cause::HttpStatus(503)),
             of_io(ErrorKind::TimedOut),
             // Wrapped as the Parquet reader does.
-            Error::format("damaged").because(std::io::Error::other(Error::new(Kind::Io, "silent").caused_by(Cause::Passing))),
+            Error::format("damaged").because(std::io::Error::other(
+                Error::new(Kind::Io, "silent").caused_by(Cause::Passing),
+            )),
         ];
         for error in passing.into_iter().flat_map(|error| {
             let text = error.to_string();
@@ -505,22 +575,41 @@ mod tests {
     #[test]
     fn a_cause_is_found_below_other_errors_and_in_copies_and_a_failed_network_stays_one() {
         let missing = || Error::format("no such member").caused_by(Cause::MissingMember);
-        let wrapped = Error::format("level0 can't be read").because(std::io::Error::other(missing()));
+        let wrapped =
+            Error::format("level0 can't be read").because(std::io::Error::other(missing()));
         let copy = Error::found_in(&wrapped).expect("is ours");
-        assert!(wrapped.is_caused_by(Cause::MissingMember) && copy.is_caused_by(Cause::MissingMember));
+        assert!(
+            wrapped.is_caused_by(Cause::MissingMember) && copy.is_caused_by(Cause::MissingMember)
+        );
         assert!(!missing().is_passing() && !missing().is_caused_by(Cause::ZipDirectory));
         // The directory could not be fetched: the outer cause says nothing of a retry.
         let busy = Error::new(Kind::Io, "busy").caused_by(Cause::HttpStatus(503));
-        let directory = Error::format("the directory can't be read").because(busy).caused_by(Cause::ZipDirectory);
+        let directory = Error::format("the directory can't be read")
+            .because(busy)
+            .caused_by(Cause::ZipDirectory);
         let copy = Error::found_in(&directory).expect("is ours");
-        assert!(directory.is_passing() && copy.is_passing() && copy.is_caused_by(Cause::ZipDirectory));
+        assert!(
+            directory.is_passing() && copy.is_passing() && copy.is_caused_by(Cause::ZipDirectory)
+        );
     }
 
     #[test]
     fn a_wrapped_error_is_reported_once_with_its_suggestions() {
         let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
-        let error = Error::new(Kind::Io, "sample a can't be written").because(Error::io("copy", Path::new("/a.tif"), full));
-        assert_eq!(error.to_string(), "sample a can't be written: could not copy: no storage space (/a.tif)");
-        assert_eq!(error.report().matches("free some space").count(), 1, "{}", error.report());
+        let error = Error::new(Kind::Io, "sample a can't be written").because(Error::io(
+            "copy",
+            Path::new("/a.tif"),
+            full,
+        ));
+        assert_eq!(
+            error.to_string(),
+            "sample a can't be written: could not copy: no storage space (/a.tif)"
+        );
+        assert_eq!(
+            error.report().matches("free some space").count(),
+            1,
+            "{}",
+            error.report()
+        );
     }
 }

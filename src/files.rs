@@ -1,4 +1,5 @@
-//! Opens regular files, and members of a dataset only inside its folder. Independent of file contents.
+//! Opens regular files, and members of a dataset only inside its folder. Independent of file
+//! contents.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,11 +14,12 @@ use crate::error::{Error, Kind};
 /// Maximum number of folders of a dataset cached as being inside it.
 const KNOWN_MAX: usize = 1 << 16;
 
-/// Opens a file for reading. Pipes (which may block), devices (which may never end), folders and sockets are refused before
-/// opening.
+/// Opens a file for reading. Pipes (which may block), devices (which may never end), folders and
+/// sockets are refused before opening.
 ///
 /// # Errors
-/// [`ErrorKind::IsADirectory`] or [`ErrorKind::InvalidInput`] unless it is a regular file, or the system's error.
+/// [`ErrorKind::IsADirectory`] or [`ErrorKind::InvalidInput`] unless it is a regular file, or the
+/// system's error.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = reading(path)?.open(path)?;
     tracing::debug!("reads {}", path.display());
@@ -30,7 +32,12 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open`].
 pub fn reading(path: &Path) -> io::Result<OpenOptions> {
-    if cfg!(windows) && !is_verbatim(path) && path.file_name().is_some_and(|name| is_device_name(&name.to_string_lossy())) {
+    if cfg!(windows)
+        && !is_verbatim(path)
+        && path
+            .file_name()
+            .is_some_and(|name| is_device_name(&name.to_string_lossy()))
+    {
         return Err(not_a_file("a device"));
     }
     need_file(std::fs::metadata(path)?.file_type())?;
@@ -38,22 +45,32 @@ pub fn reading(path: &Path) -> io::Result<OpenOptions> {
     options.read(true);
     // Non-blocking, in case a pipe has replaced the file since the check.
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits() as i32,
+    );
     Ok(options)
 }
 
-/// The path of something that exists, absolute and without links, as it is shown and stored. On Windows without the prefix `\\?\`
-/// where the path means the same without it: other programs do not take such paths, and none is below the same path as people
-/// write it.
+/// The path of something that exists, absolute and without links, as it is shown and stored. On
+/// Windows without the prefix `\\?\` where the path means the same without it: other programs do
+/// not take such paths, and none is below the same path as people write it.
 ///
 /// # Errors
 /// The system's error.
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     let real = path.canonicalize()?;
-    Ok(if cfg!(windows) { real.to_str().and_then(without_verbatim_prefix).map_or(real, PathBuf::from) } else { real })
+    Ok(if cfg!(windows) {
+        real.to_str()
+            .and_then(without_verbatim_prefix)
+            .map_or(real, PathBuf::from)
+    } else {
+        real
+    })
 }
 
-/// The same path without the prefix `\\?\` of Windows; `None` when it has none, or needs it for its length or its names.
+/// The same path without the prefix `\\?\` of Windows; `None` when it has none, or needs it for its
+/// length or its names.
 fn without_verbatim_prefix(path: &str) -> Option<String> {
     /// `MAX_PATH` of Windows, which includes the zero at the end.
     const LONGEST: usize = 260;
@@ -66,14 +83,19 @@ fn without_verbatim_prefix(path: &str) -> Option<String> {
     (plain.encode_utf16().count() < LONGEST && plain.split('\\').all(means_itself)).then_some(plain)
 }
 
-/// False for a name that Windows reads as another: it drops dots and spaces at the end, and some names are devices.
+/// False for a name that Windows reads as another: it drops dots and spaces at the end, and some
+/// names are devices.
 fn means_itself(name: &str) -> bool {
     !name.ends_with(['.', ' ']) && !is_device_name(name)
 }
 
-/// True for a path with the prefix `\\?\`, which Windows takes as it is written, whatever its names.
+/// True for a path with the prefix `\\?\`, which Windows takes as it is written, whatever its
+/// names.
 fn is_verbatim(path: &Path) -> bool {
-    matches!(path.components().next(), Some(Component::Prefix(prefix)) if prefix.kind().is_verbatim())
+    matches!(
+        path.components().next(),
+        Some(Component::Prefix(prefix)) if prefix.kind().is_verbatim()
+    )
 }
 
 /// Reads a file.
@@ -97,7 +119,8 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Metadata of a path that a library will open by name; folders are allowed, as some formats are folders.
+/// Metadata of a path that a library will open by name; folders are allowed, as some formats are
+/// folders.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidInput`] for pipes, devices and sockets.
@@ -109,23 +132,35 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     }
 }
 
-/// True when there is something at this path. A name that no file system has, such as a longer one, is not there.
+/// True when there is something at this path. A name that no file system has, such as a longer one,
+/// is not there.
 ///
 /// # Errors
-/// What the system reports when it can't tell, such as a folder that can't be searched: what can't be looked at is not absent.
+/// What the system reports when it can't tell, such as a folder that can't be searched: what can't
+/// be looked at is not absent.
 pub fn exists(path: &Path) -> io::Result<bool> {
     match path.try_exists() {
-        Err(error) if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::InvalidFilename | ErrorKind::InvalidInput) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotADirectory | ErrorKind::InvalidFilename | ErrorKind::InvalidInput
+            ) =>
+        {
             Ok(false)
         }
         told => told,
     }
 }
 
-/// Free bytes on the disk that will hold `target`; `None` when the system does not report them. Creates nothing.
+/// Free bytes on the disk that will hold `target`; `None` when the system does not report them.
+/// Creates nothing.
 pub fn free_bytes(target: &Path) -> Option<u64> {
     let named = |path: &&Path| !path.as_os_str().is_empty();
-    let there = target.ancestors().filter(named).find(|path| path.is_dir()).unwrap_or(Path::new("."));
+    let there = target
+        .ancestors()
+        .filter(named)
+        .find(|path| path.is_dir())
+        .unwrap_or(Path::new("."));
     #[cfg(unix)]
     {
         let disk = rustix::fs::statvfs(there).ok()?;
@@ -160,32 +195,47 @@ pub fn is_device_name(name: &str) -> bool {
     // Windows treats COM¹ as COM1.
     let numbered = || {
         let mut letters = stem.chars();
-        let number = letters.next_back().is_some_and(|last| matches!(last, '0'..='9' | '¹' | '²' | '³'));
+        let number = letters
+            .next_back()
+            .is_some_and(|last| matches!(last, '0'..='9' | '¹' | '²' | '³'));
         let port = letters.as_str();
         number && (port.eq_ignore_ascii_case("COM") || port.eq_ignore_ascii_case("LPT"))
     };
-    ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"].into_iter().any(device) || numbered()
+    ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"]
+        .into_iter()
+        .any(device)
+        || numbered()
 }
 
 /// The text of a relative path with the separator that every system reads.
 pub fn with_slashes(path: &str) -> Cow<'_, str> {
-    if MAIN_SEPARATOR == '/' { path.into() } else { path.replace(MAIN_SEPARATOR, "/").into() }
+    if MAIN_SEPARATOR == '/' {
+        path.into()
+    } else {
+        path.replace(MAIN_SEPARATOR, "/").into()
+    }
 }
 
 fn need_file(kind: FileType) -> io::Result<()> {
     match special(kind) {
         Some(what) => Err(not_a_file(what)),
-        None if kind.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a folder, not a file")),
+        None if kind.is_dir() => Err(io::Error::new(
+            ErrorKind::IsADirectory,
+            "it is a folder, not a file",
+        )),
         None => Ok(()),
     }
 }
 
 fn not_a_file(what: &str) -> io::Error {
-    io::Error::new(ErrorKind::InvalidInput, format!("it is {what}, and only regular files and folders are read"))
+    io::Error::new(
+        ErrorKind::InvalidInput,
+        format!("it is {what}, and only regular files and folders are read"),
+    )
 }
 
-/// Version of a local file or folder: its identity on the disk, length and times, as far as the file system has them. Valid on this
-/// machine and while it runs.
+/// Version of a local file or folder: its identity on the disk, length and times, as far as the
+/// file system has them. Valid on this machine and while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalVersion {
     /// Device (on Windows volume) and number of the file on it, which a rename does not change.
@@ -194,7 +244,8 @@ pub struct LocalVersion {
     size: u64,
     /// Time of the last change of the contents; for a folder, of its entries.
     modified: Option<SystemTime>,
-    /// Time of the last change of contents, attributes or name, in seconds and nanoseconds; Windows has none. No program can set it.
+    /// Time of the last change of contents, attributes or name, in seconds and nanoseconds; Windows
+    /// has none. No program can set it.
     changed: Option<(i64, i64)>,
     /// Number of names (hard links); `None` where the system does not say it.
     links: Option<u64>,
@@ -244,7 +295,10 @@ impl LocalVersion {
     pub fn of(file: &File) -> io::Result<Self> {
         let meta = file.metadata()?;
         #[cfg(windows)]
-        let (number, links) = (crate::windows_api::file_number(file).ok(), crate::windows_api::file_links(file).ok());
+        let (number, links) = (
+            crate::windows_api::file_number(file).ok(),
+            crate::windows_api::file_links(file).ok(),
+        );
         #[cfg(not(windows))]
         let (number, links) = identity(&meta);
         Ok(Self::new(&meta, number, links))
@@ -252,10 +306,19 @@ impl LocalVersion {
 
     fn new(meta: &Metadata, number: Option<(u64, u64)>, links: Option<u64>) -> Self {
         #[cfg(unix)]
-        let changed = Some((std::os::unix::fs::MetadataExt::ctime(meta), std::os::unix::fs::MetadataExt::ctime_nsec(meta)));
+        let changed = Some((
+            std::os::unix::fs::MetadataExt::ctime(meta),
+            std::os::unix::fs::MetadataExt::ctime_nsec(meta),
+        ));
         #[cfg(not(unix))]
         let changed = None;
-        Self { number, size: meta.len(), modified: meta.modified().ok(), changed, links }
+        Self {
+            number,
+            size: meta.len(),
+            modified: meta.modified().ok(),
+            changed,
+            links,
+        }
     }
 
     /// True when other names refer to the same file, which a change in place would change with it.
@@ -263,12 +326,14 @@ impl LocalVersion {
         self.links.is_some_and(|links| links > 1)
     }
 
-    /// True when both are the same file or folder on the disk, whatever its contents; also where the system does not tell.
+    /// True when both are the same file or folder on the disk, whatever its contents; also where
+    /// the system does not tell.
     pub fn is_same_entry(&self, now: &Self) -> bool {
         self.number.is_none() || now.number.is_none() || self.number == now.number
     }
 
-    /// True when a file is unchanged, and no other one took its place. Another name that it gets or loses is no change.
+    /// True when a file is unchanged, and no other one took its place. Another name that it gets or
+    /// loses is no change.
     pub fn is_same_file(&self, now: &Self) -> bool {
         let is_untouched = match (self.changed, now.changed) {
             (Some(before), Some(after)) if before == after => true,
@@ -278,7 +343,8 @@ impl LocalVersion {
         is_untouched && self.size == now.size && self.modified == now.modified
     }
 
-    /// True when no other folder took the place of a folder, nor for a while: a rename changes its time. Entries may come and go.
+    /// True when no other folder took the place of a folder, nor for a while: a rename changes its
+    /// time. Entries may come and go.
     pub fn is_same_folder(&self, now: &Self) -> bool {
         match (self.changed, now.changed) {
             (Some(before), Some(after)) if before == after => true,
@@ -295,8 +361,8 @@ fn identity(meta: &Metadata) -> (Option<(u64, u64)>, Option<u64>) {
     (Some((meta.dev(), meta.ino())), Some(meta.nlink()))
 }
 
-/// The folder of a dataset, which its members must not leave. The folder and its members may be symbolic links as long as their
-/// targets are inside the folder. Each subfolder is checked once.
+/// The folder of a dataset, which its members must not leave. The folder and its members may be
+/// symbolic links as long as their targets are inside the folder. Each subfolder is checked once.
 #[derive(Debug)]
 pub struct Root {
     folder: PathBuf,
@@ -324,19 +390,31 @@ impl From<io::Error> for Outside {
 impl Outside {
     /// True when the member does not exist, or is a dangling link.
     pub fn is_missing(&self) -> bool {
-        matches!(self, Self::Io(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory))
+        matches!(
+            self,
+            Self::Io(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+        )
     }
 
     /// The error for the member at `path`; `doing` completes "could not …".
     pub fn into_error(self, doing: &str, path: &Path) -> Error {
         match self {
             Self::LeadsOut(target) => {
-                let summary = format!("{} is a link that leads out of the dataset, to {}", path.display(), target.display());
+                let summary = format!(
+                    "{} is a link that leads out of the dataset, to {}",
+                    path.display(),
+                    target.display()
+                );
                 let error = Error::new(Kind::Format, summary).at_path(path);
-                error
-                    .hint("replace the link by the file itself if it belongs to the dataset; links that stay within the dataset are followed")
+                error.hint(
+                    "replace the link by the file itself if it belongs to the dataset; links \
+                        that stay within the dataset are followed",
+                )
             }
-            Self::NotFile(what) => Error::new(Kind::Format, format!("this is {what}, not a file")).at_path(path),
+            Self::NotFile(what) => {
+                Error::new(Kind::Format, format!("this is {what}, not a file")).at_path(path)
+            }
             Self::Io(error) => Error::io(doing, path, error),
         }
     }
@@ -346,8 +424,16 @@ impl Root {
     /// The root of a dataset at `folder`.
     pub fn new(folder: &Path) -> Self {
         // The parent of a bare file name is the empty path.
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        Self { folder: folder.to_owned(), real: OnceLock::new(), known: RwLock::default() }
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        Self {
+            folder: folder.to_owned(),
+            real: OnceLock::new(),
+            known: RwLock::default(),
+        }
     }
 
     /// The folder as given.
@@ -355,9 +441,10 @@ impl Root {
         &self.folder
     }
 
-    /// The path of the member at the relative path `below`, with `/` separators, as the system and GDAL open it. Windows reads some
-    /// names as others: `aux` is a device, `scene.` is `scene`. A path with one of them has the prefix `\\?\`, which keeps every name
-    /// as it is, where the folder exists.
+    /// The path of the member at the relative path `below`, with `/` separators, as the system and
+    /// GDAL open it. Windows reads some names as others: `aux` is a device, `scene.` is `scene`. A
+    /// path with one of them has the prefix `\\?\`, which keeps every name as it is, where the
+    /// folder exists.
     pub fn path(&self, below: &str) -> PathBuf {
         if cfg!(windows)
             && !below.split('/').all(means_itself)
@@ -395,9 +482,13 @@ impl Root {
     /// # Errors
     /// [`Outside`] when it is outside the folder, or its metadata cannot be read.
     pub fn entry(&self, below: &str) -> Result<Metadata, Outside> {
-        // On Windows `C:a` and `..\a` would leave the folder too, and `a:b` is a stream of the file `a`.
+        // On Windows `C:a` and `..\a` would leave the folder too, and `a:b` is a stream of the file
+        // `a`.
         let foreign = cfg!(windows) && below.contains(['\\', ':']);
-        if foreign || below.split('/').any(|step| matches!(step, "" | "." | "..")) || Path::new(below).is_absolute() {
+        if foreign
+            || below.split('/').any(|step| matches!(step, "" | "." | ".."))
+            || Path::new(below).is_absolute()
+        {
             return Err(Outside::LeadsOut(self.folder.join(below)));
         }
         if let Some((above, _)) = below.rsplit_once('/') {
@@ -408,11 +499,20 @@ impl Root {
 
     /// Checks the parent folders of `below` that are not cached.
     fn enter(&self, below: &str) -> Result<(), Outside> {
-        let seen = |part: &str| self.known.read().unwrap_or_else(PoisonError::into_inner).contains(part);
+        let seen = |part: &str| {
+            self.known
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .contains(part)
+        };
         if seen(below) {
             return Ok(());
         }
-        for end in below.match_indices('/').map(|(at, _)| at).chain([below.len()]) {
+        for end in below
+            .match_indices('/')
+            .map(|(at, _)| at)
+            .chain([below.len()])
+        {
             let part = &below[..end];
             if seen(part) {
                 continue;
@@ -427,7 +527,8 @@ impl Root {
         Ok(())
     }
 
-    /// Checks one path component in a folder known to be inside: only a symbolic link needs its real path.
+    /// Checks one path component in a folder known to be inside: only a symbolic link needs its
+    /// real path.
     fn look(&self, below: &str) -> Result<Metadata, Outside> {
         let path = self.path(below);
         let meta = std::fs::symlink_metadata(&path)?;
@@ -450,7 +551,11 @@ mod tests {
 
     fn tree() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");
-        for (path, bytes) in [("set/DATA/a/x.bin", "x"), ("secret/key", "key"), ("secret/d/y", "y")] {
+        for (path, bytes) in [
+            ("set/DATA/a/x.bin", "x"),
+            ("secret/key", "key"),
+            ("secret/d/y", "y"),
+        ] {
             let path = folder.path().join(path);
             std::fs::create_dir_all(path.parent().expect("has one")).expect("a folder");
             std::fs::write(path, bytes).expect("writes");
@@ -465,13 +570,27 @@ mod tests {
         std::fs::write(&path, "one").expect("writes");
         let before = LocalVersion::at(&path).expect("is there");
         let is_same = || before.is_same_file(&LocalVersion::at(&path).expect("is there"));
-        assert!(is_same() && before == LocalVersion::of(&open(&path).expect("opens")).expect("is open"));
+        assert!(
+            is_same() && before == LocalVersion::of(&open(&path).expect("opens")).expect("is open")
+        );
         std::thread::sleep(std::time::Duration::from_millis(20));
         std::fs::hard_link(&path, &other).expect("a second name");
-        assert!(is_same() && LocalVersion::at(&path).expect("is there").has_other_names() && !before.has_other_names());
+        assert!(
+            is_same()
+                && LocalVersion::at(&path).expect("is there").has_other_names()
+                && !before.has_other_names()
+        );
         // Of equal length and time.
-        let time = std::fs::metadata(&path).and_then(|meta| meta.modified()).expect("has a time");
-        let dated = |path: &Path| File::options().write(true).open(path).and_then(|file| file.set_modified(time)).expect("dated");
+        let time = std::fs::metadata(&path)
+            .and_then(|meta| meta.modified())
+            .expect("has a time");
+        let dated = |path: &Path| {
+            File::options()
+                .write(true)
+                .open(path)
+                .and_then(|file| file.set_modified(time))
+                .expect("dated")
+        };
         std::fs::write(folder.path().join("c"), "two").expect("writes");
         dated(&folder.path().join("c"));
         std::fs::rename(folder.path().join("c"), &path).expect("replaces");
@@ -481,49 +600,82 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         std::fs::write(&path, "two").expect("writes");
         dated(&path);
-        assert!(!before.is_same_file(&LocalVersion::at(&path).expect("is there")), "other contents");
+        assert!(
+            !before.is_same_file(&LocalVersion::at(&path).expect("is there")),
+            "other contents"
+        );
     }
 
     #[test]
     fn a_folder_is_another_once_it_was_renamed_and_not_by_an_entry() {
         let place = tempfile::tempdir().expect("a folder");
         let [one, two, aside] = ["one", "two", "aside"].map(|name| place.path().join(name));
-        [&one, &two].iter().for_each(|folder| std::fs::create_dir(folder).expect("a folder"));
+        [&one, &two]
+            .iter()
+            .for_each(|folder| std::fs::create_dir(folder).expect("a folder"));
         let wait = || std::thread::sleep(std::time::Duration::from_millis(20));
         let before = LocalVersion::at(&one).expect("is there");
-        let is_same = |before: &LocalVersion| before.is_same_folder(&LocalVersion::at(&one).expect("is there"));
+        let is_same = |before: &LocalVersion| {
+            before.is_same_folder(&LocalVersion::at(&one).expect("is there"))
+        };
         wait();
         std::fs::write(one.join("entry"), "x").expect("writes");
         assert!(is_same(&before));
         let before = LocalVersion::at(&one).expect("is there");
         wait();
-        std::fs::rename(&one, &aside).and_then(|()| std::fs::rename(&two, &one)).expect("renames");
+        std::fs::rename(&one, &aside)
+            .and_then(|()| std::fs::rename(&two, &one))
+            .expect("renames");
         assert!(!is_same(&before), "another folder");
-        std::fs::rename(&one, &two).and_then(|()| std::fs::rename(&aside, &one)).expect("renames");
+        std::fs::rename(&one, &two)
+            .and_then(|()| std::fs::rename(&aside, &one))
+            .expect("renames");
         assert!(!is_same(&before), "another folder was there meanwhile");
     }
 
     #[test]
     fn a_verbatim_path_is_written_plainly_where_it_means_the_same() {
         let plain = |path: &str| without_verbatim_prefix(path);
-        assert_eq!(plain(r"\\?\C:\data\x.tif").as_deref(), Some(r"C:\data\x.tif"));
-        assert_eq!(plain(r"\\?\UNC\server\share\x.tif").as_deref(), Some(r"\\server\share\x.tif"));
+        assert_eq!(
+            plain(r"\\?\C:\data\x.tif").as_deref(),
+            Some(r"C:\data\x.tif")
+        );
+        assert_eq!(
+            plain(r"\\?\UNC\server\share\x.tif").as_deref(),
+            Some(r"\\server\share\x.tif")
+        );
         let long = format!(r"\\?\C:\{}", "a".repeat(300));
-        for needed in [r"C:\data", r"\\?\C:\data\con.txt", r"\\?\C:\data.", r"\\?\Volume{0}\x", &long] {
+        for needed in [
+            r"C:\data",
+            r"\\?\C:\data\con.txt",
+            r"\\?\C:\data.",
+            r"\\?\Volume{0}\x",
+            &long,
+        ] {
             assert_eq!(plain(needed), None, "{needed}");
         }
         let folder = tempfile::tempdir().expect("a folder");
         let real = canonical(folder.path()).expect("is there");
-        assert!(real.is_absolute() && !real.to_string_lossy().starts_with(r"\\?\"), "{}", real.display());
+        assert!(
+            real.is_absolute() && !real.to_string_lossy().starts_with(r"\\?\"),
+            "{}",
+            real.display()
+        );
         assert!(canonical(&folder.path().join("absent")).is_err());
     }
 
     #[test]
     fn slashes_replace_the_separator_of_this_system_alone() {
         let path = Path::new("parts").join("a.tacozip");
-        assert_eq!(with_slashes(path.to_str().expect("UTF-8")), "parts/a.tacozip");
+        assert_eq!(
+            with_slashes(path.to_str().expect("UTF-8")),
+            "parts/a.tacozip"
+        );
         // A name of Linux and macOS may have a backslash.
-        assert_eq!(with_slashes("a\\b"), if cfg!(windows) { "a/b" } else { "a\\b" });
+        assert_eq!(
+            with_slashes("a\\b"),
+            if cfg!(windows) { "a/b" } else { "a\\b" }
+        );
     }
 
     #[cfg(windows)]
@@ -536,7 +688,10 @@ mod tests {
         let root = Root::new(&place.path().join("dataset"));
         assert!(root.file("inside").is_ok());
         for member in ["..\\secret", "C:secret", "inside:stream", "\\secret"] {
-            assert!(matches!(root.file(member), Err(Outside::LeadsOut(_))), "{member}");
+            assert!(
+                matches!(root.file(member), Err(Outside::LeadsOut(_))),
+                "{member}"
+            );
         }
     }
 
@@ -545,14 +700,21 @@ mod tests {
     fn members_whose_names_windows_reads_as_others_are_themselves() {
         let place = tempfile::tempdir().expect("a folder");
         let real = place.path().canonicalize().expect("is there");
-        let (names, other) = (["aux/inner.tif", "con", "nul.txt", "scene.", "scene "], ["scene", "plain.tif"]);
+        let (names, other) = (
+            ["aux/inner.tif", "con", "nul.txt", "scene.", "scene "],
+            ["scene", "plain.tif"],
+        );
         std::fs::create_dir(real.join("aux")).expect("makes a folder");
         for name in names.into_iter().chain(other) {
             std::fs::write(real.join(name), name).expect("writes");
         }
         let root = Root::new(place.path());
         for name in names.into_iter().chain(other) {
-            assert_eq!(root.file(name).expect(name).len(), name.len() as u64, "{name}");
+            assert_eq!(
+                root.file(name).expect(name).len(),
+                name.len() as u64,
+                "{name}"
+            );
             assert_eq!(read_to_string(&root.path(name)).expect(name), name);
         }
         assert_eq!(root.path("plain.tif"), place.path().join("plain.tif"));
@@ -572,18 +734,38 @@ mod tests {
         symlink("loop", at("set/DATA/a/loop")).expect("links");
         symlink(at("set"), at("named")).expect("links");
         for root in [Root::new(&at("set")), Root::new(&at("named"))] {
-            for good in ["DATA/a/x.bin", "DATA/a/in", "DATA/same/x.bin", "DATA/same/in"] {
+            for good in [
+                "DATA/a/x.bin",
+                "DATA/a/in",
+                "DATA/same/x.bin",
+                "DATA/same/in",
+            ] {
                 assert_eq!(root.file(good).expect(good).len(), 1);
             }
-            for bad in
-                ["DATA/a/out", "DATA/a/twice", "DATA/d/y", "DATA/same/out", "DATA/../../secret/key", "DATA//x", "/etc/passwd"]
-            {
+            for bad in [
+                "DATA/a/out",
+                "DATA/a/twice",
+                "DATA/d/y",
+                "DATA/same/out",
+                "DATA/../../secret/key",
+                "DATA//x",
+                "/etc/passwd",
+            ] {
                 assert!(matches!(root.file(bad), Err(Outside::LeadsOut(_))), "{bad}");
             }
-            assert!(root.file("DATA/a/dangling").is_err_and(|why| why.is_missing()));
-            assert!(root.file("DATA/a/x.bin/below").is_err_and(|why| why.is_missing()));
+            assert!(
+                root.file("DATA/a/dangling")
+                    .is_err_and(|why| why.is_missing())
+            );
+            assert!(
+                root.file("DATA/a/x.bin/below")
+                    .is_err_and(|why| why.is_missing())
+            );
             assert!(matches!(root.file("DATA/a/loop"), Err(Outside::Io(_))));
-            assert!(matches!(root.file("DATA/a"), Err(Outside::NotFile("a folder"))));
+            assert!(matches!(
+                root.file("DATA/a"),
+                Err(Outside::NotFile("a folder"))
+            ));
         }
     }
 
@@ -592,13 +774,29 @@ mod tests {
         let folder = tree();
         let pipe = folder.path().join("pipe");
         // By its program: rustix makes no pipes on macOS.
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
-        for (path, what) in [(&*pipe, "named pipe"), (Path::new("/dev/zero"), "device"), (folder.path(), "folder")] {
-            for error in [open(path).expect_err("is refused"), read_to_string(path).expect_err("is refused")] {
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .expect("mkfifo runs")
+                .success()
+        );
+        for (path, what) in [
+            (&*pipe, "named pipe"),
+            (Path::new("/dev/zero"), "device"),
+            (folder.path(), "folder"),
+        ] {
+            for error in [
+                open(path).expect_err("is refused"),
+                read_to_string(path).expect_err("is refused"),
+            ] {
                 assert!(error.to_string().contains(what), "{error}");
             }
         }
         assert!(metadata(&pipe).is_err() && metadata(folder.path()).is_ok());
-        assert_eq!(read(&folder.path().join("secret/key")).expect("reads"), b"key");
+        assert_eq!(
+            read(&folder.path().join("secret/key")).expect("reads"),
+            b"key"
+        );
     }
 }

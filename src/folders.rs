@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Environment variables that override these folders.
-const VARIABLES: [&str; 3] = ["TACO_STUDIO_CONFIG_DIR", "TACO_STUDIO_DATA_DIR", "TACO_STUDIO_CACHE_DIR"];
+const VARIABLES: [&str; 3] = [
+    "TACO_STUDIO_CONFIG_DIR",
+    "TACO_STUDIO_DATA_DIR",
+    "TACO_STUDIO_CACHE_DIR",
+];
 
 static OWN_PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Sets the file by which other processes start this program, where the process runs another one, such as Python. The first call
-/// counts.
+/// Sets the file by which other processes start this program, where the process runs another one,
+/// such as Python. The first call counts.
 pub fn set_own_program(file: PathBuf) {
     OWN_PROGRAM.get_or_init(|| file);
 }
@@ -21,7 +25,10 @@ pub fn set_own_program(file: PathBuf) {
 /// # Errors
 /// The system's error when the path of this process is unknown.
 pub fn own_program() -> io::Result<PathBuf> {
-    OWN_PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok)
+    OWN_PROGRAM
+        .get()
+        .cloned()
+        .map_or_else(std::env::current_exe, Ok)
 }
 
 /// Settings: `TACO_STUDIO_CONFIG_DIR`, or the system's folder.
@@ -29,25 +36,28 @@ pub fn config_dir() -> Option<PathBuf> {
     named("TACO_STUDIO_CONFIG_DIR").or_else(|| project().map(|dirs| dirs.config_dir().to_owned()))
 }
 
-/// File with the settings of the window; the command line reads those that are not of the window alone.
+/// File with the settings of the window; the command line reads those that are not of the window
+/// alone.
 pub fn settings_file() -> Option<PathBuf> {
     Some(config_dir()?.join("window.json"))
 }
 
-/// Persistent data: sample datasets, autosaved drafts, crash reports, the log. `TACO_STUDIO_DATA_DIR`, or the system's folder.
+/// Persistent data: sample datasets, autosaved drafts, crash reports, the log.
+/// `TACO_STUDIO_DATA_DIR`, or the system's folder.
 pub fn data_dir() -> Option<PathBuf> {
     named("TACO_STUDIO_DATA_DIR").or_else(|| project().map(|dirs| dirs.data_dir().to_owned()))
 }
 
-/// Cache: thumbnails, blocks of remote files. The subfolder `files` of `TACO_STUDIO_CACHE_DIR` or of the system's folder, so that
-/// clearing the cache never deletes files of other programs.
+/// Cache: thumbnails, blocks of remote files. The subfolder `files` of `TACO_STUDIO_CACHE_DIR` or
+/// of the system's folder, so that clearing the cache never deletes files of other programs.
 pub fn cache_dir() -> Option<PathBuf> {
-    let place = named("TACO_STUDIO_CACHE_DIR").or_else(|| project().map(|dirs| dirs.cache_dir().to_owned()));
+    let place = named("TACO_STUDIO_CACHE_DIR")
+        .or_else(|| project().map(|dirs| dirs.cache_dir().to_owned()));
     Some(place?.join("files"))
 }
 
-/// Creates a folder and its parents, accessible to the owner only (mode 0700). An existing folder is restricted too, unless it is
-/// set by an environment variable, as it may contain other files.
+/// Creates a folder and its parents, accessible to the owner only (mode 0700). An existing folder
+/// is restricted too, unless it is set by an environment variable, as it may contain other files.
 ///
 /// # Errors
 /// The system's error when the folder cannot be created.
@@ -57,9 +67,17 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)?;
-    if !VARIABLES.iter().any(|variable| named(variable).is_some_and(|named| named == folder)) {
-        // Fails for a folder of another owner, or on a file system without permissions; both are left unchanged.
-        let _ = narrow(&folder.metadata()?, |mode| std::fs::set_permissions(folder, mode), 0o700);
+    if !VARIABLES
+        .iter()
+        .any(|variable| named(variable).is_some_and(|named| named == folder))
+    {
+        // Fails for a folder of another owner, or on a file system without permissions; both are
+        // left unchanged.
+        let _ = narrow(
+            &folder.metadata()?,
+            |mode| std::fs::set_permissions(folder, mode),
+            0o700,
+        );
     }
     Ok(())
 }
@@ -75,7 +93,10 @@ pub fn open_private(options: OpenOptions, path: &Path) -> io::Result<File> {
 }
 
 /// Adds the mode 0600 for new files.
-#[cfg_attr(not(unix), allow(unused_mut, reason = "there is no mode to add on other systems"))]
+#[cfg_attr(
+    not(unix),
+    allow(unused_mut, reason = "there is no mode to add on other systems")
+)]
 pub fn private(mut options: OpenOptions) -> OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -91,20 +112,34 @@ pub fn make_file_private(file: &File) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn narrow(data: &std::fs::Metadata, set: impl FnOnce(std::fs::Permissions) -> io::Result<()>, most: u32) -> io::Result<()> {
+fn narrow(
+    data: &std::fs::Metadata,
+    set: impl FnOnce(std::fs::Permissions) -> io::Result<()>,
+    most: u32,
+) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mode = data.permissions().mode() & 0o7777;
-    if mode & !most == 0 { Ok(()) } else { set(PermissionsExt::from_mode(mode & most)) }
+    if mode & !most == 0 {
+        Ok(())
+    } else {
+        set(PermissionsExt::from_mode(mode & most))
+    }
 }
 
 /// On other systems the user's folders are private by location.
 #[cfg(not(unix))]
-fn narrow(_: &std::fs::Metadata, _: impl FnOnce(std::fs::Permissions) -> io::Result<()>, _: u32) -> io::Result<()> {
+fn narrow(
+    _: &std::fs::Metadata,
+    _: impl FnOnce(std::fs::Permissions) -> io::Result<()>,
+    _: u32,
+) -> io::Result<()> {
     Ok(())
 }
 
 fn named(variable: &str) -> Option<PathBuf> {
-    std::env::var_os(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+    std::env::var_os(variable)
+        .filter(|folder| !folder.is_empty())
+        .map(PathBuf::from)
 }
 
 fn project() -> Option<directories::ProjectDirs> {

@@ -1,5 +1,6 @@
-//! Local files that stay in use while a dataset is open, with a bounded number of open handles (least recently used are closed).
-//! A closed handle is reopened on demand, and fails when the file was replaced.
+//! Local files that stay in use while a dataset is open, with a bounded number of open handles
+//! (least recently used are closed). A closed handle is reopened on demand, and fails when the file
+//! was replaced.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,18 +19,22 @@ const KEPT: std::ops::RangeInclusive<u64> = 16..=1024;
 pub fn handle_limit() -> u64 {
     #[cfg(unix)]
     {
-        rustix::process::getrlimit(rustix::process::Resource::Nofile).current.unwrap_or(u64::MAX)
+        rustix::process::getrlimit(rustix::process::Resource::Nofile)
+            .current
+            .unwrap_or(u64::MAX)
     }
     #[cfg(not(unix))]
     {
-        // The C runtime of Windows, through which GDAL reads, allows 512; system handles are far more.
+        // The C runtime of Windows, through which GDAL reads, allows 512; system handles are far
+        // more.
         512
     }
 }
 
-/// Maximum number of handles kept open here: a quarter of the process limit. The rest is for GDAL, the window, the network and
-/// outputs.
-static CAP: LazyLock<usize> = LazyLock::new(|| (handle_limit() / 4).clamp(*KEPT.start(), *KEPT.end()) as usize);
+/// Maximum number of handles kept open here: a quarter of the process limit. The rest is for GDAL,
+/// the window, the network and outputs.
+static CAP: LazyLock<usize> =
+    LazyLock::new(|| (handle_limit() / 4).clamp(*KEPT.start(), *KEPT.end()) as usize);
 
 /// Logical clock of openings, for finding the least recently used.
 static CLOCK: AtomicU64 = AtomicU64::new(1);
@@ -55,7 +60,10 @@ impl HandleMark {
         };
         #[cfg(windows)]
         let number = crate::windows_api::file_number(file).ok();
-        Ok(Self { number, content: (!written).then(|| (data.len(), data.modified().ok())) })
+        Ok(Self {
+            number,
+            content: (!written).then(|| (data.len(), data.modified().ok())),
+        })
     }
 }
 
@@ -100,8 +108,21 @@ impl SharedFile {
         Ok(shared)
     }
 
-    fn new(path: PathBuf, options: Option<OpenOptions>, mark: HandleMark, size: u64, file: File) -> Self {
-        Self { path, options, mark, size, handle: RwLock::new(Some(Arc::new(file))), used: AtomicU64::new(0) }
+    fn new(
+        path: PathBuf,
+        options: Option<OpenOptions>,
+        mark: HandleMark,
+        size: u64,
+        file: File,
+    ) -> Self {
+        Self {
+            path,
+            options,
+            mark,
+            size,
+            handle: RwLock::new(Some(Arc::new(file))),
+            used: AtomicU64::new(0),
+        }
     }
 
     /// Wraps an open temporary file without a name, which stays open.
@@ -121,13 +142,19 @@ impl SharedFile {
     /// The open handle, reopened if it was closed. To be held for one read or write only.
     ///
     /// # Errors
-    /// When reopening fails: the system's error, or [`Kind::Changed`] for another file of the same name.
+    /// When reopening fails: the system's error, or [`Kind::Changed`] for another file of the same
+    /// name.
     pub fn handle(self: &Arc<Self>) -> io::Result<Arc<File>> {
         let now = CLOCK.load(Ordering::Relaxed);
         if self.used.load(Ordering::Relaxed) != now {
             self.used.store(now, Ordering::Relaxed);
         }
-        if let Some(file) = self.handle.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        if let Some(file) = self
+            .handle
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+        {
             return Ok(file.clone());
         }
         let options = self.options.as_ref().ok_or(io::ErrorKind::NotFound)?;
@@ -135,9 +162,12 @@ impl SharedFile {
         let written = self.mark.content.is_none();
         if HandleMark::of(&file, written)? != self.mark {
             return Err(io::Error::other(
-                Error::new(Kind::Changed, "the file was replaced or modified after it was opened")
-                    .at_path(&self.path)
-                    .hint("open the dataset again, and do not write to its files while it is open"),
+                Error::new(
+                    Kind::Changed,
+                    "the file was replaced or modified after it was opened",
+                )
+                .at_path(&self.path)
+                .hint("open the dataset again, and do not write to its files while it is open"),
             ));
         }
         let mut place = self.handle.write().unwrap_or_else(PoisonError::into_inner);
@@ -166,7 +196,8 @@ impl SharedFile {
 
     /// Registers an open handle, and closes others above the limit.
     fn enter(self: &Arc<Self>) {
-        self.used.store(CLOCK.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.used
+            .store(CLOCK.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
         let mut open = lock();
         let own = Arc::downgrade(self);
         if !open.iter().any(|other| Weak::ptr_eq(other, &own)) {
@@ -185,13 +216,19 @@ fn lock() -> MutexGuard<'static, Vec<Weak<SharedFile>>> {
 
 /// Closes the least recently used handles until `keep` remain.
 fn shrink(open: &mut Vec<Weak<SharedFile>>, keep: usize) {
-    let mut files: Vec<(u64, Arc<SharedFile>)> =
-        open.iter().filter_map(Weak::upgrade).map(|file| (file.used.load(Ordering::Relaxed), file)).collect();
+    let mut files: Vec<(u64, Arc<SharedFile>)> = open
+        .iter()
+        .filter_map(Weak::upgrade)
+        .map(|file| (file.used.load(Ordering::Relaxed), file))
+        .collect();
     files.sort_by_key(|(used, _)| *used);
     let surplus = files.len().saturating_sub(keep);
     for (_, file) in files.drain(..surplus) {
         // A running read keeps its own reference, which closes the handle afterwards.
-        file.handle.write().unwrap_or_else(PoisonError::into_inner).take();
+        file.handle
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
     *open = files.iter().map(|(_, file)| Arc::downgrade(file)).collect();
 }
@@ -212,8 +249,11 @@ fn open_or_make_room(options: &OpenOptions, path: &Path) -> io::Result<File> {
 fn is_out_of_handles(error: &io::Error) -> bool {
     #[cfg(unix)]
     {
-        let codes = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(rustix::io::Errno::raw_os_error);
-        error.raw_os_error().is_some_and(|code| codes.contains(&code))
+        let codes = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE]
+            .map(rustix::io::Errno::raw_os_error);
+        error
+            .raw_os_error()
+            .is_some_and(|code| codes.contains(&code))
     }
     #[cfg(not(unix))]
     {
@@ -245,7 +285,11 @@ fn write_all_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
 pub fn read_exact_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
     let mut done = 0;
     while done < buffer.len() {
-        let read = std::os::windows::fs::FileExt::seek_read(file, &mut buffer[done..], offset + done as u64)?;
+        let read = std::os::windows::fs::FileExt::seek_read(
+            file,
+            &mut buffer[done..],
+            offset + done as u64,
+        )?;
         if read == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -258,7 +302,8 @@ pub fn read_exact_at(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<
 fn write_all_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
-        let written = std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], offset + done as u64)?;
+        let written =
+            std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], offset + done as u64)?;
         if written == 0 {
             return Err(io::ErrorKind::WriteZero.into());
         }
@@ -286,12 +331,18 @@ mod tests {
                 SharedFile::open(&path).expect("opens")
             })
             .collect();
-        let with_handle = || files.iter().filter(|file| file.handle.read().expect("is whole").is_some()).count();
+        let with_handle = || {
+            files
+                .iter()
+                .filter(|file| file.handle.read().expect("is whole").is_some())
+                .count()
+        };
         assert!(with_handle() <= *CAP, "{} handles", with_handle());
         for round in 0..2 {
             for (number, file) in files.iter().enumerate() {
                 let mut bytes = [0; 4];
-                file.read_exact_at(0, &mut bytes).unwrap_or_else(|error| panic!("file {number}, round {round}: {error}"));
+                file.read_exact_at(0, &mut bytes)
+                    .unwrap_or_else(|error| panic!("file {number}, round {round}: {error}"));
                 assert_eq!(u32::from_le_bytes(bytes), number as u32);
             }
             assert!(with_handle() <= *CAP, "{} handles", with_handle());
@@ -312,9 +363,19 @@ mod tests {
         std::fs::write(folder.path().join("b"), "two").expect("writes");
         std::fs::rename(folder.path().join("b"), &path).expect("replaces");
         let error = file.read_exact_at(0, &mut bytes).expect_err("another file");
-        assert!(error.to_string().contains("replaced or modified after it was opened"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("replaced or modified after it was opened"),
+            "{error}"
+        );
         std::fs::remove_file(&path).expect("removes");
-        assert_eq!(file.read_exact_at(0, &mut bytes).expect_err("is gone").kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            file.read_exact_at(0, &mut bytes)
+                .expect_err("is gone")
+                .kind(),
+            io::ErrorKind::NotFound
+        );
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Taco Studio: build, check, write, open and explore TACO datasets, in a window and headless.
 //!
-//! One headless core is used by the window, the command line and the tests. What reads or writes datasets without changing a draft
-//! is a function of [`ops`]. What changes the open document is a [`studio::Command`] that [`studio::Studio`] runs, with a
-//! [`studio::Event`] as its result. Each module may import only those above it in this table; a test in `tests/tidy.rs` keeps that
-//! true. The head comment of each module says more about it, and what it must never do.
+//! One headless core is used by the window, the command line and the tests. What reads or writes
+//! datasets without changing a draft is a function of [`ops`]. What changes the open document is a
+//! [`studio::Command`] that [`studio::Studio`] runs, with a [`studio::Event`] as its result. Each
+//! module may import only those above it in this table; a test in `tests/tidy.rs` keeps that true.
+//! The head comment of each module says more about it, and what it must never do.
 //!
 //! | module | owns |
 //! |---|---|
@@ -15,21 +16,21 @@
 //! | [`consent`] | what the user of this session agreed to: programs, servers |
 //! | [`files`] | opening regular files, and members within the folder of their dataset |
 //! | [`handles`] | open files of this machine: a bounded number of handles |
-//! | [`model`] | plain data: samples, tortillas, the collection, the tree's skeleton, findings and the rule table |
+//! | [`model`] | plain data: samples, tortillas, the collection, findings, the rule table |
 //! | [`jobs`] | work off the interface thread: progress, cancel, newest request wins |
 //! | [`table`] | Parquet bytes ⇄ level tables, values ⇄ columns |
-//! | [`remote`] | bytes of other machines: addresses, credentials, requests, the disk cache, objects that are written |
+//! | [`remote`] | other machines: addresses, credentials, requests, disk cache, uploads |
 //! | [`unpack`] | bytes of compressed members of archives |
 //! | [`raster`] | everything that GDAL does |
-//! | [`footprint`] | where samples are and when: footprints in longitude and latitude, boxes, times |
+//! | [`footprint`] | where and when samples are: footprints in degrees, boxes, times |
 //! | [`container`] | on-disk formats: detect, read, plan, write |
 //! | [`validate`] | checks → reports of findings |
 //! | [`query`] | SQL over levels |
 //! | [`extensions`] | columns and collection fields computed from the samples, each in one file |
 //! | [`export`] | what catalogues ask for: STAC, GeoParquet, Croissant, DataCite, data cards |
 //! | [`draft`] | edits with their inverses, history |
-//! | [`ops`] | what can be done with datasets without a session: operations and functions with typed input and output |
-//! | [`binding`] | what modules for other languages are made of: an open dataset, operations by name |
+//! | [`ops`] | operations on datasets without a session, with typed input and output |
+//! | [`binding`] | for other languages: an open dataset, operations by name |
 //! | [`studio`] | the session: document, commands and events, history, live check, autosave, jobs |
 //! | [`cli`] | arguments → one function of `ops`, or a session; text and JSON out |
 //! | [`gui`] | the window; the only module that names egui |
@@ -37,44 +38,55 @@
 //!
 //! # Where to begin
 //!
-//! **An extension**: a file in its folder of [`extensions`] and its line in the list `ENTRIES` of that folder: in `sample/mod.rs`,
-//! with an `ENTRY` in the extension's own file; in `tortilla/entries.rs` and `collection/entries.rs`, where most entries are
-//! constants beside the list. Options and columns are declared, so the window, the command line and the help know it at once.
+//! **An extension**: a file in its folder of [`extensions`] and its line in the list `ENTRIES` of
+//! that folder: in `sample/mod.rs`, with an `ENTRY` in the extension's own file; in
+//! `tortilla/entries.rs` and `collection/entries.rs`, where most entries are constants beside the
+//! list. Options and columns are declared, so the window, the command line and the help know it at
+//! once.
 //!
-//! **A rule**: a line in the table of `model/rule.rs`, the check in [`validate`], a broken dataset in `tests/rules` that gives
-//! exactly its code. Then `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes `docs/RULES.md`, and
-//! `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts` gathers the rule's sentence; its Spanish goes into `assets/text/es.po`. A
-//! missing translation is listed by the tests, and stops a release.
+//! **A rule**: a line in the table of `model/rule.rs`, the check in [`validate`], a broken dataset
+//! in `tests/rules` that gives exactly its code. Then
+//! `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes `docs/RULES.md`, and
+//! `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts` gathers the rule's sentence; its Spanish goes
+//! into `assets/text/es.po`. A missing translation is listed by the tests, and stops a release.
 //!
-//! **A container**: an implementation of [`container::ContainerReader`] in a folder of `container`, with
-//! - a variant of `Format` in `container/detect.rs`, where the format is detected from its first bytes or its folder, and in
-//!   `container/detect_remote.rs` for addresses that are folders;
+//! **A container**: an implementation of [`container::ContainerReader`] in a folder of `container`,
+//! with
+//! - a variant of `Format` in `container/detect.rs`, where the format is detected from its first
+//!   bytes or its folder, and in `container/detect_remote.rs` for addresses that are folders;
 //! - a variant of `Physical` in `container/mod.rs`, for whoever needs the format behind the trait;
-//! - what the compiler then asks for: the names of the format, `container/open.rs`, the check in `validate/mod.rs`, the layout of
-//!   its bytes in `ops/byte_map.rs`, the way GDAL reads it in `ops/tables.rs`;
-//! - what the compiler does not ask for: its media type in `export/mod.rs`, and whether it is of a generation that has to be moved
-//!   to 2.0 in `ops/migrate/mod.rs`;
+//! - what the compiler then asks for: the names of the format, `container/open.rs`, the check in
+//!   `validate/mod.rs`, the layout of its bytes in `ops/byte_map.rs`, the way GDAL reads it in
+//!   `ops/tables.rs`;
+//! - what the compiler does not ask for: its media type in `export/mod.rs`, and whether it is of a
+//!   generation that has to be moved to 2.0 in `ops/migrate/mod.rs`;
 //! - a dataset in `tests/fixtures/golden` with what an independent reader saw in it.
 //!
-//! **An operation**: a request (plain data) with its [`ops::Operation`] in a file of [`ops`], an [`ops::OperationOutput`] unless it ends
-//! in one that is there, and a line in the list of `ops/operation.rs`. Scripts, the modules for Python and C, agents and every session
-//! can run it then: as [`studio::Command::Operate`], with its label, its paths and the consent to its programs; the documentation of
-//! the request is that of the modules, too. The command line has a file with its
-//! arguments and a variant of [`cli::Verb`], which calls `operate` of `cli/runner.rs`; the window has a form in `gui/dialogs/tools`
-//! and says in `gui/command_handling.rs` what follows the end.
+//! **An operation**: a request (plain data) with its [`ops::Operation`] in a file of [`ops`], an
+//! [`ops::OperationOutput`] unless it ends in one that is there, and a line in the list of
+//! `ops/operation.rs`. Scripts, the modules for Python and C, agents and every session can run it
+//! then: as [`studio::Command::Operate`], with its label, its paths and the consent to its
+//! programs; the documentation of the request is that of the modules, too. The command line has a
+//! file with its arguments and a variant of [`cli::Verb`], which calls `operate` of
+//! `cli/runner.rs`; the window has a form in `gui/dialogs/tools` and says in
+//! `gui/command_handling.rs` what follows the end.
 //!
-//! **A command**: a variant of [`studio::Command`] (plain data) for what needs or changes the document, its arm in `studio/mod.rs` and
-//! its paths in `studio/command_paths.rs`, so that scripts find them from their folder; the compiler asks for both.
+//! **A command**: a variant of [`studio::Command`] (plain data) for what needs or changes the
+//! document, its arm in `studio/mod.rs` and its paths in `studio/command_paths.rs`, so that scripts
+//! find them from their folder; the compiler asks for both.
 //!
-//! **A verb of the command line**: a variant of [`cli::Verb`], a row in `docs/COMMAND-LINE.md`, and a section of `docs/COMMANDS.md`,
-//! which `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes.
+//! **A verb of the command line**: a variant of [`cli::Verb`], a row in `docs/COMMAND-LINE.md`, and
+//! a section of `docs/COMMANDS.md`, which
+//! `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes.
 //!
-//! **A text of the window** is written in `tr!`, `tr_n!` or `mark!` ([`text`]); `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts`
-//! brings template and catalogues up to date. **A language**: a translation of `assets/text/studio.pot` beside it, named in
-//! `text.rs`. Errors, the log and the command line are English.
+//! **A text of the window** is written in `tr!`, `tr_n!` or `mark!` ([`text`]);
+//! `TACO_STUDIO_WRITE_TEXTS=1 ./packaging/test texts` brings template and catalogues up to date.
+//! **A language**: a translation of `assets/text/studio.pot` beside it, named in `text.rs`. Errors,
+//! the log and the command line are English.
 //!
-//! **A dependency**: after Cargo.toml and Cargo.lock, `TACO_STUDIO_WRITE_LICENCES=1 ./packaging/test licences` lists its licence
-//! in `docs/LICENCES.md`; one that the list of allowed licences does not have fails the test.
+//! **A dependency**: after Cargo.toml and Cargo.lock,
+//! `TACO_STUDIO_WRITE_LICENCES=1 ./packaging/test licences` lists its licence in
+//! `docs/LICENCES.md`; one that the list of allowed licences does not have fails the test.
 
 #[macro_use]
 pub mod text;

@@ -1,5 +1,5 @@
-//! The program: without a command the window, else the command line. A library's function, so that a module of another language can be
-//! the program too.
+//! The program: without a command the window, else the command line. A library's function, so that
+//! a module of another language can be the program too.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::gui::theme::Theme;
 use crate::gui::{self, WindowOptions};
 
-/// Runs the program with its arguments, of which the first is its own name, and returns the exit code.
+/// Runs the program with its arguments, of which the first is its own name, and returns the exit
+/// code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = match cli::arguments(arguments) {
         Ok(arguments) => arguments,
@@ -24,9 +25,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             cli::report_doctor(&checks, json).unwrap_or_else(|error| cli::report_error(&error))
         }
         Invocation::Replay(script) => done(replay(&script)),
-        Invocation::Window { paths, renderer, theme, safe_mode, new_window } => {
-            done(window(paths, renderer, theme, safe_mode, new_window))
-        }
+        Invocation::Window {
+            paths,
+            renderer,
+            theme,
+            safe_mode,
+            new_window,
+        } => done(window(paths, renderer, theme, safe_mode, new_window)),
     }
 }
 
@@ -39,20 +44,40 @@ fn replay(script: &ReplayArguments) -> Result<()> {
     let (pictures, autosave) = (script.screenshots.clone(), script.autosave.clone());
     let lines = match script.window {
         true => gui::replay(&script.file, pictures, autosave, WindowOptions::default())?,
-        false => gui::replay_headless(&script.file, pictures, autosave, &mut |line, steps| script.tell_line(line, Some(steps)))?,
+        false => gui::replay_headless(&script.file, pictures, autosave, &mut |line, steps| {
+            script.tell_line(line, Some(steps))
+        })?,
     };
     script.report(lines)
 }
 
-fn window(paths: Vec<PathBuf>, renderer: Option<String>, theme: Option<String>, safe_mode: bool, new_window: bool) -> Result<()> {
+fn window(
+    paths: Vec<PathBuf>,
+    renderer: Option<String>,
+    theme: Option<String>,
+    safe_mode: bool,
+    new_window: bool,
+) -> Result<()> {
     let renderer = renderer.map(|name| name.parse()).transpose()?;
     let theme = match theme.as_deref() {
         None => None,
         Some("dark") => Some(Theme::Dark),
         Some("light") => Some(Theme::Light),
-        Some(other) => return Err(Error::usage(format!("there is no theme {other}")).hint("use dark or light")),
+        Some(other) => {
+            return Err(
+                Error::usage(format!("there is no theme {other}")).hint("use dark or light")
+            );
+        }
     };
     #[cfg(windows)]
     crate::windows_api::leave_own_console();
-    gui::run(paths, WindowOptions { renderer, theme, safe_mode, new_window })
+    gui::run(
+        paths,
+        WindowOptions {
+            renderer,
+            theme,
+            safe_mode,
+            new_window,
+        },
+    )
 }

@@ -1,9 +1,9 @@
 //! Texts of the interface in the user's language.
 //!
-//! The source contains the English text inside `tr!`, `tr_n!` or `mark!`. A test
-//! extracts all texts to `assets/text/studio.pot` (gettext) and compares the catalogues `assets/text/*.po` with it. Catalogues
-//! are compiled into the program; a missing translation is shown in English. To add a language, translate `studio.pot` to
-//! `assets/text/TAG.po` and add it to [`Language`].
+//! The source contains the English text inside `tr!`, `tr_n!` or `mark!`. A test extracts all texts
+//! to `assets/text/studio.pot` (gettext) and compares the catalogues `assets/text/*.po` with it.
+//! Catalogues are compiled into the program; a missing translation is shown in English. To add a
+//! language, translate `studio.pot` to `assets/text/TAG.po` and add it to [`Language`].
 //!
 //! Errors and the output of the command line are always English, for searching and for parsing.
 
@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// A language of the interface.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub enum Language {
     /// English, the language of the source.
     #[default]
@@ -49,17 +51,22 @@ impl Language {
     /// The language of a tag such as `es-PE` or `es_PE.UTF-8`.
     pub fn of_tag(tag: &str) -> Option<Self> {
         let first = tag.split(['-', '_', '.', '@']).next()?;
-        Self::ALL.into_iter().find(|language| language.tag().eq_ignore_ascii_case(first))
+        Self::ALL
+            .into_iter()
+            .find(|language| language.tag().eq_ignore_ascii_case(first))
     }
 
-    /// Initial language: the system's after [`follow_system`]; otherwise English, as in scripts and tests.
+    /// Initial language: the system's after [`follow_system`]; otherwise English, as in scripts and
+    /// tests.
     pub fn usual() -> Self {
         SYSTEM.get().copied().unwrap_or_default()
     }
 
     /// The first supported language in the system's settings; else English.
     pub fn of_system() -> Self {
-        sys_locale::get_locales().find_map(|tag| Self::of_tag(&tag)).unwrap_or_default()
+        sys_locale::get_locales()
+            .find_map(|tag| Self::of_tag(&tag))
+            .unwrap_or_default()
     }
 
     /// The built-in catalogue; `None` for English.
@@ -75,7 +82,9 @@ impl Language {
         let catalogue = self.catalogue()?;
         match self {
             Self::English => None,
-            Self::Spanish => SPANISH.get_or_init(|| LanguageTexts::read(catalogue).ok()).as_ref(),
+            Self::Spanish => SPANISH
+                .get_or_init(|| LanguageTexts::read(catalogue).ok())
+                .as_ref(),
         }
     }
 }
@@ -96,8 +105,8 @@ thread_local! {
     static OF_THREAD: Cell<Option<Language>> = const { Cell::new(None) };
 }
 
-/// Sets the user's choice; `None` for the system's language. After [`follow_system`] it applies to all threads; otherwise (as in
-/// tests with one window per thread) to this thread only.
+/// Sets the user's choice; `None` for the system's language. After [`follow_system`] it applies to
+/// all threads; otherwise (as in tests with one window per thread) to this thread only.
 pub fn choose(language: Option<Language>) {
     match SYSTEM.get() {
         Some(&system) => OF_WINDOW.store(language.unwrap_or(system) as u8, Ordering::Relaxed),
@@ -117,18 +126,26 @@ pub fn of_thread() -> Option<Language> {
 
 /// The current language of this thread; English by default.
 pub fn spoken() -> Language {
-    let of_window = || Language::ALL.get(usize::from(OF_WINDOW.load(Ordering::Relaxed))).copied().unwrap_or_default();
+    let of_window = || {
+        Language::ALL
+            .get(usize::from(OF_WINDOW.load(Ordering::Relaxed)))
+            .copied()
+            .unwrap_or_default()
+    };
     OF_THREAD.get().unwrap_or_else(of_window)
 }
 
-/// The translation of a text. Prefer `tr!`; this function is for texts from tables, marked there with `mark!`.
+/// The translation of a text. Prefer `tr!`; this function is for texts from tables, marked there
+/// with `mark!`.
 pub fn of(english: &'static str) -> &'static str {
     in_context("", english)
 }
 
 /// The translation of an ambiguous text; `context` distinguishes its meanings.
 pub fn in_context(context: &'static str, english: &'static str) -> &'static str {
-    let found = spoken().texts().and_then(|texts| texts.of.get(&(context, english)));
+    let found = spoken()
+        .texts()
+        .and_then(|texts| texts.of.get(&(context, english)));
     found.map_or(english, |forms| forms.0)
 }
 
@@ -158,7 +175,9 @@ pub fn fill(text: &str, values: &[(&str, &dyn Display)]) -> String {
             rest = after;
             continue;
         }
-        let Some((name, after)) = rest.split_once('}') else { continue };
+        let Some((name, after)) = rest.split_once('}') else {
+            continue;
+        };
         if let Some((_, value)) = values.iter().find(|(known, _)| *known == name) {
             // Writing to a string only fails when a value's `Display` does.
             let _ = write!(filled, "{value}");
@@ -206,43 +225,56 @@ pub struct CatalogueEntry {
     pub translated: Vec<String>,
 }
 
-/// The entry of `known` with the smallest edit distance to `typed`, if it is small. Upper and lower case are the same.
+/// The entry of `known` with the smallest edit distance to `typed`, if it is small. Upper and lower
+/// case are the same.
 pub fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase();
-    let (distance, name) = known.map(|name| (strsim::levenshtein(&typed, &name.to_lowercase()), name)).min()?;
+    let (distance, name) = known
+        .map(|name| (strsim::levenshtein(&typed, &name.to_lowercase()), name))
+        .min()?;
     (distance <= typed.chars().count().max(3) / 2 + 1).then_some(name)
 }
 
-/// Most combining marks that follow each other unescaped: no orthography needs more, and a long row of them covers the lines around.
+/// Most combining marks that follow each other unescaped: no orthography needs more, and a long row
+/// of them covers the lines around.
 const MARKS_MAX: usize = 8;
-/// Most characters of a text of data that the window lays out, in a block and on a line: laying out a megabyte holds the window up, and
-/// no screen shows it.
+/// Most characters of a text of data that the window lays out, in a block and on a line: laying out
+/// a megabyte holds the window up, and no screen shows it.
 const BLOCK_MAX: usize = 10_000;
 const LINE_MAX: usize = 2_000;
 
-/// Escapes a text of data for a terminal or the window: control characters, marks of writing direction, characters that show nothing and
-/// rows of combining marks become JSON-style escapes such as `\u202e`, so JSON keeps its meaning. Line breaks and tabs are kept, and
-/// joiners and variation selectors where they form letters or emoji.
+/// Escapes a text of data for a terminal or the window: control characters, marks of writing
+/// direction, characters that show nothing and rows of combining marks become JSON-style escapes
+/// such as `\u202e`, so JSON keeps its meaning. Line breaks and tabs are kept, and joiners and
+/// variation selectors where they form letters or emoji.
 pub fn printable(text: &str) -> Cow<'_, str> {
     with_deceptive(text, |letter, shown| {
-        letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
+        letter
+            .encode_utf16(&mut [0; 2])
+            .iter()
+            .for_each(|unit| shown.push_str(&format!("\\u{unit:04x}")));
     })
 }
 
-/// The form in which the window shows a text that is being edited: `�` in place of each character that [`printable`] escapes, so that
-/// the cursor is where it seems to be.
+/// The form in which the window shows a text that is being edited: `�` in place of each character
+/// that [`printable`] escapes, so that the cursor is where it seems to be.
 pub fn editable(text: &str) -> Cow<'_, str> {
     with_deceptive(text, |_, shown| shown.push('\u{fffd}'))
 }
 
 /// The text with its letters without accents and other combining marks.
 pub fn without_marks(text: &str) -> String {
-    text.nfkd().filter(|letter| !unicode_normalization::char::is_combining_mark(*letter)).collect()
+    text.nfkd()
+        .filter(|letter| !unicode_normalization::char::is_combining_mark(*letter))
+        .collect()
 }
 
 /// The text with what `put` writes in place of each character that [`printable`] escapes.
 pub fn with_deceptive(text: &str, put: impl Fn(char, &mut String)) -> Cow<'_, str> {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+    if text
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
+    {
         return Cow::Borrowed(text);
     }
     let mut shown = String::new();
@@ -268,8 +300,8 @@ pub fn with_deceptive(text: &str, put: impl Fn(char, &mut String)) -> Cow<'_, st
 
 /// Texts of files and users in messages.
 pub trait PrintableLine {
-    /// As [`printable`] on one line: line breaks and tabs are escaped too; quotes and backslashes are as they are, so that names and
-    /// paths can be copied.
+    /// As [`printable`] on one line: line breaks and tabs are escaped too; quotes and backslashes
+    /// are as they are, so that names and paths can be copied.
     fn printable_line(&self) -> Cow<'_, str>;
 }
 
@@ -283,12 +315,14 @@ impl PrintableLine for str {
     }
 }
 
-/// The form in which the window shows a text of several lines: as [`printable`], and cut after 10,000 characters.
+/// The form in which the window shows a text of several lines: as [`printable`], and cut after
+/// 10,000 characters.
 pub fn displayed(text: &str) -> Cow<'_, str> {
     shortened_to(text, BLOCK_MAX, printable)
 }
 
-/// The form in which the window shows a text on one line: as [`PrintableLine::printable_line`], and cut after 2,000 characters.
+/// The form in which the window shows a text on one line: as [`PrintableLine::printable_line`], and
+/// cut after 2,000 characters.
 pub fn displayed_line(text: &str) -> Cow<'_, str> {
     shortened_to(text, LINE_MAX, str::printable_line)
 }
@@ -296,26 +330,34 @@ pub fn displayed_line(text: &str) -> Cow<'_, str> {
 /// `escape` of the first `most` characters, with `…` where there are more.
 fn shortened_to(text: &str, most: usize, escape: fn(&str) -> Cow<'_, str>) -> Cow<'_, str> {
     // A character has at least one byte.
-    let end = if text.len() <= most { None } else { text.char_indices().nth(most).map(|(at, _)| at) };
+    let end = if text.len() <= most {
+        None
+    } else {
+        text.char_indices().nth(most).map(|(at, _)| at)
+    };
     match end {
         None => escape(text),
         Some(end) => Cow::Owned(format!("{}…", escape(&text[..end]))),
     }
 }
 
-/// True for a character between `before` and `after` that shows nothing, hides what is beside it, or changes its order.
+/// True for a character between `before` and `after` that shows nothing, hides what is beside it,
+/// or changes its order.
 fn is_deceptive(before: Option<char>, letter: char, after: Option<char>) -> bool {
     match letter {
         '\n' | '\t' => false,
         // The joiners form letters of Arabic and Indic scripts, and emoji.
         '\u{200c}' | '\u{200d}' => {
             let joins = |letter: char| letter >= '\u{600}' && !is_invisible(letter);
-            !(before.is_some_and(|before| joins(before) || before == '\u{fe0f}') && after.is_some_and(joins))
+            !(before.is_some_and(|before| joins(before) || before == '\u{fe0f}')
+                && after.is_some_and(joins))
         }
-        // One variation selector chooses the form of a Chinese character, a symbol, or a digit as an emoji.
+        // One variation selector chooses the form of a Chinese character, a symbol, or a digit as
+        // an emoji.
         '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {
             let varies = |letter: char| {
-                (letter >= '\u{2000}' && !is_invisible(letter)) || matches!(letter, '0'..='9' | '#' | '*' | '©' | '®')
+                (letter >= '\u{2000}' && !is_invisible(letter))
+                    || matches!(letter, '0'..='9' | '#' | '*' | '©' | '®')
             };
             !before.is_some_and(varies)
         }
@@ -323,8 +365,9 @@ fn is_deceptive(before: Option<char>, letter: char, after: Option<char>) -> bool
     }
 }
 
-/// True for characters without a picture of their own: those with the properties Default_Ignorable_Code_Point or Bidi_Control (Unicode
-/// Standard Annex 44), separators of lines, annotations, and the empty Braille cell.
+/// True for characters without a picture of their own: those with the properties
+/// Default_Ignorable_Code_Point or Bidi_Control (Unicode Standard Annex 44), separators of lines,
+/// annotations, and the empty Braille cell.
 fn is_invisible(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -346,24 +389,35 @@ fn is_invisible(letter: char) -> bool {
 /// # Errors
 /// When it is not valid PO syntax.
 pub fn entries(catalogue: &str) -> Result<Vec<CatalogueEntry>, polib::po_file::POParseError> {
-    let options = polib::po_file::POParseOptions { message_body_only: true, ..Default::default() };
+    let options = polib::po_file::POParseOptions {
+        message_body_only: true,
+        ..Default::default()
+    };
     let read = polib::po_file::parse_from_reader_with_option(catalogue.as_bytes(), &options)?;
     let entries = read.messages().map(|message| {
-        let forms = message.msgstr_plural().cloned().or_else(|_| message.msgstr().map(|text| vec![text.to_owned()]));
+        let forms = message
+            .msgstr_plural()
+            .cloned()
+            .or_else(|_| message.msgstr().map(|text| vec![text.to_owned()]));
         let translated = forms.unwrap_or_default();
         CatalogueEntry {
             context: message.msgctxt().unwrap_or_default().to_owned(),
             english: message.msgid().to_owned(),
             many: message.msgid_plural().ok().map(str::to_owned),
-            translated: if translated.iter().any(String::is_empty) { Vec::new() } else { translated },
+            translated: if translated.iter().any(String::is_empty) {
+                Vec::new()
+            } else {
+                translated
+            },
         }
     });
     Ok(entries.collect())
 }
 
-/// The translation of an interface text: `tr!("Open file")` is a `&'static str`. With values, a `String`: `tr!("Kept now: {size}
-/// of {files} files", size = paint::bytes(bytes), files)`. With a context for ambiguous texts: `tr!("Open" in "state of a job")`.
-/// Placeholders and values are checked at compile time.
+/// The translation of an interface text: `tr!("Open file")` is a `&'static str`. With values, a
+/// `String`: `tr!("Kept now: {size} of {files} files", size = paint::bytes(bytes), files)`. With a
+/// context for ambiguous texts: `tr!("Open" in "state of a job")`. Placeholders and values are
+/// checked at compile time.
 macro_rules! tr {
     ($text:literal) => {
         $crate::text::of($text)
@@ -389,8 +443,8 @@ macro_rules! tr {
     (@value $name:ident = $value:expr) => { $value };
 }
 
-/// The translation of a text with a count: `tr_n!(files, "{n} file", "{n} files", n = paint::grouped(files))`. Without values, a
-/// `&'static str`.
+/// The translation of a text with a count: `tr_n!(files, "{n} file", "{n} files", n =
+/// paint::grouped(files))`. Without values, a `&'static str`.
 macro_rules! tr_n {
     ($count:expr, $one:literal, $many:literal) => {
         $crate::text::counted($count as u64, $one, $many)
@@ -401,7 +455,8 @@ macro_rules! tr_n {
     }};
 }
 
-/// Marks a text in a table for extraction; [`text::of`](crate::text::of) translates it where it is shown.
+/// Marks a text in a table for extraction; [`text::of`](crate::text::of) translates it where it is
+/// shown.
 macro_rules! mark {
     ($text:literal) => {
         $text
@@ -414,7 +469,10 @@ mod tests {
 
     #[test]
     fn near_names_are_found() {
-        assert_eq!(nearest("sentinel2", ["landsat8oli", "sentinel2msi"].into_iter()), Some("sentinel2msi"));
+        assert_eq!(
+            nearest("sentinel2", ["landsat8oli", "sentinel2msi"].into_iter()),
+            Some("sentinel2msi")
+        );
         assert_eq!(nearest("zzzzzzzzzzzz", ["aster"].into_iter()), None);
     }
 
@@ -423,9 +481,18 @@ mod tests {
         let plain = "γ ñ 雪 مرحبا 👩\u{200d}🚀\n\tb";
         assert!(matches!(printable(plain), Cow::Borrowed(same) if same == plain));
         let shown = printable("a\u{1b}[2Jb\rc\u{9b}d\u{7f}e\u{202e}f\u{2066}g\u{200b}h\0");
-        assert_eq!(shown, r"a\u001b[2Jb\u000dc\u009bd\u007fe\u202ef\u2066g\u200bh\u0000");
-        assert_eq!("a\nerror: b\t\u{2028}".printable_line(), r"a\nerror: b\t\u2028");
-        assert_eq!(r#"C:\data\it's "one".tif"#.printable_line(), r#"C:\data\it's "one".tif"#);
+        assert_eq!(
+            shown,
+            r"a\u001b[2Jb\u000dc\u009bd\u007fe\u202ef\u2066g\u200bh\u0000"
+        );
+        assert_eq!(
+            "a\nerror: b\t\u{2028}".printable_line(),
+            r"a\nerror: b\t\u2028"
+        );
+        assert_eq!(
+            r#"C:\data\it's "one".tif"#.printable_line(),
+            r#"C:\data\it's "one".tif"#
+        );
     }
 
     #[test]
@@ -439,7 +506,11 @@ mod tests {
             "葛\u{e0100}",
             "é e\u{301}\u{323}",
         ] {
-            assert!(matches!(printable(plain), Cow::Borrowed(_)), "{plain:?} became {}", printable(plain));
+            assert!(
+                matches!(printable(plain), Cow::Borrowed(_)),
+                "{plain:?} became {}",
+                printable(plain)
+            );
         }
         for (text, shown) in [
             ("a\u{200d}b", r"a\u200db"),
@@ -462,7 +533,13 @@ mod tests {
     #[test]
     fn the_window_lays_out_the_beginning_of_a_long_text_only() {
         let long = "卫".repeat(1 << 20);
-        assert_eq!((displayed(&long).chars().count(), displayed_line(&long).chars().count()), (BLOCK_MAX + 1, LINE_MAX + 1));
+        assert_eq!(
+            (
+                displayed(&long).chars().count(),
+                displayed_line(&long).chars().count()
+            ),
+            (BLOCK_MAX + 1, LINE_MAX + 1)
+        );
         assert!(displayed(&long).ends_with('…'));
         assert_eq!(displayed_line("a\nb\u{202e}"), r"a\nb\u202e");
         assert_eq!(displayed("a\nb\u{202e}"), "a\nb\\u202e");
@@ -474,15 +551,24 @@ mod tests {
     #[test]
     fn places_take_their_values_and_doubled_braces_stay() {
         let (size, files) = ("3 MB", 4);
-        assert_eq!(tr!("Kept: {size} of {files}", size, files), "Kept: 3 MB of 4");
-        assert_eq!(tr!("{{as it is}} {files}", files = files + 1), "{as it is} 5");
+        assert_eq!(
+            tr!("Kept: {size} of {files}", size, files),
+            "Kept: 3 MB of 4"
+        );
+        assert_eq!(
+            tr!("{{as it is}} {files}", files = files + 1),
+            "{as it is} 5"
+        );
         assert_eq!(fill("ñ {a} á {b", &[("a", &1)]), "ñ 1 á b");
     }
 
     #[test]
     fn one_and_many_take_their_form() {
         let text = |n: usize| tr_n!(n, "{n} thing", "{n} things", n);
-        assert_eq!([text(0), text(1), text(2)], ["0 things", "1 thing", "2 things"]);
+        assert_eq!(
+            [text(0), text(1), text(2)],
+            ["0 things", "1 thing", "2 things"]
+        );
     }
 
     #[test]
@@ -490,13 +576,23 @@ mod tests {
         assert_eq!(Language::of_tag("es-PE"), Some(Language::Spanish));
         assert_eq!(Language::of_tag("es_ES.UTF-8"), Some(Language::Spanish));
         assert_eq!(Language::of_tag("EN"), Some(Language::English));
-        assert_eq!([Language::of_tag("C"), Language::of_tag(""), Language::of_tag("est")], [None; 3]);
+        assert_eq!(
+            [
+                Language::of_tag("C"),
+                Language::of_tag(""),
+                Language::of_tag("est")
+            ],
+            [None; 3]
+        );
     }
 
     #[test]
     fn texts_are_in_the_language_of_the_thread() {
         speak(Some(Language::Spanish));
-        let spanish = (tr!("Undo"), std::thread::spawn(|| tr!("Undo")).join().unwrap());
+        let spanish = (
+            tr!("Undo"),
+            std::thread::spawn(|| tr!("Undo")).join().unwrap(),
+        );
         speak(None);
         assert_eq!((spanish, tr!("Undo")), (("Deshacer", "Undo"), "Undo"));
     }

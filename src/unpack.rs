@@ -1,6 +1,7 @@
-//! Bytes of compressed members of archives ([`PackedMember`]). A member of a ZIP is unpacked by itself; a compressed tar has no
-//! places of its own, so it is unpacked as a whole, once. What is unpacked is kept in memory when it is small, else in a temporary file
-//! without a name, which the system removes at the latest when the program ends.
+//! Bytes of compressed members of archives ([`PackedMember`]). A member of a ZIP is unpacked by
+//! itself; a compressed tar has no places of its own, so it is unpacked as a whole, once. What is
+//! unpacked is kept in memory when it is small, else in a temporary file without a name, which the
+//! system removes at the latest when the program ends.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
@@ -77,7 +78,8 @@ struct UnpackSlot {
 /// Unpacked data, most recently used last.
 static KNOWN: Mutex<Vec<UnpackSlot>> = Mutex::new(Vec::new());
 
-/// Checks that the archive of a member is still of the version in which it was found. One on a server is checked when it is read.
+/// Checks that the archive of a member is still of the version in which it was found. One on a
+/// server is checked when it is read.
 ///
 /// # Errors
 /// [`Kind::Changed`] for another version, and an IO error.
@@ -89,20 +91,41 @@ impl UnpackedMember {
     /// Unpacks a member, or finds it unpacked.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when the archive is another version than that in which the member was found; [`Kind::Damaged`] when the bytes
-    /// do not unpack to what the archive states; [`Kind::Unsupported`] for data that is far larger than its archive; an IO error;
+    /// [`Kind::Changed`] when the archive is another version than that in which the member was
+    /// found; [`Kind::Damaged`] when the bytes do not unpack to what the archive states;
+    /// [`Kind::Unsupported`] for data that is far larger than its archive; an IO error;
     /// cancellation.
     pub fn open(member: &PackedMember) -> Result<Self> {
-        let PackedMember { archive, offset, size, crc, .. } = member;
+        let PackedMember {
+            archive,
+            offset,
+            size,
+            crc,
+            ..
+        } = member;
         let packed = Packed::of(member);
         let expected = match packed.is_whole() {
             true => Expected::default(),
-            false => Expected { size: Some(*size), crc: *crc },
+            false => Expected {
+                size: Some(*size),
+                crc: *crc,
+            },
         };
-        let named = |error: Error| if error.place().is_some() { error } else { error.at(member) };
+        let named = |error: Error| {
+            if error.place().is_some() {
+                error
+            } else {
+                error.at(member)
+            }
+        };
         let data = unpacked(&packed, expected).map_err(named)?;
         match offset.checked_add(*size) {
-            Some(end) if end <= data.size_bytes() => Ok(Self { data, start: *offset, size: *size, archive: archive.clone() }),
+            Some(end) if end <= data.size_bytes() => Ok(Self {
+                data,
+                start: *offset,
+                size: *size,
+                archive: archive.clone(),
+            }),
             _ => Err(Error::new(Kind::Damaged, "the archive is shorter than its files").at(member)),
         }
     }
@@ -134,8 +157,18 @@ impl Unpacked {
     ///
     /// # Errors
     /// As [`UnpackedMember::open`].
-    pub fn of_file(archive: &Arc<Path>, codec: PackedCodec, stamp: &Arc<Stamp>) -> Result<Arc<Self>> {
-        let packed = Packed { archive: archive.clone(), codec, start: 0, length: stamp.size, stamp: stamp.clone() };
+    pub fn of_file(
+        archive: &Arc<Path>,
+        codec: PackedCodec,
+        stamp: &Arc<Stamp>,
+    ) -> Result<Arc<Self>> {
+        let packed = Packed {
+            archive: archive.clone(),
+            codec,
+            start: 0,
+            length: stamp.size,
+            stamp: stamp.clone(),
+        };
         unpacked(&packed, Expected::default())
     }
 
@@ -155,7 +188,9 @@ impl Unpacked {
         match self {
             Self::Memory(bytes) => {
                 let start = usize::try_from(at).unwrap_or(usize::MAX);
-                let piece = start.checked_add(buffer.len()).and_then(|end| bytes.get(start..end));
+                let piece = start
+                    .checked_add(buffer.len())
+                    .and_then(|end| bytes.get(start..end));
                 buffer.copy_from_slice(piece.ok_or(std::io::ErrorKind::UnexpectedEof)?);
                 Ok(())
             }
@@ -173,8 +208,21 @@ impl Unpacked {
 
 impl Packed {
     fn of(member: &PackedMember) -> Self {
-        let PackedMember { archive, codec, start, length, stamp, .. } = member;
-        Self { archive: archive.clone(), codec: *codec, start: *start, length: *length, stamp: stamp.clone() }
+        let PackedMember {
+            archive,
+            codec,
+            start,
+            length,
+            stamp,
+            ..
+        } = member;
+        Self {
+            archive: archive.clone(),
+            codec: *codec,
+            start: *start,
+            length: *length,
+            stamp: stamp.clone(),
+        }
     }
 
     /// True for a compressed tar, of which only the whole can be unpacked.
@@ -185,9 +233,12 @@ impl Packed {
     fn expect(&self, found: &Stamp) -> Result<()> {
         match found.agrees(&self.stamp) {
             true => Ok(()),
-            false => Err(Error::new(Kind::Changed, "the archive was changed or replaced since this file was found in it")
-                .at_path(&self.archive)
-                .hint("add it again, or restore the original archive")),
+            false => Err(Error::new(
+                Kind::Changed,
+                "the archive was changed or replaced since this file was found in it",
+            )
+            .at_path(&self.archive)
+            .hint("add it again, or restore the original archive")),
         }
     }
 
@@ -196,13 +247,16 @@ impl Packed {
         if is_remote(&self.archive) {
             return Ok(());
         }
-        self.expect(&Stamp::of_file(&files::metadata(&self.archive).io_at("read the archive", &*self.archive)?))
+        self.expect(&Stamp::of_file(
+            &files::metadata(&self.archive).io_at("read the archive", &*self.archive)?,
+        ))
     }
 
     /// The compressed bytes, of the version in which they were found.
     fn open(&self) -> Result<Box<dyn Read>> {
         if is_remote(&self.archive) {
-            let file = RemoteFile::shared(&self.archive, self.start, self.length.min(FIRST_OF_SAMPLE))?;
+            let file =
+                RemoteFile::shared(&self.archive, self.start, self.length.min(FIRST_OF_SAMPLE))?;
             self.expect(&file.identity().stamp())?;
             return Ok(Box::new(RemoteRange {
                 file,
@@ -212,9 +266,15 @@ impl Packed {
             }));
         }
         let file = files::open(&self.archive).io_at("open the archive", &*self.archive)?;
-        self.expect(&Stamp::of_file(&file.metadata().io_at("read the archive", &*self.archive)?))?;
-        let mut file = BufReader::with_capacity(PIECE.min(usize::try_from(self.length).unwrap_or(PIECE).max(512)), file);
-        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(self.start)).io_at("read the archive", &*self.archive)?;
+        self.expect(&Stamp::of_file(
+            &file.metadata().io_at("read the archive", &*self.archive)?,
+        ))?;
+        let mut file = BufReader::with_capacity(
+            PIECE.min(usize::try_from(self.length).unwrap_or(PIECE).max(512)),
+            file,
+        );
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(self.start))
+            .io_at("read the archive", &*self.archive)?;
         Ok(Box::new(file.take(self.length)))
     }
 }
@@ -232,7 +292,10 @@ impl Read for RemoteRange {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if self.piece.is_empty() && self.at < self.end {
             let length = REMOTE_PIECE.min(self.end - self.at);
-            self.piece = self.file.read(self.at, length).map_err(std::io::Error::other)?;
+            self.piece = self
+                .file
+                .read(self.at, length)
+                .map_err(std::io::Error::other)?;
             self.at += length;
         }
         let length = buffer.len().min(self.piece.len());
@@ -247,10 +310,15 @@ fn unpacked(packed: &Packed, expected: Expected) -> Result<Arc<Unpacked>> {
         let found = known.iter().position(|known| known.packed == *packed);
         let entry = match found {
             Some(at) => known.remove(at),
-            None => UnpackSlot { packed: packed.clone(), data: Arc::default() },
+            None => UnpackSlot {
+                packed: packed.clone(),
+                data: Arc::default(),
+            },
         };
         // Older versions of the same archive are not read any more.
-        known.retain(|known| known.packed.archive != packed.archive || known.packed.stamp == packed.stamp);
+        known.retain(|known| {
+            known.packed.archive != packed.archive || known.packed.stamp == packed.stamp
+        });
         let data = entry.data.clone();
         known.push(entry);
         data
@@ -268,8 +336,8 @@ fn unpacked(packed: &Packed, expected: Expected) -> Result<Arc<Unpacked>> {
     Ok(made)
 }
 
-/// Forgets members of ZIPs beyond what is kept, those first that were not used for longest. Unpacked tars stay: unpacking one again takes
-/// as long as the first time.
+/// Forgets members of ZIPs beyond what is kept, those first that were not used for longest.
+/// Unpacked tars stay: unpacking one again takes as long as the first time.
 fn forget_members() {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut bytes, mut members) = (0, 0);
@@ -280,7 +348,8 @@ fn forget_members() {
             // It is being unpacked, or could not be.
             _ => 0,
         };
-        let stays = entry.packed.is_whole() || (members < KEPT_MEMBERS && bytes + size <= KEPT_BYTES);
+        let stays =
+            entry.packed.is_whole() || (members < KEPT_MEMBERS && bytes + size <= KEPT_BYTES);
         if stays {
             bytes += size;
             members += usize::from(!entry.packed.is_whole());
@@ -301,7 +370,9 @@ fn unpack(packed: &Packed, expected: Expected) -> Result<Unpacked> {
     let mut reader: Box<dyn Read> = match packed.codec {
         PackedCodec::Deflate => Box::new(flate2::read::DeflateDecoder::new(reader)),
         PackedCodec::Gzip => Box::new(flate2::read::MultiGzDecoder::new(reader)),
-        PackedCodec::Zstd => Box::new(zstd::Decoder::new(reader).io_at("unpack", &*packed.archive)?),
+        PackedCodec::Zstd => {
+            Box::new(zstd::Decoder::new(reader).io_at("unpack", &*packed.archive)?)
+        }
     };
     let (mut memory, mut file) = (Vec::new(), None::<File>);
     let (mut size, mut checked) = (0_u64, 0_u64);
@@ -328,12 +399,16 @@ fn unpack(packed: &Packed, expected: Expected) -> Result<Unpacked> {
         let bytes = &piece[..length];
         size += length as u64;
         if expected.size.is_some_and(|stated| size > stated) {
-            return Err(damaged("a file of the archive unpacks to more bytes than the archive states"));
+            return Err(damaged(
+                "a file of the archive unpacks to more bytes than the archive states",
+            ));
         }
         if is_implausible(packed.length, size) {
-            return Err(Error::unsupported(format!("the archive unpacks to more than {RATIO_MAX} times its size"))
-                .at_path(&packed.archive)
-                .hint("unpack it with another program if you trust it, and take the folder"));
+            return Err(Error::unsupported(format!(
+                "the archive unpacks to more than {RATIO_MAX} times its size"
+            ))
+            .at_path(&packed.archive)
+            .hint("unpack it with another program if you trust it, and take the folder"));
         }
         crc.update(bytes);
         if file.is_none() && memory.len() as u64 + length as u64 > MEMORY_MAX {
@@ -347,15 +422,20 @@ fn unpack(packed: &Packed, expected: Expected) -> Result<Unpacked> {
                     checked = size + DISK_CHECKED;
                     expect_space(&temporary)?;
                 }
-                file.write_all(bytes).io_at("unpack into the temporary folder", &temporary)?;
+                file.write_all(bytes)
+                    .io_at("unpack into the temporary folder", &temporary)?;
             }
         }
     }
     if expected.size.is_some_and(|stated| size != stated) {
-        return Err(damaged("a file of the archive unpacks to fewer bytes than the archive states"));
+        return Err(damaged(
+            "a file of the archive unpacks to fewer bytes than the archive states",
+        ));
     }
     if expected.crc.is_some_and(|stated| stated != crc.finalize()) {
-        return Err(damaged("a file of the archive is damaged: its CRC-32 is another one than the archive states"));
+        return Err(damaged(
+            "a file of the archive is damaged: its CRC-32 is another one than the archive states",
+        ));
     }
     Ok(match file {
         None => {
@@ -370,15 +450,21 @@ fn unpack(packed: &Packed, expected: Expected) -> Result<Unpacked> {
 fn spilled(bytes: &[u8]) -> Result<File> {
     let temporary = std::env::temp_dir();
     let mut file = tempfile::tempfile().io_at("make a file in the temporary folder", &temporary)?;
-    file.write_all(bytes).io_at("unpack into the temporary folder", &temporary)?;
+    file.write_all(bytes)
+        .io_at("unpack into the temporary folder", &temporary)?;
     Ok(file)
 }
 
 fn expect_space(temporary: &Path) -> Result<()> {
     match free_bytes(temporary) {
-        Some(free) if free < DISK_LEFT => Err(Error::usage("the disk of the temporary folder is too full to unpack the archive")
-            .at_path(temporary)
-            .hint("name a folder on another disk with --temp-dir, or unpack the archive and take its folder")),
+        Some(free) if free < DISK_LEFT => Err(Error::usage(
+            "the disk of the temporary folder is too full to unpack the archive",
+        )
+        .at_path(temporary)
+        .hint(
+            "name a folder on another disk with --temp-dir, or unpack the archive and take \
+                its folder",
+        )),
         _ => Ok(()),
     }
 }
@@ -388,14 +474,32 @@ mod tests {
     use super::*;
     use crate::model::Modified;
 
-    fn member_of(path: &Path, codec: PackedCodec, start: u64, length: u64, size: u64, crc: Option<u32>) -> PackedMember {
+    fn member_of(
+        path: &Path,
+        codec: PackedCodec,
+        start: u64,
+        length: u64,
+        size: u64,
+        crc: Option<u32>,
+    ) -> PackedMember {
         let meta = std::fs::metadata(path).expect("is there");
         let stamp = Stamp::of_file(&meta);
-        PackedMember { archive: path.into(), name: "a.bin".into(), codec, start, length, offset: 0, size, crc, stamp: stamp.into() }
+        PackedMember {
+            archive: path.into(),
+            name: "a.bin".into(),
+            codec,
+            start,
+            length,
+            offset: 0,
+            size,
+            crc,
+            stamp: stamp.into(),
+        }
     }
 
     fn deflated(bytes: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut encoder =
+            flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(bytes).expect("packs");
         encoder.finish().expect("packs")
     }
@@ -410,25 +514,80 @@ mod tests {
             let packed = deflated(&bytes);
             std::fs::write(&path, [b"head".as_slice(), &packed].concat()).expect("writes");
             let crc = crc32fast::hash(&bytes);
-            let member = member_of(&path, PackedCodec::Deflate, 4, packed.len() as u64, size as u64, Some(crc));
+            let member = member_of(
+                &path,
+                PackedCodec::Deflate,
+                4,
+                packed.len() as u64,
+                size as u64,
+                Some(crc),
+            );
             let unpacked = UnpackedMember::open(&member).expect("unpacks");
             let mut part = vec![0; 300];
-            unpacked.read_into(size as u64 - 300, &mut part).expect("reads");
+            unpacked
+                .read_into(size as u64 - 300, &mut part)
+                .expect("reads");
             assert_eq!(part, bytes[size - 300..]);
             assert!(unpacked.read_into(size as u64 - 299, &mut part).is_err());
             let wrongs = [
-                (PackedMember { crc: Some(1), start: 4, ..member.clone() }, Kind::Damaged),
-                (PackedMember { size: size as u64 - 1, ..member.clone() }, Kind::Damaged),
-                (PackedMember { size: size as u64 + 1, ..member.clone() }, Kind::Damaged),
-                (PackedMember { length: packed.len() as u64 / 2, ..member.clone() }, Kind::Damaged),
-                (PackedMember { stamp: Stamp { size: 1, ..(*member.stamp).clone() }.into(), ..member.clone() }, Kind::Changed),
+                (
+                    PackedMember {
+                        crc: Some(1),
+                        start: 4,
+                        ..member.clone()
+                    },
+                    Kind::Damaged,
+                ),
+                (
+                    PackedMember {
+                        size: size as u64 - 1,
+                        ..member.clone()
+                    },
+                    Kind::Damaged,
+                ),
+                (
+                    PackedMember {
+                        size: size as u64 + 1,
+                        ..member.clone()
+                    },
+                    Kind::Damaged,
+                ),
+                (
+                    PackedMember {
+                        length: packed.len() as u64 / 2,
+                        ..member.clone()
+                    },
+                    Kind::Damaged,
+                ),
+                (
+                    PackedMember {
+                        stamp: Stamp {
+                            size: 1,
+                            ..(*member.stamp).clone()
+                        }
+                        .into(),
+                        ..member.clone()
+                    },
+                    Kind::Changed,
+                ),
             ];
             for (number, (wrong, kind)) in wrongs.into_iter().enumerate() {
                 let copy = folder.path().join(format!("{size}-{number}.zip"));
                 std::fs::copy(&path, &copy).expect("copies");
-                let stamp = Stamp { modified: Modified::default(), ..(*wrong.stamp).clone() };
-                let wrong = PackedMember { archive: copy.as_path().into(), stamp: stamp.into(), ..wrong };
-                assert_eq!(UnpackedMember::open(&wrong).err().map(|error| error.kind()), Some(kind), "{wrong:?}");
+                let stamp = Stamp {
+                    modified: Modified::default(),
+                    ..(*wrong.stamp).clone()
+                };
+                let wrong = PackedMember {
+                    archive: copy.as_path().into(),
+                    stamp: stamp.into(),
+                    ..wrong
+                };
+                assert_eq!(
+                    UnpackedMember::open(&wrong).err().map(|error| error.kind()),
+                    Some(kind),
+                    "{wrong:?}"
+                );
             }
         }
     }
@@ -441,18 +600,37 @@ mod tests {
         gzip.write_all(&bytes).expect("packs");
         let gzip = gzip.finish().expect("packs");
         let zstd = zstd::encode_all(bytes.as_slice(), 1).expect("packs");
-        for (name, packed, codec) in [("a.gz", gzip, PackedCodec::Gzip), ("a.zst", zstd, PackedCodec::Zstd)] {
+        for (name, packed, codec) in [
+            ("a.gz", gzip, PackedCodec::Gzip),
+            ("a.zst", zstd, PackedCodec::Zstd),
+        ] {
             let path = folder.path().join(name);
             std::fs::write(&path, &packed).expect("writes");
             let whole = member_of(&path, codec, 0, packed.len() as u64, 8, None);
-            let first = UnpackedMember::open(&PackedMember { offset: 4, ..whole.clone() }).expect("unpacks");
-            let second = UnpackedMember::open(&PackedMember { offset: 40, ..whole.clone() }).expect("is unpacked");
+            let first = UnpackedMember::open(&PackedMember {
+                offset: 4,
+                ..whole.clone()
+            })
+            .expect("unpacks");
+            let second = UnpackedMember::open(&PackedMember {
+                offset: 40,
+                ..whole.clone()
+            })
+            .expect("is unpacked");
             assert!(Arc::ptr_eq(&first.data, &second.data));
             let mut read = [0; 8];
             second.read_into(0, &mut read).expect("reads");
             assert_eq!(read, bytes[40..48]);
-            let beyond = PackedMember { offset: bytes.len() as u64 - 4, ..whole };
-            assert_eq!(UnpackedMember::open(&beyond).err().map(|error| error.kind()), Some(Kind::Damaged));
+            let beyond = PackedMember {
+                offset: bytes.len() as u64 - 4,
+                ..whole
+            };
+            assert_eq!(
+                UnpackedMember::open(&beyond)
+                    .err()
+                    .map(|error| error.kind()),
+                Some(Kind::Damaged)
+            );
         }
     }
 
@@ -465,6 +643,9 @@ mod tests {
         let length = std::fs::metadata(&path).expect("is there").len();
         assert!(length * RATIO_MAX < RATIO_FREE, "{length}");
         let bomb = member_of(&path, PackedCodec::Zstd, 0, length, 8, None);
-        assert_eq!(UnpackedMember::open(&bomb).err().map(|error| error.kind()), Some(Kind::Unsupported));
+        assert_eq!(
+            UnpackedMember::open(&bomb).err().map(|error| error.kind()),
+            Some(Kind::Unsupported)
+        );
     }
 }

@@ -30,7 +30,12 @@ struct FileInformation {
 
 #[link(name = "kernel32")]
 unsafe extern "system" {
-    fn GetDiskFreeSpaceExW(folder: *const u16, available: *mut u64, total: *mut u64, free: *mut u64) -> i32;
+    fn GetDiskFreeSpaceExW(
+        folder: *const u16,
+        available: *mut u64,
+        total: *mut u64,
+        free: *mut u64,
+    ) -> i32;
     fn GetFileInformationByHandle(file: *mut c_void, information: *mut FileInformation) -> i32;
     fn GetConsoleProcessList(processes: *mut u32, capacity: u32) -> u32;
     fn FreeConsole() -> i32;
@@ -72,7 +77,8 @@ pub fn file_links(file: &File) -> io::Result<u64> {
 
 fn information_of(file: &File) -> io::Result<FileInformation> {
     let mut information = FileInformation::default();
-    // SAFETY: the handle is open while `file` lives, and the structure has the layout that the system fills.
+    // SAFETY: the handle is open while `file` lives, and the structure has the layout that the
+    // system fills.
     match unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut information) } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(information),
@@ -85,10 +91,16 @@ fn information_of(file: &File) -> io::Result<FileInformation> {
 /// The system's error.
 pub fn number_of(path: &Path) -> io::Result<(u64, u64)> {
     // Without access to the contents, so that a file opens that another program uses.
-    file_number(&OpenOptions::new().access_mode(0).custom_flags(ALSO_FOLDERS | THE_LINK_ITSELF).open(path)?)
+    file_number(
+        &OpenOptions::new()
+            .access_mode(0)
+            .custom_flags(ALSO_FOLDERS | THE_LINK_ITSELF)
+            .open(path)?,
+    )
 }
 
-/// True when there is no process with this number, or it has ended and another process still holds its number.
+/// True when there is no process with this number, or it has ended and another process still holds
+/// its number.
 pub fn has_ended(process: u32) -> bool {
     /// `SYNCHRONIZE`: the right to wait for the end.
     const TO_WAIT: u32 = 0x0010_0000;
@@ -107,25 +119,28 @@ pub fn has_ended(process: u32) -> bool {
     }
 }
 
-/// Closes the console that Windows opened for this program alone, when it was started from the desktop. A console that was there
-/// before stays.
+/// Closes the console that Windows opened for this program alone, when it was started from the
+/// desktop. A console that was there before stays.
 pub fn leave_own_console() {
     let mut processes = [0; 2];
     // SAFETY: the array has the capacity that is given.
     if unsafe { GetConsoleProcessList(processes.as_mut_ptr(), 2) } == 1 {
-        // SAFETY: has no arguments; later output goes nowhere, which the standard library takes for success.
+        // SAFETY: has no arguments; later output goes nowhere, which the standard library takes for
+        // success.
         unsafe { FreeConsole() };
     }
 }
 
-/// Calls `stop`, on a thread of its own, when Ctrl-C or Ctrl-Break is pressed in the console, and when the console is closed or the
-/// user logs off: then Windows ends the process as soon as it can, in five seconds at most.
+/// Calls `stop`, on a thread of its own, when Ctrl-C or Ctrl-Break is pressed in the console, and
+/// when the console is closed or the user logs off: then Windows ends the process as soon as it
+/// can, in five seconds at most.
 ///
 /// # Errors
 /// The system's error.
 pub fn on_console_stop(stop: fn()) -> io::Result<()> {
     extern "system" fn handle(event: u32) -> i32 {
-        /// `CTRL_BREAK_EVENT`; `CTRL_C_EVENT` is 0, and all others end the process when this function returns.
+        /// `CTRL_BREAK_EVENT`; `CTRL_C_EVENT` is 0, and all others end the process when this
+        /// function returns.
         const BREAK: u32 = 1;
         if let Some(stop) = CONSOLE_STOP.get() {
             stop();
@@ -136,7 +151,8 @@ pub fn on_console_stop(stop: fn()) -> io::Result<()> {
         1
     }
     let _ = CONSOLE_STOP.set(stop);
-    // SAFETY: the handler is a function of this program, which stays while the process runs, and calls nothing that unwinds.
+    // SAFETY: the handler is a function of this program, which stays while the process runs, and
+    // calls nothing that unwinds.
     match unsafe { SetConsoleCtrlHandler(handle, 1) } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
@@ -155,9 +171,15 @@ mod tests {
         std::fs::write(&other, "2").expect("writes");
         let number = number_of(&one).expect("has a number");
         assert_ne!(number, number_of(&other).expect("has a number"));
-        assert_eq!(number, file_number(&File::open(&one).expect("opens")).expect("has a number"));
+        assert_eq!(
+            number,
+            file_number(&File::open(&one).expect("opens")).expect("has a number")
+        );
         std::fs::rename(&one, folder.path().join("later")).expect("renames");
-        assert_eq!(number, number_of(&folder.path().join("later")).expect("has a number"));
+        assert_eq!(
+            number,
+            number_of(&folder.path().join("later")).expect("has a number")
+        );
         assert!(number_of(folder.path()).is_ok() && number_of(&one).is_err());
     }
 

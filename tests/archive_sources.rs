@@ -1,4 +1,5 @@
-//! Archives as sources of `create` and of the window: each gives what the folder gives that was packed.
+//! Archives as sources of `create` and of the window: each gives what the folder gives that was
+//! packed.
 
 use std::path::Path;
 
@@ -10,19 +11,32 @@ use taco_studio::ops::{DatasetImport, import_dataset};
 
 use crate::layouts::{fixtures, write_files};
 use crate::support::{
-    COLLECTION, Emulator, Habit, Packing, Ran, Server, StoreKind, Workspace, files_below, nested_scenes, pack, tar_of, zip_of,
+    COLLECTION, Emulator, Habit, Packing, Ran, Server, StoreKind, Workspace, files_below,
+    nested_scenes, pack, tar_of, zip_of,
 };
 use zip::CompressionMethod::{Deflated, Stored};
 
 fn create(workspace: &Workspace, source: &str, output: &str) -> Ran {
     workspace.write("collection.json", COLLECTION);
-    workspace.studio(["create", source, "-o", output, "--overwrite", "--collection", "collection.json"])
+    workspace.studio([
+        "create",
+        source,
+        "-o",
+        output,
+        "--overwrite",
+        "--collection",
+        "collection.json",
+    ])
 }
 
 /// Ids, sizes and CRCs of all samples of a dataset.
 fn contents(workspace: &Workspace, dataset: &str) -> Vec<String> {
-    let reader = taco_studio::container::open(&workspace.path(dataset), &JobContext::default()).expect("opens");
-    let tree = reader.levels().skeleton(&JobContext::default()).expect("has levels");
+    let reader = taco_studio::container::open(&workspace.path(dataset), &JobContext::default())
+        .expect("opens");
+    let tree = reader
+        .levels()
+        .skeleton(&JobContext::default())
+        .expect("has levels");
     let mut found = Vec::new();
     for (depth, level) in tree.levels.iter().enumerate() {
         for row in 0..level.len() as u32 {
@@ -59,22 +73,66 @@ fn a_packed_folder_gives_the_dataset_of_the_folder() {
     for packing in Packing::ALL {
         for prefix in ["", "a folder/", "./"] {
             let name = format!("packed.{}", packing.ending());
-            pack(&workspace.path("scenes"), prefix, &workspace.path(&name), packing);
+            pack(
+                &workspace.path("scenes"),
+                prefix,
+                &workspace.path(&name),
+                packing,
+            );
             let ran = create(&workspace, &name, "out.tacozip").expect_code(0);
-            assert!(ran.stderr.contains("__MACOSX: not data") && ran.stderr.contains(".DS_Store: not data"), "{ran}");
-            assert_eq!(contents(&workspace, "out.tacozip"), expected, "{packing:?} under {prefix:?}");
+            assert!(
+                ran.stderr.contains("__MACOSX: not data")
+                    && ran.stderr.contains(".DS_Store: not data"),
+                "{ran}"
+            );
+            assert_eq!(
+                contents(&workspace, "out.tacozip"),
+                expected,
+                "{packing:?} under {prefix:?}"
+            );
         }
-        workspace.studio(["validate", "out.tacozip", "--deep"]).expect_code(0);
+        workspace
+            .studio(["validate", "out.tacozip", "--deep"])
+            .expect_code(0);
     }
     // The other outputs, and options for the files of a folder.
-    pack(&workspace.path("scenes"), "", &workspace.path("packed.tar.gz"), Packing::TarGzip);
+    pack(
+        &workspace.path("scenes"),
+        "",
+        &workspace.path("packed.tar.gz"),
+        Packing::TarGzip,
+    );
     create(&workspace, "packed.tar.gz", "out").expect_code(0);
     assert_eq!(contents(&workspace, "out"), expected);
-    let few = ["create", "packed.tar.gz", "-o", "few.tacozip", "--collection", "collection.json", "--exclude", "points.bin"];
+    let few = [
+        "create",
+        "packed.tar.gz",
+        "-o",
+        "few.tacozip",
+        "--collection",
+        "collection.json",
+        "--exclude",
+        "points.bin",
+    ];
     workspace.studio(few).expect_code(0);
     assert_eq!(contents(&workspace, "few.tacozip").len(), 3 + 3 * 4);
-    let burned = ["create", "packed.tar.gz", "-o", "x.tacozip", "--collection", "collection.json", "--sidecars", "burn-in"];
-    assert!(workspace.studio(burned).expect_code(2).stderr.contains("--sidecars: for folders"));
+    let burned = [
+        "create",
+        "packed.tar.gz",
+        "-o",
+        "x.tacozip",
+        "--collection",
+        "collection.json",
+        "--sidecars",
+        "burn-in",
+    ];
+    assert!(
+        workspace
+            .studio(burned)
+            .expect_code(2)
+            .stderr
+            .contains("--sidecars: for folders")
+    );
 }
 
 #[test]
@@ -85,14 +143,26 @@ fn layouts_and_lists_are_read_from_archives_as_from_folders() {
         let packing = Packing::ALL[at % Packing::ALL.len()];
         let archive = format!("{name}.{}", packing.ending());
         // Below a folder, so that the paths of the fixture stay as they are.
-        pack(&workspace.path(&name), "packed/", &workspace.path(&archive), packing);
+        pack(
+            &workspace.path(&name),
+            "packed/",
+            &workspace.path(&archive),
+            packing,
+        );
         let proposed = |source: &str| {
-            let ran = workspace.studio(["create", source, "--layout", "auto", "--dry-run", "--json"]).expect_no_panic();
+            let ran = workspace
+                .studio(["create", source, "--layout", "auto", "--dry-run", "--json"])
+                .expect_no_panic();
             match ran.code() {
                 0 => Ok(ran.json()),
-                code => {
-                    Err((code, ran.stderr.lines().filter(|line| !line.contains(source)).map(str::to_owned).collect::<Vec<_>>()))
-                }
+                code => Err((
+                    code,
+                    ran.stderr
+                        .lines()
+                        .filter(|line| !line.contains(source))
+                        .map(str::to_owned)
+                        .collect::<Vec<_>>(),
+                )),
             }
         };
         assert_eq!(proposed(&archive), proposed(&name), "{archive}");
@@ -107,10 +177,19 @@ fn archives_of_servers_are_read_by_range() {
     std::fs::create_dir(workspace.path("served")).expect("a folder");
     for packing in [Packing::StoredZip, Packing::Zip, Packing::TarGzip] {
         let name = format!("packed.{}", packing.ending());
-        pack(&workspace.path("scenes"), "", &workspace.path(&format!("served/{name}")), packing);
+        pack(
+            &workspace.path("scenes"),
+            "",
+            &workspace.path(&format!("served/{name}")),
+            packing,
+        );
         let server = Server::of(&workspace.path("served"));
         create(&workspace, &server.url(&name), "out.tacozip").expect_code(0);
-        assert_eq!(contents(&workspace, "out.tacozip"), contents(&workspace, "folder.tacozip"), "{packing:?}");
+        assert_eq!(
+            contents(&workspace, "out.tacozip"),
+            contents(&workspace, "folder.tacozip"),
+            "{packing:?}"
+        );
     }
 }
 
@@ -128,30 +207,63 @@ fn folders_of_servers_and_stores_are_listed_and_read() {
         create(&workspace, &server.url(address), "out.tacozip").expect_code(0);
         assert_eq!(contents(&workspace, "out.tacozip"), expected, "{address}");
     }
-    let layout = workspace.studio(["create", &server.url("scenes"), "--layout", "{root}/{position}", "--dry-run", "--json"]);
+    let layout = workspace.studio([
+        "create",
+        &server.url("scenes"),
+        "--layout",
+        "{root}/{position}",
+        "--dry-run",
+        "--json",
+    ]);
     assert_eq!(layout.expect_code(0).json()["roots"], 2);
     let none = create(&workspace, &server.url("nowhere"), "none.tacozip").expect_no_panic();
-    assert!(none.code() == 2 && !workspace.path("none.tacozip").exists(), "{none}");
+    assert!(
+        none.code() == 2 && !workspace.path("none.tacozip").exists(),
+        "{none}"
+    );
     for kind in [StoreKind::S3, StoreKind::Google, StoreKind::Azure] {
-        let Some(store) = Emulator::start(kind) else { continue };
+        let Some(store) = Emulator::start(kind) else {
+            continue;
+        };
         for name in files_below(&workspace.path("scenes")) {
-            store.upload(&format!("scenes/{name}"), &workspace.path(&format!("scenes/{name}")));
+            store.upload(
+                &format!("scenes/{name}"),
+                &workspace.path(&format!("scenes/{name}")),
+            );
         }
         let address = store.address("scenes");
         store
-            .studio(&workspace, ["create", &address, "-o", "out.tacozip", "--overwrite", "--collection", "collection.json"])
+            .studio(
+                &workspace,
+                [
+                    "create",
+                    &address,
+                    "-o",
+                    "out.tacozip",
+                    "--overwrite",
+                    "--collection",
+                    "collection.json",
+                ],
+            )
             .expect_code(0);
         assert_eq!(contents(&workspace, "out.tacozip"), expected, "{address}");
     }
 }
 
 fn files(names: &[&str]) -> Vec<(String, Vec<u8>)> {
-    names.iter().enumerate().map(|(number, name)| ((*name).to_owned(), format!("data {number}").into_bytes())).collect()
+    names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| ((*name).to_owned(), format!("data {number}").into_bytes()))
+        .collect()
 }
 
 /// Replaces the first bytes that are `from`.
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
-    let at = bytes.windows(from.len()).position(|window| window == from).expect("is there");
+    let at = bytes
+        .windows(from.len())
+        .position(|window| window == from)
+        .expect("is there");
     [&bytes[..at], to, &bytes[at + from.len()..]].concat()
 }
 
@@ -161,7 +273,10 @@ fn archives_that_are_made_to_do_harm_are_refused_and_nothing_is_written() {
     let refused = |name: &str, bytes: &[u8], reason: &str| {
         workspace.write(name, bytes);
         let ran = create(&workspace, name, "out.tacozip").expect_no_panic();
-        assert!(ran.code() == 2 && ran.stderr.contains(reason), "{name}: {ran}");
+        assert!(
+            ran.code() == 2 && ran.stderr.contains(reason),
+            "{name}: {ran}"
+        );
         assert!(!workspace.path("out.tacozip").exists(), "{name}");
     };
     for method in [Stored, Deflated] {
@@ -169,28 +284,56 @@ fn archives_that_are_made_to_do_harm_are_refused_and_nothing_is_written() {
         let outside = String::from_utf8_lossy(&zip).into_owned();
         assert!(outside.contains("b/xxxx.bin"));
         for name in ["../../.bin", "/etc/x.bin", "c:/xxx.bin"] {
-            let twice = replaced(&replaced(&zip, b"b/xxxx.bin", name.as_bytes()), b"b/xxxx.bin", name.as_bytes());
+            let twice = replaced(
+                &replaced(&zip, b"b/xxxx.bin", name.as_bytes()),
+                b"b/xxxx.bin",
+                name.as_bytes(),
+            );
             refused("outside.zip", &twice, "outside of its folder");
         }
         let same = zip_of(&files(&["a/x.bin", "b/x.bin"]), method);
-        refused("twice.zip", &replaced(&replaced(&same, b"b/x.bin", b"a/x.bin"), b"b/x.bin", b"a/x.bin"), "two files are called");
-        refused("file_and_folder.zip", &zip_of(&files(&["a", "a/x.bin"]), method), "two files are called");
+        refused(
+            "twice.zip",
+            &replaced(
+                &replaced(&same, b"b/x.bin", b"a/x.bin"),
+                b"b/x.bin",
+                b"a/x.bin",
+            ),
+            "two files are called",
+        );
+        refused(
+            "file_and_folder.zip",
+            &zip_of(&files(&["a", "a/x.bin"]), method),
+            "two files are called",
+        );
         refused("cut.zip", &zip[..zip.len() / 2], "");
     }
     // Damage of the data: compressed, in the CRC-32, and a size that is not what it unpacks to.
     let zip = zip_of(&files(&["a/x.bin", "b/x.bin"]), Deflated);
     let crc = crc32fast::hash(b"data 0").to_le_bytes();
-    refused("crc.zip", &replaced(&replaced(&zip, &crc, &[1; 4]), &crc, &[1; 4]), "CRC-32");
+    refused(
+        "crc.zip",
+        &replaced(&replaced(&zip, &crc, &[1; 4]), &crc, &[1; 4]),
+        "CRC-32",
+    );
     let mut last = zip[4..].to_vec();
     let record = last.len() - 22;
     last[record + 4] = 2;
     refused("last_part.zip", &last, "ZIP in several parts are not read");
-    refused("behind.zip", &[b"#!/bin/sh\n".as_slice(), &zip].concat(), "ZIP behind other data are not read");
+    refused(
+        "behind.zip",
+        &[b"#!/bin/sh\n".as_slice(), &zip].concat(),
+        "ZIP behind other data are not read",
+    );
     refused("empty.zip", &zip_of(&[], Stored), "");
     refused("empty.tar", &tar_of(&[]), "");
     let tar = tar_of(&files(&["a/x.bin", "b/x.bin"]));
     let parent = replaced(&tar, b"b/x.bin", b"../x.by");
-    refused("outside.tar", &with_checksum(parent, 1024), "outside of its folder");
+    refused(
+        "outside.tar",
+        &with_checksum(parent, 1024),
+        "outside of its folder",
+    );
     refused("cut.tar", &tar[..1100], "");
     let gzip = {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -223,29 +366,51 @@ fn links_and_encrypted_members_are_left_out_by_name() {
     for (name, bytes) in files(&["a/x.bin", "b/x.bin"]) {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
-        tar.append_data(&mut header, name, bytes.as_slice()).expect("packs");
+        tar.append_data(&mut header, name, bytes.as_slice())
+            .expect("packs");
     }
-    for (kind, name) in [(tar::EntryType::Symlink, "a/link"), (tar::EntryType::Link, "b/hard"), (tar::EntryType::Fifo, "b/pipe")] {
+    for (kind, name) in [
+        (tar::EntryType::Symlink, "a/link"),
+        (tar::EntryType::Link, "b/hard"),
+        (tar::EntryType::Fifo, "b/pipe"),
+    ] {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(kind);
         header.set_size(0);
-        tar.append_link(&mut header, name, "/etc/passwd").expect("packs");
+        tar.append_link(&mut header, name, "/etc/passwd")
+            .expect("packs");
     }
     workspace.write("links.tar", tar.into_inner().expect("packs"));
     let ran = create(&workspace, "links.tar", "out.tacozip").expect_code(0);
-    for reason in ["a/link: it is a link", "b/hard: it is a link", "b/pipe: it is neither"] {
+    for reason in [
+        "a/link: it is a link",
+        "b/hard: it is a link",
+        "b/pipe: it is neither",
+    ] {
         assert!(ran.stderr.contains(reason), "{reason}: {ran}");
     }
     assert_eq!(contents(&workspace, "out.tacozip").len(), 4);
     // Names without the flag for UTF-8 are of code page 437.
     let old = zip_of(&files(&["a/x.bin", "a/uu.bin"]), Stored);
-    let old = replaced(&replaced(&old, b"a/uu.bin", b"a/\x81u.bin"), b"a/uu.bin", b"a/\x81u.bin");
+    let old = replaced(
+        &replaced(&old, b"a/uu.bin", b"a/\x81u.bin"),
+        b"a/uu.bin",
+        b"a/\x81u.bin",
+    );
     workspace.write("old.zip", old);
     create(&workspace, "old.zip", "out.tacozip").expect_code(0);
-    assert!(contents(&workspace, "out.tacozip").iter().any(|path| path.starts_with("üu.bin ")), "below the one folder");
+    assert!(
+        contents(&workspace, "out.tacozip")
+            .iter()
+            .any(|path| path.starts_with("üu.bin ")),
+        "below the one folder"
+    );
     // A flag of the central directory says that the second member is encrypted.
     let mut zip = zip_of(&files(&["a/x.bin", "a/y.bin"]), Stored);
-    let entry = zip.windows(4).rposition(|window| window == b"PK\x01\x02").expect("an entry");
+    let entry = zip
+        .windows(4)
+        .rposition(|window| window == b"PK\x01\x02")
+        .expect("an entry");
     zip[entry + 8] |= 1;
     workspace.write("secret.zip", zip);
     let ran = create(&workspace, "secret.zip", "out.tacozip").expect_code(0);
@@ -255,24 +420,48 @@ fn links_and_encrypted_members_are_left_out_by_name() {
 #[test]
 fn files_that_are_read_only_together_are_refused() {
     let workspace = Workspace::new();
-    let header = "ENVI\nsamples = 8\nlines = 8\nbands = 1\nheader offset = 0\nfile type = ENVI Standard\ndata type = 1\n\
+    let header = "ENVI\nsamples = 8\nlines = 8\nbands = 1\nheader offset = 0\nfile type = ENVI \
+        Standard\ndata type = 1\n\
                   interleave = bsq\nbyte order = 0\n";
-    let both = [("a/cube.dat".to_owned(), vec![1; 64]), ("a/cube.hdr".to_owned(), header.as_bytes().to_vec())];
+    let both = [
+        ("a/cube.dat".to_owned(), vec![1; 64]),
+        ("a/cube.hdr".to_owned(), header.as_bytes().to_vec()),
+    ];
     workspace.write("cube.zip", zip_of(&both, Deflated));
     let ran = create(&workspace, "cube.zip", "out.tacozip").expect_code(2);
-    assert!(ran.stderr.contains("cube.dat is read only together with cube.hdr (ENVI, 8 × 8"), "{ran}");
+    assert!(
+        ran.stderr
+            .contains("cube.dat is read only together with cube.hdr (ENVI, 8 × 8"),
+        "{ran}"
+    );
     // Where a layout leaves them over, they do no harm.
-    let scenes = ["images/0001.tif", "images/0002.tif", "masks/0001.tif", "masks/0002.tif"];
+    let scenes = [
+        "images/0001.tif",
+        "images/0002.tif",
+        "masks/0001.tif",
+        "masks/0002.tif",
+    ];
     let beside = both.map(|(name, bytes)| (format!("extra/{name}"), bytes));
     let with_scenes = [beside.to_vec(), files(&scenes)].concat();
     workspace.write("scenes.zip", zip_of(&with_scenes, Deflated));
-    let layout = ["create", "scenes.zip", "--layout", "{position}/{root}", "--dry-run", "--json"];
+    let layout = [
+        "create",
+        "scenes.zip",
+        "--layout",
+        "{position}/{root}",
+        "--dry-run",
+        "--json",
+    ];
     assert_eq!(workspace.studio(layout).expect_code(0).json()["roots"], 2);
 }
 
 fn import(path: &Path) -> Dataset {
-    let request = DatasetImport { path: path.to_owned(), ..DatasetImport::default() };
-    let imported = import_dataset(&Dataset::default(), &request, &JobContext::default()).expect("imports");
+    let request = DatasetImport {
+        path: path.to_owned(),
+        ..DatasetImport::default()
+    };
+    let imported =
+        import_dataset(&Dataset::default(), &request, &JobContext::default()).expect("imports");
     let mut draft = Draft::of(Dataset::default());
     draft.apply(imported.edit).expect("applies");
     draft.dataset().clone()
@@ -294,16 +483,34 @@ fn statistics_and_pictures_of_packed_rasters_are_those_of_the_files() {
         ]);
         ran.expect_code(0);
         workspace
-            .studio(["extend", "s.tacozip", "--with", "stac,stats", "--level", "1", "-o", "t.tacozip", "--overwrite"])
+            .studio([
+                "extend",
+                "s.tacozip",
+                "--with",
+                "stac,stats",
+                "--level",
+                "1",
+                "-o",
+                "t.tacozip",
+                "--overwrite",
+            ])
             .expect_code(0);
         let rows = workspace
-            .studio(["query", "t.tacozip", "--sql", "SELECT * EXCLUDE (\"internal:gdal_vsi\") FROM level1", "--json"])
+            .studio([
+                "query",
+                "t.tacozip",
+                "--sql",
+                "SELECT * EXCLUDE (\"internal:gdal_vsi\") FROM level1",
+                "--json",
+            ])
             .expect_code(0)
             .stdout;
         rows.lines()
             .map(|line| serde_json::from_str::<Value>(line).expect("a row"))
             .map(|mut row| {
-                row.as_object_mut().expect("an object").retain(|name, _| !name.starts_with("internal:"));
+                row.as_object_mut()
+                    .expect("an object")
+                    .retain(|name, _| !name.starts_with("internal:"));
                 row
             })
             .collect()
@@ -316,14 +523,26 @@ fn statistics_and_pictures_of_packed_rasters_are_those_of_the_files() {
         // Headers and pixels of a draft, before anything is written.
         let dataset = import(&archive);
         let sample = dataset.sample(&NodePath(vec![1, 0])).expect("a FILE");
-        let Payload::Asset { path, .. } = &sample.payload else { panic!("{sample:?}") };
-        let info = taco_studio::raster::describe(&taco_studio::container::raster_source(path)).expect("is a raster");
+        let Payload::Asset { path, .. } = &sample.payload else {
+            panic!("{sample:?}")
+        };
+        let info = taco_studio::raster::describe(&taco_studio::container::raster_source(path))
+            .expect("is a raster");
         assert_eq!((info.width, info.height), (32, 32));
         // Another archive in its place is not read as the first.
         std::fs::write(&archive, b"PK\x03\x04 another archive").expect("writes");
         let error = taco_studio::container::read_asset(path).expect_err("was replaced");
-        assert_eq!(error.kind(), taco_studio::error::Kind::Changed, "{packing:?}: {error}");
-        let header = taco_studio::raster::describe(&taco_studio::container::raster_source(path)).expect_err("was replaced");
-        assert_eq!(header.kind(), taco_studio::error::Kind::Changed, "a header that was read before: {packing:?}: {header}");
+        assert_eq!(
+            error.kind(),
+            taco_studio::error::Kind::Changed,
+            "{packing:?}: {error}"
+        );
+        let header = taco_studio::raster::describe(&taco_studio::container::raster_source(path))
+            .expect_err("was replaced");
+        assert_eq!(
+            header.kind(),
+            taco_studio::error::Kind::Changed,
+            "a header that was read before: {packing:?}: {header}"
+        );
     }
 }

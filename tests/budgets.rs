@@ -1,5 +1,6 @@
-//! Small files that claim, or expand to, far more than their size: each ends with an error that states the reason, in little
-//! memory. The program runs as a child process with limited memory, so that a failing test does not exhaust the machine.
+//! Small files that claim, or expand to, far more than their size: each ends with an error that
+//! states the reason, in little memory. The program runs as a child process with limited memory, so
+//! that a failing test does not exhaust the machine.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -8,7 +9,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow::array::{Array, ArrayRef, BinaryArray, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow::array::{
+    Array, ArrayRef, BinaryArray, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch,
+    StringArray,
+};
 use arrow::array::{RecordBatchOptions, new_null_array};
 use arrow::buffer::OffsetBuffer;
 use arrow::datatypes::{DataType, Field, Int32Type, Schema};
@@ -38,9 +42,25 @@ struct Watched {
 impl Watched {
     #[track_caller]
     fn expect(self, code: i32) -> Self {
-        let Self { code: found, err, peak, elapsed, shown, .. } = &self;
-        println!("{shown}: {} MB, {elapsed:?}: {}", peak >> 20, err.lines().next().unwrap_or_default());
-        assert_eq!(*found, Some(code), "{shown} after {elapsed:?}, {} MB\n{err}", peak >> 20);
+        let Self {
+            code: found,
+            err,
+            peak,
+            elapsed,
+            shown,
+            ..
+        } = &self;
+        println!(
+            "{shown}: {} MB, {elapsed:?}: {}",
+            peak >> 20,
+            err.lines().next().unwrap_or_default()
+        );
+        assert_eq!(
+            *found,
+            Some(code),
+            "{shown} after {elapsed:?}, {} MB\n{err}",
+            peak >> 20
+        );
         assert!(*peak < MEMORY_MAX, "{shown} took {} MB\n{err}", peak >> 20);
         assert!(!err.contains("panicked at"), "{shown}\n{err}");
         self
@@ -48,7 +68,12 @@ impl Watched {
 
     #[track_caller]
     fn says(self, text: &str) -> Self {
-        assert!(self.err.contains(text), "{} does not say {text}:\n{}", self.shown, self.err);
+        assert!(
+            self.err.contains(text),
+            "{} does not say {text}:\n{}",
+            self.shown,
+            self.err
+        );
         self
     }
 }
@@ -58,7 +83,11 @@ fn watched(workspace: &Workspace, arguments: &[&str]) -> Watched {
     let (out, err) = (workspace.path("stdout"), workspace.path("stderr"));
     let mut command = Command::new("sh");
     command
-        .args(["-c", &format!("ulimit -v {ADDRESSES_MAX_KB}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_taco-studio")])
+        .args([
+            "-c",
+            &format!("ulimit -v {ADDRESSES_MAX_KB}; exec \"$0\" \"$@\""),
+            env!("CARGO_BIN_EXE_taco-studio"),
+        ])
         .args(arguments);
     workspace
         .house(&mut command)
@@ -85,13 +114,24 @@ fn watched(workspace: &Workspace, arguments: &[&str]) -> Watched {
         std::thread::sleep(Duration::from_millis(2));
     };
     let err = fs::read_to_string(&err).unwrap_or_default();
-    Watched { code, out, err, peak, elapsed: started.elapsed(), shown: arguments.join(" ").chars().take(160).collect() }
+    Watched {
+        code,
+        out,
+        err,
+        peak,
+        elapsed: started.elapsed(),
+        shown: arguments.join(" ").chars().take(160).collect(),
+    }
 }
 
 fn write(batch: &RecordBatch, properties: WriterPropertiesBuilder) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties.build())).expect("a writer");
-    writer.write(batch).and_then(|()| writer.close().map(|_| ())).expect("writes");
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties.build()))
+        .expect("a writer");
+    writer
+        .write(batch)
+        .and_then(|()| writer.close().map(|_| ()))
+        .expect("writes");
     bytes
 }
 
@@ -106,15 +146,23 @@ fn properties() -> WriterPropertiesBuilder {
 /// The same string in every row: in Parquet one string and a page of dictionary keys.
 fn repeated(text: &str, rows: usize) -> ArrayRef {
     let values = StringArray::from(vec![text]);
-    Arc::new(DictionaryArray::<Int32Type>::try_new(Int32Array::from(vec![0; rows]), Arc::new(values)).expect("a dictionary"))
+    Arc::new(
+        DictionaryArray::<Int32Type>::try_new(Int32Array::from(vec![0; rows]), Arc::new(values))
+            .expect("a dictionary"),
+    )
 }
 
 /// A level table with `id`, `type` and one more column.
 fn level_with(name: &str, column: ArrayRef) -> RecordBatch {
     let rows = column.len();
-    let columns = [("id", repeated("a", rows)), ("type", repeated("FILE", rows)), (name, column)];
+    let columns = [
+        ("id", repeated("a", rows)),
+        ("type", repeated("FILE", rows)),
+        (name, column),
+    ];
     // Without the Arrow schema in the metadata, the reader returns plain strings.
-    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).expect("a batch")
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true)))
+        .expect("a batch")
 }
 
 /// Creates a FOLDER with this level table only; returns its path.
@@ -125,15 +173,31 @@ fn folder(workspace: &Workspace, name: &str, level: &[u8]) -> String {
     workspace.path(name).display().to_string()
 }
 
-/// A query for every column is refused with the reason; commands that read less end in little memory.
+/// A query for every column is refused with the reason; commands that read less end in little
+/// memory.
 #[track_caller]
 fn refused_by_all(workspace: &Workspace, dataset: &str, says: &str) {
-    watched(workspace, &["query", dataset, "--sql", "SELECT * FROM data"]).expect(2).says(says);
+    watched(
+        workspace,
+        &["query", dataset, "--sql", "SELECT * FROM data"],
+    )
+    .expect(2)
+    .says(says);
     let count = "SELECT count(*) FROM data";
-    for arguments in [&["inspect", dataset][..], &["fields", dataset], &["validate", dataset], &["query", dataset, "--sql", count]]
-    {
+    for arguments in [
+        &["inspect", dataset][..],
+        &["fields", dataset],
+        &["validate", dataset],
+        &["query", dataset, "--sql", count],
+    ] {
         let ran = watched(workspace, arguments);
-        assert!(ran.peak < MEMORY_MAX && ran.code.is_some(), "{}: {} MB\n{}", ran.shown, ran.peak >> 20, ran.err);
+        assert!(
+            ran.peak < MEMORY_MAX && ran.code.is_some(),
+            "{}: {} MB\n{}",
+            ran.shown,
+            ran.peak >> 20,
+            ran.err
+        );
         println!("{}: {} MB, {:?}", ran.shown, ran.peak >> 20, ran.elapsed);
     }
 }
@@ -142,7 +206,10 @@ fn refused_by_all(workspace: &Workspace, dataset: &str, says: &str) {
 fn one_long_text_in_many_rows_is_refused_before_it_is_written_out() {
     let workspace = Workspace::new();
     let level = write(
-        &level_with("note", repeated(&"x".repeat(1 << 20), nightly_or(50_000, 1_000_000))),
+        &level_with(
+            "note",
+            repeated(&"x".repeat(1 << 20), nightly_or(50_000, 1_000_000)),
+        ),
         properties().set_statistics_enabled(parquet::file::properties::EnabledStatistics::None),
     );
     assert!(level.len() < 200_000, "{} bytes", level.len());
@@ -156,7 +223,10 @@ fn a_text_that_is_built_on_the_one_before_is_counted_row_by_row() {
         .set_dictionary_enabled(false)
         .set_column_encoding("note".into(), Encoding::DELTA_BYTE_ARRAY)
         .set_statistics_enabled(parquet::file::properties::EnabledStatistics::None);
-    let level = write(&level_with("note", repeated(&"x".repeat(1 << 20), 1_000)), front);
+    let level = write(
+        &level_with("note", repeated(&"x".repeat(1 << 20), 1_000)),
+        front,
+    );
     assert!(level.len() < 200_000, "{} bytes", level.len());
     refused_by_all(&workspace, &folder(&workspace, "front", &level), "unfold");
 }
@@ -166,9 +236,16 @@ fn columns_of_nothing_that_fill_the_memory_together_are_refused() {
     let workspace = Workspace::new();
     let rows = 1_000_000;
     let nulls = new_null_array(&DataType::Int64, rows);
-    let mut columns = vec![("id".to_owned(), repeated("a", rows)), ("type".to_owned(), repeated("FILE", rows))];
+    let mut columns = vec![
+        ("id".to_owned(), repeated("a", rows)),
+        ("type".to_owned(), repeated("FILE", rows)),
+    ];
     columns.extend((0..40).map(|n| (format!("c{n}"), nulls.clone())));
-    let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)));
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        columns
+            .into_iter()
+            .map(|(name, column)| (name, column, true)),
+    );
     let level = write(&batch.expect("a batch"), properties());
     assert!(level.len() < 200_000, "{} bytes", level.len());
     refused_by_all(&workspace, &folder(&workspace, "nulls", &level), "unfold");
@@ -189,8 +266,14 @@ fn a_list_of_millions_in_one_row_is_refused() {
 #[test]
 fn pages_that_unpack_to_much_more_than_they_are_are_refused() {
     for (name, codec) in [
-        ("zstd", Compression::ZSTD(ZstdLevel::try_new(3).expect("a level"))),
-        ("gzip", Compression::GZIP(GzipLevel::try_new(6).expect("a level"))),
+        (
+            "zstd",
+            Compression::ZSTD(ZstdLevel::try_new(3).expect("a level")),
+        ),
+        (
+            "gzip",
+            Compression::GZIP(GzipLevel::try_new(6).expect("a level")),
+        ),
     ] {
         let workspace = Workspace::new();
         let zeros = vec![0u8; 60 << 20];
@@ -219,7 +302,11 @@ fn bare_footer(children: impl Iterator<Item = u64>) -> Vec<u8> {
     let mut footer = vec![0x15, 2, 0x19, 0xFC];
     varint(&mut footer, children.len() as u64);
     for members in &children {
-        footer.extend(if *members == 0 { &[0x15, 2, 0x25, 2, 0x18, 1, b'n'][..] } else { &[0x35, 0, 0x18, 1, b'n'][..] });
+        footer.extend(if *members == 0 {
+            &[0x15, 2, 0x25, 2, 0x18, 1, b'n'][..]
+        } else {
+            &[0x35, 0, 0x18, 1, b'n'][..]
+        });
         if *members > 0 {
             footer.push(0x15);
             varint(&mut footer, members * 2);
@@ -234,9 +321,20 @@ fn bare_footer(children: impl Iterator<Item = u64>) -> Vec<u8> {
 #[test]
 fn tables_of_very_many_or_very_deep_columns_are_refused() {
     let workspace = Workspace::new();
-    let deep = folder(&workspace, "deep", &bare_footer(std::iter::repeat_n(1, 10_000).chain([0])));
-    let wide = folder(&workspace, "wide", &bare_footer(std::iter::once(20_000).chain(std::iter::repeat_n(0, 20_000))));
-    for (dataset, says) in [(deep, "levels of nested columns"), (wide, "more than 10000 columns")] {
+    let deep = folder(
+        &workspace,
+        "deep",
+        &bare_footer(std::iter::repeat_n(1, 10_000).chain([0])),
+    );
+    let wide = folder(
+        &workspace,
+        "wide",
+        &bare_footer(std::iter::once(20_000).chain(std::iter::repeat_n(0, 20_000))),
+    );
+    for (dataset, says) in [
+        (deep, "levels of nested columns"),
+        (wide, "more than 10000 columns"),
+    ] {
         for verb in ["inspect", "validate"] {
             let ran = watched(&workspace, &[verb, &dataset]);
             let text = fs::read_to_string(&ran.out).unwrap_or_default() + &ran.err;
@@ -253,14 +351,33 @@ fn tables_of_two_thousand_columns_are_read_by_every_verb() {
     let number: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
     let mut columns: Vec<(String, ArrayRef)> = vec![
         ("id".into(), Arc::new(StringArray::from(vec!["a", "b"]))),
-        ("type".into(), Arc::new(StringArray::from(vec!["FILE", "FILE"]))),
+        (
+            "type".into(),
+            Arc::new(StringArray::from(vec!["FILE", "FILE"])),
+        ),
     ];
     columns.extend((0..2_000).map(|n| (format!("c{n}"), number.clone())));
-    let level = write(&RecordBatch::try_from_iter(columns).expect("a batch"), properties());
+    let level = write(
+        &RecordBatch::try_from_iter(columns).expect("a batch"),
+        properties(),
+    );
     let dataset = folder(&workspace, "wide", &level);
     watched(&workspace, &["inspect", &dataset]).expect(0);
-    watched(&workspace, &["query", &dataset, "--sql", "SELECT * FROM data"]).expect(0);
-    watched(&workspace, &["query", &dataset, "--sql", "SELECT sum(c1999) FROM data WHERE c7 > 1"]).expect(0);
+    watched(
+        &workspace,
+        &["query", &dataset, "--sql", "SELECT * FROM data"],
+    )
+    .expect(0);
+    watched(
+        &workspace,
+        &[
+            "query",
+            &dataset,
+            "--sql",
+            "SELECT sum(c1999) FROM data WHERE c7 > 1",
+        ],
+    )
+    .expect(0);
 }
 
 /// A file of the first generation: header, data, footer.
@@ -274,9 +391,15 @@ fn tortilla(between: &[u8], footer: &[u8]) -> Vec<u8> {
 }
 
 fn footer_of(format: &str, places: &[(i64, i64)]) -> Vec<u8> {
-    let ids: ArrayRef = Arc::new(StringArray::from_iter_values((0..places.len()).map(|n| format!("s{n}"))));
-    let offsets: ArrayRef = Arc::new(Int64Array::from_iter_values(places.iter().map(|place| place.0)));
-    let lengths: ArrayRef = Arc::new(Int64Array::from_iter_values(places.iter().map(|place| place.1)));
+    let ids: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..places.len()).map(|n| format!("s{n}")),
+    ));
+    let offsets: ArrayRef = Arc::new(Int64Array::from_iter_values(
+        places.iter().map(|place| place.0),
+    ));
+    let lengths: ArrayRef = Arc::new(Int64Array::from_iter_values(
+        places.iter().map(|place| place.1),
+    ));
     let columns = [
         ("tortilla:id", ids),
         ("tortilla:file_format", repeated(format, places.len())),
@@ -284,7 +407,10 @@ fn footer_of(format: &str, places: &[(i64, i64)]) -> Vec<u8> {
         ("tortilla:length", lengths),
     ];
     write(
-        &RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).expect("a batch"),
+        &RecordBatch::try_from_iter_with_nullable(
+            columns.map(|(name, column)| (name, column, true)),
+        )
+        .expect("a batch"),
         properties(),
     )
 }
@@ -293,8 +419,14 @@ fn footer_of(format: &str, places: &[(i64, i64)]) -> Vec<u8> {
 fn a_nested_tortilla_that_many_rows_name_is_decoded_once() {
     let workspace = Workspace::new();
     let inner = tortilla(&[], &footer_of("GTiff", &vec![(200, 0); 100_000]));
-    let outer = tortilla(&inner, &footer_of("TORTILLA", &vec![(200, inner.len() as i64); 20_000]));
-    let path = workspace.write("many.tortilla", &outer).display().to_string();
+    let outer = tortilla(
+        &inner,
+        &footer_of("TORTILLA", &vec![(200, inner.len() as i64); 20_000]),
+    );
+    let path = workspace
+        .write("many.tortilla", &outer)
+        .display()
+        .to_string();
     assert!(outer.len() < 600_000, "{} bytes", outer.len());
     watched(&workspace, &["inspect", &path]).expect(0);
 }
@@ -313,18 +445,36 @@ fn nested_tortillas_that_share_one_footer_are_counted_before_they_are_decoded() 
         inner.extend(header);
     }
     inner.extend(&shared);
-    let places: Vec<(i64, i64)> =
-        (0..count).map(|number| (200 + number as i64 * 200, (inner.len() - number * 200) as i64)).collect();
-    let path = workspace.write("shared.tortilla", tortilla(&inner, &footer_of("TORTILLA", &places))).display().to_string();
-    watched(&workspace, &["inspect", &path]).expect(2).says("more rows");
+    let places: Vec<(i64, i64)> = (0..count)
+        .map(|number| {
+            (
+                200 + number as i64 * 200,
+                (inner.len() - number * 200) as i64,
+            )
+        })
+        .collect();
+    let path = workspace
+        .write(
+            "shared.tortilla",
+            tortilla(&inner, &footer_of("TORTILLA", &places)),
+        )
+        .display()
+        .to_string();
+    watched(&workspace, &["inspect", &path])
+        .expect(2)
+        .says("more rows");
 }
 
 /// A sparse file: `head` at its beginning, `tail` at its end, a hole between.
 fn sparse(path: &Path, size: u64, head: &[u8], tail: &[u8]) -> String {
     fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
     let mut file = File::create(path).expect("a file");
-    file.set_len(size).and_then(|()| file.write_all(head)).expect("writes");
-    file.seek(SeekFrom::Start(size - tail.len() as u64)).and_then(|_| file.write_all(tail)).expect("writes");
+    file.set_len(size)
+        .and_then(|()| file.write_all(head))
+        .expect("writes");
+    file.seek(SeekFrom::Start(size - tail.len() as u64))
+        .and_then(|_| file.write_all(tail))
+        .expect("writes");
     path.display().to_string()
 }
 
@@ -365,7 +515,22 @@ fn a_sparse_terabyte_is_not_read_in_any_role() {
     cozip.extend(b"__cozip__");
     let mut index = b"TACOCAT\0".to_vec();
     index.extend([1, 0, 0, 0, 0, 0, 0, 0]);
-    for number in [128, SIZE - 5000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 128, SIZE - 5000] {
+    for number in [
+        128,
+        SIZE - 5000,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        128,
+        SIZE - 5000,
+    ] {
         index.extend(number.to_le_bytes());
     }
     let footer_end = b"\xFF\xFF\xFF\x7FPAR1";
@@ -388,24 +553,54 @@ fn a_sparse_terabyte_is_not_read_in_any_role() {
         }
     }
     let level = folder(&workspace, "folder", b"");
-    sparse(&workspace.path("folder/METADATA/level0.parquet"), SIZE, b"PAR1", footer_end);
+    sparse(
+        &workspace.path("folder/METADATA/level0.parquet"),
+        SIZE,
+        b"PAR1",
+        footer_end,
+    );
     watched(&workspace, &["inspect", &level]).expect(2);
-    fs::write(workspace.path("folder/METADATA/level0.parquet"), bare_footer([1, 0].into_iter())).expect("writes");
+    fs::write(
+        workspace.path("folder/METADATA/level0.parquet"),
+        bare_footer([1, 0].into_iter()),
+    )
+    .expect("writes");
     sparse(&workspace.path("folder/COLLECTION.json"), SIZE, b"{", &[]);
     let ran = watched(&workspace, &["validate", &level]);
     let code = ran.code.unwrap_or(-1);
     ran.expect(code);
-    watched(&workspace, &["replay", &sparse(&workspace.path("script.json"), SIZE, b"[", &[])]).expect(2);
+    watched(
+        &workspace,
+        &[
+            "replay",
+            &sparse(&workspace.path("script.json"), SIZE, b"[", &[]),
+        ],
+    )
+    .expect(2);
 }
 
-/// Creates a dataset with one sparse sample of `size` bytes; returns its path and that of the source.
+/// Creates a dataset with one sparse sample of `size` bytes; returns its path and that of the
+/// source.
 fn large_sample(workspace: &Workspace, size: u64) -> (String, String) {
     let source = sparse(&workspace.path("data/large.bin"), size, b"first", b"last");
     workspace.write("collection.json", crate::support::COLLECTION);
     let target = workspace.path("large").display().to_string();
     let data = workspace.path("data").display().to_string();
     let collection = workspace.path("collection.json").display().to_string();
-    watched(workspace, &["create", &data, "-o", &target, "--collection", &collection, "--format", "folder"]).expect(0);
+    watched(
+        workspace,
+        &[
+            "create",
+            &data,
+            "-o",
+            &target,
+            "--collection",
+            &collection,
+            "--format",
+            "folder",
+        ],
+    )
+    .expect(0);
     (target, source)
 }
 
@@ -429,7 +624,8 @@ fn a_sample_of_three_gigabytes_is_read_and_hashed_in_little_memory() {
 fn a_schema_without_columns_has_no_rows_to_fill_the_memory_with() {
     let workspace = Workspace::new();
     let options = RecordBatchOptions::new().with_row_count(Some(3));
-    let empty = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options).expect("a batch");
+    let empty = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
+        .expect("a batch");
     let dataset = folder(&workspace, "empty", &write(&empty, properties()));
     let ran = watched(&workspace, &["validate", &dataset]);
     let code = ran.code.unwrap_or(-1);

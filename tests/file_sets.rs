@@ -1,5 +1,5 @@
-//! Formats of several files: a raster whose header is another file is refused or written as one file, and a Zarr store keeps its hidden
-//! metadata.
+//! Formats of several files: a raster whose header is another file is refused or written as one
+//! file, and a Zarr store keeps its hidden metadata.
 
 use std::path::Path;
 
@@ -7,15 +7,22 @@ use serde_json::json;
 
 use crate::support::Workspace;
 
-const HEADER: &str =
-    "ENVI\nsamples = 8\nlines = 8\nbands = 3\nheader offset = 0\ndata type = 12\ninterleave = bsq\nbyte order = 0\n";
+const HEADER: &str = "ENVI\nsamples = 8\nlines = 8\nbands = 3\nheader offset = 0\ndata type = 12\n\
+    interleave = bsq\nbyte order = 0\n";
 
 fn collection(workspace: &Workspace) -> String {
     let fields = json!({
-        "id": "sets", "dataset_version": "1.0.0", "description": "Rasters of several files.", "licenses": ["CC-BY-4.0"],
-        "providers": [{"name": "Tests", "roles": ["producer"]}], "tasks": ["classification"], "title": "Sets", "keywords": ["tests"],
+        "id": "sets", "dataset_version": "1.0.0", "description": "Rasters of several files.",
+        "licenses": ["CC-BY-4.0"],
+        "providers": [{
+            "name": "Tests",
+            "roles": ["producer"],
+        }], "tasks": ["classification"], "title": "Sets", "keywords": ["tests"],
     });
-    workspace.write("collection.json", fields.to_string()).display().to_string()
+    workspace
+        .write("collection.json", fields.to_string())
+        .display()
+        .to_string()
 }
 
 fn envi_roots(workspace: &Workspace) -> String {
@@ -37,30 +44,76 @@ fn a_raster_of_two_files_is_refused_by_name_and_written_as_one_file_on_request()
     let (source, fields) = (envi_roots(&workspace), collection(&workspace));
     for name in ["out.tacozip", "out", "out.tortilla"] {
         let target = workspace.path(name);
-        let refused = workspace.studio(["create", &source, "--collection", &fields, "-o", &text(&target)]).expect_code(2);
-        assert!(refused.stderr.contains("cube.hdr") && refused.stderr.contains("8 × 8, 3 bands of UInt16"), "{}", refused.stderr);
-        assert!(refused.stderr.contains("urn it in") && !target.exists(), "{}", refused.stderr);
+        let refused = workspace
+            .studio([
+                "create",
+                &source,
+                "--collection",
+                &fields,
+                "-o",
+                &text(&target),
+            ])
+            .expect_code(2);
+        assert!(
+            refused.stderr.contains("cube.hdr")
+                && refused.stderr.contains("8 × 8, 3 bands of UInt16"),
+            "{}",
+            refused.stderr
+        );
+        assert!(
+            refused.stderr.contains("urn it in") && !target.exists(),
+            "{}",
+            refused.stderr
+        );
     }
     let target = workspace.path("out.tacozip");
-    let arguments = ["create", &source, "--collection", &fields, "--sidecars", "burn-in", "-o", &text(&target)];
+    let arguments = [
+        "create",
+        &source,
+        "--collection",
+        &fields,
+        "--sidecars",
+        "burn-in",
+        "-o",
+        &text(&target),
+    ];
     workspace.studio(arguments).expect_code(0);
-    workspace.studio(["validate", "--deep", &text(&target)]).expect_code(0);
-    let read = workspace.python("rasters_of_roots.py", [&text(&target)]).expect_code(0);
-    assert_eq!(read.stdout.trim(), "GTiff 3 8 8 uint16 191\nGTiff 3 8 8 uint16 191");
+    workspace
+        .studio(["validate", "--deep", &text(&target)])
+        .expect_code(0);
+    let read = workspace
+        .python("rasters_of_roots.py", [&text(&target)])
+        .expect_code(0);
+    assert_eq!(
+        read.stdout.trim(),
+        "GTiff 3 8 8 uint16 191\nGTiff 3 8 8 uint16 191"
+    );
 }
 
 #[test]
 fn a_deep_check_names_the_files_of_a_written_dataset_that_can_not_be_read_alone() {
     let workspace = Workspace::new();
     let (source, fields) = (envi_roots(&workspace), collection(&workspace));
-    // Other programs write such datasets: the data come under names that are no set, and are renamed in the folder.
+    // Other programs write such datasets: the data come under names that are no set, and are
+    // renamed in the folder.
     for root in ["s1", "s2"] {
         let header = workspace.path(&format!("envi/{root}/cube.hdr"));
         std::fs::rename(&header, header.with_file_name("xube.hdr")).expect("renames");
     }
     let target = workspace.path("out.tacozip");
-    workspace.studio(["create", &source, "--collection", &fields, "-o", &text(&target)]).expect_code(0);
-    workspace.studio(["validate", "--deep", &text(&target)]).expect_code(0);
+    workspace
+        .studio([
+            "create",
+            &source,
+            "--collection",
+            &fields,
+            "-o",
+            &text(&target),
+        ])
+        .expect_code(0);
+    workspace
+        .studio(["validate", "--deep", &text(&target)])
+        .expect_code(0);
     let mut bytes = std::fs::read(&target).expect("reads");
     let mut at = 0;
     while let Some(found) = bytes[at..].windows(8).position(|part| part == b"xube.hdr") {
@@ -68,9 +121,15 @@ fn a_deep_check_names_the_files_of_a_written_dataset_that_can_not_be_read_alone(
         at += found + 8;
     }
     std::fs::write(&target, bytes).expect("writes");
-    let report = workspace.studio(["validate", "--deep", "--json", &text(&target)]).json();
+    let report = workspace
+        .studio(["validate", "--deep", "--json", &text(&target)])
+        .json();
     let found = report["findings"].as_array().expect("findings");
-    let torn: Vec<&str> = found.iter().filter(|f| f["rule"] == "SRC-4").filter_map(|f| f["at"].as_str()).collect();
+    let torn: Vec<&str> = found
+        .iter()
+        .filter(|f| f["rule"] == "SRC-4")
+        .filter_map(|f| f["at"].as_str())
+        .collect();
     assert_eq!(torn, ["s1 / cube.dat", "s2 / cube.dat"], "{report}");
 }
 
@@ -78,11 +137,18 @@ fn a_deep_check_names_the_files_of_a_written_dataset_that_can_not_be_read_alone(
 fn a_zarr_store_keeps_the_hidden_files_that_it_can_not_be_read_without() {
     let workspace = Workspace::new();
     let fields = collection(&workspace);
-    let array = r#"{"zarr_format": 2, "shape": [4, 4], "chunks": [4, 4], "dtype": "<u2", "compressor": null, "fill_value": 0, "filters": null, "order": "C"}"#;
-    let newer = r#"{"zarr_format": 3, "node_type": "array", "shape": [4, 4], "data_type": "uint16", "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 4]}}, "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}}, "fill_value": 0, "codecs": []}"#;
+    let array = r#"{"zarr_format": 2, "shape": [4, 4], "chunks": [4, 4], "dtype": "<u2",
+        "compressor": null, "fill_value": 0, "filters": null, "order": "C"}"#;
+    let newer = r#"{"zarr_format": 3, "node_type": "array", "shape": [4, 4], "data_type": "uint16",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [4, 4]}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": 0, "codecs": []}"#;
     let values: Vec<u8> = (0..16u16).flat_map(u16::to_le_bytes).collect();
     for root in ["s1", "s2"] {
-        workspace.write(&format!("cubes/{root}/group.zarr/.zgroup"), r#"{"zarr_format": 2}"#);
+        workspace.write(
+            &format!("cubes/{root}/group.zarr/.zgroup"),
+            r#"{"zarr_format": 2}"#,
+        );
         workspace.write(&format!("cubes/{root}/group.zarr/.zattrs"), "{}");
         workspace.write(&format!("cubes/{root}/group.zarr/b4/.zarray"), array);
         workspace.write(&format!("cubes/{root}/group.zarr/b4/0.0"), &values);
@@ -94,8 +160,20 @@ fn a_zarr_store_keeps_the_hidden_files_that_it_can_not_be_read_without() {
     let source = text(&workspace.path("cubes"));
     for name in ["out.tacozip", "out"] {
         let target = text(&workspace.path(name));
-        workspace.studio(["create", &source, "--collection", &fields, "-o", &target]).expect_code(0);
-        workspace.studio(["validate", "--deep", &target]).expect_code(0);
+        workspace
+            .studio(["create", &source, "--collection", &fields, "-o", &target])
+            .expect_code(0);
+        workspace
+            .studio(["validate", "--deep", &target])
+            .expect_code(0);
     }
-    workspace.python("zarr_stores.py", [&text(&workspace.path("out")), &text(&workspace.path("out.tacozip"))]).expect_code(0);
+    workspace
+        .python(
+            "zarr_stores.py",
+            [
+                &text(&workspace.path("out")),
+                &text(&workspace.path("out.tacozip")),
+            ],
+        )
+        .expect_code(0);
 }

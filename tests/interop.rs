@@ -1,5 +1,6 @@
-//! Output of the studio read by the official reader in its own Python: opened, traversed and queried; every byte and metadata
-//! value is compared with the sources. A missing Python is a failure.
+//! Output of the studio read by the official reader in its own Python: opened, traversed and
+//! queried; every byte and metadata value is compared with the sources. A missing Python is a
+//! failure.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,10 @@ use crate::support::{Ran, Workspace, files_below, flat_scenes, nested_scenes, sh
 pub fn create(workspace: &Workspace, name: &str, format: &str) -> PathBuf {
     let out = workspace.path(name);
     let scenes = workspace.path("scenes");
-    let (collection, metadata) = (workspace.path("collection.json"), workspace.path("metadata.csv"));
+    let (collection, metadata) = (
+        workspace.path("collection.json"),
+        workspace.path("metadata.csv"),
+    );
     workspace
         .studio([
             "create".as_ref(),
@@ -24,10 +28,21 @@ pub fn create(workspace: &Workspace, name: &str, format: &str) -> PathBuf {
             format.as_ref(),
         ])
         .expect_code(0);
-    let report =
-        workspace.studio(["validate".as_ref(), out.as_os_str(), "--deep".as_ref(), "--json".as_ref()]).expect_code(0).json();
+    let report = workspace
+        .studio([
+            "validate".as_ref(),
+            out.as_os_str(),
+            "--deep".as_ref(),
+            "--json".as_ref(),
+        ])
+        .expect_code(0)
+        .json();
     assert_eq!(report["valid"], true, "{name}: {report}");
-    assert_eq!(report["findings"], serde_json::json!([]), "{name}: a dataset of our own has no finding at all");
+    assert_eq!(
+        report["findings"],
+        serde_json::json!([]),
+        "{name}: a dataset of our own has no finding at all"
+    );
     out
 }
 
@@ -40,12 +55,24 @@ pub fn expect_ok(ran: Ran) {
 
 fn check_with_reader(workspace: &Workspace, dataset: &Path) {
     let (sources, metadata) = (workspace.path("scenes"), workspace.path("metadata.csv"));
-    let arguments = ["reader".as_ref(), dataset.as_os_str(), sources.as_os_str(), "--metadata".as_ref(), metadata.as_os_str()];
+    let arguments = [
+        "reader".as_ref(),
+        dataset.as_os_str(),
+        sources.as_os_str(),
+        "--metadata".as_ref(),
+        metadata.as_os_str(),
+    ];
     expect_ok(workspace.python("check.py", arguments));
     // Also by the program itself, file by file.
     let out = workspace.path("bytes");
     for file in files_below(&sources) {
-        let arguments = ["read".as_ref(), dataset.as_os_str(), file.as_ref(), "--out".as_ref(), out.as_os_str()];
+        let arguments = [
+            "read".as_ref(),
+            dataset.as_os_str(),
+            file.as_ref(),
+            "--out".as_ref(),
+            out.as_os_str(),
+        ];
         workspace.studio(arguments).expect_code(0);
         assert_eq!(sha256_of(&out), sha256_of(&sources.join(&file)), "{file}");
         std::fs::remove_file(&out).expect("the file just written");
@@ -77,6 +104,9 @@ fn the_checking_script_can_fail() {
     let dataset = create(&workspace, "nested.tacozip", "zip");
     workspace.write("scenes/scene_9/after.tif", "not what was packed");
     let sources = workspace.path("scenes");
-    let ran = workspace.python("check.py", ["reader".as_ref(), dataset.as_os_str(), sources.as_os_str()]);
+    let ran = workspace.python(
+        "check.py",
+        ["reader".as_ref(), dataset.as_os_str(), sources.as_os_str()],
+    );
     assert!(ran.code() != 0, "a changed source went unnoticed: {ran}");
 }

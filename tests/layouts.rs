@@ -1,5 +1,6 @@
-//! Layouts of published datasets: small look-alikes of their files become the right dataset, or a question, by `create --layout auto`.
-//! Lists of paths with what is expected are in `tests/fixtures/layouts`.
+//! Layouts of published datasets: small look-alikes of their files become the right dataset, or a
+//! question, by `create --layout auto`. Lists of paths with what is expected are in
+//! `tests/fixtures/layouts`.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +16,15 @@ pub fn fixtures() -> Vec<(String, Value)> {
         .expect("the fixtures")
         .map(|entry| {
             let path = entry.expect("an entry").path();
-            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            (name, serde_json::from_slice(&fs::read(&path).expect("readable")).expect("JSON"))
+            let name = path
+                .file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned();
+            (
+                name,
+                serde_json::from_slice(&fs::read(&path).expect("readable")).expect("JSON"),
+            )
         })
         .collect();
     found.sort_by(|a, b| a.0.cmp(&b.0));
@@ -25,7 +33,12 @@ pub fn fixtures() -> Vec<(String, Value)> {
 
 /// Writes tiny files at the paths of a fixture.
 pub fn write_files(workspace: &Workspace, name: &str, fixture: &Value) {
-    for path in fixture["paths"].as_array().expect("paths").iter().filter_map(Value::as_str) {
+    for path in fixture["paths"]
+        .as_array()
+        .expect("paths")
+        .iter()
+        .filter_map(Value::as_str)
+    {
         let text = fixture["texts"][path].as_str().unwrap_or("x\n");
         workspace.write(&format!("{name}/{path}"), text);
     }
@@ -34,17 +47,26 @@ pub fn write_files(workspace: &Workspace, name: &str, fixture: &Value) {
 /// How what is proposed differs from what is expected; none when it does not.
 fn difference(fixture: &Value, proposed: &Value) -> Option<String> {
     let ids = |entries: &Value, key: &str| -> Value {
-        entries.as_array().into_iter().flatten().map(|entry| entry[key].clone()).collect()
+        entries
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|entry| entry[key].clone())
+            .collect()
     };
     let sorted = |mut names: Value| {
-        names.as_array_mut().expect("a list").sort_by_key(ToString::to_string);
+        names
+            .as_array_mut()
+            .expect("a list")
+            .sort_by_key(ToString::to_string);
         names
     };
     let found = json!({
         "roots": proposed["roots"],
         "positions": sorted(ids(&proposed["positions"], "id")),
         "columns": sorted(ids(&proposed["columns"], "name")),
-        "first": if fixture["first"].is_null() { Value::Null } else { proposed["examples"][0].clone() },
+        "first":
+            if fixture["first"].is_null() { Value::Null } else { proposed["examples"][0].clone() },
     });
     let expected = json!({
         "roots": fixture["roots"],
@@ -62,25 +84,44 @@ fn published_layouts_become_the_right_dataset_or_a_question() {
     let (mut right, mut questions) = (0, 0);
     for (name, fixture) in fixtures() {
         write_files(&workspace, &name, &fixture);
-        let ran = workspace.studio(["create", &name, "--layout", "auto", "--dry-run", "--json"]).expect_no_panic();
+        let ran = workspace
+            .studio(["create", &name, "--layout", "auto", "--dry-run", "--json"])
+            .expect_no_panic();
         match (fixture["question"].as_array(), ran.code()) {
             (None, 0) => match difference(&fixture, &ran.json()) {
                 None => right += 1,
                 Some(difference) => wrong.push(format!("{name}: {difference}")),
             },
             (Some(parts), 2) => {
-                let missing = parts.iter().filter_map(Value::as_str).find(|part| !ran.stderr.contains(part));
+                let missing = parts
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .find(|part| !ran.stderr.contains(part));
                 match missing {
                     None => questions += 1,
-                    Some(part) => wrong.push(format!("{name}: the question does not say {part}: {}", ran.stderr)),
+                    Some(part) => wrong.push(format!(
+                        "{name}: the question does not say {part}: {}",
+                        ran.stderr
+                    )),
                 }
             }
             (None, _) => wrong.push(format!("{name}: {}", ran.stderr)),
-            (Some(_), _) => wrong.push(format!("{name}: a question is expected, found {}", ran.stdout)),
+            (Some(_), _) => wrong.push(format!(
+                "{name}: a question is expected, found {}",
+                ran.stdout
+            )),
         }
     }
-    assert!(wrong.is_empty(), "{right} right, {questions} questions, {} wrong:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(right >= 40 && questions >= 8, "{right} right, {questions} questions");
+    assert!(
+        wrong.is_empty(),
+        "{right} right, {questions} questions, {} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert!(
+        right >= 40 && questions >= 8,
+        "{right} right, {questions} questions"
+    );
 }
 
 #[test]
@@ -88,12 +129,30 @@ fn what_is_proposed_is_what_is_written() {
     let workspace = Workspace::new();
     workspace.write("collection.json", COLLECTION);
     for name in ["deepglobe", "eurosat", "series_in_folders", "xview2"] {
-        let (_, fixture) = fixtures().into_iter().find(|(known, _)| known == name).expect("the fixture");
+        let (_, fixture) = fixtures()
+            .into_iter()
+            .find(|(known, _)| known == name)
+            .expect("the fixture");
         write_files(&workspace, name, &fixture);
         let out = format!("{name}_written");
-        workspace.studio(["create", name, "-o", &out, "--collection", "collection.json", "--layout", "auto"]).expect_code(0);
+        workspace
+            .studio([
+                "create",
+                name,
+                "-o",
+                &out,
+                "--collection",
+                "collection.json",
+                "--layout",
+                "auto",
+            ])
+            .expect_code(0);
         workspace.studio(["validate", &out]).expect_code(0);
-        let levels = workspace.studio(["inspect", &out, "--json"]).expect_code(0).json()["levels"].clone();
+        let levels = workspace
+            .studio(["inspect", &out, "--json"])
+            .expect_code(0)
+            .json()["levels"]
+            .clone();
         assert_eq!(levels[0]["rows"], fixture["roots"], "{name}");
     }
 }
@@ -110,24 +169,69 @@ fn lists_that_contradict_each_other_are_told_and_kept_apart() {
     workspace.write("data/spatial-train.txt", "0001\n0003\n");
     workspace.write("data/spatial-test.txt", "0002\n0004\n");
     workspace.write("collection.json", COLLECTION);
-    let proposed = workspace.studio(["create", "data", "--dry-run", "--json"]).expect_code(0).json();
-    let names: Vec<&str> = proposed["columns"].as_array().expect("columns").iter().filter_map(|c| c["name"].as_str()).collect();
+    let proposed = workspace
+        .studio(["create", "data", "--dry-run", "--json"])
+        .expect_code(0)
+        .json();
+    let names: Vec<&str> = proposed["columns"]
+        .as_array()
+        .expect("columns")
+        .iter()
+        .filter_map(|c| c["name"].as_str())
+        .collect();
     assert_eq!(names, ["split", "split_spatial"]);
-    let contradictions = proposed["contradictions"].as_array().expect("contradictions");
+    let contradictions = proposed["contradictions"]
+        .as_array()
+        .expect("contradictions");
     assert_eq!(contradictions.len(), 2, "{proposed}");
-    let ran =
-        workspace.studio(["create", "data", "-o", "out", "--collection", "collection.json", "--layout", "auto"]).expect_code(0);
-    assert!(ran.stderr.contains("spatial-test.txt contradicts split"), "{ran}");
-    let table = workspace.studio(["read", "out", "--format", "csv"]).expect_code(0).stdout;
-    for line in ["0001,FOLDER,train,train", "0002,FOLDER,train,test", "0003,FOLDER,test,train", "0004,FOLDER,test,test"] {
+    let ran = workspace
+        .studio([
+            "create",
+            "data",
+            "-o",
+            "out",
+            "--collection",
+            "collection.json",
+            "--layout",
+            "auto",
+        ])
+        .expect_code(0);
+    assert!(
+        ran.stderr.contains("spatial-test.txt contradicts split"),
+        "{ran}"
+    );
+    let table = workspace
+        .studio(["read", "out", "--format", "csv"])
+        .expect_code(0)
+        .stdout;
+    for line in [
+        "0001,FOLDER,train,train",
+        "0002,FOLDER,train,test",
+        "0003,FOLDER,test,train",
+        "0004,FOLDER,test,test",
+    ] {
         assert!(table.contains(line), "{line}: {table}");
     }
     // One scene in both parts of one split.
     workspace.write("data/random-test.txt", "0002\n0003\n0004\n");
-    let told = workspace.studio(["create", "data", "--dry-run", "--exclude", "spatial-*"]).expect_code(0).stdout;
-    assert!(told.contains("contradictions") && told.contains("such as 0002"), "{told}");
+    let told = workspace
+        .studio(["create", "data", "--dry-run", "--exclude", "spatial-*"])
+        .expect_code(0)
+        .stdout;
+    assert!(
+        told.contains("contradictions") && told.contains("such as 0002"),
+        "{told}"
+    );
     // Without one of them nothing contradicts.
-    let told = workspace.studio(["create", "data", "--dry-run", "--exclude", "spatial-*", "--exclude", "random-test.txt"]);
+    let told = workspace.studio([
+        "create",
+        "data",
+        "--dry-run",
+        "--exclude",
+        "spatial-*",
+        "--exclude",
+        "random-test.txt",
+    ]);
     assert!(!told.expect_code(0).stdout.contains("contradictions"));
 }
 
@@ -144,9 +248,19 @@ fn a_saved_layout_is_what_was_written_and_is_used_again() {
         workspace.write(&format!("{folder}/val/masks/0009.png"), "x");
     }
     let create = |source: &str, out: &str, more: &[&str]| {
-        let fixed = ["create", source, "-o", out, "--collection", "collection.json"];
+        let fixed = [
+            "create",
+            source,
+            "-o",
+            out,
+            "--collection",
+            "collection.json",
+        ];
         workspace.studio(fixed.iter().chain(more)).expect_code(0);
-        workspace.studio(["read", out, "--format", "csv"]).expect_code(0).stdout
+        workspace
+            .studio(["read", out, "--format", "csv"])
+            .expect_code(0)
+            .stdout
     };
     let first = create("first", "one", &["--save-layout", "layout.json"]);
     let second = create("second", "two", &["--layout", "layout.json"]);
@@ -158,15 +272,28 @@ fn a_saved_layout_is_what_was_written_and_is_used_again() {
 fn questions_leave_out_all_folders_of_one_structure() {
     let workspace = Workspace::new();
     for name in ["safe_l1c", "safe_l2a"] {
-        let (_, fixture) = fixtures().into_iter().find(|(known, _)| known == name).expect("the fixture");
+        let (_, fixture) = fixtures()
+            .into_iter()
+            .find(|(known, _)| known == name)
+            .expect("the fixture");
         write_files(&workspace, "both", &fixture);
     }
-    let asked = workspace.studio(["create", "both", "--dry-run"]).expect_code(2).stderr;
+    let asked = workspace
+        .studio(["create", "both", "--dry-run"])
+        .expect_code(2)
+        .stderr;
     // The three scenes of a level are left out by one pattern; then the others have one structure.
-    let options: Vec<&str> = asked.split("--exclude '").skip(1).filter_map(|rest| rest.split('\'').next()).collect();
+    let options: Vec<&str> = asked
+        .split("--exclude '")
+        .skip(1)
+        .filter_map(|rest| rest.split('\'').next())
+        .collect();
     assert_eq!(options.len(), 2, "{asked}");
     for option in options {
-        let shown = workspace.studio(["create", "both", "--dry-run", "--json", "--exclude", option]).expect_code(0).json();
+        let shown = workspace
+            .studio(["create", "both", "--dry-run", "--json", "--exclude", option])
+            .expect_code(0)
+            .json();
         assert_eq!(shown["roots"], 3, "{option}: {shown}");
     }
 }

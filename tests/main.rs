@@ -1,6 +1,12 @@
-//! Integration tests as one binary: the command line, files read and written, rules of the source code. Unit tests are in `src`.
+//! Integration tests as one binary: the command line, files read and written, rules of the source
+//! code. Unit tests are in `src`.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, missing_docs, reason = "a test says what went wrong by ending")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a test says what went wrong by ending"
+)]
 
 mod archive_sources;
 mod broken;

@@ -13,28 +13,46 @@ fn an_agent_reads_and_writes_inside_its_folders_and_nowhere_else() {
     nested_scenes(&workspace, 3);
     std::fs::create_dir(workspace.path("work")).expect("is made");
     for name in ["scenes", "collection.json"] {
-        std::fs::rename(workspace.path(name), workspace.path(&format!("work/{name}"))).expect("is moved");
+        std::fs::rename(
+            workspace.path(name),
+            workspace.path(&format!("work/{name}")),
+        )
+        .expect("is moved");
     }
     workspace.write("secret.txt", "not for agents");
     #[cfg(unix)]
     std::os::unix::fs::symlink(workspace.path("."), workspace.path("work/up")).expect("is made");
-    let create = ["create", "work/scenes", "--collection", "work/collection.json", "-o", "work/set.tacozip"];
+    let create = [
+        "create",
+        "work/scenes",
+        "--collection",
+        "work/collection.json",
+        "-o",
+        "work/set.tacozip",
+    ];
     workspace.studio(create).expect_code(0);
     let secret = workspace.path("secret.txt");
-    let item = json!({ "type": "Feature", "stac_version": "1.0.0", "id": "a", "geometry": null, "properties": {}, "links": [],
+    let item = json!({ "type": "Feature", "stac_version": "1.0.0", "id": "a", "geometry": null,
+        "properties": {}, "links": [],
         "assets": { "data": { "href": secret } } });
-    let catalogue = json!({ "type": "FeatureCollection", "stac_version": "1.0.0", "features": [item] });
+    let catalogue =
+        json!({ "type": "FeatureCollection", "stac_version": "1.0.0", "features": [item] });
     workspace.write("work/catalogue.json", catalogue.to_string());
     let program = env!("CARGO_BIN_EXE_taco-studio");
     let folder = workspace.path("work");
-    let ran = workspace.agents_python("agent_tasks.py", [program.as_ref(), folder.as_os_str()]).expect_code(0);
+    let ran = workspace
+        .agents_python("agent_tasks.py", [program.as_ref(), folder.as_os_str()])
+        .expect_code(0);
     assert!(ran.stdout.contains("ten tasks done"), "{}", ran.stdout);
     let names: Vec<_> = entries(workspace.path("work").as_path())
         .iter()
         .filter_map(|path| path.file_name().map(std::ffi::OsStr::to_owned))
         .collect();
     assert!(names.iter().any(|name| name == "card.md"), "{names:?}");
-    assert!(!workspace.path("out.tacozip").exists() && !names.iter().any(|name| name == "started"), "{names:?}");
+    assert!(
+        !workspace.path("out.tacozip").exists() && !names.iter().any(|name| name == "started"),
+        "{names:?}"
+    );
 }
 
 #[test]
@@ -42,18 +60,37 @@ fn a_server_ends_with_its_input_and_answers_damaged_lines() {
     let workspace = Workspace::new();
     let lines = [
         json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } } })
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "test",
+                "version": "1" } } })
         .to_string(),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string(),
         "{ this is no JSON".to_owned(),
-        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "rules", "arguments": [1] } }).to_string(),
-        json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "extensions", "arguments": {} } })
-            .to_string(),
+        json!({
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": { "name": "rules", "arguments": [1] },
+        })
+        .to_string(),
+        json!({
+            "jsonrpc": "2.0",
+            "id": 3,
+            "method": "tools/call",
+            "params": { "name": "extensions", "arguments": {} },
+        })
+        .to_string(),
     ];
     let answers = served(&workspace, &lines.join("\n"), Some(3));
-    let answer = |id: u64| answers.iter().find(|line| line["id"] == id).unwrap_or_else(|| panic!("no answer {id}: {answers:#?}"));
+    let answer = |id: u64| {
+        answers
+            .iter()
+            .find(|line| line["id"] == id)
+            .unwrap_or_else(|| panic!("no answer {id}: {answers:#?}"))
+    };
     assert_eq!(answer(1)["result"]["serverInfo"]["name"], "taco-studio");
-    let listed = answer(3)["result"]["structuredContent"]["output"].as_array().map_or(0, Vec::len);
+    let listed = answer(3)["result"]["structuredContent"]["output"]
+        .as_array()
+        .map_or(0, Vec::len);
     assert!(listed > 10, "{:#}", answer(3));
     assert!(served(&workspace, "", None).is_empty());
 }
@@ -61,10 +98,17 @@ fn a_server_ends_with_its_input_and_answers_damaged_lines() {
 /// What the server answers to these lines. Its input ends after the answer to request `last`.
 fn served(workspace: &Workspace, input: &str, last: Option<u64>) -> Vec<Value> {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_taco-studio"));
-    workspace.house(&mut command).args(["mcp", "."]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    workspace
+        .house(&mut command)
+        .args(["mcp", "."])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let mut child = command.spawn().expect("starts");
     let mut stdin = child.stdin.take().expect("is piped");
-    stdin.write_all(format!("{input}\n").as_bytes()).expect("is read");
+    stdin
+        .write_all(format!("{input}\n").as_bytes())
+        .expect("is read");
     let mut stdin = last.is_some().then_some(stdin);
     let mut answers: Vec<Value> = Vec::new();
     for line in BufReader::new(child.stdout.take().expect("is piped")).lines() {

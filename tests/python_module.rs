@@ -1,19 +1,31 @@
-//! The Python module, held against pyarrow, pandas, polars and rasterio, and the program that it is.
+//! The Python module, held against pyarrow, pandas, polars and rasterio, and the program that it
+//! is.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Server, Workspace, fixtures, nested_scenes, project_folder, python, tests_folder};
+use crate::support::{
+    Server, Workspace, fixtures, nested_scenes, project_folder, python, tests_folder,
+};
 
-/// The folder for PYTHONPATH: the package of `packaging/python` with the module that `packaging/test` builds.
+/// The folder for PYTHONPATH: the package of `packaging/python` with the module that
+/// `packaging/test` builds.
 fn package(workspace: &Workspace) -> PathBuf {
     let built = Path::new(env!("CARGO_BIN_EXE_taco-studio")).with_file_name("lib_taco_studio.so");
-    assert!(built.exists(), "{} is not there: ./packaging/test builds it", built.display());
+    assert!(
+        built.exists(),
+        "{} is not there: ./packaging/test builds it",
+        built.display()
+    );
     let folder = workspace.path("python");
-    crate::support::copy_folder(&project_folder().join("packaging/python/taco_studio"), &folder.join("taco_studio"));
-    std::os::unix::fs::symlink(built, folder.join("taco_studio/_taco_studio.abi3.so")).expect("is made");
+    crate::support::copy_folder(
+        &project_folder().join("packaging/python/taco_studio"),
+        &folder.join("taco_studio"),
+    );
+    std::os::unix::fs::symlink(built, folder.join("taco_studio/_taco_studio.abi3.so"))
+        .expect("is made");
     folder
 }
 
@@ -22,9 +34,18 @@ fn golden_datasets() -> Vec<PathBuf> {
     let named = |folder: PathBuf| -> Vec<PathBuf> {
         let text = std::fs::read_to_string(folder.join("expected.json")).expect("is there");
         let expected: Value = serde_json::from_str(&text).expect("is JSON");
-        expected.as_object().expect("an object").keys().map(|name| folder.join(name)).filter(|path| path.exists()).collect()
+        expected
+            .as_object()
+            .expect("an object")
+            .keys()
+            .map(|name| folder.join(name))
+            .filter(|path| path.exists())
+            .collect()
     };
-    fixtures("golden", "TACO_STUDIO_GOLDEN").into_iter().flat_map(named).collect()
+    fixtures("golden", "TACO_STUDIO_GOLDEN")
+        .into_iter()
+        .flat_map(named)
+        .collect()
 }
 
 #[test]
@@ -32,14 +53,23 @@ fn the_module_gives_the_values_that_the_readers_of_python_give() {
     let workspace = Workspace::new();
     nested_scenes(&workspace, 3);
     let mut command = Command::new(python());
-    command.arg(tests_folder().join("interop/run.py")).arg(tests_folder().join("interop/python_module.py"));
+    command
+        .arg(tests_folder().join("interop/run.py"))
+        .arg(tests_folder().join("interop/python_module.py"));
     // Rasters with coordinate systems, of which PROJ keeps state for each thread.
     workspace.studio(["sample", "placed"]).expect_code(0);
     let server = Server::of(&workspace.path("."));
-    command.arg(workspace.path(".")).arg(server.url("made.tacozip")).args(golden_datasets()).env("PYTHONPATH", package(&workspace));
+    command
+        .arg(workspace.path("."))
+        .arg(server.url("made.tacozip"))
+        .args(golden_datasets())
+        .env("PYTHONPATH", package(&workspace));
     let ran = workspace.run(command).expect_code(0);
     let seen: Value = ran.json();
-    assert!(seen["datasets"].as_u64() > Some(3) && seen["files"].as_u64() > Some(20), "{seen}");
+    assert!(
+        seen["datasets"].as_u64() > Some(3) && seen["files"].as_u64() > Some(20),
+        "{seen}"
+    );
 }
 
 #[test]
@@ -47,21 +77,33 @@ fn the_code_of_the_document_runs() {
     let workspace = Workspace::new();
     workspace.studio(["sample", "made"]).expect_code(0);
     let text = std::fs::read_to_string(project_folder().join("docs/PYTHON.md")).expect("is there");
-    let blocks = text.split("```python\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let blocks = text
+        .split("```python\n")
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next());
     let code: Vec<&str> = blocks.collect();
     assert_eq!(code.len(), 4);
     let script = workspace.write("document.py", code.concat());
     let mut command = Command::new(python());
-    command.arg(tests_folder().join("interop/run.py")).arg(script).env("PYTHONPATH", package(&workspace));
+    command
+        .arg(tests_folder().join("interop/run.py"))
+        .arg(script)
+        .env("PYTHONPATH", package(&workspace));
     let ran = workspace.run(command).expect_code(0);
-    assert!(ran.stdout.starts_with("24 ['danube_0001',") && ran.stdout.contains("True []"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.starts_with("24 ['danube_0001',") && ran.stdout.contains("True []"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
 fn the_stubs_are_those_of_the_classes_and_of_the_operations() {
     let workspace = Workspace::new();
     let mut command = Command::new(python());
-    command.arg(tests_folder().join("interop/run.py")).arg(tests_folder().join("interop/python_stubs.py"));
+    command
+        .arg(tests_folder().join("interop/run.py"))
+        .arg(tests_folder().join("interop/python_stubs.py"));
     command.env("PYTHONPATH", package(&workspace));
     let wanted = workspace.run(command).expect_code(0).stdout;
     let path = project_folder().join("packaging/python/taco_studio/__init__.pyi");
@@ -69,10 +111,14 @@ fn the_stubs_are_those_of_the_classes_and_of_the_operations() {
         std::fs::write(&path, &wanted).expect("writes");
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    let first = found.lines().zip(wanted.lines()).find(|(found, wanted)| found != wanted);
+    let first = found
+        .lines()
+        .zip(wanted.lines())
+        .find(|(found, wanted)| found != wanted);
     assert!(
         found == wanted,
-        "__init__.pyi is stale: TACO_STUDIO_WRITE_REFERENCE=1 writes it. The first line that differs: {first:?}"
+        "__init__.pyi is stale: TACO_STUDIO_WRITE_REFERENCE=1 writes it. The first line that \
+            differs: {first:?}"
     );
 }
 
@@ -82,11 +128,17 @@ fn the_module_is_the_program_too() {
     let package = package(&workspace);
     let run = |arguments: &[&str]| {
         let mut command = Command::new(python());
-        command.args(["-m", "taco_studio"]).args(arguments).env("PYTHONPATH", &package);
+        command
+            .args(["-m", "taco_studio"])
+            .args(arguments)
+            .env("PYTHONPATH", &package);
         workspace.run(command)
     };
     let version = run(&["--version"]).expect_code(0);
-    assert_eq!(version.stdout.trim(), format!("taco-studio {}", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        version.stdout.trim(),
+        format!("taco-studio {}", env!("CARGO_PKG_VERSION"))
+    );
     run(&["sample", "made"]).expect_code(0);
     run(&["validate", "made/sample.tacozip"]).expect_code(0);
     run(&["inspect", "none.tacozip"]).expect_code(2);

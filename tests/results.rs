@@ -40,17 +40,31 @@ fn printing(data: &str) -> Vec<Vec<&str>> {
 
 fn sample(workspace: &Workspace) -> String {
     let made = workspace.studio(["sample", "made"]).expect_code(0);
-    made.stdout.lines().last().expect("the path of the dataset").to_owned()
+    made.stdout
+        .lines()
+        .last()
+        .expect("the path of the dataset")
+        .to_owned()
 }
 
 fn run(workspace: &Workspace, arguments: &[&str], stdout: Stdio, stderr: Stdio) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
     command.args(arguments);
-    workspace.house(&mut command).stdin(Stdio::null()).stdout(stdout).stderr(stderr).output().expect("starts")
+    workspace
+        .house(&mut command)
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr)
+        .output()
+        .expect("starts")
 }
 
 fn full() -> Stdio {
-    OpenOptions::new().write(true).open("/dev/full").expect("a full device").into()
+    OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("a full device")
+        .into()
 }
 
 #[test]
@@ -74,7 +88,11 @@ fn a_reader_that_goes_away_ends_the_output_quietly() {
         drop(reader);
         let ran = run(&workspace, &arguments, writer.into(), Stdio::piped());
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert!(matches!(ran.status.code(), Some(0 | 1)), "{arguments:?}: {:?} {said}", ran.status);
+        assert!(
+            matches!(ran.status.code(), Some(0 | 1)),
+            "{arguments:?}: {:?} {said}",
+            ran.status
+        );
         assert!(!said.contains("error"), "{arguments:?}: {said}");
     }
 }
@@ -83,9 +101,23 @@ fn a_reader_that_goes_away_ends_the_output_quietly() {
 fn messages_that_can_not_be_written_take_no_result_along() {
     let workspace = Workspace::new();
     let data = sample(&workspace);
-    let fine = run(&workspace, &["query", &data, "--csv", "--traffic"], Stdio::piped(), full());
+    let fine = run(
+        &workspace,
+        &["query", &data, "--csv", "--traffic"],
+        Stdio::piped(),
+        full(),
+    );
     assert_eq!(fine.status.code(), Some(0));
     assert!(!fine.stdout.is_empty());
-    let failing = run(&workspace, &["inspect", "nothing.tacozip"], Stdio::piped(), full());
-    assert_eq!(failing.status.code(), Some(2), "an error that can't be printed keeps its exit code");
+    let failing = run(
+        &workspace,
+        &["inspect", "nothing.tacozip"],
+        Stdio::piped(),
+        full(),
+    );
+    assert_eq!(
+        failing.status.code(),
+        Some(2),
+        "an error that can't be printed keeps its exit code"
+    );
 }

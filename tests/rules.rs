@@ -1,5 +1,5 @@
-//! Every rule has a broken dataset that violates it, with location and a helpful message; a valid dataset has no findings. Copies
-//! of a small dataset are damaged in process.
+//! Every rule has a broken dataset that violates it, with location and a helpful message; a valid
+//! dataset has no findings. Copies of a small dataset are damaged in process.
 
 mod cases;
 mod damage;
@@ -22,13 +22,19 @@ pub use good::{FILES, Good, ROOTS, options};
 
 /// A profile that contains the rule; preferably that of the tools.
 fn profile_of(rule: Rule) -> Profile {
-    if rule.applies_to(Profile::Tools) { Profile::Tools } else { Profile::Spec }
+    if rule.applies_to(Profile::Tools) {
+        Profile::Tools
+    } else {
+        Profile::Spec
+    }
 }
 
 fn check_draft(dataset: &Dataset, profile: Profile) -> Report {
     let ctx = JobContext::default();
     let mut report = validate::dataset_as(dataset, profile, &ctx).expect("a report");
-    report.findings.extend(validate::sources(dataset, &ctx).expect("a report").findings);
+    report
+        .findings
+        .extend(validate::sources(dataset, &ctx).expect("a report").findings);
     report
 }
 
@@ -37,11 +43,13 @@ fn check_path(path: &Path) -> Report {
 }
 
 fn check_path_as(path: &Path, profile: Profile) -> Report {
-    validate::path_as(path, profile, true, &JobContext::default()).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    validate::path_as(path, profile, true, &JobContext::default())
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn listed(report: &Report) -> String {
-    let line = |f: &taco_studio::model::Finding| format!("  {} at {}: {}\n", f.rule, f.at, f.message);
+    let line =
+        |f: &taco_studio::model::Finding| format!("  {} at {}: {}\n", f.rule, f.at, f.message);
     report.findings.iter().map(line).collect()
 }
 
@@ -108,14 +116,20 @@ fn the_good_dataset_has_no_finding() {
     assert_eq!(listed(&check_draft(&good.dataset, Profile::Tools)), "");
     assert_eq!(listed(&check_path(&good.zip)), "");
     assert_eq!(listed(&check_path(&good.folder)), "");
-    // The archive built by the test code is as valid as the writer's, so findings come from the damage.
-    let again = good.workspace.write("again.tacozip", Files::of_zip(&good.zip).to_zip());
+    // The archive built by the test code is as valid as the writer's, so findings come from the
+    // damage.
+    let again = good
+        .workspace
+        .write("again.tacozip", Files::of_zip(&good.zip).to_zip());
     assert_eq!(listed(&check_path(&again)), "");
 }
 
 #[test]
 fn every_rule_has_a_case() {
-    let cases = cases::all().iter().map(|case| case.rule).collect::<Vec<_>>();
+    let cases = cases::all()
+        .iter()
+        .map(|case| case.rule)
+        .collect::<Vec<_>>();
     let shown: BTreeSet<Rule> = cases
         .into_iter()
         .chain(index::rules())
@@ -128,8 +142,15 @@ fn every_rule_has_a_case() {
         .collect();
     // Its case makes symbolic links.
     let absent = |rule: &Rule| cfg!(not(unix)) && *rule == Rule::FolderLink;
-    let missing: Vec<_> = Rule::ALL.iter().filter(|rule| !shown.contains(rule) && !absent(rule)).map(|rule| rule.code()).collect();
-    assert!(missing.is_empty(), "rules without a broken dataset in tests/rules/cases.rs: {missing:?}");
+    let missing: Vec<_> = Rule::ALL
+        .iter()
+        .filter(|rule| !shown.contains(rule) && !absent(rule))
+        .map(|rule| rule.code())
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "rules without a broken dataset in tests/rules/cases.rs: {missing:?}"
+    );
 }
 
 #[test]
@@ -139,11 +160,16 @@ fn every_case_is_found_where_it_is() {
     for case in cases::all() {
         for (what, report) in reports(&good, &case) {
             let shown = |finding: &&taco_studio::model::Finding| {
-                finding.rule == case.rule && finding.at.to_string() == case.at && finding.message.contains(case.says)
+                finding.rule == case.rule
+                    && finding.at.to_string() == case.at
+                    && finding.message.contains(case.says)
             };
             if report.findings.iter().filter(shown).count() == 0 {
                 let Case { rule, at, says, .. } = &case;
-                wrong += &format!("{what}: no {rule} at {at} with {says:?}, but\n{}", listed(&report));
+                wrong += &format!(
+                    "{what}: no {rule} at {at} with {says:?}, but\n{}",
+                    listed(&report)
+                );
             }
         }
     }
@@ -156,17 +182,29 @@ fn every_rule_has_a_dataset_that_breaks_nothing_else() {
     let mut with: BTreeMap<Rule, BTreeSet<String>> = BTreeMap::new();
     for case in cases::all() {
         for (_, report) in reports(&good, &case) {
-            let others: BTreeSet<&str> =
-                report.findings.iter().map(|finding| finding.rule).filter(|rule| *rule != case.rule).map(Rule::code).collect();
+            let others: BTreeSet<&str> = report
+                .findings
+                .iter()
+                .map(|finding| finding.rule)
+                .filter(|rule| *rule != case.rule)
+                .map(Rule::code)
+                .collect();
             let others = others.into_iter().collect::<Vec<_>>().join(" ");
             with.entry(case.rule).or_default().insert(others);
         }
     }
     // These cannot be violated alone; the other findings are consequences.
-    let never_alone = [(Rule::ZipOverlap, "ZIP-7"), (Rule::ZipName, "ZIP-9"), (Rule::FolderPath, "DIR-2 ID-1 META-6 META-7")];
+    let never_alone = [
+        (Rule::ZipOverlap, "ZIP-7"),
+        (Rule::ZipName, "ZIP-9"),
+        (Rule::FolderPath, "DIR-2 ID-1 META-6 META-7"),
+    ];
     let mut wrong = String::new();
     for (rule, others) in &with {
-        let expected = never_alone.iter().find(|(known, _)| known == rule).map_or("", |(_, others)| others);
+        let expected = never_alone
+            .iter()
+            .find(|(known, _)| known == rule)
+            .map_or("", |(_, others)| others);
         if !others.contains(expected) {
             wrong += &format!("{rule}: {others:?}\n");
         }
@@ -180,16 +218,29 @@ fn the_other_profile_does_not_make_the_rule() {
     let ctx = JobContext::default();
     let mut dataset = good.dataset.clone();
     dataset.collection.set("taco_version", Some("0.5.0".into()));
-    assert!(validate::dataset(&dataset, &ctx).expect("a report").findings.is_empty());
+    assert!(
+        validate::dataset(&dataset, &ctx)
+            .expect("a report")
+            .findings
+            .is_empty()
+    );
     let codes = |profile| {
         let report = validate::dataset_as(&dataset, profile, &ctx).expect("a report");
-        report.findings.iter().map(|finding| finding.rule.code()).collect::<Vec<_>>()
+        report
+            .findings
+            .iter()
+            .map(|finding| finding.rule.code())
+            .collect::<Vec<_>>()
     };
     assert_eq!(codes(Profile::Spec), ["COL-12", "COL-13"]);
     let mut files = Files::of_zip(&good.zip);
     files.drop_column("METADATA/level0.parquet", "internal:current_id");
     let path = good.workspace.write("old.tacozip", files.to_zip());
-    let has = |profile| validate::path_as(&path, profile, false, &ctx).expect("a report").has(Rule::NoCurrentId);
+    let has = |profile| {
+        validate::path_as(&path, profile, false, &ctx)
+            .expect("a report")
+            .has(Rule::NoCurrentId)
+    };
     assert!(has(Profile::Tools) && !has(Profile::Spec));
 }
 
@@ -198,25 +249,50 @@ fn many_findings_of_one_rule_are_summarized() {
     let good = Good::new();
     let mut dataset = good.dataset.clone();
     let extra = 1_345;
-    let samples = (0..FINDINGS_KEPT + extra).map(|number| taco_studio::model::Sample::file(&format!("a:{number}"), "/x", 1));
+    let samples = (0..FINDINGS_KEPT + extra)
+        .map(|number| taco_studio::model::Sample::file(&format!("a:{number}"), "/x", 1));
     dataset.root = std::sync::Arc::new(taco_studio::model::Tortilla::new(samples.collect()));
     let report = validate::dataset(&dataset, &JobContext::default()).expect("a report");
-    let of_ids: Vec<_> = report.findings.iter().filter(|finding| finding.rule == Rule::IdCharacters).collect();
+    let of_ids: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.rule == Rule::IdCharacters)
+        .collect();
     assert_eq!(of_ids.len(), FINDINGS_KEPT + 1);
-    assert_eq!(of_ids.last().map(|last| last.message.as_str()), Some("And 1,345 more of ID-1."));
+    assert_eq!(
+        of_ids.last().map(|last| last.message.as_str()),
+        Some("And 1,345 more of ID-1.")
+    );
 }
 
 #[test]
 fn rules_are_printed_as_text_json_and_markdown() {
     let good = Good::new();
-    let listed = good.workspace.studio(["rules", "--json"]).expect_code(0).json();
+    let listed = good
+        .workspace
+        .studio(["rules", "--json"])
+        .expect_code(0)
+        .json();
     let listed = listed.as_array().expect("a list");
     assert_eq!(listed.len(), Rule::ALL.len());
     for (json, rule) in listed.iter().zip(Rule::ALL) {
-        assert_eq!((&json["rule"], &json["fix"]), (&rule.code().into(), &rule.fix().into()));
+        assert_eq!(
+            (&json["rule"], &json["fix"]),
+            (&rule.code().into(), &rule.fix().into())
+        );
     }
-    assert!(good.workspace.studio(["rules"]).expect_code(0).stdout.contains("META-9  warning, section 8.3, profile tools only"));
-    let table = good.workspace.studio(["rules", "--markdown"]).expect_code(0).stdout;
+    assert!(
+        good.workspace
+            .studio(["rules"])
+            .expect_code(0)
+            .stdout
+            .contains("META-9  warning, section 8.3, profile tools only")
+    );
+    let table = good
+        .workspace
+        .studio(["rules", "--markdown"])
+        .expect_code(0)
+        .stdout;
     assert_eq!(table.lines().count(), Rule::ALL.len() + 2);
 }
 
@@ -226,15 +302,28 @@ fn sarif_names_rules_and_files() {
     let mut files = Files::of_zip(&good.zip);
     files.put("README.md", "hello");
     let path = good.workspace.write("stray.tacozip", files.to_zip());
-    let arguments = ["validate".as_ref(), path.as_os_str(), "--format".as_ref(), "sarif".as_ref()];
+    let arguments = [
+        "validate".as_ref(),
+        path.as_os_str(),
+        "--format".as_ref(),
+        "sarif".as_ref(),
+    ];
     let log = good.workspace.studio(arguments).expect_code(0).json();
     let run = &log["runs"][0];
     let result = &run["results"][0];
-    assert_eq!((&log["version"], &result["ruleId"], &result["level"]), (&"2.1.0".into(), &"ZIP-9".into(), &"warning".into()));
+    assert_eq!(
+        (&log["version"], &result["ruleId"], &result["level"]),
+        (&"2.1.0".into(), &"ZIP-9".into(), &"warning".into())
+    );
     let index = result["ruleIndex"].as_u64().expect("an index") as usize;
     assert_eq!(run["tool"]["driver"]["rules"][index]["id"], "ZIP-9");
-    let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().expect("a URI");
-    assert!(uri.starts_with("file:///") && uri.ends_with("/stray.tacozip"), "{uri}");
+    let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        .as_str()
+        .expect("a URI");
+    assert!(
+        uri.starts_with("file:///") && uri.ends_with("/stray.tacozip"),
+        "{uri}"
+    );
 }
 
 #[test]
@@ -244,8 +333,16 @@ fn messages_are_sentences() {
         for (what, report) in reports(&good, &case) {
             for finding in &report.findings {
                 let message = &finding.message;
-                assert!(message.ends_with('.') && !message.contains("..."), "{what} {}: {message}", case.rule);
-                assert!(!message.contains('\n') && !message.contains('\0'), "{what} {}: {message:?}", case.rule);
+                assert!(
+                    message.ends_with('.') && !message.contains("..."),
+                    "{what} {}: {message}",
+                    case.rule
+                );
+                assert!(
+                    !message.contains('\n') && !message.contains('\0'),
+                    "{what} {}: {message:?}",
+                    case.rule
+                );
             }
         }
     }
@@ -266,13 +363,32 @@ fn names_that_some_systems_merge_are_findings_and_no_folder_is_written_with_them
         for (sample, id) in root.samples.iter_mut().zip(pair) {
             sample.id = id.into();
         }
-        let codes = |report: &Report| report.findings.iter().map(|finding| finding.rule).collect::<Vec<_>>();
-        assert_eq!(codes(&validate::dataset(&dataset, &ctx).expect("a report")), [rule], "{pair:?}");
-        let (zip, folder) = (good.workspace.path("twins.tacozip"), good.workspace.path("twins"));
-        let refused = ops::checked_build(&dataset, &good::options(&folder, Format::Folder), &ctx).expect_err("is refused");
-        assert!(refused.kind() == Kind::Invalid && refused.report().contains(".tacozip"), "{}", refused.report());
+        let codes = |report: &Report| {
+            report
+                .findings
+                .iter()
+                .map(|finding| finding.rule)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            codes(&validate::dataset(&dataset, &ctx).expect("a report")),
+            [rule],
+            "{pair:?}"
+        );
+        let (zip, folder) = (
+            good.workspace.path("twins.tacozip"),
+            good.workspace.path("twins"),
+        );
+        let refused = ops::checked_build(&dataset, &good::options(&folder, Format::Folder), &ctx)
+            .expect_err("is refused");
+        assert!(
+            refused.kind() == Kind::Invalid && refused.report().contains(".tacozip"),
+            "{}",
+            refused.report()
+        );
         assert!(!folder.exists(), "{pair:?}");
-        ops::checked_build(&dataset, &good::options(&zip, Format::Zip), &ctx).expect("an archive holds every name");
+        ops::checked_build(&dataset, &good::options(&zip, Format::Zip), &ctx)
+            .expect("an archive holds every name");
         assert_eq!(codes(&check_path(&zip)), [rule], "{pair:?}");
         std::fs::remove_file(&zip).expect("removed");
     }
@@ -284,10 +400,18 @@ fn a_lost_source_stops_the_writer_before_it_begins() {
     let lost = good.workspace.path("sources/scene_b/after.bin");
     std::fs::remove_file(&lost).expect("removed");
     let target = good.workspace.path("out/new.tacozip");
-    let error = ops::checked_build(&good.dataset, &good::options(&target, Format::Zip), &JobContext::default());
+    let error = ops::checked_build(
+        &good.dataset,
+        &good::options(&target, Format::Zip),
+        &JobContext::default(),
+    );
     let error = error.expect_err("a source is gone");
     assert_eq!(error.kind(), Kind::Invalid);
-    assert!(error.report().contains("SRC-1 at scene_b / after.bin"), "{}", error.report());
+    assert!(
+        error.report().contains("SRC-1 at scene_b / after.bin"),
+        "{}",
+        error.report()
+    );
     assert!(!good.workspace.path("out").exists(), "the output was begun");
 }
 
@@ -304,7 +428,11 @@ fn ids_that_lead_outside_are_never_followed() {
     for (level, rows) in [(0, ROOTS.len()), (1, ROOTS.len() * FILES.len())] {
         for row in 0..rows as u32 {
             if let Ok((AssetPath::File(path), _)) = reader.asset(level, row) {
-                assert!(path.starts_with(broken.join("DATA")) && !path.to_string_lossy().contains(".."), "{}", path.display());
+                assert!(
+                    path.starts_with(broken.join("DATA")) && !path.to_string_lossy().contains(".."),
+                    "{}",
+                    path.display()
+                );
             }
         }
     }
@@ -329,13 +457,30 @@ fn a_copy_of_a_broken_dataset_is_broken_in_the_same_place() {
     for command in [
         studio::Command::Open { path: broken },
         studio::Command::Fork,
-        studio::Command::Validate { deep: true, profile: Profile::Tools },
+        studio::Command::Validate {
+            deep: true,
+            profile: Profile::Tools,
+        },
     ] {
         studio.run_to_end(command, &mut |_| {}).expect("works");
     }
-    let draft = studio.document().and_then(studio::Document::draft).expect("a draft").dataset();
-    let counts: Vec<usize> = draft.root.samples.iter().map(|root| root.children().map_or(0, |below| below.samples.len())).collect();
+    let draft = studio
+        .document()
+        .and_then(studio::Document::draft)
+        .expect("a draft")
+        .dataset();
+    let counts: Vec<usize> = draft
+        .root
+        .samples
+        .iter()
+        .map(|root| root.children().map_or(0, |below| below.samples.len()))
+        .collect();
     assert_eq!(counts, [3, 0, 3]);
-    let places: Vec<String> = studio.report().findings.iter().map(|f| format!("{} {}", f.rule, f.at)).collect();
+    let places: Vec<String> = studio
+        .report()
+        .findings
+        .iter()
+        .map(|f| format!("{} {}", f.rule, f.at))
+        .collect();
     assert_eq!(places, ["PIT-5 scene_b", "PIT-1 scene_b"]);
 }

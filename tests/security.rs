@@ -11,13 +11,23 @@ const END: &str = "## What is not guaranteed";
 /// The document: its guarantees, and the footnotes with their names.
 fn document() -> (String, Vec<(String, String)>) {
     let text = std::fs::read_to_string(project_folder().join("SECURITY.md")).expect("reads");
-    let (guarantees, rest) = text.split_once(END).expect("the section after the guarantees");
+    let (guarantees, rest) = text
+        .split_once(END)
+        .expect("the section after the guarantees");
     let (_, guarantees) = guarantees.split_once("\n## ").expect("the first section");
-    let notes = rest.lines().filter_map(|line| line.strip_prefix("[^")?.split_once("]: "));
-    (guarantees.to_owned(), notes.map(|(name, tests)| (name.to_owned(), tests.to_owned())).collect())
+    let notes = rest
+        .lines()
+        .filter_map(|line| line.strip_prefix("[^")?.split_once("]: "));
+    (
+        guarantees.to_owned(),
+        notes
+            .map(|(name, tests)| (name.to_owned(), tests.to_owned()))
+            .collect(),
+    )
 }
 
-/// Paragraphs, items of lists and cells of tables, each on one line, without headings and introductions of lists.
+/// Paragraphs, items of lists and cells of tables, each on one line, without headings and
+/// introductions of lists.
 fn blocks(text: &str) -> Vec<String> {
     let mut blocks: Vec<String> = Vec::new();
     let mut is_open = false;
@@ -26,7 +36,11 @@ fn blocks(text: &str) -> Vec<String> {
         if line.is_empty() || line.starts_with('#') {
             is_open = false;
         } else if is_cell {
-            blocks.extend(line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()));
+            blocks.extend(
+                line.trim_matches('|')
+                    .split('|')
+                    .map(|cell| cell.trim().to_owned()),
+            );
             is_open = false;
         } else if line.starts_with("- ") || !is_open {
             blocks.push(line.trim_start_matches("- ").to_owned());
@@ -37,16 +51,24 @@ fn blocks(text: &str) -> Vec<String> {
         }
     }
     let head = ["It can", "It cannot"];
-    blocks
-        .retain(|block| !block.ends_with(':') && !block.starts_with("---") && !head.contains(&block.as_str()) && !block.is_empty());
+    blocks.retain(|block| {
+        !block.ends_with(':')
+            && !block.starts_with("---")
+            && !head.contains(&block.as_str())
+            && !block.is_empty()
+    });
     // The names of the sections, of which the first has lost its mark.
     blocks.retain(|block| !block.starts_with("What "));
     blocks
 }
 
-/// The statements of a block that no footnote follows. Words in bold that begin an item are its heading.
+/// The statements of a block that no footnote follows. Words in bold that begin an item are its
+/// heading.
 fn unproven(block: &str) -> Vec<String> {
-    let block = match block.strip_prefix("**").and_then(|rest| rest.split_once("**")) {
+    let block = match block
+        .strip_prefix("**")
+        .and_then(|rest| rest.split_once("**"))
+    {
         Some((_, rest)) => rest.trim(),
         None => block,
     };
@@ -70,24 +92,49 @@ fn every_statement_is_held_by_tests_that_exist() {
     let (guarantees, notes) = document();
     let blocks = blocks(&guarantees);
     assert!(blocks.len() > 25, "{} blocks", blocks.len());
-    let mut wrong: Vec<String> = blocks.iter().flat_map(|block| unproven(block)).map(|text| format!("no test: {text}")).collect();
-    let used: BTreeSet<&str> = guarantees.split("[^").skip(1).filter_map(|rest| rest.split(']').next()).collect();
+    let mut wrong: Vec<String> = blocks
+        .iter()
+        .flat_map(|block| unproven(block))
+        .map(|text| format!("no test: {text}"))
+        .collect();
+    let used: BTreeSet<&str> = guarantees
+        .split("[^")
+        .skip(1)
+        .filter_map(|rest| rest.split(']').next())
+        .collect();
     let known: BTreeSet<&str> = notes.iter().map(|(name, _)| name.as_str()).collect();
-    wrong.extend(used.symmetric_difference(&known).map(|name| format!("the footnote {name} is not used, or not there")));
+    wrong.extend(
+        used.symmetric_difference(&known)
+            .map(|name| format!("the footnote {name} is not used, or not there")),
+    );
     for (name, tests) in &notes {
         let named: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
         if named.is_empty() {
             wrong.push(format!("the footnote {name} names no test"));
         }
-        wrong.extend(named.into_iter().filter(|test| !is_test(test)).map(|test| format!("{name}: there is no test {test}")));
+        wrong.extend(
+            named
+                .into_iter()
+                .filter(|test| !is_test(test))
+                .map(|test| format!("{name}: there is no test {test}")),
+        );
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn statements_without_a_footnote_are_seen() {
-    assert_eq!(unproven("**A. B.** It is so.[^a] It is `.tif`.[^b]"), Vec::<String>::new());
+    assert_eq!(
+        unproven("**A. B.** It is so.[^a] It is `.tif`.[^b]"),
+        Vec::<String>::new()
+    );
     assert_eq!(unproven("It is so. It is not.[^a]"), ["It is so."]);
-    assert_eq!(unproven("It is so.[^a] It is not."), ["It is so.[^a] It is not."]);
-    assert_eq!(blocks("x y\n\nIt asks:\n\n- a\n  b;[^c]\n| d[^e] | f |\n"), ["x y", "a b;[^c]", "d[^e]", "f"]);
+    assert_eq!(
+        unproven("It is so.[^a] It is not."),
+        ["It is so.[^a] It is not."]
+    );
+    assert_eq!(
+        blocks("x y\n\nIt asks:\n\n- a\n  b;[^c]\n| d[^e] | f |\n"),
+        ["x y", "a b;[^c]", "d[^e]", "f"]
+    );
 }

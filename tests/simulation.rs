@@ -1,9 +1,11 @@
-//! Simulation: chains of operations under faults of the disk and of a store, kills, losses of power and sources that are exchanged, all
-//! from one seed. After each step the outputs are the old or the new ones, whole, and nothing else is left. `./packaging/simulate` tries many
-//! seeds, or one again.
+//! Simulation: chains of operations under faults of the disk and of a store, kills, losses of power
+//! and sources that are exchanged, all from one seed. After each step the outputs are the old or
+//! the new ones, whole, and nothing else is left. `./packaging/simulate` tries many seeds, or one
+//! again.
 //!
-//! Each step runs in a process of its own, forked from one in which nothing has run, so that a step takes some milliseconds. What the
-//! new outputs are is computed by the same step without faults, once for the same outputs before it.
+//! Each step runs in a process of its own, forked from one in which nothing has run, so that a step
+//! takes some milliseconds. What the new outputs are is computed by the same step without faults,
+//! once for the same outputs before it.
 
 #[cfg(target_arch = "x86_64")]
 mod faults;

@@ -1,12 +1,12 @@
-//! TACO 3 in the dialects of its releases, written here column by column: what opens, where and when samples are, their bytes, and the
-//! findings for damaged ones.
+//! TACO 3 in the dialects of its releases, written here column by column: what opens, where and
+//! when samples are, their bytes, and the findings for damaged ones.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, BinaryArray, Float32Array, ListArray, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray,
-    UInt64Array,
+    Array, ArrayRef, BinaryArray, Float32Array, ListArray, RecordBatch, StringArray, StructArray,
+    TimestampMicrosecondArray, UInt64Array,
 };
 use arrow::datatypes::{DataType, Field, Float64Type, Int64Type, Schema};
 use parquet::arrow::ArrowWriter;
@@ -46,13 +46,24 @@ fn wholes(rows: &[&[i64]]) -> ArrayRef {
 
 /// A point as WKB.
 fn point(lon: f64, lat: f64) -> Vec<u8> {
-    [&[1u8, 1, 0, 0, 0][..], &lon.to_le_bytes(), &lat.to_le_bytes()].concat()
+    [
+        &[1u8, 1, 0, 0, 0][..],
+        &lon.to_le_bytes(),
+        &lat.to_le_bytes(),
+    ]
+    .concat()
 }
 
 /// The ring of a box as WKB.
 fn polygon(west: f64, south: f64, east: f64, north: f64) -> Vec<u8> {
     let mut bytes = vec![1u8, 3, 0, 0, 0, 1, 0, 0, 0, 5, 0, 0, 0];
-    for (x, y) in [(west, south), (east, south), (east, north), (west, north), (west, south)] {
+    for (x, y) in [
+        (west, south),
+        (east, south),
+        (east, north),
+        (west, north),
+        (west, south),
+    ] {
         bytes.extend([x, y].map(f64::to_le_bytes).concat());
     }
     bytes
@@ -64,9 +75,16 @@ fn binary(values: &[Vec<u8>]) -> ArrayRef {
 
 /// The bytes of a level table, whose schema names the level.
 fn table(level: &str, columns: Columns) -> Vec<u8> {
-    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+    let fields: Vec<Field> = columns
+        .iter()
+        .map(|(name, array)| Field::new(*name, array.data_type().clone(), true))
+        .collect();
     let schema = Arc::new(Schema::new(fields));
-    let batch = RecordBatch::try_new(schema.clone(), columns.into_iter().map(|(_, array)| array).collect()).expect("a batch");
+    let batch = RecordBatch::try_new(
+        schema.clone(),
+        columns.into_iter().map(|(_, array)| array).collect(),
+    )
+    .expect("a batch");
     let mut writer = ArrowWriter::try_new(Vec::new(), schema, None).expect("a writer");
     writer.write(&batch).expect("writes");
     writer.append_key_value_metadata(KeyValue::new("taco:level".to_owned(), level.to_owned()));
@@ -98,7 +116,8 @@ struct Set {
 impl Set {
     fn collection(&self) -> Json {
         let fields = self.columns.iter().map(|(name, array)| {
-            let field = json!({"type": type_text(array.data_type()), "nullable": true, "description": ""});
+            let field =
+                json!({"type": type_text(array.data_type()), "nullable": true, "description": ""});
             ((*name).to_owned(), field)
         });
         let fields: serde_json::Map<String, Json> = fields.collect();
@@ -119,20 +138,35 @@ impl Set {
     }
 
     fn samples(&self) -> Columns {
-        let mut columns: Columns = vec![("internal:current_id", numbers(0..2)), ("internal:relative_path", texts(&["0", "1"]))];
+        let mut columns: Columns = vec![
+            ("internal:current_id", numbers(0..2)),
+            ("internal:relative_path", texts(&["0", "1"])),
+        ];
         columns.extend(self.has_ids.then(|| ("id", texts(&["north", "south"]))));
-        columns.extend(self.columns.iter().map(|(name, array)| (*name, array.clone())));
+        columns.extend(
+            self.columns
+                .iter()
+                .map(|(name, array)| (*name, array.clone())),
+        );
         columns
     }
 
     fn write(&self, workspace: &Workspace, name: &str) -> PathBuf {
         let write = |below: &str, bytes: &[u8]| workspace.write(&format!("{name}/{below}"), bytes);
-        write("COLLECTION.json", serde_json::to_string_pretty(&self.collection()).expect("JSON").as_bytes());
+        write(
+            "COLLECTION.json",
+            serde_json::to_string_pretty(&self.collection())
+                .expect("JSON")
+                .as_bytes(),
+        );
         write("METADATA/sample.parquet", &table("sample", self.samples()));
         let children: Columns = vec![
             ("internal:current_id", numbers(0..2)),
             ("internal:parent_id", numbers(0..2)),
-            ("internal:relative_path", texts(&["0/label.tif", "1/label.tif"])),
+            (
+                "internal:relative_path",
+                texts(&["0/label.tif", "1/label.tif"]),
+            ),
         ];
         write("METADATA/children.parquet", &table("children", children));
         write("DATA/0/label.tif", b"zero");
@@ -141,9 +175,13 @@ impl Set {
     }
 }
 
-/// The first sample is in Spain on 2021-05-01, the second in Chile on 2021-05-03 to 05-04. One set for each way of saying so.
+/// The first sample is in Spain on 2021-05-01, the second in Chile on 2021-05-03 to 05-04. One set
+/// for each way of saying so.
 fn sets() -> Vec<(&'static str, Set)> {
-    let (north, south) = ([10.0, 0.0, 440_000.0, 0.0, -10.0, 4_475_000.0], [0.5, 0.0, -70.0, 0.0, -0.5, -33.0]);
+    let (north, south) = (
+        [10.0, 0.0, 440_000.0, 0.0, -10.0, 4_475_000.0],
+        [0.5, 0.0, -70.0, 0.0, -0.5, -33.0],
+    );
     let gdal = |[a, b, c, d, e, f]: [f64; 6]| [c, a, b, f, d, e];
     let centres = vec![point(-3.7, 40.42), point(-69.75, -33.25)];
     let start = times(&[Some(MAY), Some(MAY + 2 * DAY)]);
@@ -159,8 +197,22 @@ fn sets() -> Vec<(&'static str, Set)> {
             (time_end, end.clone()),
         ]
     };
-    let stac = ["stac:crs", "stac:tensor_shape", "stac:geotransform", "stac:centroid", "stac:time_start", "stac:time_end"];
-    let sac = ["sac:crs", "sac:tensor_shape", "sac:geotransform", "sac:centroid", "tac:time_start", "tac:time_end"];
+    let stac = [
+        "stac:crs",
+        "stac:tensor_shape",
+        "stac:geotransform",
+        "stac:centroid",
+        "stac:time_start",
+        "stac:time_end",
+    ];
+    let sac = [
+        "sac:crs",
+        "sac:tensor_shape",
+        "sac:geotransform",
+        "sac:centroid",
+        "tac:time_start",
+        "tac:time_end",
+    ];
     let spatial = [
         "spatial:crs",
         "spatial:tensor_shape",
@@ -170,18 +222,32 @@ fn sets() -> Vec<(&'static str, Set)> {
         "temporal:time_end",
     ];
     let instant = times(&[Some(MAY), None]);
-    let (first, last) = (times(&[None, Some(MAY + 2 * DAY)]), times(&[None, Some(MAY + 3 * DAY)]));
+    let (first, last) = (
+        times(&[None, Some(MAY + 2 * DAY)]),
+        times(&[None, Some(MAY + 3 * DAY)]),
+    );
     let boxes = [[-3.8, 40.3, -3.6, 40.5], [-70.0, -33.5, -69.5, -33.0]];
-    let geometries = binary(&boxes.map(|[west, south, east, north]| polygon(west, south, east, north)));
+    let geometries =
+        binary(&boxes.map(|[west, south, east, north]| polygon(west, south, east, north)));
     let grid: Columns = vec![
         ("stac:proj_code", texts(&["EPSG:32630", "EPSG:4326"])),
         ("stac:proj_shape", wholes(&[&[8, 8], &[1, 1]])),
         ("stac:proj_transform", fractions(&[&north, &south])),
     ];
-    let interval: Columns = vec![("stac:datetime", instant), ("stac:start_datetime", first), ("stac:end_datetime", last)];
+    let interval: Columns = vec![
+        ("stac:datetime", instant),
+        ("stac:start_datetime", first),
+        ("stac:end_datetime", last),
+    ];
     let lon_lat = StructArray::from(vec![
-        (Arc::new(Field::new("lon", DataType::Float32, false)), Arc::new(Float32Array::from(vec![-3.7, -69.75])) as ArrayRef),
-        (Arc::new(Field::new("lat", DataType::Float32, false)), Arc::new(Float32Array::from(vec![40.42, -33.25])) as ArrayRef),
+        (
+            Arc::new(Field::new("lon", DataType::Float32, false)),
+            Arc::new(Float32Array::from(vec![-3.7, -69.75])) as ArrayRef,
+        ),
+        (
+            Arc::new(Field::new("lat", DataType::Float32, false)),
+            Arc::new(Float32Array::from(vec![40.42, -33.25])) as ArrayRef,
+        ),
     ]);
     let drawn: Columns = vec![
         ("istac:crs", texts(&["EPSG:4326", "EPSG:4326"])),
@@ -191,24 +257,70 @@ fn sets() -> Vec<(&'static str, Set)> {
         ("istac:centroid", binary(&centres)),
     ];
     let new: Columns = [
-        vec![("stac:geometry", geometries), ("stac:bbox", fractions(&[&boxes[0], &boxes[1]])), ("stac:centroid", binary(&centres))],
+        vec![
+            ("stac:geometry", geometries),
+            ("stac:bbox", fractions(&[&boxes[0], &boxes[1]])),
+            ("stac:centroid", binary(&centres)),
+        ],
         interval.clone(),
         grid.clone(),
     ]
     .concat();
-    let newest: Columns = [vec![("stac:centroid", Arc::new(lon_lat) as ArrayRef)], interval, grid].concat();
+    let newest: Columns = [
+        vec![("stac:centroid", Arc::new(lon_lat) as ArrayRef)],
+        interval,
+        grid,
+    ]
+    .concat();
     vec![
-        ("0.3 stac", Set { columns: old(stac), has_ids: false }),
-        ("0.6.0 sac and tac", Set { columns: old(sac), has_ids: false }),
-        ("0.6.1 spatial and temporal", Set { columns: old(spatial), has_ids: false }),
-        ("0.9 istac", Set { columns: drawn, has_ids: true }),
-        ("0.11 stac", Set { columns: new, has_ids: true }),
-        ("0.12 stac", Set { columns: newest, has_ids: true }),
+        (
+            "0.3 stac",
+            Set {
+                columns: old(stac),
+                has_ids: false,
+            },
+        ),
+        (
+            "0.6.0 sac and tac",
+            Set {
+                columns: old(sac),
+                has_ids: false,
+            },
+        ),
+        (
+            "0.6.1 spatial and temporal",
+            Set {
+                columns: old(spatial),
+                has_ids: false,
+            },
+        ),
+        (
+            "0.9 istac",
+            Set {
+                columns: drawn,
+                has_ids: true,
+            },
+        ),
+        (
+            "0.11 stac",
+            Set {
+                columns: new,
+                has_ids: true,
+            },
+        ),
+        (
+            "0.12 stac",
+            Set {
+                columns: newest,
+                has_ids: true,
+            },
+        ),
     ]
 }
 
 fn found(workspace: &Workspace, dataset: &Path, filter: &[&str]) -> Vec<String> {
-    let mut arguments: Vec<&std::ffi::OsStr> = vec!["query".as_ref(), dataset.as_os_str(), "--json".as_ref()];
+    let mut arguments: Vec<&std::ffi::OsStr> =
+        vec!["query".as_ref(), dataset.as_os_str(), "--json".as_ref()];
     arguments.extend(filter.iter().map(|part| std::ffi::OsStr::new(*part)));
     let rows = workspace.studio(arguments).expect_code(0).stdout;
     let id = |row: &str| {
@@ -223,14 +335,23 @@ fn places_and_times_of_every_dialect_are_filtered() {
     let workspace = Workspace::new();
     for (number, (name, set)) in sets().into_iter().enumerate() {
         let dataset = set.write(&workspace, &format!("set{number}"));
-        let (north, south) = if set.has_ids { ("north", "south") } else { ("0", "1") };
+        let (north, south) = if set.has_ids {
+            ("north", "south")
+        } else {
+            ("0", "1")
+        };
         let of = |filter: &[&str]| found(&workspace, &dataset, filter);
         assert_eq!(of(&["--bbox=-4,40,-3,41"]), [north], "{name}");
-        assert_eq!(of(&["--bbox=-69.6,-33.4,-69.55,-33.35"]), [south], "{name}: a corner of the footprint");
+        assert_eq!(
+            of(&["--bbox=-69.6,-33.4,-69.55,-33.35"]),
+            [south],
+            "{name}: a corner of the footprint"
+        );
         assert_eq!(of(&["--bbox=0,0,1,1"]), Vec::<String>::new(), "{name}");
         assert_eq!(of(&["--datetime", "2021-05-01"]), [north], "{name}");
         assert_eq!(of(&["--datetime", "2021-05-03/.."]), [south], "{name}");
-        let report = workspace.studio(["validate".as_ref(), dataset.as_os_str(), "--deep".as_ref()]);
+        let report =
+            workspace.studio(["validate".as_ref(), dataset.as_os_str(), "--deep".as_ref()]);
         assert_eq!(report.code(), 0, "{name}: {report}");
     }
 }
@@ -238,18 +359,38 @@ fn places_and_times_of_every_dialect_are_filtered() {
 #[test]
 fn an_interval_touches_the_times_between_its_ends() {
     let workspace = Workspace::new();
-    for (number, (name, set)) in sets().into_iter().enumerate().filter(|(_, (name, _))| name.starts_with("0.1")) {
+    for (number, (name, set)) in sets()
+        .into_iter()
+        .enumerate()
+        .filter(|(_, (name, _))| name.starts_with("0.1"))
+    {
         let dataset = set.write(&workspace, &format!("set{number}"));
         let of = |range: &str| found(&workspace, &dataset, &["--datetime", range]);
-        assert_eq!(of("2021-05-04T00:00:00Z"), ["south"], "{name}: the last time is within");
-        assert_eq!(of("2021-05-03T12:00:00Z/2021-05-03T13:00:00Z"), ["south"], "{name}");
-        assert_eq!(of("2021-05-04T00:00:01Z/.."), Vec::<String>::new(), "{name}");
+        assert_eq!(
+            of("2021-05-04T00:00:00Z"),
+            ["south"],
+            "{name}: the last time is within"
+        );
+        assert_eq!(
+            of("2021-05-03T12:00:00Z/2021-05-03T13:00:00Z"),
+            ["south"],
+            "{name}"
+        );
+        assert_eq!(
+            of("2021-05-04T00:00:01Z/.."),
+            Vec::<String>::new(),
+            "{name}"
+        );
     }
 }
 
-/// Two archives of one sample each, and their index. Row numbers begin anew in each archive unless `is_global`.
+/// Two archives of one sample each, and their index. Row numbers begin anew in each archive unless
+/// `is_global`.
 fn index(workspace: &Workspace, is_global: bool) -> PathBuf {
-    let set = Set { columns: Vec::new(), has_ids: is_global };
+    let set = Set {
+        columns: Vec::new(),
+        has_ids: is_global,
+    };
     let mut collection = set.collection();
     collection["taco:sources"] = json!({
         "samples": 2,
@@ -258,14 +399,20 @@ fn index(workspace: &Workspace, is_global: bool) -> PathBuf {
     workspace.write("cat/.tacocat/COLLECTION.json", collection.to_string());
     let ids = || numbers(if is_global { [0, 1] } else { [0, 0] });
     let sources = || texts(&["set_a.zip", "set_b.zip"]);
-    let mut samples: Columns = vec![("internal:current_id", ids()), ("internal:relative_path", texts(&["0", "0"]))];
+    let mut samples: Columns = vec![
+        ("internal:current_id", ids()),
+        ("internal:relative_path", texts(&["0", "0"])),
+    ];
     samples.extend(is_global.then(|| ("id", texts(&["north", "south"]))));
     samples.push(("internal:source_file", sources()));
     workspace.write("cat/.tacocat/sample.parquet", table("sample", samples));
     let children: Columns = vec![
         ("internal:current_id", ids()),
         ("internal:parent_id", ids()),
-        ("internal:relative_path", texts(&["0/label.tif", "0/label.tif"])),
+        (
+            "internal:relative_path",
+            texts(&["0/label.tif", "0/label.tif"]),
+        ),
         ("internal:offset", numbers([2, 3])),
         ("internal:size", numbers([4, 3])),
         ("internal:source_file", sources()),
@@ -281,8 +428,16 @@ fn an_index_reads_the_bytes_of_its_archives() {
     for is_global in [false, true] {
         let workspace = Workspace::new();
         let cat = index(&workspace, is_global);
-        let ids = if is_global { ["north", "south"] } else { ["0", "1"] };
-        for path in [cat.clone(), cat.join(".tacocat"), cat.join(".tacocat/COLLECTION.json")] {
+        let ids = if is_global {
+            ["north", "south"]
+        } else {
+            ["0", "1"]
+        };
+        for path in [
+            cat.clone(),
+            cat.join(".tacocat"),
+            cat.join(".tacocat/COLLECTION.json"),
+        ] {
             assert_eq!(found(&workspace, &path, &[]), ids, "{}", path.display());
         }
         for (id, bytes) in ids.iter().zip([&b"zero"[..], b"one"]) {
@@ -294,18 +449,29 @@ fn an_index_reads_the_bytes_of_its_archives() {
         assert_eq!(report.code(), 0, "{report}");
         std::fs::remove_file(cat.join("set_b.zip")).expect("removed");
         let codes = codes(&workspace, &cat);
-        assert_eq!(codes, ["NEXT-10"], "an archive that is not there is a warning");
+        assert_eq!(
+            codes,
+            ["NEXT-10"],
+            "an archive that is not there is a warning"
+        );
     }
 }
 
 #[test]
 fn a_sample_without_named_files_is_a_file() {
     let workspace = Workspace::new();
-    let mut collection = Set { columns: Vec::new(), has_ids: false }.collection();
+    let mut collection = Set {
+        columns: Vec::new(),
+        has_ids: false,
+    }
+    .collection();
     collection["taco:structure"] = Json::Null;
     collection["taco:metadata"] = json!({"sample": {}});
     workspace.write("set/COLLECTION.json", collection.to_string());
-    let samples: Columns = vec![("internal:current_id", numbers(0..2)), ("internal:relative_path", texts(&["0", "1"]))];
+    let samples: Columns = vec![
+        ("internal:current_id", numbers(0..2)),
+        ("internal:relative_path", texts(&["0", "1"])),
+    ];
     workspace.write("set/METADATA/sample.parquet", table("sample", samples));
     workspace.write("set/DATA/0", b"zero");
     workspace.write("set/DATA/1", b"1");
@@ -327,7 +493,12 @@ fn a_list_of_versions_opens_its_default_version() {
     });
     workspace.write("all/taco.json", versions.to_string());
     for path in [workspace.path("all"), workspace.path("all/taco.json")] {
-        assert_eq!(found(&workspace, &path, &[]), ["0", "1"], "{}", path.display());
+        assert_eq!(
+            found(&workspace, &path, &[]),
+            ["0", "1"],
+            "{}",
+            path.display()
+        );
     }
     let nested = json!({
         "taco:container": "versioned",
@@ -341,7 +512,9 @@ fn a_list_of_versions_opens_its_default_version() {
 }
 
 fn codes(workspace: &Workspace, dataset: &Path) -> Vec<String> {
-    let report = workspace.studio(["validate".as_ref(), dataset.as_os_str(), "--json".as_ref()]).json();
+    let report = workspace
+        .studio(["validate".as_ref(), dataset.as_os_str(), "--json".as_ref()])
+        .json();
     let mut codes: Vec<String> = report["findings"]
         .as_array()
         .expect("findings")
@@ -355,8 +528,20 @@ fn codes(workspace: &Workspace, dataset: &Path) -> Vec<String> {
 
 /// Replaces a column of the samples.
 fn with(set: &Set, name: &'static str, array: ArrayRef) -> Set {
-    let columns = set.columns.iter().map(|(known, old)| (*known, if *known == name { array.clone() } else { old.clone() }));
-    Set { columns: columns.collect(), has_ids: set.has_ids }
+    let columns = set.columns.iter().map(|(known, old)| {
+        (
+            *known,
+            if *known == name {
+                array.clone()
+            } else {
+                old.clone()
+            },
+        )
+    });
+    Set {
+        columns: columns.collect(),
+        has_ids: set.has_ids,
+    }
 }
 
 #[test]
@@ -387,36 +572,82 @@ fn damaged_sets_have_the_finding_of_their_fault() {
         })
     };
     let set_column = |columns: &mut Columns, name: &str, array: ArrayRef| {
-        columns.iter_mut().filter(|(known, _)| *known == name).for_each(|column| column.1 = array.clone());
+        columns
+            .iter_mut()
+            .filter(|(known, _)| *known == name)
+            .for_each(|column| column.1 = array.clone());
     };
     let cases: Vec<(&str, &str, Damage)> = vec![
-        ("an id twice", "NEXT-7", samples(Box::new(move |columns| set_column(columns, "id", texts(&["north", "north"]))))),
+        (
+            "an id twice",
+            "NEXT-7",
+            samples(Box::new(move |columns| {
+                set_column(columns, "id", texts(&["north", "north"]))
+            })),
+        ),
         (
             "row numbers swapped",
             "NEXT-5",
-            samples(Box::new(move |columns| set_column(columns, "internal:current_id", numbers([1, 0])))),
+            samples(Box::new(move |columns| {
+                set_column(columns, "internal:current_id", numbers([1, 0]))
+            })),
         ),
         (
             "another path",
             "NEXT-6",
-            samples(Box::new(move |columns| set_column(columns, "internal:relative_path", texts(&["0", "01"])))),
+            samples(Box::new(move |columns| {
+                set_column(columns, "internal:relative_path", texts(&["0", "01"]))
+            })),
         ),
-        ("a column less", "NEXT-4", samples(Box::new(|columns| drop(columns.pop())))),
-        ("an open range", "NEXT-12", profile("stac:end_datetime", times(&[None, None]))),
+        (
+            "a column less",
+            "NEXT-4",
+            samples(Box::new(|columns| drop(columns.pop()))),
+        ),
+        (
+            "an open range",
+            "NEXT-12",
+            profile("stac:end_datetime", times(&[None, None])),
+        ),
         (
             "no grid without its shape",
             "NEXT-12",
-            profile("stac:proj_code", Arc::new(StringArray::from(vec![None, Some("EPSG:4326")]))),
+            profile(
+                "stac:proj_code",
+                Arc::new(StringArray::from(vec![None, Some("EPSG:4326")])),
+            ),
         ),
-        ("a grid around the Earth", "NEXT-12", profile("stac:proj_shape", wholes(&[&[8, 8], &[1, 1000]]))),
-        ("a task", "NEXT-11", collection(&|fields| fields["tasks"] = json!(["cloud-gazing"]))),
-        ("archives of a FOLDER", "NEXT-8", collection(&|fields| fields["taco:sources"] = json!({"samples": 2, "partitions": []}))),
-        ("names alike", "NEXT-3", collection(&|fields| fields["taco:structure"] = json!(["label.tif", "LABEL.tif"]))),
-        ("a file more", "NEXT-2", collection(&|fields| fields["taco:structure"] = json!(["image.tif", "label.tif"]))),
+        (
+            "a grid around the Earth",
+            "NEXT-12",
+            profile("stac:proj_shape", wholes(&[&[8, 8], &[1, 1000]])),
+        ),
+        (
+            "a task",
+            "NEXT-11",
+            collection(&|fields| fields["tasks"] = json!(["cloud-gazing"])),
+        ),
+        (
+            "archives of a FOLDER",
+            "NEXT-8",
+            collection(&|fields| fields["taco:sources"] = json!({"samples": 2, "partitions": []})),
+        ),
+        (
+            "names alike",
+            "NEXT-3",
+            collection(&|fields| fields["taco:structure"] = json!(["label.tif", "LABEL.tif"])),
+        ),
+        (
+            "a file more",
+            "NEXT-2",
+            collection(&|fields| fields["taco:structure"] = json!(["image.tif", "label.tif"])),
+        ),
         (
             "an extent elsewhere",
             "NEXT-13",
-            collection(&|fields| fields["extent"] = json!({"spatial": [0, 0, 1, 1], "temporal": null})),
+            collection(&|fields| {
+                fields["extent"] = json!({"spatial": [0, 0, 1, 1], "temporal": null})
+            }),
         ),
         (
             "an empty file",
@@ -446,7 +677,10 @@ fn damaged_sets_have_the_finding_of_their_fault() {
             "not cut at 180 degrees",
             "NEXT-12",
             Box::new(|workspace| {
-                let geometries = binary(&[polygon(-179.0, 40.3, 179.0, 40.5), polygon(-70.0, -33.5, -69.5, -33.0)]);
+                let geometries = binary(&[
+                    polygon(-179.0, 40.3, 179.0, 40.5),
+                    polygon(-70.0, -33.5, -69.5, -33.0),
+                ]);
                 write(workspace, &with(&drawn(), "stac:geometry", geometries));
             }),
         ),
@@ -455,7 +689,10 @@ fn damaged_sets_have_the_finding_of_their_fault() {
         let workspace = Workspace::new();
         damage(&workspace);
         let codes = codes(&workspace, &workspace.path("set"));
-        assert!(codes.iter().any(|found| found == code), "{name}: {code} is not among {codes:?}");
+        assert!(
+            codes.iter().any(|found| found == code),
+            "{name}: {code} is not among {codes:?}"
+        );
     }
 }
 
@@ -465,22 +702,36 @@ fn an_index_that_is_wrong_has_findings() {
         let workspace = Workspace::new();
         let cat = index(&workspace, true);
         let path = cat.join(".tacocat/COLLECTION.json");
-        let mut fields: Json = serde_json::from_slice(&std::fs::read(&path).expect("reads")).expect("JSON");
+        let mut fields: Json =
+            serde_json::from_slice(&std::fs::read(&path).expect("reads")).expect("JSON");
         damage(&mut fields);
         std::fs::write(&path, fields.to_string()).expect("writes");
         codes(&workspace, &cat)
     };
-    assert_eq!(change(&|fields| fields["taco:sources"]["samples"] = 99.into()), ["NEXT-8"]);
-    let other = change(&|fields| fields["taco:sources"]["partitions"][1]["file"] = "set_c.zip".into());
-    assert!(other.contains(&"NEXT-9".to_owned()) && other.contains(&"NEXT-8".to_owned()), "{other:?}");
-    let outside = change(&|fields| fields["taco:sources"]["partitions"][1]["file"] = "../set_b.zip".into());
+    assert_eq!(
+        change(&|fields| fields["taco:sources"]["samples"] = 99.into()),
+        ["NEXT-8"]
+    );
+    let other =
+        change(&|fields| fields["taco:sources"]["partitions"][1]["file"] = "set_c.zip".into());
+    assert!(
+        other.contains(&"NEXT-9".to_owned()) && other.contains(&"NEXT-8".to_owned()),
+        "{other:?}"
+    );
+    let outside =
+        change(&|fields| fields["taco:sources"]["partitions"][1]["file"] = "../set_b.zip".into());
     assert!(outside.contains(&"NEXT-8".to_owned()), "{outside:?}");
     // Of the releases before 0.9 with the collection of those from 0.9.
     let workspace = Workspace::new();
     let cat = index(&workspace, false);
-    let mut fields: Json =
-        serde_json::from_slice(&std::fs::read(cat.join(".tacocat/COLLECTION.json")).expect("reads")).expect("JSON");
-    fields.as_object_mut().expect("an object").remove("dataset_version");
+    let mut fields: Json = serde_json::from_slice(
+        &std::fs::read(cat.join(".tacocat/COLLECTION.json")).expect("reads"),
+    )
+    .expect("JSON");
+    fields
+        .as_object_mut()
+        .expect("an object")
+        .remove("dataset_version");
     std::fs::write(cat.join(".tacocat/COLLECTION.json"), fields.to_string()).expect("writes");
     assert!(codes(&workspace, &cat).contains(&"NEXT-5".to_owned()));
 }
@@ -510,14 +761,39 @@ fn archives_that_are_damaged_have_findings() {
 /// An archive of samples of one file each, as the writers of TACO 3 lay it out.
 fn archive(samples: u64) -> Vec<u8> {
     let header = |signature: u32, head: &[u8], name: &str, bytes: &[u8], extra: &[u8]| {
-        let (crc, size) = (crc32fast::hash(bytes).to_le_bytes(), (bytes.len() as u32).to_le_bytes());
-        let lengths = [name.len() as u16, extra.len() as u16].map(u16::to_le_bytes).concat();
-        [&signature.to_le_bytes(), head, &[10, 0, 0, 8, 0, 0, 0, 0, 0x21, 0], &crc, &size, &size, &lengths].concat()
+        let (crc, size) = (
+            crc32fast::hash(bytes).to_le_bytes(),
+            (bytes.len() as u32).to_le_bytes(),
+        );
+        let lengths = [name.len() as u16, extra.len() as u16]
+            .map(u16::to_le_bytes)
+            .concat();
+        [
+            &signature.to_le_bytes(),
+            head,
+            &[10, 0, 0, 8, 0, 0, 0, 0, 0x21, 0],
+            &crc,
+            &size,
+            &size,
+            &lengths,
+        ]
+        .concat()
     };
-    let data: Vec<(String, Vec<u8>)> =
-        (0..samples).map(|row| (format!("DATA/{row}/label.tif"), format!("bytes of {row}").into_bytes())).collect();
-    // `CZIP`, version, profile and number; a length of two bytes, name, offset and size of each member.
-    let names = ["COLLECTION.json", "METADATA/sample.parquet", "METADATA/children.parquet"];
+    let data: Vec<(String, Vec<u8>)> = (0..samples)
+        .map(|row| {
+            (
+                format!("DATA/{row}/label.tif"),
+                format!("bytes of {row}").into_bytes(),
+            )
+        })
+        .collect();
+    // `CZIP`, version, profile and number; a length of two bytes, name, offset and size of each
+    // member.
+    let names = [
+        "COLLECTION.json",
+        "METADATA/sample.parquet",
+        "METADATA/children.parquet",
+    ];
     let index_size = 11 + names.iter().map(|name| name.len() + 18).sum::<usize>();
     let mut at = 51 + index_size as u64;
     let mut offsets = Vec::new();
@@ -525,14 +801,20 @@ fn archive(samples: u64) -> Vec<u8> {
         offsets.push(at + 30 + name.len() as u64);
         at = offsets[offsets.len() - 1] + bytes.len() as u64;
     }
-    let set = Set { columns: Vec::new(), has_ids: true };
+    let set = Set {
+        columns: Vec::new(),
+        has_ids: true,
+    };
     let ids: Vec<String> = (0..samples).map(|row| format!("s{row}")).collect();
     let strings = |values: Vec<String>| -> ArrayRef { Arc::new(StringArray::from(values)) };
     let sample = table(
         "sample",
         vec![
             ("internal:current_id", numbers(0..samples)),
-            ("internal:relative_path", strings((0..samples).map(|row| row.to_string()).collect())),
+            (
+                "internal:relative_path",
+                strings((0..samples).map(|row| row.to_string()).collect()),
+            ),
             ("id", strings(ids)),
         ],
     );
@@ -541,13 +823,27 @@ fn archive(samples: u64) -> Vec<u8> {
         vec![
             ("internal:current_id", numbers(0..samples)),
             ("internal:parent_id", numbers(0..samples)),
-            ("internal:relative_path", strings(data.iter().map(|(name, _)| name["DATA/".len()..].to_owned()).collect())),
+            (
+                "internal:relative_path",
+                strings(
+                    data.iter()
+                        .map(|(name, _)| name["DATA/".len()..].to_owned())
+                        .collect(),
+                ),
+            ),
             ("internal:offset", numbers(offsets)),
-            ("internal:size", numbers(data.iter().map(|(_, bytes)| bytes.len() as u64))),
+            (
+                "internal:size",
+                numbers(data.iter().map(|(_, bytes)| bytes.len() as u64)),
+            ),
         ],
     );
     let metadata = [set.collection().to_string().into_bytes(), sample, children];
-    let mut index = [&b"CZIP\x01\0\x02\x03\0\0\0"[..], &names.map(|name| (name.len() as u16).to_le_bytes()).concat()].concat();
+    let mut index = [
+        &b"CZIP\x01\0\x02\x03\0\0\0"[..],
+        &names.map(|name| (name.len() as u16).to_le_bytes()).concat(),
+    ]
+    .concat();
     index.extend(names.concat().into_bytes());
     let mut positions = Vec::new();
     for (name, bytes) in names.iter().zip(&metadata) {
@@ -555,13 +851,21 @@ fn archive(samples: u64) -> Vec<u8> {
         at = positions[positions.len() - 1] + bytes.len() as u64;
     }
     index.extend(positions.iter().flat_map(|offset| offset.to_le_bytes()));
-    index.extend(metadata.iter().flat_map(|bytes| (bytes.len() as u64).to_le_bytes()));
+    index.extend(
+        metadata
+            .iter()
+            .flat_map(|bytes| (bytes.len() as u64).to_le_bytes()),
+    );
     let members = std::iter::once(("__cozip__".to_owned(), index.clone()))
         .chain(data)
         .chain(names.iter().map(|name| (*name).to_owned()).zip(metadata));
     let (mut file, mut directory, mut count) = (Vec::new(), Vec::new(), 0u16);
     for (name, bytes) in members {
-        let extra: &[u8] = if count == 0 { &[0x0C, 0xCA, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0] } else { &[] };
+        let extra: &[u8] = if count == 0 {
+            &[0x0C, 0xCA, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        } else {
+            &[]
+        };
         directory.extend(header(0x0201_4B50, &[63, 3], &name, &bytes, &[]));
         directory.extend([0; 10]);
         directory.extend((file.len() as u32).to_le_bytes());
@@ -571,7 +875,9 @@ fn archive(samples: u64) -> Vec<u8> {
         count += 1;
     }
     let end = [0x0605_4B50u32.to_le_bytes(), [0; 4]].concat();
-    let sizes = [directory.len() as u32, file.len() as u32].map(u32::to_le_bytes).concat();
+    let sizes = [directory.len() as u32, file.len() as u32]
+        .map(u32::to_le_bytes)
+        .concat();
     let counts = [count, count].map(u16::to_le_bytes).concat();
     let mut file = [file, directory, end, counts, sizes, vec![0, 0]].concat();
     let mut check = fnv::FnvHasher::default();
@@ -590,20 +896,38 @@ fn a_remote_archive_is_opened_by_its_index() {
     let mut changed = good.clone();
     changed[44] ^= 1;
     workspace.write("served/changed.zip", &changed);
-    let number = |at: usize| u64::from(u32::from_le_bytes(good[good.len() - at..][..4].try_into().expect("4 bytes")));
+    let number = |at: usize| {
+        u64::from(u32::from_le_bytes(
+            good[good.len() - at..][..4].try_into().expect("4 bytes"),
+        ))
+    };
     let (size, offset) = (number(10), number(6));
     let server = Server::of(&workspace.path("served"));
     let reads_the_directory = |name: &str| {
         server.forget();
         let out = workspace.path("out.tif");
         workspace.read_into(server.url(name), "s4000/label.tif", &out);
-        assert_eq!(std::fs::read(&out).expect("reads"), b"bytes of 4000", "{name}");
+        assert_eq!(
+            std::fs::read(&out).expect("reads"),
+            b"bytes of 4000",
+            "{name}"
+        );
         let covers = |range: &str| {
-            let (first, last) = range.trim_start_matches("bytes=").split_once('-').expect("a range");
-            let (first, last): (u64, u64) = (first.parse().expect("a number"), last.parse().expect("a number"));
+            let (first, last) = range
+                .trim_start_matches("bytes=")
+                .split_once('-')
+                .expect("a range");
+            let (first, last): (u64, u64) = (
+                first.parse().expect("a number"),
+                last.parse().expect("a number"),
+            );
             (first..=last).contains(&(offset + size / 2))
         };
-        server.asked().iter().filter_map(|asked| asked.range.as_deref()).any(covers)
+        server
+            .asked()
+            .iter()
+            .filter_map(|asked| asked.range.as_deref())
+            .any(covers)
     };
     assert!(!reads_the_directory("good.zip"));
     // Positions in the tables of an archive that was changed are not trusted.

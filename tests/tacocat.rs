@@ -1,4 +1,5 @@
-//! Datasets in several archives: an index over them gives access to the data of its parts, wherever the parts are.
+//! Datasets in several archives: an index over them gives access to the data of its parts, wherever
+//! the parts are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,9 @@ use crate::support::{Workspace, entries, fixtures, sha256_of};
 /// The folder of a golden set.
 fn golden(name: &str) -> PathBuf {
     let all = fixtures("golden", "TACO_STUDIO_GOLDEN");
-    all.into_iter().find(|folder| folder.ends_with(name)).unwrap_or_else(|| panic!("no golden set {name}"))
+    all.into_iter()
+        .find(|folder| folder.ends_with(name))
+        .unwrap_or_else(|| panic!("no golden set {name}"))
 }
 
 fn expected(folder: &Path) -> Value {
@@ -43,14 +46,29 @@ fn an_index_reads_to_the_bytes_of_its_parts() {
     let workspace = Workspace::new();
     let out = workspace.path("bytes");
     let mut seen = 0;
-    for (set, index) in [("09_split_tacocat", ".tacocat"), ("27_v018_parts_tacocat", "__TACOCAT__")] {
+    for (set, index) in [
+        ("09_split_tacocat", ".tacocat"),
+        ("27_v018_parts_tacocat", "__TACOCAT__"),
+    ] {
         let folder = golden(set);
         let parts = expected(&folder);
-        let parts = parts.as_object().expect("an object").iter().filter(|(_, part)| part["kind"] == "zip");
-        for (member, wanted) in parts.flat_map(|(_, part)| part["files"].as_object().expect("files")) {
+        let parts = parts
+            .as_object()
+            .expect("an object")
+            .iter()
+            .filter(|(_, part)| part["kind"] == "zip");
+        for (member, wanted) in
+            parts.flat_map(|(_, part)| part["files"].as_object().expect("files"))
+        {
             let id = member.strip_prefix("DATA/").expect("a file under DATA");
             let dataset = folder.join(index);
-            let arguments = ["read".as_ref(), dataset.as_os_str(), id.as_ref(), "--out".as_ref(), out.as_os_str()];
+            let arguments = [
+                "read".as_ref(),
+                dataset.as_os_str(),
+                id.as_ref(),
+                "--out".as_ref(),
+                out.as_os_str(),
+            ];
             workspace.studio(arguments).expect_code(0);
             assert_eq!(sha256_of(&out), wanted["sha256"], "{set}: bytes of {id}");
             fs::remove_file(&out).expect("the file just written");
@@ -65,7 +83,13 @@ fn flat_views_join_within_a_part() {
     let workspace = Workspace::new();
     let query = |path: &Path| {
         let sql = "select count(*) as n, count(distinct \"l0:id\") as roots from l1";
-        let ran = workspace.studio(["query".as_ref(), path.as_os_str(), "--sql".as_ref(), sql.as_ref(), "--json".as_ref()]);
+        let ran = workspace.studio([
+            "query".as_ref(),
+            path.as_os_str(),
+            "--sql".as_ref(),
+            sql.as_ref(),
+            "--json".as_ref(),
+        ]);
         ran.expect_code(0).json()
     };
     let rows = query(&golden("09_split_tacocat"));
@@ -81,12 +105,32 @@ fn an_index_with_a_missing_part_lists_samples_and_names_the_part() {
     let set = copied(&workspace, "09_split_tacocat");
     let part = set.join("parts_part0003.tacozip");
     fs::remove_file(&part).expect("removes");
-    let listed = workspace.studio(["read".as_ref(), set.as_os_str()]).expect_code(0);
+    let listed = workspace
+        .studio(["read".as_ref(), set.as_os_str()])
+        .expect_code(0);
     assert_eq!(listed.stdout.lines().count(), 6, "{listed}");
-    let ran = workspace.studio(["read".as_ref(), set.as_os_str(), "scene_06/label.tif".as_ref()]).expect_code(2);
-    assert!(ran.stderr.contains("parts_part0003.tacozip is missing"), "{ran}");
-    assert!(ran.stderr.contains(&*part.to_string_lossy()), "where it was looked for: {ran}");
-    workspace.studio(["read".as_ref(), set.as_os_str(), "scene_01/label.tif".as_ref()]).expect_code(0);
+    let ran = workspace
+        .studio([
+            "read".as_ref(),
+            set.as_os_str(),
+            "scene_06/label.tif".as_ref(),
+        ])
+        .expect_code(2);
+    assert!(
+        ran.stderr.contains("parts_part0003.tacozip is missing"),
+        "{ran}"
+    );
+    assert!(
+        ran.stderr.contains(&*part.to_string_lossy()),
+        "where it was looked for: {ran}"
+    );
+    workspace
+        .studio([
+            "read".as_ref(),
+            set.as_os_str(),
+            "scene_01/label.tif".as_ref(),
+        ])
+        .expect_code(0);
 }
 
 #[test]
@@ -101,7 +145,9 @@ fn damaged_indexes_are_errors() {
     deep[12] = 200;
     for bytes in [&whole[..127], &whole[..2000], &far, &deep] {
         fs::write(&index, bytes).expect("writes");
-        workspace.studio(["inspect".as_ref(), index.as_os_str()]).expect_code(2);
+        workspace
+            .studio(["inspect".as_ref(), index.as_os_str()])
+            .expect_code(2);
     }
 }
 
@@ -109,10 +155,19 @@ fn damaged_indexes_are_errors() {
 fn indexed(workspace: &Workspace, set: &str, more: &[&str]) -> PathBuf {
     let folder = workspace.path("ours");
     fs::create_dir_all(&folder).expect("a folder");
-    let mut zips: Vec<PathBuf> = fs::read_dir(golden(set)).expect("a set").map(|entry| entry.expect("an entry").path()).collect();
-    zips.retain(|path| path.extension().is_some_and(|extension| extension == "tacozip"));
+    let mut zips: Vec<PathBuf> = fs::read_dir(golden(set))
+        .expect("a set")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    zips.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "tacozip")
+    });
     zips.sort();
-    let inputs: Vec<PathBuf> = zips.iter().map(|zip| folder.join(zip.file_name().expect("a name"))).collect();
+    let inputs: Vec<PathBuf> = zips
+        .iter()
+        .map(|zip| folder.join(zip.file_name().expect("a name")))
+        .collect();
     for (from, to) in zips.iter().zip(&inputs) {
         fs::copy(from, to).expect("copies");
     }
@@ -129,8 +184,15 @@ fn an_index_that_would_not_find_its_parts_is_warned_of() {
     let workspace = Workspace::new();
     let folder = indexed(&workspace, "09_split_tacocat", &[]);
     let write = |verb: &str, target: &Path| {
-        let mut arguments = vec![verb.into(), "-o".into(), target.as_os_str().to_owned(), "--overwrite".into()];
-        let zips = entries(&folder).into_iter().filter(|path| path.extension().is_some_and(|ending| ending == "tacozip"));
+        let mut arguments = vec![
+            verb.into(),
+            "-o".into(),
+            target.as_os_str().to_owned(),
+            "--overwrite".into(),
+        ];
+        let zips = entries(&folder)
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|ending| ending == "tacozip"));
         arguments.extend(zips.map(PathBuf::into_os_string));
         workspace.studio(arguments).expect_code(0)
     };
@@ -139,7 +201,10 @@ fn an_index_that_would_not_find_its_parts_is_warned_of() {
         let near = write(verb, &folder.join(name));
         assert!(!near.stderr.contains("warning"), "{verb}: {near}");
         let far = write(verb, &elsewhere.join(name));
-        assert!(far.stderr.contains("warning") && far.stderr.contains("--base-path"), "{verb}: {far}");
+        assert!(
+            far.stderr.contains("warning") && far.stderr.contains("--base-path"),
+            "{verb}: {far}"
+        );
     }
 }
 
@@ -148,48 +213,108 @@ fn the_index_equals_that_of_the_official_tools() {
     let workspace = Workspace::new();
     for more in [&[][..], &["--single-file"]] {
         let folder = indexed(&workspace, "09_split_tacocat", more);
-        let index = folder.join(if more.is_empty() { ".tacocat" } else { "__TACOCAT__" });
-        let inspected =
-            |path: &Path| workspace.studio(["inspect".as_ref(), path.as_os_str(), "--json".as_ref()]).expect_code(0).json();
-        let (ours, theirs) = (inspected(&index), inspected(&golden("09_split_tacocat").join(".tacocat")));
-        assert_eq!(ours["levels"], theirs["levels"], "rows and columns in the order of the tools");
+        let index = folder.join(if more.is_empty() {
+            ".tacocat"
+        } else {
+            "__TACOCAT__"
+        });
+        let inspected = |path: &Path| {
+            workspace
+                .studio(["inspect".as_ref(), path.as_os_str(), "--json".as_ref()])
+                .expect_code(0)
+                .json()
+        };
+        let (ours, theirs) = (
+            inspected(&index),
+            inspected(&golden("09_split_tacocat").join(".tacocat")),
+        );
+        assert_eq!(
+            ours["levels"], theirs["levels"],
+            "rows and columns in the order of the tools"
+        );
         for key in ["taco:field_schema", "extent", "id"] {
             assert_eq!(ours["collection"][key], theirs["collection"][key], "{key}");
         }
         if more.is_empty() {
-            assert_eq!(ours["collection"]["taco:sources"], theirs["collection"]["taco:sources"]);
+            assert_eq!(
+                ours["collection"]["taco:sources"],
+                theirs["collection"]["taco:sources"]
+            );
         }
         let rows = |path: &Path| {
-            let sql =
-                "select * exclude(\"internal:gdal_vsi\") from level1 order by \"internal:source_file\", \"internal:current_id\"";
-            let ran = workspace.studio(["query".as_ref(), path.as_os_str(), "--sql".as_ref(), sql.as_ref(), "--json".as_ref()]);
+            let sql = "select * exclude(\"internal:gdal_vsi\") from level1 order by \
+                \"internal:source_file\", \"internal:current_id\"";
+            let ran = workspace.studio([
+                "query".as_ref(),
+                path.as_os_str(),
+                "--sql".as_ref(),
+                sql.as_ref(),
+                "--json".as_ref(),
+            ]);
             ran.expect_code(0).stdout
         };
-        assert_eq!(rows(&index), rows(&golden("09_split_tacocat")), "{more:?}: rows of level 1");
+        assert_eq!(
+            rows(&index),
+            rows(&golden("09_split_tacocat")),
+            "{more:?}: rows of level 1"
+        );
     }
 }
 
 #[test]
 fn the_header_of_an_index_has_the_layout_of_the_official_file() {
     let workspace = Workspace::new();
-    let ours = fs::read(indexed(&workspace, "27_v018_parts_tacocat", &["--single-file"]).join("__TACOCAT__")).expect("reads");
+    let ours = fs::read(
+        indexed(&workspace, "27_v018_parts_tacocat", &["--single-file"]).join("__TACOCAT__"),
+    )
+    .expect("reads");
     let theirs = fs::read(golden("27_v018_parts_tacocat").join("__TACOCAT__")).expect("reads");
-    assert_eq!(&theirs[..16], b"TACOCAT\0\x01\0\0\0\x01\0\0\0", "magic, version, depth");
+    assert_eq!(
+        &theirs[..16],
+        b"TACOCAT\0\x01\0\0\0\x01\0\0\0",
+        "magic, version, depth"
+    );
     assert_eq!(ours[..16], theirs[..16]);
     for (whose, index) in [("ours", &ours), ("theirs", &theirs)] {
-        let number = |at: usize| u64::from_le_bytes(index[at..at + 8].try_into().expect("eight bytes"));
-        let entries: Vec<(u64, u64)> = (0..7).map(|entry| (number(16 + entry * 16), number(24 + entry * 16))).collect();
-        let used: Vec<(u64, u64)> = entries.iter().copied().filter(|entry| *entry != (0, 0)).collect();
+        let number =
+            |at: usize| u64::from_le_bytes(index[at..at + 8].try_into().expect("eight bytes"));
+        let entries: Vec<(u64, u64)> = (0..7)
+            .map(|entry| (number(16 + entry * 16), number(24 + entry * 16)))
+            .collect();
+        let used: Vec<(u64, u64)> = entries
+            .iter()
+            .copied()
+            .filter(|entry| *entry != (0, 0))
+            .collect();
         assert_eq!(used.len(), 3, "{whose}: two levels and the collection");
-        assert_eq!([entries[0], entries[1], entries[6]], used[..], "{whose}: level n in entry n, the collection in the last one");
+        assert_eq!(
+            [entries[0], entries[1], entries[6]],
+            used[..],
+            "{whose}: level n in entry n, the collection in the last one"
+        );
         let mut end = 128;
         for (offset, size) in used {
-            assert_eq!(offset, end, "{whose}: sections follow each other from byte 128");
+            assert_eq!(
+                offset, end,
+                "{whose}: sections follow each other from byte 128"
+            );
             end += size;
         }
-        assert_eq!(end, index.len() as u64, "{whose}: nothing behind the collection");
-        let section = |entry: usize| &index[entries[entry].0 as usize..(entries[entry].0 + entries[entry].1) as usize];
-        assert!([0, 1].iter().all(|level| section(*level).starts_with(b"PAR1") && section(*level).ends_with(b"PAR1")), "{whose}");
+        assert_eq!(
+            end,
+            index.len() as u64,
+            "{whose}: nothing behind the collection"
+        );
+        let section = |entry: usize| {
+            &index[entries[entry].0 as usize..(entries[entry].0 + entries[entry].1) as usize]
+        };
+        assert!(
+            [0, 1]
+                .iter()
+                .all(|level| section(*level).starts_with(b"PAR1")
+                    && section(*level).ends_with(b"PAR1")),
+            "{whose}"
+        );
         let collection: Value = serde_json::from_slice(section(6)).expect("is JSON");
         assert!(collection["taco:pit_schema"].is_object(), "{whose}");
     }
@@ -198,8 +323,16 @@ fn the_header_of_an_index_has_the_layout_of_the_official_file() {
 #[test]
 fn an_index_has_the_parquet_settings_that_were_asked_for() {
     let workspace = Workspace::new();
-    let index = indexed(&workspace, "09_split_tacocat", &["--compression", "snappy", "--row-group", "2"]).join(".tacocat");
-    super::interop::expect_ok(workspace.python("parquet.py", [index.as_os_str(), "snappy".as_ref(), "2".as_ref()]));
+    let index = indexed(
+        &workspace,
+        "09_split_tacocat",
+        &["--compression", "snappy", "--row-group", "2"],
+    )
+    .join(".tacocat");
+    super::interop::expect_ok(workspace.python(
+        "parquet.py",
+        [index.as_os_str(), "snappy".as_ref(), "2".as_ref()],
+    ));
 }
 
 #[test]
@@ -207,7 +340,9 @@ fn the_official_reader_reads_an_index_of_ours_as_the_tools_own() {
     let workspace = Workspace::new();
     let ours = indexed(&workspace, "09_split_tacocat", &[]).join(".tacocat");
     let theirs = golden("09_split_tacocat").join(".tacocat");
-    super::interop::expect_ok(workspace.python("check_index.py", [ours.as_os_str(), theirs.as_os_str()]));
+    super::interop::expect_ok(
+        workspace.python("check_index.py", [ours.as_os_str(), theirs.as_os_str()]),
+    );
 }
 
 #[test]
@@ -215,13 +350,26 @@ fn older_parts_get_the_row_numbers_that_the_official_reader_needs() {
     let workspace = Workspace::new();
     let ours = indexed(&workspace, "27_v018_parts_tacocat", &[]).join(".tacocat");
     super::interop::expect_ok(workspace.python("check_index.py", [ours.as_os_str()]));
-    let single = indexed(&workspace, "27_v018_parts_tacocat", &["--single-file"]).join("__TACOCAT__");
+    let single =
+        indexed(&workspace, "27_v018_parts_tacocat", &["--single-file"]).join("__TACOCAT__");
     for index in [ours, single] {
-        let found = workspace.studio(["inspect".as_ref(), index.as_os_str(), "--json".as_ref()]).expect_code(0).json();
+        let found = workspace
+            .studio(["inspect".as_ref(), index.as_os_str(), "--json".as_ref()])
+            .expect_code(0)
+            .json();
         for level in 0..2 {
-            let said = found["collection"]["taco:field_schema"][format!("level{level}")].as_array().expect("columns");
-            let said: Vec<&str> = said.iter().filter_map(|column| column[0].as_str()).collect();
-            assert!(said.contains(&"internal:current_id"), "{} level {level}: {said:?}", index.display());
+            let said = found["collection"]["taco:field_schema"][format!("level{level}")]
+                .as_array()
+                .expect("columns");
+            let said: Vec<&str> = said
+                .iter()
+                .filter_map(|column| column[0].as_str())
+                .collect();
+            assert!(
+                said.contains(&"internal:current_id"),
+                "{} level {level}: {said:?}",
+                index.display()
+            );
         }
     }
 }
@@ -236,35 +384,65 @@ fn an_index_has_the_right_positions_where_a_part_has_wrong_ones() {
 #[test]
 fn parts_that_differ_are_refused_and_nothing_is_left() {
     let workspace = Workspace::new();
-    let (one, other) = (golden("09_split_tacocat").join("parts_part0001.tacozip"), golden("27_v018_parts_tacocat"));
+    let (one, other) = (
+        golden("09_split_tacocat").join("parts_part0001.tacozip"),
+        golden("27_v018_parts_tacocat"),
+    );
     let other = other.join("parts_part0002.tacozip");
     let out = workspace.path("none");
-    let arguments = ["tacocat".as_ref(), one.as_os_str(), other.as_os_str(), "-o".as_ref(), out.as_os_str()];
+    let arguments = [
+        "tacocat".as_ref(),
+        one.as_os_str(),
+        other.as_os_str(),
+        "-o".as_ref(),
+        out.as_os_str(),
+    ];
     let ran = workspace.studio(arguments).expect_code(2);
-    assert!(ran.stderr.contains("parts_part0002.tacozip has no column stac:time_end in level0"), "{ran}");
+    assert!(
+        ran.stderr
+            .contains("parts_part0002.tacozip has no column stac:time_end in level0"),
+        "{ran}"
+    );
     assert!(ran.stderr.contains("timestamp[us]"), "{ran}");
     assert!(!out.join(".tacocat").exists());
     // An existing index is not changed.
     let folder = indexed(&workspace, "09_split_tacocat", &[]);
     let before = fs::read(folder.join(".tacocat/level0.parquet")).expect("reads");
     let part = folder.join("parts_part0001.tacozip");
-    workspace.studio(["tacocat".as_ref(), part.as_os_str(), "-o".as_ref(), folder.as_os_str()]).expect_code(2);
-    assert_eq!(fs::read(folder.join(".tacocat/level0.parquet")).expect("reads"), before);
+    workspace
+        .studio([
+            "tacocat".as_ref(),
+            part.as_os_str(),
+            "-o".as_ref(),
+            folder.as_os_str(),
+        ])
+        .expect_code(2);
+    assert_eq!(
+        fs::read(folder.join(".tacocat/level0.parquet")).expect("reads"),
+        before
+    );
 }
 
 #[test]
 fn a_tacollection_is_the_tools_but_for_its_shape() {
     let workspace = Workspace::new();
     let folder = golden("27_v018_parts_tacocat");
-    let parts: Vec<PathBuf> = (1..=3).map(|number| folder.join(format!("parts_part000{number}.tacozip"))).collect();
+    let parts: Vec<PathBuf> = (1..=3)
+        .map(|number| folder.join(format!("parts_part000{number}.tacozip")))
+        .collect();
     let out = workspace.path("TACOLLECTION.json");
     let mut arguments = vec!["tacollection".into()];
     arguments.extend(parts.into_iter().map(PathBuf::into_os_string));
     arguments.extend(["-o".into(), out.clone().into_os_string()]);
     workspace.studio(arguments).expect_code(0);
-    let read = |path: &Path| -> Value { serde_json::from_slice(&fs::read(path).expect("reads")).expect("JSON") };
+    let read = |path: &Path| -> Value {
+        serde_json::from_slice(&fs::read(path).expect("reads")).expect("JSON")
+    };
     let (mut ours, theirs) = (read(&out), read(&folder.join("TACOLLECTION.json")));
-    let shape = ours["taco:pit_schema"].as_object_mut().expect("an object").shift_remove("shape");
+    let shape = ours["taco:pit_schema"]
+        .as_object_mut()
+        .expect("an object")
+        .shift_remove("shape");
     assert_eq!(shape, Some(serde_json::json!([6, 4])));
     assert_eq!(ours, theirs);
 }
@@ -283,14 +461,30 @@ fn a_tacollection_goes_into_a_folder_and_over_datasets_that_differ_when_asked() 
         workspace.studio(arguments)
     };
     run("tacollection", [part(1), part(2)], &[]).expect_code(0);
-    let read =
-        || -> Value { serde_json::from_slice(&fs::read(workspace.path("out/TACOLLECTION.json")).expect("reads")).expect("JSON") };
+    let read = || -> Value {
+        serde_json::from_slice(&fs::read(workspace.path("out/TACOLLECTION.json")).expect("reads"))
+            .expect("JSON")
+    };
     assert_eq!(read()["taco:sources"]["count"], 2);
     let refused = run("tacollection", [other.clone(), part(2)], &["--overwrite"]).expect_code(2);
     assert!(refused.stderr.contains("has no column"), "{refused}");
-    run("tacollection", [other.clone(), part(2)], &["--overwrite", "--no-schema-check"]).expect_code(0);
+    run(
+        "tacollection",
+        [other.clone(), part(2)],
+        &["--overwrite", "--no-schema-check"],
+    )
+    .expect_code(0);
     let made = read();
-    assert_eq!(made["taco:sources"]["files"], serde_json::json!(["parts_part0001.tacozip", "parts_part0002.tacozip"]));
-    let first = workspace.studio(["inspect".as_ref(), other.as_os_str(), "--json".as_ref()]).expect_code(0).json();
-    assert_eq!(made["taco:field_schema"], first["collection"]["taco:field_schema"], "that of the first");
+    assert_eq!(
+        made["taco:sources"]["files"],
+        serde_json::json!(["parts_part0001.tacozip", "parts_part0002.tacozip"])
+    );
+    let first = workspace
+        .studio(["inspect".as_ref(), other.as_os_str(), "--json".as_ref()])
+        .expect_code(0)
+        .json();
+    assert_eq!(
+        made["taco:field_schema"], first["collection"]["taco:field_schema"],
+        "that of the first"
+    );
 }

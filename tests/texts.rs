@@ -1,7 +1,8 @@
-//! Texts of the interface: `assets/text/studio.pot` contains the texts of the source, the catalogues beside it their translations
-//! with the same placeholders. `TACO_STUDIO_WRITE_TEXTS=1` updates the template, and the catalogues with empty translations for
-//! new texts. A missing translation is listed; it fails the test only for a release (`TACO_STUDIO_RELEASE=1`), so that a change
-//! does not require a speaker of the language.
+//! Texts of the interface: `assets/text/studio.pot` contains the texts of the source, the
+//! catalogues beside it their translations with the same placeholders. `TACO_STUDIO_WRITE_TEXTS=1`
+//! updates the template, and the catalogues with empty translations for new texts. A missing
+//! translation is listed; it fails the test only for a release (`TACO_STUDIO_RELEASE=1`), so that a
+//! change does not require a speaker of the language.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,7 +15,8 @@ use crate::support::files_below;
 /// Context, English singular, English plural.
 type Key = (String, String, Option<String>);
 
-const TEMPLATE_HEAD: &str = "# The texts of Taco Studio. Made from the source; translations stand beside this file.\nmsgid \"\"\nmsgstr \"\"\n\
+const TEMPLATE_HEAD: &str = "# The texts of Taco Studio. Made from the source; translations stand \
+    beside this file.\nmsgid \"\"\nmsgstr \"\"\n\
     \"Content-Type: text/plain; charset=UTF-8\\n\"\n\"Content-Transfer-Encoding: 8bit\\n\"\n\
     \"Plural-Forms: nplurals=2; plural=(n != 1);\\n\"\n";
 
@@ -65,28 +67,50 @@ fn after_argument(text: &str) -> Option<&str> {
 /// Texts of a source file.
 fn texts_of(name: &str, source: &str) -> Vec<Key> {
     let source = source.replace("#[cfg(test)]\nmod tests;\n", "");
-    let source = source.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-    let plain: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let source = source
+        .split("#[cfg(test)]\nmod ")
+        .next()
+        .unwrap_or_default();
+    let plain: Vec<&str> = source
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect();
     let source = plain.join("\n");
     let mut found = Vec::new();
     for (at, _) in source.match_indices('!') {
         let (before, after) = (&source[..at], &source[at + 1..]);
-        let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-        let Some(arguments) = after.strip_prefix('(') else { continue };
+        let word = before
+            .rsplit(|c: char| !c.is_alphanumeric() && c != '_')
+            .next()
+            .unwrap_or_default();
+        let Some(arguments) = after.strip_prefix('(') else {
+            continue;
+        };
         match word {
             "tr" | "mark" => {
                 // `mark!($what:literal)` is a macro pattern.
                 let Some((english, rest)) = literal(arguments) else {
-                    assert!(arguments.starts_with('$'), "{name}: {}", &arguments[..arguments.len().min(60)]);
+                    assert!(
+                        arguments.starts_with('$'),
+                        "{name}: {}",
+                        &arguments[..arguments.len().min(60)]
+                    );
                     continue;
                 };
-                let context = rest.trim_start().strip_prefix("in ").and_then(literal).map(|(context, _)| context);
+                let context = rest
+                    .trim_start()
+                    .strip_prefix("in ")
+                    .and_then(literal)
+                    .map(|(context, _)| context);
                 found.push((context.unwrap_or_default(), english, None));
             }
             "tr_n" => {
                 let forms = after_argument(arguments).and_then(literal);
-                let forms = forms.and_then(|(one, rest)| Some((one, literal(rest.trim_start().strip_prefix(',')?)?.0)));
-                let (one, many) = forms.unwrap_or_else(|| panic!("{name}: {}", &arguments[..arguments.len().min(60)]));
+                let forms = forms.and_then(|(one, rest)| {
+                    Some((one, literal(rest.trim_start().strip_prefix(',')?)?.0))
+                });
+                let (one, many) = forms
+                    .unwrap_or_else(|| panic!("{name}: {}", &arguments[..arguments.len().min(60)]));
                 found.push((String::new(), one, Some(many)));
             }
             _ => {}
@@ -102,7 +126,10 @@ fn of_source() -> Vec<(Key, BTreeSet<String>)> {
     let mut all: Vec<(Key, BTreeSet<String>)> = Vec::new();
     let mut names = files_below(&root);
     names.sort();
-    for name in names.iter().filter(|name| name.ends_with(".rs") && *name != "text.rs") {
+    for name in names
+        .iter()
+        .filter(|name| name.ends_with(".rs") && *name != "text.rs")
+    {
         let source = std::fs::read_to_string(root.join(name)).expect("a text file");
         for key in texts_of(name, &source) {
             let place = *places.entry(key.clone()).or_insert_with(|| {
@@ -116,17 +143,37 @@ fn of_source() -> Vec<(Key, BTreeSet<String>)> {
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t"))
+    format!(
+        "\"{}\"",
+        text.replace('\\', "\\\\")
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+            .replace('\t', "\\t")
+    )
 }
 
 /// A catalogue with these texts.
-fn catalogue(head: &str, texts: &[(Key, BTreeSet<String>)], translated: &BTreeMap<Key, Vec<String>>) -> String {
+fn catalogue(
+    head: &str,
+    texts: &[(Key, BTreeSet<String>)],
+    translated: &BTreeMap<Key, Vec<String>>,
+) -> String {
     let mut out = head.to_owned();
     for (key, files) in texts {
         let (context, one, many) = key;
         let given = translated.get(key);
-        let form = |at: usize| quoted(given.and_then(|forms| forms.get(at)).map_or("", String::as_str));
-        let _ = writeln!(out, "\n#: {}", files.iter().cloned().collect::<Vec<_>>().join(" "));
+        let form = |at: usize| {
+            quoted(
+                given
+                    .and_then(|forms| forms.get(at))
+                    .map_or("", String::as_str),
+            )
+        };
+        let _ = writeln!(
+            out,
+            "\n#: {}",
+            files.iter().cloned().collect::<Vec<_>>().join(" ")
+        );
         if !context.is_empty() {
             let _ = writeln!(out, "msgctxt {}", quoted(context));
         }
@@ -134,7 +181,13 @@ fn catalogue(head: &str, texts: &[(Key, BTreeSet<String>)], translated: &BTreeMa
         match many {
             None => drop(writeln!(out, "msgstr {}", form(0))),
             Some(many) => {
-                let _ = writeln!(out, "msgid_plural {}\nmsgstr[0] {}\nmsgstr[1] {}", quoted(many), form(0), form(1));
+                let _ = writeln!(
+                    out,
+                    "msgid_plural {}\nmsgstr[0] {}\nmsgstr[1] {}",
+                    quoted(many),
+                    form(0),
+                    form(1)
+                );
             }
         }
     }
@@ -142,14 +195,23 @@ fn catalogue(head: &str, texts: &[(Key, BTreeSet<String>)], translated: &BTreeMa
 }
 
 fn key(entry: &CatalogueEntry) -> Key {
-    (entry.context.clone(), entry.english.clone(), entry.many.clone())
+    (
+        entry.context.clone(),
+        entry.english.clone(),
+        entry.many.clone(),
+    )
 }
 
 /// The distinct placeholders `{name}` of a text.
 fn places(text: &str) -> BTreeSet<String> {
     let plain = text.replace("{{", "").replace("}}", "");
-    let parts = plain.split('{').skip(1).filter_map(|part| part.split_once('}').map(|(name, _)| name.to_owned()));
-    parts.filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_')).collect()
+    let parts = plain
+        .split('{')
+        .skip(1)
+        .filter_map(|part| part.split_once('}').map(|(name, _)| name.to_owned()));
+    parts
+        .filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+        .collect()
 }
 
 #[test]
@@ -164,51 +226,90 @@ fn every_text_is_in_the_template_and_translations_have_its_placeholders() {
     }
     assert!(
         std::fs::read_to_string(&path).unwrap_or_default() == template,
-        "assets/text/studio.pot is stale: run the tests with TACO_STUDIO_WRITE_TEXTS=1, then translate what is empty"
+        "assets/text/studio.pot is stale: run the tests with TACO_STUDIO_WRITE_TEXTS=1, then \
+            translate what is empty"
     );
     let (mut faults, mut missing) = (Vec::new(), Vec::new());
-    for language in Language::ALL.into_iter().filter(|language| language.catalogue().is_some()) {
+    for language in Language::ALL
+        .into_iter()
+        .filter(|language| language.catalogue().is_some())
+    {
         let path = folder().join(format!("{}.po", language.tag()));
         let text = std::fs::read_to_string(&path).expect("the catalogue");
-        let found: BTreeMap<Key, Vec<String>> =
-            entries(&text).expect("reads").into_iter().map(|entry| (key(&entry), entry.translated)).collect();
+        let found: BTreeMap<Key, Vec<String>> = entries(&text)
+            .expect("reads")
+            .into_iter()
+            .map(|entry| (key(&entry), entry.translated))
+            .collect();
         if writes {
-            let head = text.split_inclusive("\n\n").next().unwrap_or_default().trim_end().to_owned() + "\n";
+            let head = text
+                .split_inclusive("\n\n")
+                .next()
+                .unwrap_or_default()
+                .trim_end()
+                .to_owned()
+                + "\n";
             std::fs::write(&path, catalogue(&head, &texts, &found)).expect("writes");
         }
         for (known, _) in &texts {
             let Some(forms) = found.get(known).filter(|forms| !forms.is_empty()) else {
-                missing.push(format!("{}: no translation of {:?}", language.tag(), known.1));
+                missing.push(format!(
+                    "{}: no translation of {:?}",
+                    language.tag(),
+                    known.1
+                ));
                 continue;
             };
             let wanted = known.2.as_ref().unwrap_or(&known.1);
             if forms.len() != 1 + usize::from(known.2.is_some()) {
-                faults.push(format!("{}: {} forms for {:?}", language.tag(), forms.len(), known.1));
+                faults.push(format!(
+                    "{}: {} forms for {:?}",
+                    language.tag(),
+                    forms.len(),
+                    known.1
+                ));
             }
             let last = forms.last().map(String::as_str).unwrap_or_default();
             if places(last) != places(wanted) {
-                faults.push(format!("{}: other placeholders in {last:?} than in {wanted:?}", language.tag()));
+                faults.push(format!(
+                    "{}: other placeholders in {last:?} than in {wanted:?}",
+                    language.tag()
+                ));
             }
         }
         if !writes {
             let known: BTreeSet<&Key> = texts.iter().map(|(key, _)| key).collect();
             let unused = found.keys().filter(|key| !known.contains(key));
-            missing.extend(unused.map(|key| format!("{}: no text of the source is {:?}", language.tag(), key.1)));
+            missing
+                .extend(unused.map(|key| {
+                    format!("{}: no text of the source is {:?}", language.tag(), key.1)
+                }));
         }
     }
     if std::env::var_os("TACO_STUDIO_RELEASE").is_some() {
         faults.append(&mut missing);
     }
     if !missing.is_empty() {
-        eprintln!("{} translations to bring up to date before a release:\n{}", missing.len(), missing.join("\n"));
+        eprintln!(
+            "{} translations to bring up to date before a release:\n{}",
+            missing.len(),
+            missing.join("\n")
+        );
     }
-    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{} faults:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
 }
 
 #[test]
 fn texts_are_found_however_they_are_written() {
-    let source = "#[cfg(test)]\nmod tests;\ntr!(\"a \\\"b\\\"\");\n tr!(\n \"one \\\n   two {n}\",\n n\n)\n// tr!(\"no\")\ntr_n!(f(1, 2), \"x\", \"xs\", n)\n\
-        tr!(\"Open\" in \"state\") mark!(\"m\") extra_tr!(\"no\")\n#[cfg(test)]\nmod tests { tr!(\"no\") }";
+    let source = "#[cfg(test)]\nmod tests;\ntr!(\"a \\\"b\\\"\");\n tr!(\n \"one \\\n   two \
+        {n}\",\n n\n)\n// tr!(\"no\")\ntr_n!(f(1, 2), \"x\", \"xs\", n)\n\
+        tr!(\"Open\" in \"state\") mark!(\"m\") extra_tr!(\"no\")\n#[cfg(test)]\nmod tests { \
+        tr!(\"no\") }";
     let found = texts_of("here", source);
     let plain = |text: &str| (String::new(), text.to_owned(), None);
     let wanted = [

@@ -1,5 +1,5 @@
-//! Rules of the source code that the compiler does not check: imports between modules, a `//!` sentence at the head of every
-//! file, nothing unfinished, nothing specific to one machine.
+//! Rules of the source code that the compiler does not check: imports between modules, a `//!`
+//! sentence at the head of every file, nothing unfinished, nothing specific to one machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::support::files_below;
 
-/// The modules of the library, lowest first: each may import only earlier ones. `src/lib.rs` describes them.
+/// The modules of the library, lowest first: each may import only earlier ones. `src/lib.rs`
+/// describes them.
 const MODULES: [&str; 27] = [
     "windows_api",
     "text",
@@ -46,11 +47,21 @@ fn root() -> PathBuf {
 fn rust_files() -> Vec<(String, String)> {
     let mut files = Vec::new();
     for folder in ["src", "tests", "packaging"] {
-        let names = files_below(&root().join(folder)).into_iter().filter(|name| name.ends_with(".rs"));
+        let names = files_below(&root().join(folder))
+            .into_iter()
+            .filter(|name| name.ends_with(".rs"));
         files.extend(names.map(|name| format!("{folder}/{name}")));
     }
     assert!(files.len() > 10, "only {} Rust files found", files.len());
-    files.into_iter().map(|name| (name.clone(), fs::read_to_string(root().join(&name)).expect("a text file"))).collect()
+    files
+        .into_iter()
+        .map(|name| {
+            (
+                name.clone(),
+                fs::read_to_string(root().join(&name)).expect("a text file"),
+            )
+        })
+        .collect()
 }
 
 #[track_caller]
@@ -63,19 +74,29 @@ fn modules_import_only_modules_before_them_in_the_table() {
     let rank = |module: &str| MODULES.iter().position(|known| *known == module);
     let mut found = Vec::new();
     for (name, text) in rust_files() {
-        let Some(below) = name.strip_prefix("src/") else { continue };
-        let own = below.split('/').next().unwrap_or(below).trim_end_matches(".rs");
+        let Some(below) = name.strip_prefix("src/") else {
+            continue;
+        };
+        let own = below
+            .split('/')
+            .next()
+            .unwrap_or(below)
+            .trim_end_matches(".rs");
         if ["lib", "main"].contains(&own) {
             continue;
         }
         let Some(own_rank) = rank(own) else {
-            found.push(format!("{name}: the module {own} is not in the table of tests/tidy.rs"));
+            found.push(format!(
+                "{name}: the module {own} is not in the table of tests/tidy.rs"
+            ));
             continue;
         };
         for module in imported_modules(&text) {
             match rank(&module) {
                 Some(rank) if rank <= own_rank => {}
-                Some(_) => found.push(format!("{name}: {own} imports {module}, which comes after it in the table")),
+                Some(_) => found.push(format!(
+                    "{name}: {own} imports {module}, which comes after it in the table"
+                )),
                 None => {}
             }
         }
@@ -85,7 +106,11 @@ fn modules_import_only_modules_before_them_in_the_table() {
 
 /// The first path segment of every `crate::…`, also of `crate::{a::B, c}`.
 fn imported_modules(text: &str) -> Vec<String> {
-    let code: String = text.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n");
+    let code: String = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or(""))
+        .collect::<Vec<_>>()
+        .join("\n");
     let mut modules = Vec::new();
     for (at, start) in code.match_indices("crate::") {
         let rest = &code[at + start.len()..];
@@ -115,27 +140,41 @@ fn imported_modules(text: &str) -> Vec<String> {
 }
 
 fn leading_name(text: &str) -> String {
-    text.chars().take_while(|character| character.is_alphanumeric() || *character == '_').collect()
+    text.chars()
+        .take_while(|character| character.is_alphanumeric() || *character == '_')
+        .collect()
 }
 
 #[test]
 fn the_import_rule_sees_every_way_to_write_it() {
-    let text = "use crate::{gui::Theme, error::{Error, Kind},\n draft};\nfn f() { crate::studio::run() } // crate::cli\n";
+    let text = "use crate::{gui::Theme, error::{Error, Kind},\n draft};\nfn f() { \
+        crate::studio::run() } // crate::cli\n";
     assert_eq!(imported_modules(text), ["gui", "error", "draft", "studio"]);
 }
 
 #[test]
 fn the_map_of_the_code_names_every_module() {
     let text = fs::read_to_string(root().join("src/lib.rs")).expect("src/lib.rs");
-    let map: String = text.lines().filter(|line| line.starts_with("//!")).collect::<Vec<_>>().join("\n");
-    let declared = text.lines().filter_map(|line| line.trim().trim_start_matches("pub ").strip_prefix("mod ")?.strip_suffix(';'));
+    let map: String = text
+        .lines()
+        .filter(|line| line.starts_with("//!"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let declared = text.lines().filter_map(|line| {
+        line.trim()
+            .trim_start_matches("pub ")
+            .strip_prefix("mod ")?
+            .strip_suffix(';')
+    });
     let mut found = Vec::new();
     for module in declared {
         if !MODULES.contains(&module) {
             found.push(format!("{module} is not in the table of tests/tidy.rs"));
         }
         if !map.contains(&format!("`{module}")) {
-            found.push(format!("{module} is not in the text at the head of src/lib.rs"));
+            found.push(format!(
+                "{module} is not in the text at the head of src/lib.rs"
+            ));
         }
     }
     expect_none("modules without a place", &found);
@@ -143,7 +182,11 @@ fn the_map_of_the_code_names_every_module() {
 
 #[test]
 fn every_file_has_a_head_comment() {
-    let found: Vec<String> = rust_files().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(name, _)| name).collect();
+    let found: Vec<String> = rust_files()
+        .into_iter()
+        .filter(|(_, text)| !text.starts_with("//! "))
+        .map(|(name, _)| name)
+        .collect();
     expect_none("files that do not start with a //! sentence", &found);
 }
 
@@ -151,14 +194,19 @@ fn every_file_has_a_head_comment() {
 #[test]
 fn no_two_types_share_a_name() {
     let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (name, text) in rust_files().into_iter().filter(|(name, _)| name.starts_with("src/")) {
+    for (name, text) in rust_files()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("src/"))
+    {
         for defined in text.lines().filter_map(defined_type) {
             files.entry(defined).or_default().insert(name.clone());
         }
     }
     assert!(files.len() > 1000, "only {} types found", files.len());
     let shared = files.into_iter().filter(|(_, places)| places.len() > 1);
-    let shared: Vec<String> = shared.map(|(name, places)| format!("{name}: {}", Vec::from_iter(places).join(", "))).collect();
+    let shared: Vec<String> = shared
+        .map(|(name, places)| format!("{name}: {}", Vec::from_iter(places).join(", ")))
+        .collect();
     expect_none("types of one name: one of them lacks its noun", &shared);
 }
 
@@ -170,14 +218,19 @@ fn defined_type(line: &str) -> Option<String> {
         None => line,
     };
     let (keyword, rest) = definition.split_once(' ')?;
-    ["struct", "enum", "trait", "type", "union"].contains(&keyword).then(|| leading_name(rest))
+    ["struct", "enum", "trait", "type", "union"]
+        .contains(&keyword)
+        .then(|| leading_name(rest))
 }
 
 #[test]
 fn the_rule_of_names_sees_every_definition() {
-    for line in
-        ["struct Row {", "pub enum Row<T> {", "pub(super) type Row = (u8, (u8, u8));", "pub(in crate::ops) trait Row: Sized {"]
-    {
+    for line in [
+        "struct Row {",
+        "pub enum Row<T> {",
+        "pub(super) type Row = (u8, (u8, u8));",
+        "pub(in crate::ops) trait Row: Sized {",
+    ] {
         assert_eq!(defined_type(line).as_deref(), Some("Row"), "{line}");
     }
     assert_eq!(defined_type("    type Row = u8;"), None);
@@ -187,19 +240,31 @@ fn the_rule_of_names_sees_every_definition() {
 /// Memory is used again: a cache with addresses as keys shows the views of another value.
 #[test]
 fn addresses_are_no_identities() {
-    expect_none("addresses of values: compare gui::value_id::ValueId", &found_outside(&["Arc::as_ptr", "Rc::as_ptr"], &[]));
+    expect_none(
+        "addresses of values: compare gui::value_id::ValueId",
+        &found_outside(&["Arc::as_ptr", "Rc::as_ptr"], &[]),
+    );
 }
 
 /// The icon file of Windows holds the pictures of `assets/icons` as they are.
 #[test]
 fn the_icon_of_windows_holds_the_same_pictures() {
     let icon = fs::read(root().join("assets/icon.ico")).expect("an icon file");
-    let number = |at: usize| u32::from_le_bytes(icon[at..at + 4].try_into().expect("four bytes")) as usize;
+    let number =
+        |at: usize| u32::from_le_bytes(icon[at..at + 4].try_into().expect("four bytes")) as usize;
     let mut sizes = Vec::new();
     for entry in (6..).step_by(16).take(usize::from(icon[4])) {
-        let side = if icon[entry] == 0 { 256 } else { u32::from(icon[entry]) };
+        let side = if icon[entry] == 0 {
+            256
+        } else {
+            u32::from(icon[entry])
+        };
         let picture = &icon[number(entry + 12)..][..number(entry + 8)];
-        assert!(picture == fs::read(root().join(format!("assets/icons/{side}.png"))).expect("a picture"), "{side} pixels differ");
+        assert!(
+            picture
+                == fs::read(root().join(format!("assets/icons/{side}.png"))).expect("a picture"),
+            "{side} pixels differ"
+        );
         sizes.push(side);
     }
     assert_eq!(sizes, [16, 32, 48, 64, 128, 256]);
@@ -208,8 +273,13 @@ fn the_icon_of_windows_holds_the_same_pictures() {
 #[test]
 fn nothing_unfinished_is_left() {
     // Composed here, so that this file does not match itself.
-    let marks =
-        [concat!("to", "do!"), concat!("unimpl", "emented!"), concat!("db", "g!("), concat!("FIX", "ME"), concat!("TO", "DO")];
+    let marks = [
+        concat!("to", "do!"),
+        concat!("unimpl", "emented!"),
+        concat!("db", "g!("),
+        concat!("FIX", "ME"),
+        concat!("TO", "DO"),
+    ];
     let mut found = Vec::new();
     for (name, text) in rust_files() {
         for (number, line) in text.lines().enumerate() {
@@ -240,10 +310,16 @@ fn no_code_is_commented_out() {
 
 /// Whether a comment looks like Rust code.
 fn is_code(comment: &str) -> bool {
-    let opens = ["let ", "use ", "pub ", "fn ", "impl ", "struct ", "mod ", "#["];
-    let statement = comment.ends_with(';') && ['(', '=', ':'].iter().any(|sign| comment.contains(*sign));
+    let opens = [
+        "let ", "use ", "pub ", "fn ", "impl ", "struct ", "mod ", "#[",
+    ];
+    let statement =
+        comment.ends_with(';') && ['(', '=', ':'].iter().any(|sign| comment.contains(*sign));
     let block = comment.ends_with('{') || comment == "}";
-    statement || block || (opens.iter().any(|word| comment.starts_with(word)) && comment.ends_with([';', '{', ')', ']']))
+    statement
+        || block
+        || (opens.iter().any(|word| comment.starts_with(word))
+            && comment.ends_with([';', '{', ')', ']']))
 }
 
 #[test]
@@ -255,8 +331,14 @@ fn the_comment_rule_distinguishes_code_from_sentences() {
 /// Lines outside of test modules that contain one of `marks` and are not in an `allowed` file.
 fn found_outside(marks: &[&str], allowed: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    for (name, text) in rust_files().into_iter().filter(|(name, _)| name.starts_with("src/") && !name.contains("tests")) {
-        if allowed.iter().any(|place| name == *place || (place.ends_with('/') && name.starts_with(place))) {
+    for (name, text) in rust_files()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("src/") && !name.contains("tests"))
+    {
+        if allowed
+            .iter()
+            .any(|place| name == *place || (place.ends_with('/') && name.starts_with(place)))
+        {
             continue;
         }
         for (number, line) in without_tests(&text).lines().enumerate() {
@@ -301,29 +383,65 @@ const TEXTS: [&str; 9] = [
 ];
 
 /// Calls and operators that compare a text with another.
-const COMPARISONS: [&str; 9] =
-    [".contains(", ".starts_with(", ".ends_with(", ".find(", ".split_once(", ".strip_prefix(", ".strip_suffix(", " == ", " != "];
+const COMPARISONS: [&str; 9] = [
+    ".contains(",
+    ".starts_with(",
+    ".ends_with(",
+    ".find(",
+    ".split_once(",
+    ".strip_prefix(",
+    ".strip_suffix(",
+    " == ",
+    " != ",
+];
 
 /// The code of a file without its tests.
 fn without_tests(text: &str) -> &str {
     let is_module = |at: usize| {
-        let below = text[at..].lines().skip(1).find(|line| !line.starts_with("#["));
+        let below = text[at..]
+            .lines()
+            .skip(1)
+            .find(|line| !line.starts_with("#["));
         below.is_some_and(|line| line.starts_with("mod ") && line.ends_with('{'))
     };
-    let start = text.match_indices("#[cfg(test)]\n").map(|(at, _)| at).find(|&at| is_module(at));
+    let start = text
+        .match_indices("#[cfg(test)]\n")
+        .map(|(at, _)| at)
+        .find(|&at| is_module(at));
     &text[..start.unwrap_or(text.len())]
 }
 
-/// Where one file compares a text for people, or a variable that holds one, with wording of the code: a literal, a constant, a
-/// translated text. What a script says that it expects is data and no wording of the code.
+/// Where one file compares a text for people, or a variable that holds one, with wording of the
+/// code: a literal, a constant, a translated text. What a script says that it expects is data and
+/// no wording of the code.
 fn branches_on_texts(text: &str) -> Vec<String> {
     let is_wording = |argument: &str| {
         let argument = argument.trim_start_matches(['&', '(', '*']);
-        let constant = argument.chars().take_while(|c| c.is_ascii_uppercase() || *c == '_').count() > 2;
-        let begins = ["\"", "'", "r\"", "tr!", "tr_n!", "format!", "concat!", "crate::text", "text::of", "['", "[\"", "|"];
+        let constant = argument
+            .chars()
+            .take_while(|c| c.is_ascii_uppercase() || *c == '_')
+            .count()
+            > 2;
+        let begins = [
+            "\"",
+            "'",
+            "r\"",
+            "tr!",
+            "tr_n!",
+            "format!",
+            "concat!",
+            "crate::text",
+            "text::of",
+            "['",
+            "[\"",
+            "|",
+        ];
         constant || begins.iter().any(|begin| argument.starts_with(begin))
     };
-    let lines = without_tests(text).lines().map(str::trim).filter(|line| !line.starts_with("//"));
+    let lines = without_tests(text)
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.starts_with("//"));
     // A chain of calls may go over several lines.
     let joined = lines.collect::<Vec<_>>().join("\n").replace("\n.", ".");
     let (mut found, mut held): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -335,19 +453,37 @@ fn branches_on_texts(text: &str) -> Vec<String> {
             COMPARISONS.iter().any(|call| {
                 let mark = format!("{text}{call}");
                 let own = |at: usize| {
-                    text.starts_with('.') || !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
+                    text.starts_with('.')
+                        || !line[..at]
+                            .ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == '.')
                 };
-                line.match_indices(&mark).any(|(at, mark)| own(at) && is_wording(&line[at + mark.len()..]))
+                line.match_indices(&mark)
+                    .any(|(at, mark)| own(at) && is_wording(&line[at + mark.len()..]))
             })
         };
-        if TEXTS.iter().copied().chain(held.iter().map(String::as_str)).any(of) {
+        if TEXTS
+            .iter()
+            .copied()
+            .chain(held.iter().map(String::as_str))
+            .any(of)
+        {
             found.push(line.to_owned());
         }
-        let binding = line.strip_prefix("let ").and_then(|rest| rest.split_once(" = "));
+        let binding = line
+            .strip_prefix("let ")
+            .and_then(|rest| rest.split_once(" = "));
         if let Some((name, value)) = binding {
-            let name = name.trim_start_matches("mut ").split(':').next().unwrap_or(name).to_owned();
+            let name = name
+                .trim_start_matches("mut ")
+                .split(':')
+                .next()
+                .unwrap_or(name)
+                .to_owned();
             held.retain(|known| *known != name);
-            if TEXTS.iter().any(|text| value.trim_end_matches(';').ends_with(text)) {
+            if TEXTS
+                .iter()
+                .any(|text| value.trim_end_matches(';').ends_with(text))
+            {
                 held.push(name);
             }
         }
@@ -358,10 +494,20 @@ fn branches_on_texts(text: &str) -> Vec<String> {
 #[test]
 fn behaviour_depends_on_typed_causes_and_never_on_the_wording_of_a_text() {
     let mut found = Vec::new();
-    for (name, text) in rust_files().into_iter().filter(|(name, _)| name.starts_with("src/") && !name.contains("tests")) {
-        found.extend(branches_on_texts(&text).into_iter().map(|line| format!("{name}: {line}")));
+    for (name, text) in rust_files()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("src/") && !name.contains("tests"))
+    {
+        found.extend(
+            branches_on_texts(&text)
+                .into_iter()
+                .map(|line| format!("{name}: {line}")),
+        );
     }
-    expect_none("branches on the text of an error, a log line or a label: match a Cause, a level or a kind", &found);
+    expect_none(
+        "branches on the text of an error, a log line or a label: match a Cause, a level or a kind",
+        &found,
+    );
 }
 
 #[test]
@@ -382,7 +528,8 @@ fn the_wording_rule_sees_branches_and_leaves_data_alone() {
         r#"// error.to_string().contains("x")"#,
         r#"name.starts_with("internal:")"#,
         "let text = error.to_string();\nfn other() {\nif text.contains(\"a\") {",
-        "#[cfg(test)]\n#[allow(dead_code)]\nmod tests {\nassert!(error.report().contains(\"x\"))\n}",
+        "#[cfg(test)]\n#[allow(dead_code)]\nmod tests {\nassert!(error.report().contains(\"x\"))\n\
+            }",
     ] {
         assert!(branches_on_texts(other).is_empty(), "{other}");
     }
@@ -390,8 +537,15 @@ fn the_wording_rule_sees_branches_and_leaves_data_alone() {
 
 #[test]
 fn files_are_opened_for_reading_in_one_module_which_refuses_pipes() {
-    let marks = [" File::open(", "fs::File::open(", "(File::open(", "fs::read(", "fs::read_to_string("];
-    // Files in the user's folders that the studio creates itself; and folders, which are opened for syncing.
+    let marks = [
+        " File::open(",
+        "fs::File::open(",
+        "(File::open(",
+        "fs::read(",
+        "fs::read_to_string(",
+    ];
+    // Files in the user's folders that the studio creates itself; and folders, which are opened for
+    // syncing.
     let own = [
         "src/files.rs",
         "src/cli/bench.rs",
@@ -406,13 +560,17 @@ fn files_are_opened_for_reading_in_one_module_which_refuses_pipes() {
         "src/studio/project/journal.rs",
         "src/ops/thumbnails.rs",
     ];
-    expect_none("files that are not opened by crate::files", &found_outside(&marks, &own));
+    expect_none(
+        "files that are not opened by crate::files",
+        &found_outside(&marks, &own),
+    );
 }
 
 #[test]
 fn texts_of_the_window_are_made_where_they_get_their_displayed_form() {
     let marks = ["RichText::new(", ".layout_no_wrap(", "LayoutJob::simple"];
-    // Texts of the studio alone: icons, the characters that are rasterized at the start, boxes of code points.
+    // Texts of the studio alone: icons, the characters that are rasterized at the start, boxes of
+    // code points.
     let own = [
         "src/gui/theme.rs",
         "src/gui/widgets/paint.rs",
@@ -422,20 +580,34 @@ fn texts_of_the_window_are_made_where_they_get_their_displayed_form() {
         "src/gui/glyph_warmup.rs",
         "src/gui/fallback_glyphs.rs",
     ];
-    expect_none("texts that are laid out without theme::rich_text or paint", &found_outside(&marks, &own));
+    expect_none(
+        "texts that are laid out without theme::rich_text or paint",
+        &found_outside(&marks, &own),
+    );
 }
 
 #[test]
 fn programs_start_where_the_user_is_asked_and_nowhere_else() {
-    // The second restarts the studio itself with another renderer; the third starts the engine that the user names for a plan.
-    let allowed = ["src/extensions/program.rs", "src/gui/run.rs", "src/ops/plan/submit/"];
-    expect_none("programs that start unasked", &found_outside(&["Command::new(", "process::Command"], &allowed));
+    // The second restarts the studio itself with another renderer; the third starts the engine that
+    // the user names for a plan.
+    let allowed = [
+        "src/extensions/program.rs",
+        "src/gui/run.rs",
+        "src/ops/plan/submit/",
+    ];
+    expect_none(
+        "programs that start unasked",
+        &found_outside(&["Command::new(", "process::Command"], &allowed),
+    );
 }
 
 #[test]
 fn text_reaches_the_terminal_through_one_writer_which_escapes_it() {
     let marks = ["println!(", "eprint!(", " print!("];
-    expect_none("text that is not escaped", &found_outside(&marks, &["src/cli/output.rs"]));
+    expect_none(
+        "text that is not escaped",
+        &found_outside(&marks, &["src/cli/output.rs"]),
+    );
 }
 
 #[test]
@@ -450,12 +622,21 @@ fn nothing_refers_to_a_specific_machine_or_registry() {
         concat!("rust-lang", ".org"),
         concat!("rustup", ".rs"),
     ];
-    let folders = [concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!(".lib", "rary/"), concat!("/tmp/", "bash_jobs")];
+    let folders = [
+        concat!("/wo", "rk/"),
+        concat!("/ro", "ot/"),
+        concat!(".lib", "rary/"),
+        concat!("/tmp/", "bash_jobs"),
+    ];
     let mut found = Vec::new();
     for name in text_files() {
-        let Ok(text) = fs::read_to_string(root().join(&name)) else { continue };
+        let Ok(text) = fs::read_to_string(root().join(&name)) else {
+            continue;
+        };
         for (number, line) in text.lines().enumerate() {
-            if hosts.iter().any(|host| line.contains(host)) || folders.iter().any(|folder| begins_in(line, folder)) {
+            if hosts.iter().any(|host| line.contains(host))
+                || folders.iter().any(|folder| begins_in(line, folder))
+            {
                 found.push(format!("{name}:{}: {}", number + 1, line.trim()));
             }
         }
@@ -463,10 +644,12 @@ fn nothing_refers_to_a_specific_machine_or_registry() {
     expect_none("paths of one machine, or hosts of a registry", &found);
 }
 
-/// Whether `line` contains a path that begins with `folder`; a match inside a longer path does not count.
+/// Whether `line` contains a path that begins with `folder`; a match inside a longer path does not
+/// count.
 fn begins_in(line: &str, folder: &str) -> bool {
-    line.match_indices(folder)
-        .any(|(at, _)| !line[..at].ends_with(|before: char| before.is_alphanumeric() || "_-}.".contains(before)))
+    line.match_indices(folder).any(|(at, _)| {
+        !line[..at].ends_with(|before: char| before.is_alphanumeric() || "_-}.".contains(before))
+    })
 }
 
 fn text_files() -> Vec<String> {
@@ -482,9 +665,13 @@ fn text_files() -> Vec<String> {
     ];
     let mut names: Vec<String> = top.map(str::to_owned).to_vec();
     for folder in ["src", "tests", "packaging", "docs", ".github"] {
-        let below = files_below(&root().join(folder)).into_iter().map(|name| format!("{folder}/{name}"));
+        let below = files_below(&root().join(folder))
+            .into_iter()
+            .map(|name| format!("{folder}/{name}"));
         // In a lock file cargo writes where each package is from, as in the one of the root.
-        names.extend(below.filter(|name| !Path::new(name).starts_with("tests/fixtures") && !name.ends_with("/Cargo.lock")));
+        names.extend(below.filter(|name| {
+            !Path::new(name).starts_with("tests/fixtures") && !name.ends_with("/Cargo.lock")
+        }));
     }
     names
 }

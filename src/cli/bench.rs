@@ -14,7 +14,10 @@ use crate::draft::{Draft, Edit, Structure};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::{self, ExtensionCall};
 use crate::jobs::{JobContext, Jobs};
-use crate::model::{AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, Skeleton, Tortilla, Value};
+use crate::model::{
+    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, Skeleton,
+    Tortilla, Value,
+};
 use crate::ops::{Sidecars, import_folder, lazy_tables};
 use crate::query::{self, Query};
 use crate::raster;
@@ -26,10 +29,21 @@ pub fn open(path: &Path) -> Result<u8> {
     let ctx = JobContext::default();
     let start = Instant::now();
     let mut studio = session();
-    studio.run_to_end(Command::Open { path: path.to_owned() }, &mut |_| {})?;
-    let document = studio.document().ok_or_else(|| Error::internal("opening opened nothing"))?;
+    studio.run_to_end(
+        Command::Open {
+            path: path.to_owned(),
+        },
+        &mut |_| {},
+    )?;
+    let document = studio
+        .document()
+        .ok_or_else(|| Error::internal("opening opened nothing"))?;
     let at = RowRef { level: 0, row: 0 };
-    let first: Vec<String> = document.fields(0).iter().map(|field| document.text(at, &field.name)).collect();
+    let first: Vec<String> = document
+        .fields(0)
+        .iter()
+        .map(|field| document.text(at, &field.name))
+        .collect();
     let opened = start.elapsed();
     drop(studio);
     let reader = container::open(path, &ctx)?;
@@ -47,21 +61,26 @@ pub fn open(path: &Path) -> Result<u8> {
     Ok(0)
 }
 
-/// Opens a dataset and runs the queries read line by line; prints time and memory of opening and of each query as JSON.
+/// Opens a dataset and runs the queries read line by line; prints time and memory of opening and of
+/// each query as JSON.
 pub fn query(path: &Path) -> Result<u8> {
     let ctx = JobContext::default();
     let start = Instant::now();
     let tables = lazy_tables(&container::open(path, &ctx)?);
     let opened = start.elapsed();
     for line in std::io::stdin().lines() {
-        let line = line.map_err(|error| Error::internal("no query could be read").because(error))?;
-        let query: Query = serde_json::from_str(&line).map_err(|error| Error::usage("this is no query").because(error))?;
+        let line =
+            line.map_err(|error| Error::internal("no query could be read").because(error))?;
+        let query: Query = serde_json::from_str(&line)
+            .map_err(|error| Error::usage("this is no query").because(error))?;
         let start = Instant::now();
         let answer = query::run(&tables, &query, &ctx);
         let seconds = start.elapsed().as_secs_f64();
         let out = match &answer {
             Ok(result) => {
-                let mut first: Vec<String> = (0..result.row_count).map(|row| result.table.text(row, 0)).collect();
+                let mut first: Vec<String> = (0..result.row_count)
+                    .map(|row| result.table.text(row, 0))
+                    .collect();
                 first.sort();
                 first.truncate(5);
                 json!({
@@ -78,11 +97,15 @@ pub fn query(path: &Path) -> Result<u8> {
     Ok(0)
 }
 
-/// Exact statistics with percentiles of every raster in a folder, and the time that one thread takes just to read them.
+/// Exact statistics with percentiles of every raster in a folder, and the time that one thread
+/// takes just to read them.
 pub fn stats(folder: &Path) -> Result<u8> {
     let ctx = JobContext::default();
     let (samples, _) = import_folder(folder, Sidecars::Leave, &ctx)?;
-    let dataset = Dataset { collection: Collection::template(), root: Tortilla::new(samples).into() };
+    let dataset = Dataset {
+        collection: Collection::template(),
+        root: Tortilla::new(samples).into(),
+    };
     raster::close_idle();
     let start = Instant::now();
     for sample in &dataset.root.samples {
@@ -93,7 +116,10 @@ pub fn stats(folder: &Path) -> Result<u8> {
     let read = start.elapsed();
     // Datasets that stay open hold pixels that the second reading would be spared.
     raster::close_idle();
-    let call = ExtensionCall { extension: "stats".into(), ..ExtensionCall::default() };
+    let call = ExtensionCall {
+        extension: "stats".into(),
+        ..ExtensionCall::default()
+    };
     let start = Instant::now();
     let run = extensions::run(&dataset, &[call], &extensions::builtin(), &ctx)?;
     let computed = start.elapsed();
@@ -108,7 +134,8 @@ pub fn stats(folder: &Path) -> Result<u8> {
     Ok(0)
 }
 
-/// The first picture of a raster that was closed, again and again, and the next one when only the stretch changes.
+/// The first picture of a raster that was closed, again and again, and the next one when only the
+/// stretch changes.
 pub fn preview(path: &Path) -> Result<u8> {
     const TURNS: usize = 15;
     const FIT: (usize, usize) = (1024, 1024);
@@ -122,8 +149,15 @@ pub fn preview(path: &Path) -> Result<u8> {
         let image = raster::preview(&raster::PreviewRequest::new(asset.clone(), FIT), &ctx)?;
         first.push(start.elapsed().as_secs_f64());
         size = (image.rgba.width, image.rgba.height);
-        let stretch = raster::Stretch::Percentile { low: turn as f64 / 4.0, high: 100.0 - turn as f64 / 3.0 };
-        let options = raster::RenderOptions { bands: image.bands, stretch, ..raster::RenderOptions::default() };
+        let stretch = raster::Stretch::Percentile {
+            low: turn as f64 / 4.0,
+            high: 100.0 - turn as f64 / 3.0,
+        };
+        let options = raster::RenderOptions {
+            bands: image.bands,
+            stretch,
+            ..raster::RenderOptions::default()
+        };
         let start = Instant::now();
         image.prepared.render(&options, None, None, None);
         next.push(start.elapsed().as_secs_f64());
@@ -147,13 +181,24 @@ pub fn preview(path: &Path) -> Result<u8> {
 pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
     let before = resident_bytes();
     let start = Instant::now();
-    let fields =
-        [("split", DataType::Utf8), ("cloud_cover", DataType::Float64), ("row", DataType::Int64), ("tile", DataType::Utf8)];
-    let schema: Arc<[FieldSpec]> = fields.into_iter().map(|(name, dtype)| FieldSpec::new(name, dtype)).collect();
+    let fields = [
+        ("split", DataType::Utf8),
+        ("cloud_cover", DataType::Float64),
+        ("row", DataType::Int64),
+        ("tile", DataType::Utf8),
+    ];
+    let schema: Arc<[FieldSpec]> = fields
+        .into_iter()
+        .map(|(name, dtype)| FieldSpec::new(name, dtype))
+        .collect();
     let file = |index: u32| Sample {
         id: format!("t{:02}.tif", index % 10).into(),
         payload: Payload::asset(
-            AssetPath::file(format!("/data/archive/scenes/roi_{:07}/t{:02}.tif", index / 10, index % 10)),
+            AssetPath::file(format!(
+                "/data/archive/scenes/roi_{:07}/t{:02}.tif",
+                index / 10,
+                index % 10
+            )),
             1 << 20,
         ),
         values: [
@@ -165,15 +210,25 @@ pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
         .into(),
     };
     let roots = (0..samples / 10).map(|root| {
-        let children = Tortilla { schema: schema.clone(), samples: (root * 10..root * 10 + 10).map(file).collect() };
+        let children = Tortilla {
+            schema: schema.clone(),
+            samples: (root * 10..root * 10 + 10).map(file).collect(),
+        };
         Sample::folder(&format!("roi_{root:07}"), children)
     });
     let root = Tortilla::new(roots.collect());
-    let draft = Draft::of(Dataset { collection: Collection::template(), root: root.into() });
+    let draft = Draft::of(Dataset {
+        collection: Collection::template(),
+        root: root.into(),
+    });
     let made = start.elapsed();
-    let held = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
+    let held = resident_bytes()
+        .zip(before)
+        .map(|(now, before)| now.saturating_sub(before));
     let tree = Skeleton::of(draft.dataset());
-    let with_tree = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
+    let with_tree = resident_bytes()
+        .zip(before)
+        .map(|(now, before)| now.saturating_sub(before));
     let (structure, live) = edit_times(draft.dataset())?;
     let mut out = json!({
         "samples": tree.total(),
@@ -185,7 +240,10 @@ pub fn draft(samples: u32, keep: Option<&Path>) -> Result<u8> {
         "draft_and_tree_bytes": with_tree,
         "made_seconds": made.as_secs_f64(),
     });
-    let project = Project { content: draft.content().clone(), ..Project::default() };
+    let project = Project {
+        content: draft.content().clone(),
+        ..Project::default()
+    };
     drop((draft, tree));
     if let (Json::Object(out), Json::Object(more)) = (&mut out, project_times(project, keep)?) {
         out.extend(more);
@@ -202,7 +260,9 @@ fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
     let start = Instant::now();
     save_project(&path, &project, &JobContext::default())?;
     let saved = timed(start);
-    let bytes = std::fs::metadata(&path).io_at("read the project", &path)?.len();
+    let bytes = std::fs::metadata(&path)
+        .io_at("read the project", &path)?
+        .len();
     if let Some(keep) = keep {
         std::fs::copy(&path, keep).io_at("keep the project", keep)?;
     }
@@ -229,8 +289,15 @@ fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
     for step in 0..40.min(roots) {
         let root = NodePath(vec![step * (roots / 40.min(roots))]);
         let edit = match step % 2 {
-            0 => Edit::Remove { parent: root, at: step % 10, count: 1 },
-            _ => Edit::Rename { sample: root.child(0), id: "renamed".into() },
+            0 => Edit::Remove {
+                parent: root,
+                at: step % 10,
+                count: 1,
+            },
+            _ => Edit::Rename {
+                sample: root.child(0),
+                id: "renamed".into(),
+            },
         };
         let start = Instant::now();
         studio.run(Command::Edit { edit })?;
@@ -247,7 +314,9 @@ fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
         (times.get(times.len() / 2).copied(), times.last().copied())
     };
     let (edits, trees) = (worst(&mut edits), worst(&mut trees));
-    let held = resident_bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
+    let held = resident_bytes()
+        .zip(before)
+        .map(|(now, before)| now.saturating_sub(before));
     Ok(json!({
         "project_bytes": bytes,
         "project_save_seconds": saved,
@@ -264,7 +333,8 @@ fn project_times(project: Project, keep: Option<&Path>) -> Result<Json> {
     }))
 }
 
-/// Seconds of the structure lens and of the findings: the first time, and the longest of twenty edits of one root each.
+/// Seconds of the structure lens and of the findings: the first time, and the longest of twenty
+/// edits of one root each.
 fn edit_times(dataset: &Dataset) -> Result<((f64, f64), (f64, f64))> {
     let ctx = JobContext::default();
     let mut dataset = dataset.clone();
@@ -279,7 +349,11 @@ fn edit_times(dataset: &Dataset) -> Result<((f64, f64), (f64, f64))> {
     let (mut structure_edit, mut live_edit) = (0f64, 0f64);
     let roots = dataset.root.samples.len() as u32;
     for step in 0..20.min(roots) {
-        let edit = Edit::Remove { parent: NodePath(vec![step * (roots / 20.min(roots))]), at: step % 10, count: 1 };
+        let edit = Edit::Remove {
+            parent: NodePath(vec![step * (roots / 20.min(roots))]),
+            at: step % 10,
+            count: 1,
+        };
         edit.apply(&mut dataset)?;
         let start = Instant::now();
         structure.update(&dataset);

@@ -26,15 +26,19 @@ pub struct CompileArguments {
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
     /// Write parts with this much data at the most: NAME.0000.part.tortilla, …; 4GB, 512MB, ….
-    #[arg(long, value_name = "SIZE", value_parser = |text: &str| parse_size(text).map_err(|error| error.to_string()))]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = |text: &str| parse_size(text).map_err(|error| error.to_string()),
+    )]
     pub split_size: Option<u64>,
     /// Go on where parts of a dataset of the first generation are missing.
     #[arg(long)]
     pub allow_missing_parts: bool,
     #[command(flatten)]
     pub stream: StreamArguments,
-    /// Which form to write: that of the official tools, or that of the text: extent in numbers, tasks as it spells them, whole seconds,
-    /// parts from 0001.
+    /// Which form to write: that of the official tools, or that of the text: extent in numbers,
+    /// tasks as it spells them, whole seconds, parts from 0001.
     #[arg(long, value_name = "PROFILE", default_value = "tools")]
     pub profile: ProfileName,
     /// Replace the output if it exists.

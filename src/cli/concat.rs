@@ -21,7 +21,8 @@ pub struct ConcatArguments {
     pub first: PathBuf,
     #[command(flatten)]
     pub join: JoinArguments,
-    /// The file or folder to write; without it, the joined columns are listed and nothing is written.
+    /// The file or folder to write; without it, the joined columns are listed and nothing is
+    /// written.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     #[command(flatten)]
@@ -51,15 +52,28 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
     let options = arguments.join.options();
     let Some(target) = arguments.output else {
         let reader = open(terminal, &arguments.first, &options)?;
-        let Physical::Joined(joined) = reader.physical() else { return Err(Error::internal("nothing was joined")) };
+        let Physical::Joined(joined) = reader.physical() else {
+            return Err(Error::internal("nothing was joined"));
+        };
         let levels = joined_levels(joined);
         if arguments.json {
-            let datasets: Vec<String> = joined.datasets().map(|(_, path)| path.display().to_string()).collect();
+            let datasets: Vec<String> = joined
+                .datasets()
+                .map(|(_, path)| path.display().to_string())
+                .collect();
             let out = json!({ "datasets": datasets, "rows": levels, "changes": joined.changes() });
             print_json(&out)?;
         } else {
-            let rows: Vec<String> = levels.iter().enumerate().map(|(level, rows)| format!("level{level}: {rows} rows")).collect();
-            print(&format!("{} datasets as one: {}", joined.datasets().len(), rows.join(", ")))?;
+            let rows: Vec<String> = levels
+                .iter()
+                .enumerate()
+                .map(|(level, rows)| format!("level{level}: {rows} rows"))
+                .collect();
+            print(&format!(
+                "{} datasets as one: {}",
+                joined.datasets().len(),
+                rows.join(", ")
+            ))?;
         }
         return Ok(0);
     };
@@ -70,7 +84,10 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
             on_damage: arguments.damage.on_damage(),
             ..arguments.write.options(target, arguments.parts.parts())
         },
-        rows: RowChoice { filters: arguments.filter.filters()?, ..RowChoice::default() },
+        rows: RowChoice {
+            filters: arguments.filter.filters()?,
+            ..RowChoice::default()
+        },
         keep_padding: !arguments.drop_padding,
         keep_siblings: false,
         prefix_ids: arguments.prefix_ids,
@@ -80,5 +97,7 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
 }
 
 fn joined_levels(joined: &dyn crate::container::ContainerReader) -> Vec<usize> {
-    (0..joined.levels().count()).map(|level| joined.levels().rows(level)).collect()
+    (0..joined.levels().count())
+        .map(|level| joined.levels().rows(level))
+        .collect()
 }

@@ -33,8 +33,26 @@ pub struct ConvertArguments {
 
 /// Runs `convert`; exit code 1 when damaged samples were copied.
 pub fn convert(arguments: ConvertArguments, terminal: &Terminal) -> Result<u8> {
-    let ConvertArguments { input, output, open, parts, write, damage, json } = arguments;
-    let options = BuildOptions { on_damage: damage.on_damage(), ..write.options(output, parts.parts()) };
-    let built = operate(terminal, ConvertRequest { input, open: open.options(), options })?;
+    let ConvertArguments {
+        input,
+        output,
+        open,
+        parts,
+        write,
+        damage,
+        json,
+    } = arguments;
+    let options = BuildOptions {
+        on_damage: damage.on_damage(),
+        ..write.options(output, parts.parts())
+    };
+    let built = operate(
+        terminal,
+        ConvertRequest {
+            input,
+            open: open.options(),
+            options,
+        },
+    )?;
     print_built(&built, json)
 }

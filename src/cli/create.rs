@@ -12,7 +12,8 @@ use crate::container::{Built, OnDamage, TortillaOptions};
 use crate::draft::PadTo;
 use crate::error::{Error, Result};
 use crate::ops::{
-    self, CatalogueChoice, CreateOutput, CreateRequest, Generation, LayoutChoice, LayoutRequest, OperationOutput, Sidecars,
+    self, CatalogueChoice, CreateOutput, CreateRequest, Generation, LayoutChoice, LayoutRequest,
+    OperationOutput, Sidecars,
 };
 use crate::table::ParquetOptions;
 
@@ -23,22 +24,23 @@ pub enum SidecarsArgument {
     Leave,
     /// Make them samples of their own.
     Pack,
-    /// Write what they say into copies of their rasters; a raster or Shapefile of several files becomes one GeoTIFF or FlatGeobuf.
+    /// Write what they say into copies of their rasters; a raster or Shapefile of several files
+    /// becomes one GeoTIFF or FlatGeobuf.
     BurnIn,
 }
 
 /// Which items and assets of a STAC catalogue are taken.
 #[derive(Debug, Default, clap::Args)]
 pub struct CatalogueArguments {
-    /// The assets that are taken of each item of a STAC catalogue, as keys with * and ?; without it those that hold data. Can be
-    /// repeated.
+    /// The assets that are taken of each item of a STAC catalogue, as keys with * and ?; without it
+    /// those that hold data. Can be repeated.
     #[arg(long, value_name = "KEY", value_delimiter = ',')]
     pub assets: Vec<String>,
     /// At most this many items of a STAC catalogue; 100000 without it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
-    /// Items of a STAC catalogue whose footprint touches this box in degrees: west,south,east,north. The search of an API is asked for
-    /// them.
+    /// Items of a STAC catalogue whose footprint touches this box in degrees:
+    /// west,south,east,north. The search of an API is asked for them.
     #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
     pub bbox: Option<[f64; 4]>,
     /// Items of a STAC catalogue of these days or times, such as 2021-01-01/2021-12-31.
@@ -53,8 +55,20 @@ impl CatalogueArguments {
     /// # Errors
     /// For a choice of the items of what is no catalogue.
     pub fn choice(self, source: &Path) -> Result<CatalogueChoice> {
-        let Self { assets, limit, bbox, datetime, collections } = self;
-        let choice = CatalogueChoice { assets, limit: limit.map(|limit| limit as usize), bbox, datetime, collections };
+        let Self {
+            assets,
+            limit,
+            bbox,
+            datetime,
+            collections,
+        } = self;
+        let choice = CatalogueChoice {
+            assets,
+            limit: limit.map(|limit| limit as usize),
+            bbox,
+            datetime,
+            collections,
+        };
         if choice != CatalogueChoice::default() && !choice.reads(source) {
             let options = "--assets, --limit, --bbox, --datetime and --collections";
             return Err(Error::usage(format!("{options}: for STAC catalogues")).at_path(source));
@@ -66,21 +80,23 @@ impl CatalogueArguments {
 /// Arguments of `create`.
 #[derive(Debug, clap::Args)]
 pub struct CreateArguments {
-    /// The folder with the data, or an archive of one (.zip, .tar, .tar.gz, .tar.zst), which is not unpacked: folders in it become
-    /// tortillas, files samples. Or a dataset of any generation, whose samples are taken; or a STAC Item, ItemCollection, table of items
-    /// (stac-geoparquet), Collection or Catalog, or the address of an API search, whose items become samples.
+    /// The folder with the data, or an archive of one (.zip, .tar, .tar.gz, .tar.zst), which is not
+    /// unpacked: folders in it become tortillas, files samples. Or a dataset of any generation,
+    /// whose samples are taken; or a STAC Item, ItemCollection, table of items (stac-geoparquet),
+    /// Collection or Catalog, or the address of an API search, whose items become samples.
     pub source: PathBuf,
     /// Output file or folder.
     #[arg(long, short, required_unless_present = "dry_run")]
     pub output: Option<PathBuf>,
-    /// A JSON file with the collection's fields. Needed for all but a TORTILLA, which has no collection.
+    /// A JSON file with the collection's fields. Needed for all but a TORTILLA, which has no
+    /// collection.
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
     /// A CSV, Excel (.xlsx), JSON or Parquet table of metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
-    /// Append padding up to a number of roots that N divides; LEVEL:N pads every tortilla whose samples are on that level, PATH:N the one
-    /// of a FOLDER. Can be repeated, in any order.
+    /// Append padding up to a number of roots that N divides; LEVEL:N pads every tortilla whose
+    /// samples are on that level, PATH:N the one of a FOLDER. Can be repeated, in any order.
     #[arg(long, value_name = "[PLACE:]N")]
     pub pad_to: Vec<PadTo>,
     /// How fields that differ within a level are handled.
@@ -89,13 +105,14 @@ pub struct CreateArguments {
     /// Put padding where roots lack what most of them have.
     #[arg(long)]
     pub fill_missing: bool,
-    /// What is done with sidecars of rasters (.msk, .aux.xml, .ovr, .tfw, .prj): leave them out, pack them as samples, or burn them into
-    /// copies of their GeoTIFFs.
+    /// What is done with sidecars of rasters (.msk, .aux.xml, .ovr, .tfw, .prj): leave them out,
+    /// pack them as samples, or burn them into copies of their GeoTIFFs.
     #[arg(long, value_name = "WHAT", value_enum, default_value = "leave")]
     pub sidecars: SidecarsArgument,
-    /// Arrange the files by their names instead of their folders: auto finds what belongs together; with folders the innermost folders
-    /// are positions and the stems roots, with stems the ends of the stems are positions; or a pattern of {root}, {position}, {split},
-    /// {date}, {COLUMN}, * and folders, such as {split}/{position}/{root}; or a file of --save-layout.
+    /// Arrange the files by their names instead of their folders: auto finds what belongs together;
+    /// with folders the innermost folders are positions and the stems roots, with stems the ends of
+    /// the stems are positions; or a pattern of {root}, {position}, {split}, {date}, {COLUMN}, *
+    /// and folders, such as {split}/{position}/{root}; or a file of --save-layout.
     #[arg(long, value_name = "auto|folders|stems|PATTERN|FILE.json", value_parser = layout)]
     pub layout: Option<LayoutChoice>,
     /// Print what --layout finds, as a table of positions, and write nothing.
@@ -104,12 +121,14 @@ pub struct CreateArguments {
     /// Save the layout that is found, to use it again with --layout.
     #[arg(long, value_name = "FILE.json")]
     pub save_layout: Option<PathBuf>,
-    /// Leave out files: * is any text, ? one character, of the path below SOURCE or of the name. Can be repeated.
+    /// Leave out files: * is any text, ? one character, of the path below SOURCE or of the name.
+    /// Can be repeated.
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<String>,
     #[command(flatten)]
     pub catalogue: CatalogueArguments,
-    /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Taken from the endings .tortilla and .taco when absent.
+    /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Taken from the endings .tortilla
+    /// and .taco when absent.
     #[arg(long, value_name = "NAME")]
     pub generation: Option<WrittenGeneration>,
     #[command(flatten)]
@@ -128,8 +147,14 @@ pub fn create(mut arguments: CreateArguments, terminal: &Terminal) -> Result<u8>
     let proposes = arguments.dry_run || arguments.save_layout.is_some();
     if proposes {
         let choice = arguments.layout.clone().unwrap_or(LayoutChoice::Auto);
-        let request = LayoutRequest { source: arguments.source.clone(), choice, exclude: arguments.exclude.clone() };
-        let proposal = run(terminal, "create", move |ctx| ops::propose_layout(&request, ctx))?;
+        let request = LayoutRequest {
+            source: arguments.source.clone(),
+            choice,
+            exclude: arguments.exclude.clone(),
+        };
+        let proposal = run(terminal, "create", move |ctx| {
+            ops::propose_layout(&request, ctx)
+        })?;
         if let Some(file) = &arguments.save_layout {
             proposal.save_layout(file, arguments.write.overwrite)?;
         }
@@ -144,7 +169,8 @@ pub fn create(mut arguments: CreateArguments, terminal: &Terminal) -> Result<u8>
         arguments.layout = Some(LayoutChoice::Pattern(proposal.reading));
     }
     let Some(output) = arguments.output.clone() else {
-        return Err(Error::usage("the output is missing").hint("name it with -o, or look at the layout with --dry-run"));
+        return Err(Error::usage("the output is missing")
+            .hint("name it with -o, or look at the layout with --dry-run"));
     };
     print_built(&operate(terminal, request_of(arguments, output)?)?, json)
 }
@@ -178,7 +204,9 @@ fn request_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateReque
     };
     let output = match generation {
         None if stream.stream => {
-            return Err(Error::usage("only .tortilla and .taco files are made streamable: 2.0 streams as it is"));
+            return Err(Error::usage(
+                "only .tortilla and .taco files are made streamable: 2.0 streams as it is",
+            ));
         }
         None => CreateOutput::Dataset(write.options(target, parts.parts())),
         Some(generation) => {
@@ -224,16 +252,22 @@ fn refuse_options_of_2_0(parts: &PartsArguments, write: &WriteArguments) -> Resu
         ("--format", write.format.is_some()),
         ("--group-by", !parts.group_by.is_empty()),
         ("--consolidate", !parts.consolidate.is_empty()),
-        ("--compression, --compression-level and --row-group", write.parquet.options() != ParquetOptions::default()),
+        (
+            "--compression, --compression-level and --row-group",
+            write.parquet.options() != ParquetOptions::default(),
+        ),
     ];
     match unused.into_iter().find(|(_, given)| *given) {
-        Some((names, _)) => Err(Error::usage(format!("{names}: for datasets of 2.0, not for .tortilla and .taco files"))
-            .hint("leave the option out: a footer is one Parquet table with zstd level 22")),
+        Some((names, _)) => Err(Error::usage(format!(
+            "{names}: for datasets of 2.0, not for .tortilla and .taco files"
+        ))
+        .hint("leave the option out: a footer is one Parquet table with zstd level 22")),
         None => Ok(()),
     }
 }
 
-/// Prints what was written; the exit code is 1 when damaged samples were copied, or a member is another raster than its source.
+/// Prints what was written; the exit code is 1 when damaged samples were copied, or a member is
+/// another raster than its source.
 pub fn print_built(built: &Built, json: bool) -> Result<u8> {
     print(&summary(built, json))?;
     Ok(tell_samples(built))
@@ -243,10 +277,21 @@ pub fn summary(built: &Built, json: bool) -> String {
     if json {
         return built.to_json().to_string();
     }
-    let totals = format!("{} samples, {} files, {} bytes", built.samples, built.files, built.bytes);
+    let totals = format!(
+        "{} samples, {} files, {} bytes",
+        built.samples, built.files, built.bytes
+    );
     if built.parts.is_empty() {
         return format!("{}: {totals}", built.path.display());
     }
-    let lines = built.parts.iter().chain(&built.indexes).map(|path| path.display().to_string() + "\n");
-    format!("{}{} parts: {totals}", lines.collect::<String>(), built.parts.len())
+    let lines = built
+        .parts
+        .iter()
+        .chain(&built.indexes)
+        .map(|path| path.display().to_string() + "\n");
+    format!(
+        "{}{} parts: {totals}",
+        lines.collect::<String>(),
+        built.parts.len()
+    )
 }

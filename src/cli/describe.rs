@@ -21,7 +21,8 @@ pub struct DescribeArguments {
     /// The form.
     #[arg(long = "as", value_name = "FORM")]
     pub form: CatalogueName,
-    /// Output file, or folder for several documents. Without it, the main document is printed to stdout.
+    /// Output file, or folder for several documents. Without it, the main document is printed to
+    /// stdout.
     #[arg(long, short)]
     pub output: Option<PathBuf>,
     /// The dataset's address on the web.
@@ -61,17 +62,38 @@ impl ValueEnum for CatalogueName {
 
 /// Describes.
 pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8> {
-    let DescribeArguments { path, join, form: CatalogueName(form), output, url, level, overwrite } = arguments;
+    let DescribeArguments {
+        path,
+        join,
+        form: CatalogueName(form),
+        output,
+        url,
+        level,
+        overwrite,
+    } = arguments;
     let open = join.options();
     let Some(output) = output else {
         if form.is_binary() {
-            return Err(Error::usage(format!("{} is nothing for a terminal", form.title())).hint("name a file with -o"));
+            return Err(
+                Error::usage(format!("{} is nothing for a terminal", form.title()))
+                    .hint("name a file with -o"),
+            );
         }
-        let main = run(terminal, "describe", move |ctx| describe_dataset(&path, &open, form, url, level, ctx))?;
+        let main = run(terminal, "describe", move |ctx| {
+            describe_dataset(&path, &open, form, url, level, ctx)
+        })?;
         print(String::from_utf8_lossy(&main.bytes).trim_end())?;
         return Ok(0);
     };
-    let request = DescribeRequest { input: path, open, form, output, url, level, overwrite };
+    let request = DescribeRequest {
+        input: path,
+        open,
+        form,
+        output,
+        url,
+        level,
+        overwrite,
+    };
     let described = operate(terminal, request)?;
     print(&described.path.display().to_string())?;
     Ok(0)
@@ -83,7 +105,10 @@ mod tests {
 
     #[test]
     fn every_form_has_its_name() {
-        let named: Vec<Catalogue> = CatalogueName::value_variants().iter().map(|name| name.0).collect();
+        let named: Vec<Catalogue> = CatalogueName::value_variants()
+            .iter()
+            .map(|name| name.0)
+            .collect();
         assert_eq!(named, Catalogue::ALL);
     }
 }

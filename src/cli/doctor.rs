@@ -1,10 +1,12 @@
-//! `doctor`: checks of this machine, as text or JSON. The checks themselves are `ops::doctor`'s, and the window's for graphics.
+//! `doctor`: checks of this machine, as text or JSON. The checks themselves are `ops::doctor`'s,
+//! and the window's for graphics.
 
 use super::output::{print, print_json};
 use crate::error::Result;
 use crate::ops::doctor::{DoctorCheck, Health};
 
-/// Prints the checks; returns the exit code: 0 when nothing that the studio needs is broken, else 1.
+/// Prints the checks; returns the exit code: 0 when nothing that the studio needs is broken,
+/// else 1.
 ///
 /// # Errors
 /// When standard output takes nothing.
@@ -19,7 +21,11 @@ pub fn report(checks: &[DoctorCheck], json: bool) -> Result<u8> {
 }
 
 fn text(checks: &[DoctorCheck]) -> String {
-    let width = checks.iter().map(|check| check.name.chars().count()).max().unwrap_or(0);
+    let width = checks
+        .iter()
+        .map(|check| check.name.chars().count())
+        .max()
+        .unwrap_or(0);
     let mut text = String::new();
     for check in checks {
         let mark = match check.health {
@@ -41,10 +47,16 @@ mod tests {
 
     #[test]
     fn only_an_error_is_a_bad_end() {
-        let fine = [DoctorCheck::ok("gdal", "there"), DoctorCheck::warning("display", "none", "start one")];
+        let fine = [
+            DoctorCheck::ok("gdal", "there"),
+            DoctorCheck::warning("display", "none", "start one"),
+        ];
         assert_eq!(report(&fine, true).expect("prints"), 0);
         let broken = [DoctorCheck::error("data", "can't be written", "make room")];
         assert_eq!(report(&broken, true).expect("prints"), 1);
-        assert_eq!(text(&broken), "error    data  can't be written\n               → make room\n");
+        assert_eq!(
+            text(&broken),
+            "error    data  can't be written\n               → make room\n"
+        );
     }
 }

@@ -22,8 +22,9 @@ pub struct EditArguments {
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
-    /// A CSV, Excel (.xlsx), JSON or Parquet table whose columns are added or replaced: by path or id, in a .tortilla or .taco by tortilla:id or id.
-    /// Samples of a FOLDER or ZIP that it does not name keep their values.
+    /// A CSV, Excel (.xlsx), JSON or Parquet table whose columns are added or replaced: by path or
+    /// id, in a .tortilla or .taco by tortilla:id or id. Samples of a FOLDER or ZIP that it does
+    /// not name keep their values.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// The level whose columns change.
@@ -109,11 +110,32 @@ fn request(input: PathBuf, output: Option<PathBuf>, overwrite: bool) -> EditRequ
 
 /// Changes columns and fields. The way is said on standard error before anything is written.
 pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
-    let EditArguments { path: input, output, overwrite, metadata, level, drop, collection, set, parquet, dry_run, json } =
-        arguments;
+    let EditArguments {
+        path: input,
+        output,
+        overwrite,
+        metadata,
+        level,
+        drop,
+        collection,
+        set,
+        parquet,
+        dry_run,
+        json,
+    } = arguments;
     let collection = collection.as_deref().map(collection_in).transpose()?;
     let (set, parquet) = (set.into_iter().collect(), parquet.options());
-    let request = DatasetEdit { input, output, overwrite, level, metadata, drop, collection, set, parquet };
+    let request = DatasetEdit {
+        input,
+        output,
+        overwrite,
+        level,
+        metadata,
+        drop,
+        collection,
+        set,
+        parquet,
+    };
     if dry_run {
         let way = run(terminal, "edit", move |ctx| plan_edit(&request, ctx))?;
         match json {
@@ -122,7 +144,9 @@ pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
         }
         return Ok(0);
     }
-    let edited = run(terminal, "edit", move |ctx| edit_dataset(&request, &|way| say(way.sentence()), ctx))?;
+    let edited = run(terminal, "edit", move |ctx| {
+        edit_dataset(&request, &|way| say(way.sentence()), ctx)
+    })?;
     match json {
         true => print_json(&edited)?,
         false => print(&edited.path.display().to_string())?,
@@ -132,14 +156,36 @@ pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
 
 /// Adds a collection to a TORTILLA.
 pub fn tortilla_to_taco(arguments: TortillaToTacoArguments, terminal: &Terminal) -> Result<u8> {
-    let TortillaToTacoArguments { path, collection, output, overwrite } = arguments;
+    let TortillaToTacoArguments {
+        path,
+        collection,
+        output,
+        overwrite,
+    } = arguments;
     let collection = Some(collection_in(&collection)?);
     let become_generation = Some(Generation::Taco);
-    edit_as(EditRequest { collection, become_generation, ..request(path, output, overwrite) }, terminal)
+    edit_as(
+        EditRequest {
+            collection,
+            become_generation,
+            ..request(path, output, overwrite)
+        },
+        terminal,
+    )
 }
 
 /// Takes a TACO's collection away.
 pub fn taco_to_tortilla(arguments: TacoToTortillaArguments, terminal: &Terminal) -> Result<u8> {
-    let TacoToTortillaArguments { path, output, overwrite } = arguments;
-    edit_as(EditRequest { become_generation: Some(Generation::Tortilla), ..request(path, output, overwrite) }, terminal)
+    let TacoToTortillaArguments {
+        path,
+        output,
+        overwrite,
+    } = arguments;
+    edit_as(
+        EditRequest {
+            become_generation: Some(Generation::Tortilla),
+            ..request(path, output, overwrite)
+        },
+        terminal,
+    )
 }

@@ -54,7 +54,9 @@ pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
         open: arguments.join.options(),
         options: BuildOptions {
             on_damage: arguments.damage.on_damage(),
-            ..arguments.write.options(arguments.output, arguments.parts.parts())
+            ..arguments
+                .write
+                .options(arguments.output, arguments.parts.parts())
         },
         rows: arguments.rows.choice()?,
         keep_padding: arguments.keep_padding,

@@ -32,21 +32,28 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
     let reader = open(terminal, &arguments.path, &arguments.join.clone().options())?;
     let count = reader.levels().count();
     if let Some(level) = arguments.level.filter(|level| *level >= count) {
-        return Err(Error::usage(format!("there is no level {level}")).hint(format!("the dataset has {count}, counted from 0")));
+        return Err(Error::usage(format!("there is no level {level}"))
+            .hint(format!("the dataset has {count}, counted from 0")));
     }
     let schema = reader.collection().get("taco:field_schema");
     let described = |level: usize, name: &str| -> Option<&str> {
         let columns = schema?.get(format!("level{level}"))?.as_array()?;
-        columns.iter().find(|column| column.get(0).and_then(Json::as_str) == Some(name))?.get(2)?.as_str()
+        columns
+            .iter()
+            .find(|column| column.get(0).and_then(Json::as_str) == Some(name))?
+            .get(2)?
+            .as_str()
     };
     let mut rows = Vec::new();
     for level in (0..count).filter(|level| arguments.level.is_none_or(|only| only == *level)) {
-        // Tables that the reader made have no statistics yet: they get them as every written table does.
+        // Tables that the reader made have no statistics yet: they get them as every written table
+        // does.
         let made = match reader.levels().head(level) {
             Some(head) => head.clone(),
             None => {
                 let table = reader.levels().table(level, &JobContext::default())?;
-                let bytes = write_parquet(table.schema(), table.batches(), &ParquetOptions::local())?;
+                let bytes =
+                    write_parquet(table.schema(), table.batches(), &ParquetOptions::local())?;
                 TableHead::read(ParquetSlice::from_bytes(bytes.into()))?
             }
         };
@@ -66,19 +73,41 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
         print_json(&rows)?;
         return Ok(0);
     }
-    let keys = ["level", "name", "type", "nulls", "min", "max", "description"];
+    let keys = [
+        "level",
+        "name",
+        "type",
+        "nulls",
+        "min",
+        "max",
+        "description",
+    ];
     let cell = |value: &Json| match value {
         Json::Null => String::new(),
         Json::String(text) => shortened(text),
         other => other.to_string(),
     };
     let mut lines: Vec<Vec<String>> = vec![keys.iter().map(|key| (*key).to_owned()).collect()];
-    lines.extend(rows.iter().map(|row| keys.iter().map(|key| cell(&row[*key])).collect()));
-    let widths: Vec<usize> =
-        (0..keys.len()).map(|at| lines.iter().map(|line| line[at].chars().count()).max().unwrap_or(0)).collect();
+    lines.extend(
+        rows.iter()
+            .map(|row| keys.iter().map(|key| cell(&row[*key])).collect()),
+    );
+    let widths: Vec<usize> = (0..keys.len())
+        .map(|at| {
+            lines
+                .iter()
+                .map(|line| line[at].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
     let mut text = String::new();
     for line in lines {
-        let padded: Vec<String> = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let padded: Vec<String> = line
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
         text.push_str(padded.join("  ").trim_end());
         text.push('\n');
     }
@@ -89,5 +118,9 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
 fn shortened(text: &str) -> String {
     const WIDEST: usize = 48;
     let plain = displayed_line(text);
-    if plain.chars().count() <= WIDEST { plain.into_owned() } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
+    if plain.chars().count() <= WIDEST {
+        plain.into_owned()
+    } else {
+        plain.chars().take(WIDEST - 1).chain(['…']).collect()
+    }
 }

@@ -48,7 +48,11 @@ pub fn histograms(arguments: HistogramArguments, terminal: &Terminal) -> Result<
         input: arguments.input,
         open: arguments.open.options(),
         output: arguments.output,
-        scale: if arguments.scale == ScaleName::Band { Scale::Band } else { Scale::Dataset },
+        scale: if arguments.scale == ScaleName::Band {
+            Scale::Band
+        } else {
+            Scale::Dataset
+        },
         overwrite: arguments.overwrite,
     };
     print_built(&operate(terminal, request)?, arguments.json)
@@ -67,7 +71,8 @@ pub struct PercentileArguments {
     /// Print the percentiles of each sample of level 0.
     #[arg(long)]
     pub each: bool,
-    /// Also print the summed histogram of each band: 100 bins of equal width with the number of values in each.
+    /// Also print the summed histogram of each band: 100 bins of equal width with the number of
+    /// values in each.
     #[arg(long)]
     pub histogram: bool,
     /// Print JSON.
@@ -95,28 +100,59 @@ pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Resul
 }
 
 fn text(found: &Percentiles) -> String {
-    let heads: Vec<String> = found.percents.iter().map(|percent| format!("p{percent}")).collect();
-    let mut lines = vec![format!("sample\tposition\tband\tvalues\t{}", heads.join("\t"))];
+    let heads: Vec<String> = found
+        .percents
+        .iter()
+        .map(|percent| format!("p{percent}"))
+        .collect();
+    let mut lines = vec![format!(
+        "sample\tposition\tband\tvalues\t{}",
+        heads.join("\t")
+    )];
     for position in &found.positions {
         let sample = position.sample.as_deref().unwrap_or("all");
-        let name = if position.position.is_empty() { "-" } else { &position.position };
+        let name = if position.position.is_empty() {
+            "-"
+        } else {
+            &position.position
+        };
         for band in &position.bands {
             let values: Vec<String> = band.values.iter().map(f64::to_string).collect();
-            lines.push(format!("{sample}\t{name}\t{}\t{}\t{}", band.band, band.count, values.join("\t")));
+            lines.push(format!(
+                "{sample}\t{name}\t{}\t{}\t{}",
+                band.band,
+                band.count,
+                values.join("\t")
+            ));
         }
     }
-    let histograms = || found.positions.iter().flat_map(|position| position.bands.iter().map(move |band| (position, band)));
+    let histograms = || {
+        found
+            .positions
+            .iter()
+            .flat_map(|position| position.bands.iter().map(move |band| (position, band)))
+    };
     if histograms().any(|(_, band)| band.histogram.is_some()) {
         lines.push("\nsample\tposition\tband\tfrom\tto\tvalues".to_owned());
     }
     for (position, band) in histograms() {
         let sample = position.sample.as_deref().unwrap_or("all");
-        let name = if position.position.is_empty() { "-" } else { &position.position };
-        let Some(histogram) = &band.histogram else { continue };
+        let name = if position.position.is_empty() {
+            "-"
+        } else {
+            &position.position
+        };
+        let Some(histogram) = &band.histogram else {
+            continue;
+        };
         let width = (histogram.high - histogram.low) / histogram.counts.len() as f64;
         for (bin, count) in histogram.counts.iter().enumerate() {
             let from = histogram.low + bin as f64 * width;
-            lines.push(format!("{sample}\t{name}\t{}\t{from}\t{}\t{count}", band.band, from + width));
+            lines.push(format!(
+                "{sample}\t{name}\t{}\t{from}\t{}\t{count}",
+                band.band,
+                from + width
+            ));
         }
     }
     lines.join("\n")

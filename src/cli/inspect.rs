@@ -12,8 +12,19 @@ use crate::model::dtype_name;
 use crate::ops::{InspectRequest, OperationOutput};
 use crate::text::PrintableLine;
 
-pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool, terminal: &Terminal) -> Result<u8> {
-    let inspected = operate(terminal, InspectRequest { input: path.to_owned(), open: options.clone() })?;
+pub fn inspect(
+    path: &Path,
+    options: &OpenOptions,
+    as_json: bool,
+    terminal: &Terminal,
+) -> Result<u8> {
+    let inspected = operate(
+        terminal,
+        InspectRequest {
+            input: path.to_owned(),
+            open: options.clone(),
+        },
+    )?;
     if as_json {
         print_json(&inspected.to_json())?;
         return Ok(0);
@@ -32,8 +43,18 @@ pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool, terminal: &Ter
         text.push_str(&format!("title    {}\n", title.printable_line()));
     }
     if let Json::Object(older) = inspected.older_generation() {
-        let listed = |key: &str| -> Vec<&str> { older[key].as_array().into_iter().flatten().filter_map(Json::as_str).collect() };
-        for (name, list) in [("classes ", listed("classes")), ("missing ", listed("missing_parts"))] {
+        let listed = |key: &str| -> Vec<&str> {
+            older[key]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Json::as_str)
+                .collect()
+        };
+        for (name, list) in [
+            ("classes ", listed("classes")),
+            ("missing ", listed("missing_parts")),
+        ] {
             if !list.is_empty() {
                 text.push_str(&format!("{name} {}\n", list.join(", ").printable_line()));
             }
@@ -42,9 +63,17 @@ pub fn inspect(path: &Path, options: &OpenOptions, as_json: bool, terminal: &Ter
     for level in 0..levels.count() {
         text.push_str(&format!("\nlevel{level}   {} rows\n", levels.rows(level)));
         let fields = levels.fields(level);
-        let width = fields.iter().map(|field| field.name.chars().count()).max().unwrap_or(0);
+        let width = fields
+            .iter()
+            .map(|field| field.name.chars().count())
+            .max()
+            .unwrap_or(0);
         for field in fields {
-            text.push_str(&format!("  {:width$}  {}\n", field.name.printable_line(), dtype_name(&field.dtype).printable_line()));
+            text.push_str(&format!(
+                "  {:width$}  {}\n",
+                field.name.printable_line(),
+                dtype_name(&field.dtype).printable_line()
+            ));
         }
     }
     for note in reader.notes() {

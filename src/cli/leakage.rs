@@ -1,4 +1,5 @@
-//! `leakage`: samples shared between the parts of a split, as text or JSON. Never changes the dataset.
+//! `leakage`: samples shared between the parts of a split, as text or JSON. Never changes the
+//! dataset.
 
 use std::path::PathBuf;
 
@@ -32,9 +33,28 @@ pub struct LeakageArguments {
 
 /// Runs `leakage`; exit code 1 when samples leak.
 pub fn leakage(arguments: LeakageArguments, terminal: &Terminal) -> Result<u8> {
-    let LeakageArguments { path, level, column, min_overlap, days, json } = arguments;
-    let search = LeakageRequest { level, column, min_overlap, days };
-    let found = operate(terminal, DatasetLeakageRequest { input: path, search, ..DatasetLeakageRequest::default() })?;
+    let LeakageArguments {
+        path,
+        level,
+        column,
+        min_overlap,
+        days,
+        json,
+    } = arguments;
+    let search = LeakageRequest {
+        level,
+        column,
+        min_overlap,
+        days,
+    };
+    let found = operate(
+        terminal,
+        DatasetLeakageRequest {
+            input: path,
+            search,
+            ..DatasetLeakageRequest::default()
+        },
+    )?;
     if json {
         print_json(&found)?;
     } else {
@@ -63,10 +83,16 @@ pub fn text(found: &Leakage) -> String {
         text.push_str(&format!("not looked at: {line}\n"));
     }
     if !found.complete {
-        text.push_str("there were too many neighbours to look at all of them; there may be more leaks\n");
+        text.push_str(
+            "there were too many neighbours to look at all of them; there may be more leaks\n",
+        );
     }
     if !found.leaks() {
-        text.push_str(if found.unknown.is_empty() { "nothing leaks\n" } else { "nothing leaks in what could be looked at\n" });
+        text.push_str(if found.unknown.is_empty() {
+            "nothing leaks\n"
+        } else {
+            "nothing leaks in what could be looked at\n"
+        });
     }
     text
 }

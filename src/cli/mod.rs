@@ -1,6 +1,6 @@
-//! The command line: arguments become input of an operation ([`crate::ops`]), or commands of a session where one is needed; results go
-//! to stdout, logs and progress to stderr.
-//! Exit codes: 0 fine, 1 findings, 2 usage or input error. Must never open a window.
+//! The command line: arguments become input of an operation ([`crate::ops`]), or commands of a
+//! session where one is needed; results go to stdout, logs and progress to stderr. Exit codes: 0
+//! fine, 1 findings, 2 usage or input error. Must never open a window.
 
 mod arguments;
 mod bench;
@@ -85,15 +85,40 @@ pub enum Invocation {
 /// Parses the arguments, sets up logging, and runs the command if there is one.
 pub fn run(arguments: Arguments) -> Invocation {
     // The window has no terminal to be read on: what it says is kept in a file.
-    let log = if arguments.verb.is_none() { crate::folders::data_dir() } else { None };
-    output::set_up_logging(Verbosity::of(arguments.quiet, arguments.verbose), log.as_deref());
-    if let Err(error) = arguments.temp_dir.as_deref().map_or(Ok(()), use_temporary_folder).and_then(|()| arguments.remote.apply()) {
+    let log = if arguments.verb.is_none() {
+        crate::folders::data_dir()
+    } else {
+        None
+    };
+    output::set_up_logging(
+        Verbosity::of(arguments.quiet, arguments.verbose),
+        log.as_deref(),
+    );
+    if let Err(error) = arguments
+        .temp_dir
+        .as_deref()
+        .map_or(Ok(()), use_temporary_folder)
+        .and_then(|()| arguments.remote.apply())
+    {
         output::say_error(&error);
         return Invocation::Done(error.exit_code());
     }
     let Some(verb) = arguments.verb else {
-        let Arguments { paths, renderer, theme, safe_mode, new_window, .. } = arguments;
-        return Invocation::Window { paths, renderer, theme, safe_mode, new_window };
+        let Arguments {
+            paths,
+            renderer,
+            theme,
+            safe_mode,
+            new_window,
+            ..
+        } = arguments;
+        return Invocation::Window {
+            paths,
+            renderer,
+            theme,
+            safe_mode,
+            new_window,
+        };
     };
     if let Verb::Doctor { json } = verb {
         return Invocation::Doctor { json };
@@ -118,15 +143,21 @@ pub fn run(arguments: Arguments) -> Invocation {
     })
 }
 
-/// Makes a folder that of temporary files: of this program, of the libraries in it, and of the programs that it starts.
+/// Makes a folder that of temporary files: of this program, of the libraries in it, and of the
+/// programs that it starts.
 fn use_temporary_folder(folder: &Path) -> Result<()> {
     if !folder.is_dir() {
         return Err(Error::usage("there is no such folder for temporary files")
             .at_path(folder)
             .hint("make it, or leave out --temp-dir"));
     }
-    let folder = std::path::absolute(folder).map_err(|error| Error::io("find the folder for temporary files", folder, error))?;
-    let names: &[&str] = if cfg!(windows) { &["TMP", "TEMP"] } else { &["TMPDIR"] };
+    let folder = std::path::absolute(folder)
+        .map_err(|error| Error::io("find the folder for temporary files", folder, error))?;
+    let names: &[&str] = if cfg!(windows) {
+        &["TMP", "TEMP"]
+    } else {
+        &["TMPDIR"]
+    };
     for name in names {
         // Safety: at the start of the program, whose only thread is this one.
         unsafe { std::env::set_var(name, &folder) };
@@ -140,15 +171,21 @@ pub fn report_error(error: &Error) -> u8 {
     error.exit_code()
 }
 
-/// Parses the arguments, of which the first is the name of the program. Help, the version and faults of the call are printed here; then
-/// the exit code is returned.
-pub fn arguments(arguments: impl IntoIterator<Item = OsString>) -> std::result::Result<Arguments, u8> {
-    Arguments::try_parse_from(arguments.into_iter().map(admitted)).map_err(|asked| match asked.print() {
-        // Help and version are results like others.
-        Err(error) if !asked.use_stderr() && error.kind() != std::io::ErrorKind::BrokenPipe => {
-            report_error(&Error::new(Kind::Io, "could not write to standard output").because(error))
+/// Parses the arguments, of which the first is the name of the program. Help, the version and
+/// faults of the call are printed here; then the exit code is returned.
+pub fn arguments(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> std::result::Result<Arguments, u8> {
+    Arguments::try_parse_from(arguments.into_iter().map(admitted)).map_err(|asked| {
+        match asked.print() {
+            // Help and version are results like others.
+            Err(error) if !asked.use_stderr() && error.kind() != std::io::ErrorKind::BrokenPipe => {
+                report_error(
+                    &Error::new(Kind::Io, "could not write to standard output").because(error),
+                )
+            }
+            _ => u8::try_from(asked.exit_code()).unwrap_or(2),
         }
-        _ => u8::try_from(asked.exit_code()).unwrap_or(2),
     })
 }
 
@@ -158,7 +195,9 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Build(arguments) => build::build(arguments, terminal),
         Verb::Extend(arguments) => extend::extend(arguments, terminal),
         Verb::Extensions { json } => extend::list(json, terminal),
-        Verb::Inspect { path, join, json } => inspect::inspect(&path, &join.options(), json, terminal),
+        Verb::Inspect { path, join, json } => {
+            inspect::inspect(&path, &join.options(), json, terminal)
+        }
         Verb::Validate(arguments) => validate::validate(arguments, terminal),
         Verb::Rules(arguments) => rules::rules(&arguments, terminal),
         Verb::Commands => commands::commands(),
@@ -172,8 +211,21 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Percentiles(arguments) => histograms::percentiles(arguments, terminal),
         Verb::Optimise(arguments) => optimise::optimise(arguments, terminal),
         Verb::Repair(arguments) => repair::repair(arguments, terminal),
-        Verb::Read { path, sample, out, overwrite, format, damage, open } => {
-            let out = read::Out { file: out, overwrite, on_damage: damage.on_damage(), format };
+        Verb::Read {
+            path,
+            sample,
+            out,
+            overwrite,
+            format,
+            damage,
+            open,
+        } => {
+            let out = read::Out {
+                file: out,
+                overwrite,
+                on_damage: damage.on_damage(),
+                format,
+            };
             read::read(&path, &open.options(), sample.as_deref(), out, terminal)
         }
         Verb::Plan(arguments) => plan::plan(arguments, terminal),

@@ -17,7 +17,10 @@ pub struct OpenArguments {
 impl OpenArguments {
     /// As the containers take them.
     pub fn options(self) -> OpenOptions {
-        OpenOptions { base_path: self.base_path, ..OpenOptions::default() }
+        OpenOptions {
+            base_path: self.base_path,
+            ..OpenOptions::default()
+        }
     }
 }
 
@@ -36,7 +39,11 @@ pub struct JoinArguments {
 impl JoinArguments {
     /// As the containers take them.
     pub fn options(self) -> OpenOptions {
-        OpenOptions { with: self.more, mode: self.mode.mode(), ..self.open.options() }
+        OpenOptions {
+            with: self.more,
+            mode: self.mode.mode(),
+            ..self.open.options()
+        }
     }
 }
 

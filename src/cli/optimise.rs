@@ -18,7 +18,8 @@ const SHOWN: usize = 20;
 pub struct OptimiseArguments {
     /// A raster, a folder of rasters, or a dataset of any generation.
     pub input: PathBuf,
-    /// Output file or folder. For a dataset, the extensions .tortilla and .taco select the first generation.
+    /// Output file or folder. For a dataset, the extensions .tortilla and .taco select the first
+    /// generation.
     #[arg(long, short)]
     pub output: PathBuf,
     /// Columns and rows of a tile: a multiple of 16.
@@ -47,7 +48,8 @@ pub struct OptimiseArguments {
     pub json: bool,
 }
 
-/// Optimises; exit code 1 when a raster could not be written and was copied, or when damaged samples were.
+/// Optimises; exit code 1 when a raster could not be written and was copied, or when damaged
+/// samples were.
 pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8> {
     let json = arguments.json;
     let options = arguments.write.options(arguments.output, None);
@@ -55,7 +57,11 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
         input: arguments.input,
         output: options.target,
         open: arguments.open.options(),
-        tog: TogOptions { block_size: arguments.block_size, level: arguments.effort, parallel: false },
+        tog: TogOptions {
+            block_size: arguments.block_size,
+            level: arguments.effort,
+            parallel: false,
+        },
         format: Some(options.format),
         parquet: options.parquet,
         stream: arguments.stream,
@@ -84,6 +90,12 @@ fn print_done(done: &Optimised) -> Result<()> {
     if done.kept.len() > SHOWN {
         say(format!("and {} more", done.kept.len() - SHOWN));
     }
-    let Optimised { already, others, .. } = done;
-    print(&format!("{}; {already} as they were, {} kept, {others} other files", done.summary(), done.kept.len()))
+    let Optimised {
+        already, others, ..
+    } = done;
+    print(&format!(
+        "{}; {already} as they were, {} kept, {others} other files",
+        done.summary(),
+        done.kept.len()
+    ))
 }

@@ -23,7 +23,10 @@ pub struct Terminal {
 impl Terminal {
     /// Silent when asked to be, or when stderr is no terminal.
     pub fn new(quiet: bool) -> Self {
-        Self { shown: !quiet && std::io::stderr().is_terminal(), drawn: Cell::new(false) }
+        Self {
+            shown: !quiet && std::io::stderr().is_terminal(),
+            drawn: Cell::new(false),
+        }
     }
 
     /// Draws the state of a job.
@@ -69,7 +72,8 @@ pub enum Verbosity {
     Quiet,
     /// Warnings and notes.
     Usual,
-    /// `-v` once: also what is read, written, asked and skipped; more often: also each file, and messages of the libraries.
+    /// `-v` once: also what is read, written, asked and skipped; more often: also each file, and
+    /// messages of the libraries.
     Verbose(u8),
 }
 
@@ -86,7 +90,8 @@ impl Verbosity {
     /// The filter of the log.
     fn log_filter(self) -> &'static str {
         match self {
-            // The window library logs every oddity of a display server, and windows that were closed already.
+            // The window library logs every oddity of a display server, and windows that were
+            // closed already.
             Self::Quiet => "error,winit=off",
             Self::Usual => "warn,winit=off",
             Self::Verbose(1) => "warn,taco_studio=info,winit=off",
@@ -96,11 +101,13 @@ impl Verbosity {
     }
 }
 
-/// Logs to stderr, and to `taco-studio.log` in `folder` if set; the level is that of `RUST_LOG` where it is set.
+/// Logs to stderr, and to `taco-studio.log` in `folder` if set; the level is that of `RUST_LOG`
+/// where it is set.
 pub fn set_up_logging(verbosity: Verbosity, folder: Option<&Path>) {
     IS_QUIET.store(verbosity == Verbosity::Quiet, Ordering::Relaxed);
     let default = verbosity.log_filter();
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| default.into());
+    let filter =
+        tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| default.into());
     let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     // What is logged may quote files and servers of strangers.
     let fields = || {
@@ -110,14 +117,25 @@ pub fn set_up_logging(verbosity: Verbosity, folder: Option<&Path>) {
         })
         .delimited(" ")
     };
-    let terminal = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).fmt_fields(fields()).with_ansi(colours);
+    let terminal = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .fmt_fields(fields())
+        .with_ansi(colours);
     let file = folder.and_then(|folder| open_log(folder).ok()).map(|file| {
-        tracing_subscriber::fmt::layer().with_writer(std::sync::Mutex::new(file)).fmt_fields(fields()).with_ansi(false)
+        tracing_subscriber::fmt::layer()
+            .with_writer(std::sync::Mutex::new(file))
+            .fmt_fields(fields())
+            .with_ansi(false)
     });
-    let _ = tracing_subscriber::registry().with(filter).with(terminal).with(file).try_init();
+    let _ = tracing_subscriber::registry()
+        .with(filter)
+        .with(terminal)
+        .with(file)
+        .try_init();
 }
 
-/// Opens the log to add to it; a long one becomes `taco-studio.1.log`, the one before `.2.log`, and so on.
+/// Opens the log to add to it; a long one becomes `taco-studio.1.log`, the one before `.2.log`, and
+/// so on.
 fn open_log(folder: &Path) -> std::io::Result<std::fs::File> {
     // The names of people's files are in it.
     make_private(folder)?;
@@ -135,11 +153,12 @@ fn open_log(folder: &Path) -> std::io::Result<std::fs::File> {
     open_private(options, &path)
 }
 
-/// Writes to standard output and flushes. Returns false when the reader has closed the pipe (`| head`), which is no error: what
-/// follows may be left out.
+/// Writes to standard output and flushes. Returns false when the reader has closed the pipe
+/// (`| head`), which is no error: what follows may be left out.
 ///
 /// # Errors
-/// [`crate::error::Kind::Io`] when the bytes did not arrive, for example on a full disk: a result that was cut is no success.
+/// [`crate::error::Kind::Io`] when the bytes did not arrive, for example on a full disk: a result
+/// that was cut is no success.
 pub fn write(bytes: &[u8]) -> Result<bool> {
     write_to(&mut std::io::stdout().lock(), bytes)
 }
@@ -148,14 +167,19 @@ fn write_to(out: &mut dyn Write, bytes: &[u8]) -> Result<bool> {
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Error::new(Kind::Io, "could not write the results to standard output")
-            .because(error)
-            .hint("what arrived there is cut short: make room or name another place, then run it again")),
+        Err(error) => Err(
+            Error::new(Kind::Io, "could not write the results to standard output")
+                .because(error)
+                .hint(
+                    "what arrived there is cut short: make room or name another place, then run it \
+                        again",
+                ),
+        ),
     }
 }
 
-/// Prints lines of text to standard output, the last one ended. Control characters, which files and servers of strangers may bring,
-/// are escaped.
+/// Prints lines of text to standard output, the last one ended. Control characters, which files and
+/// servers of strangers may bring, are escaped.
 ///
 /// # Errors
 /// Those of [`write`].
@@ -168,7 +192,8 @@ pub fn print(text: &str) -> Result<()> {
     .map(|_| ())
 }
 
-/// Prints rows for another program: as they are, but for a terminal, which would obey the control characters in them.
+/// Prints rows for another program: as they are, but for a terminal, which would obey the control
+/// characters in them.
 ///
 /// # Errors
 /// Those of [`write`].
@@ -199,8 +224,9 @@ fn not_json(error: serde_json::Error) -> Error {
     Error::internal("the result can't be written as JSON").because(error)
 }
 
-/// Prints one line to standard error, control characters escaped, unless `--quiet` asks for errors alone. A line that can't be written
-/// is lost, as there is no other output to say so, and the results count.
+/// Prints one line to standard error, control characters escaped, unless `--quiet` asks for errors
+/// alone. A line that can't be written is lost, as there is no other output to say so, and the
+/// results count.
 pub fn say(line: impl AsRef<str>) {
     if !IS_QUIET.load(Ordering::Relaxed) {
         say_failure(line);
@@ -209,7 +235,11 @@ pub fn say(line: impl AsRef<str>) {
 
 /// [`say`] for what failed or is damaged, which `--quiet` leaves.
 pub fn say_failure(line: impl AsRef<str>) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", line.as_ref().printable_line());
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "{}",
+        line.as_ref().printable_line()
+    );
 }
 
 /// [`say_failure`], for several lines.
@@ -240,8 +270,11 @@ mod tests {
 
     #[test]
     fn a_closed_pipe_is_the_end_of_the_output_and_a_full_disk_an_error() {
-        assert!(!write_to(&mut Failing(std::io::ErrorKind::BrokenPipe), b"rows").expect("is no error"));
-        let error = write_to(&mut Failing(std::io::ErrorKind::StorageFull), b"rows").expect_err("is an error");
+        assert!(
+            !write_to(&mut Failing(std::io::ErrorKind::BrokenPipe), b"rows").expect("is no error")
+        );
+        let error = write_to(&mut Failing(std::io::ErrorKind::StorageFull), b"rows")
+            .expect_err("is an error");
         assert_eq!((error.kind(), error.exit_code()), (Kind::Io, 2));
     }
 
@@ -252,10 +285,17 @@ mod tests {
         for round in 0..6 {
             std::fs::write(&path, format!("{round}").repeat(LOG_BYTES as usize)).expect("written");
             open_log(folder.path()).expect("opens");
-            assert_eq!(std::fs::metadata(&path).expect("there").len(), 0, "a new log begins");
+            assert_eq!(
+                std::fs::metadata(&path).expect("there").len(),
+                0,
+                "a new log begins"
+            );
         }
         let newest = std::fs::read(folder.path().join("taco-studio.1.log")).expect("there");
         assert_eq!(newest[0], b'5');
-        assert_eq!(std::fs::read_dir(folder.path()).expect("lists").count(), 1 + LOGS_KEPT);
+        assert_eq!(
+            std::fs::read_dir(folder.path()).expect("lists").count(),
+            1 + LOGS_KEPT
+        );
     }
 }

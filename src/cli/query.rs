@@ -54,9 +54,11 @@ impl CopyAs {
 /// What a box is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BoxBy {
-    /// The footprint: istac:geometry in the system of istac:crs, else the corners of the raster, else the centroid.
+    /// The footprint: istac:geometry in the system of istac:crs, else the corners of the raster,
+    /// else the centroid.
     Footprint,
-    /// The column that tacoreader compares, as it is stored: the first of istac:geometry, stac:centroid and istac:centroid.
+    /// The column that tacoreader compares, as it is stored: the first of istac:geometry,
+    /// stac:centroid and istac:centroid.
     Centroid,
 }
 
@@ -72,21 +74,24 @@ impl BoxBy {
 /// Which rows: shared by `query` and all that writes a part of a dataset.
 #[derive(Debug, Default, clap::Args)]
 pub struct FilterArguments {
-    /// Rows whose footprint touches this box in degrees: west,south,east,north; west greater than east crosses the antimeridian.
+    /// Rows whose footprint touches this box in degrees: west,south,east,north; west greater than
+    /// east crosses the antimeridian.
     #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
     pub bbox: Option<[f64; 4]>,
     /// Geometry that the box is compared with; footprints when absent.
     #[arg(long, value_name = "WHAT", requires = "bbox")]
     pub by: Option<BoxBy>,
-    /// Rows of these days or times: 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31T10:30:00Z, one day, or one instant. A date is
-    /// its whole day; times are in UTC unless they have an offset.
+    /// Rows of these days or times: 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31T10:30:00Z,
+    /// one day, or one instant. A date is its whole day; times are in UTC unless they have an
+    /// offset.
     #[arg(long, value_name = "FROM/TO")]
     pub datetime: Option<String>,
     /// Rows that meet this condition in SQL.
     #[arg(long = "where", value_name = "CONDITION")]
     pub condition: Option<String>,
-    /// The level that the filters look at, 0 when absent; ancestors of its rows stay. With FILTER (bbox, datetime or where) that of one
-    /// filter: --where "…" --level where:1 --bbox … --level bbox:0. Can be repeated, in any order.
+    /// The level that the filters look at, 0 when absent; ancestors of its rows stay. With FILTER
+    /// (bbox, datetime or where) that of one filter: --where "…" --level where:1 --bbox … --level
+    /// bbox:0. Can be repeated, in any order.
     #[arg(long, value_name = "[FILTER:]N", value_parser = parse_level)]
     pub level: Vec<FilterLevel>,
     /// The column of WKB geometries; stac:geotransform for the corners of rasters.
@@ -129,14 +134,20 @@ impl FilterArguments {
     /// A step for each level that is named, the upper ones first; none when nothing was asked.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] when a filter has two levels, or a level is that of a filter that is not there.
+    /// [`crate::error::Kind::Usage`] when a filter has two levels, or a level is that of a filter
+    /// that is not there.
     pub fn filters(self) -> Result<Vec<Filter>> {
         let is_given = |filter: FilterKind| match filter {
             FilterKind::Box => self.bbox.is_some(),
             FilterKind::Time => self.datetime.is_some(),
             FilterKind::Condition => self.condition.is_some(),
         };
-        let levels = |filter: Option<FilterKind>| self.level.iter().filter(move |one| one.filter == filter).map(|one| one.level);
+        let levels = |filter: Option<FilterKind>| {
+            self.level
+                .iter()
+                .filter(move |one| one.filter == filter)
+                .map(|one| one.level)
+        };
         let each = "write --level FILTER:N, where FILTER is bbox, datetime or where";
         if levels(None).count() > 1 {
             return Err(Error::usage("--level names two levels for all filters").hint(each));
@@ -145,17 +156,24 @@ impl FilterArguments {
         for filter in FilterKind::ALL {
             let option = filter.option();
             if levels(Some(filter)).count() > 1 {
-                return Err(Error::usage(format!("--level names two levels for --{option}")).hint(each));
+                return Err(
+                    Error::usage(format!("--level names two levels for --{option}")).hint(each),
+                );
             }
             let own = levels(Some(filter)).next();
             if !is_given(filter) {
                 if own.is_some() {
-                    return Err(Error::usage(format!("--level names the level of --{option}, which is not given")));
+                    return Err(Error::usage(format!(
+                        "--level names the level of --{option}, which is not given"
+                    )));
                 }
                 continue;
             }
             let level = own.or_else(|| levels(None).next()).unwrap_or_default();
-            let step = steps.entry(level).or_insert_with(|| Filter { level, ..Filter::default() });
+            let step = steps.entry(level).or_insert_with(|| Filter {
+                level,
+                ..Filter::default()
+            });
             match filter {
                 FilterKind::Box => {
                     step.bbox = self.bbox;
@@ -178,14 +196,15 @@ impl FilterArguments {
 pub struct RowArguments {
     #[command(flatten)]
     pub filter: FilterArguments,
-    /// A statement whose column id names the samples: SELECT id FROM data WHERE …. With --limit, its ORDER BY decides which samples are
-    /// taken; the samples keep the order of the dataset.
+    /// A statement whose column id names the samples: SELECT id FROM data WHERE …. With --limit,
+    /// its ORDER BY decides which samples are taken; the samples keep the order of the dataset.
     #[arg(long, value_name = "STATEMENT")]
     pub sql: Option<String>,
     /// Only these samples of level 0.
     #[arg(long, value_name = "ID,…", value_delimiter = ',')]
     pub ids: Option<Vec<String>>,
-    /// Maximum number of samples of level 0: the first in the result of --sql, else the first of the dataset.
+    /// Maximum number of samples of level 0: the first in the result of --sql, else the first of
+    /// the dataset.
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 }
@@ -196,7 +215,12 @@ impl RowArguments {
     /// # Errors
     /// Those of [`FilterArguments::filters`].
     pub fn choice(self) -> Result<RowChoice> {
-        Ok(RowChoice { filters: self.filter.filters()?, sql: self.sql, ids: self.ids, limit: self.limit })
+        Ok(RowChoice {
+            filters: self.filter.filters()?,
+            sql: self.sql,
+            ids: self.ids,
+            limit: self.limit,
+        })
     }
 }
 
@@ -204,21 +228,37 @@ impl RowArguments {
 pub(super) fn parse_box(text: &str) -> std::result::Result<[f64; 4], String> {
     let numbers: Vec<f64> = text
         .split(',')
-        .map(|part| part.trim().parse().map_err(|_| format!("{part} is not a number")))
+        .map(|part| {
+            part.trim()
+                .parse()
+                .map_err(|_| format!("{part} is not a number"))
+        })
         .collect::<std::result::Result<_, _>>()?;
-    numbers.try_into().map_err(|numbers: Vec<f64>| format!("a box has 4 numbers, not {}", numbers.len()))
+    numbers
+        .try_into()
+        .map_err(|numbers: Vec<f64>| format!("a box has 4 numbers, not {}", numbers.len()))
 }
 
 /// A number, or the name of a filter, a colon and a number.
 fn parse_level(text: &str) -> std::result::Result<FilterLevel, String> {
     let (filter, level) = match text.split_once(':') {
         None => (None, text),
-        Some((name, level)) => match FilterKind::ALL.into_iter().find(|filter| filter.option() == name) {
+        Some((name, level)) => match FilterKind::ALL
+            .into_iter()
+            .find(|filter| filter.option() == name)
+        {
             Some(filter) => (Some(filter), level),
-            None => return Err(format!("there is no filter {name}: it is bbox, datetime or where")),
+            None => {
+                return Err(format!(
+                    "there is no filter {name}: it is bbox, datetime or where"
+                ));
+            }
         },
     };
-    let level = level.trim().parse().map_err(|_| format!("{level} is not the number of a level"))?;
+    let level = level
+        .trim()
+        .parse()
+        .map_err(|_| format!("{level} is not the number of a level"))?;
     Ok(FilterLevel { filter, level })
 }
 
@@ -229,11 +269,12 @@ pub struct QueryArguments {
     pub path: PathBuf,
     #[command(flatten)]
     pub join: super::opening::JoinArguments,
-    /// The statement, over what the filters left; all of data when absent. Several run one after the other: each finds what the
-    /// one before it gave in the table data.
+    /// The statement, over what the filters left; all of data when absent. Several run one after
+    /// the other: each finds what the one before it gave in the table data.
     ///
-    /// Statements mean what they mean to DuckDB, but for these: OVER (ORDER BY …) takes rows one by one, where DuckDB takes those
-    /// with the same key together; sums over such windows are not looked at for overflow; position('a' IN NULL) is 0.
+    /// Statements mean what they mean to DuckDB, but for these: OVER (ORDER BY …) takes rows one by
+    /// one, where DuckDB takes those with the same key together; sums over such windows are not
+    /// looked at for overflow; position('a' IN NULL) is 0.
     #[arg(long)]
     pub sql: Vec<String>,
     #[command(flatten)]
@@ -241,9 +282,14 @@ pub struct QueryArguments {
     /// Maximum number of rows.
     #[arg(long)]
     pub limit: Option<usize>,
-    /// Print the filters as a statement of this engine over the level tables of a .tacocat or FOLDER, instead of rows: SQL for DuckDB,
-    /// Python for the others. It selects the same rows of level 0; what the engine does not express is an error.
-    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["sql", "limit", "format", "json", "csv"])]
+    /// Print the filters as a statement of this engine over the level tables of a .tacocat or
+    /// FOLDER, instead of rows: SQL for DuckDB, Python for the others. It selects the same rows of
+    /// level 0; what the engine does not express is an error.
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        conflicts_with_all = ["sql", "limit", "format", "json", "csv"],
+    )]
     pub copy_as: Option<CopyAs>,
     /// Output format; taken from the name of the file when absent.
     #[arg(long)]
@@ -266,12 +312,21 @@ pub struct QueryArguments {
 pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     let format = row_format(&arguments);
     if format == RowFormat::Parquet && arguments.output.is_none() {
-        return Err(Error::usage("Parquet is not for the eye").hint("name a file with -o rows.parquet"));
+        return Err(
+            Error::usage("Parquet is not for the eye").hint("name a file with -o rows.parquet")
+        );
     }
     if let Some(output) = arguments.output.as_deref()
-        && (is_same_file(&arguments.path, output) || arguments.join.more.iter().any(|with| is_same_file(with, output)))
+        && (is_same_file(&arguments.path, output)
+            || arguments
+                .join
+                .more
+                .iter()
+                .any(|with| is_same_file(with, output)))
     {
-        return Err(Error::usage("the output is the dataset that is asked").at_path(output).hint("choose another name"));
+        return Err(Error::usage("the output is the dataset that is asked")
+            .at_path(output)
+            .hint("choose another name"));
     }
     let options = std::mem::take(&mut arguments.join).options();
     let path = arguments.path;
@@ -285,9 +340,25 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
         }
         .map(|()| 0);
     }
-    let query = Query { filters: arguments.filter.filters()?, limit: arguments.limit, ..Query::chained(arguments.sql) };
-    let result = operate(terminal, QueryRequest { input: path, open: options, query })?;
-    print_rows(&result, format, arguments.output.as_deref(), arguments.overwrite)?;
+    let query = Query {
+        filters: arguments.filter.filters()?,
+        limit: arguments.limit,
+        ..Query::chained(arguments.sql)
+    };
+    let result = operate(
+        terminal,
+        QueryRequest {
+            input: path,
+            open: options,
+            query,
+        },
+    )?;
+    print_rows(
+        &result,
+        format,
+        arguments.output.as_deref(),
+        arguments.overwrite,
+    )?;
     Ok(0)
 }
 
@@ -295,12 +366,19 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
 ///
 /// # Errors
 /// For Parquet without a file, and when the rows can't be written.
-pub(super) fn print_rows(rows: &QueryResult, format: RowFormat, file: Option<&Path>, overwrite: bool) -> Result<()> {
+pub(super) fn print_rows(
+    rows: &QueryResult,
+    format: RowFormat,
+    file: Option<&Path>,
+    overwrite: bool,
+) -> Result<()> {
     if format == RowFormat::Parquet && file.is_none() {
         return Err(Error::usage("Parquet is not for the eye").hint("name a file for it"));
     }
     if format == RowFormat::Csv {
-        rows.formula_warning().into_iter().for_each(|warning| say(format!("warning: {warning}")));
+        rows.formula_warning()
+            .into_iter()
+            .for_each(|warning| say(format!("warning: {warning}")));
     }
     let bytes = written(rows, format)?;
     match file {
@@ -311,7 +389,14 @@ pub(super) fn print_rows(rows: &QueryResult, format: RowFormat, file: Option<&Pa
 }
 
 fn row_format(arguments: &QueryArguments) -> RowFormat {
-    let named = || match arguments.output.as_ref()?.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+    let named = || match arguments
+        .output
+        .as_ref()?
+        .extension()?
+        .to_str()?
+        .to_ascii_lowercase()
+        .as_str()
+    {
         "csv" => Some(RowFormat::Csv),
         "json" | "jsonl" | "ndjson" => Some(RowFormat::Json),
         "parquet" => Some(RowFormat::Parquet),
@@ -330,7 +415,11 @@ fn written(result: &QueryResult, format: RowFormat) -> Result<Vec<u8>> {
         RowFormat::Table => result.text(result.row_count).into(),
         RowFormat::Csv => result.csv().into(),
         RowFormat::Json => json_lines(result).into(),
-        RowFormat::Parquet => write_parquet(result.table.schema(), result.table.batches(), &ParquetOptions::default())?,
+        RowFormat::Parquet => write_parquet(
+            result.table.schema(),
+            result.table.batches(),
+            &ParquetOptions::default(),
+        )?,
     })
 }
 
@@ -347,18 +436,32 @@ mod tests {
     }
 
     fn filters(arguments: &[&str]) -> Result<Vec<Filter>> {
-        Filters::try_parse_from([&["query"], arguments].concat()).expect("parses").filter.filters()
+        Filters::try_parse_from([&["query"], arguments].concat())
+            .expect("parses")
+            .filter
+            .filters()
     }
 
     #[test]
     fn each_filter_has_its_level_and_filters_of_one_level_are_one_step() {
         let (space, condition) = ([1.0, 2.0, 3.0, 4.0], "id = 'a'");
         let both = ["--bbox", "1,2,3,4", "--where", condition];
-        let with = |levels: &[&'static str]| filters(&[&both[..], levels].concat()).expect("filters");
-        let one = |level| vec![Filter { bbox: Some(space), condition: Some(condition.into()), level, ..Filter::default() }];
+        let with =
+            |levels: &[&'static str]| filters(&[&both[..], levels].concat()).expect("filters");
+        let one = |level| {
+            vec![Filter {
+                bbox: Some(space),
+                condition: Some(condition.into()),
+                level,
+                ..Filter::default()
+            }]
+        };
         assert_eq!(with(&[]), one(0));
         assert_eq!(with(&["--level", "1"]), one(1));
-        let two = vec![Filter::bbox(space), Filter::condition(condition).at_level(1)];
+        let two = vec![
+            Filter::bbox(space),
+            Filter::condition(condition).at_level(1),
+        ];
         assert_eq!(with(&["--level", "where:1"]), two);
         assert_eq!(with(&["--level", "bbox:0", "--level", "1"]), two);
         assert_eq!(with(&["--level", "1", "--level", "bbox:0"]), two);
@@ -375,7 +478,10 @@ mod tests {
             assert!(filters(wrong).is_err(), "{wrong:?}");
         }
         for wrong in ["place:1", "where:", "x"] {
-            assert!(Filters::try_parse_from(["query", "--level", wrong]).is_err(), "{wrong}");
+            assert!(
+                Filters::try_parse_from(["query", "--level", wrong]).is_err(),
+                "{wrong}"
+            );
         }
     }
 }

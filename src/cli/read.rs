@@ -25,7 +25,13 @@ pub struct Out {
     pub format: Option<RowFormat>,
 }
 
-pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out, terminal: &Terminal) -> Result<u8> {
+pub fn read(
+    path: &Path,
+    options: &OpenOptions,
+    sample: Option<&str>,
+    out: Out,
+    terminal: &Terminal,
+) -> Result<u8> {
     let ctx = JobContext::default();
     let reader = open(terminal, path, options)?;
     let tree = reader.levels().skeleton(&ctx)?;
@@ -34,7 +40,8 @@ pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out, 
         if out.format.is_some() {
             return write_table(reader.as_ref(), None, &out, &ctx);
         }
-        let rows: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
+        let rows: Vec<u32> =
+            (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
         print(&listing(&tree, 0, &rows))?;
         return Ok(0);
     }
@@ -45,37 +52,59 @@ pub fn read(path: &Path, options: &OpenOptions, sample: Option<&str>, out: Out, 
         };
     };
     match (tree.levels[level].kind(row), &out.file) {
-        (SampleKind::Folder, _) if out.format.is_some() => write_table(reader.as_ref(), Some((level, row)), &out, &ctx),
+        (SampleKind::Folder, _) if out.format.is_some() => {
+            write_table(reader.as_ref(), Some((level, row)), &out, &ctx)
+        }
         (SampleKind::Folder, None) => {
             print(&listing(&tree, level + 1, tree.levels[level].children(row)))?;
             Ok(0)
         }
         (SampleKind::Folder, Some(_)) => {
             let error = Error::usage("this is a FOLDER; only a FILE has bytes to copy").at(wanted);
-            Err(error.hint("name one of its children, or write its table: --format table, csv or json"))
+            Err(error
+                .hint("name one of its children, or write its table: --format table, csv or json"))
         }
         (SampleKind::File, _) => read_file(reader.as_ref(), level, row, &out, &ctx),
     }
 }
 
 /// The table of a FOLDER, or of level 0.
-fn write_table(reader: &dyn ContainerReader, folder: Option<(usize, u32)>, out: &Out, ctx: &JobContext) -> Result<u8> {
+fn write_table(
+    reader: &dyn ContainerReader,
+    folder: Option<(usize, u32)>,
+    out: &Out,
+    ctx: &JobContext,
+) -> Result<u8> {
     let format = out.format.unwrap_or(RowFormat::Table);
     let table = folder_table(reader, folder, ctx)?;
-    print_rows(&table, format, out.file.as_deref().filter(|file| *file != Path::new("-")), out.overwrite)?;
+    print_rows(
+        &table,
+        format,
+        out.file.as_deref().filter(|file| *file != Path::new("-")),
+        out.overwrite,
+    )?;
     Ok(0)
 }
 
-/// Prints shape, type and byte range of a chunk; with `out` writes its values: NumPy's file where the name ends in .npy, an Arrow
-/// tensor in .arrow.
-fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: &Out, ctx: &JobContext) -> Result<u8> {
+/// Prints shape, type and byte range of a chunk; with `out` writes its values: NumPy's file where
+/// the name ends in .npy, an Arrow tensor in .arrow.
+fn read_one_chunk(
+    reader: &dyn ContainerReader,
+    chunk: &str,
+    out: &Out,
+    ctx: &JobContext,
+) -> Result<u8> {
     let array = read_chunk(reader, chunk, ctx)?;
     match &out.file {
         None => {
             let list = |numbers: &[String]| numbers.join(", ");
             let shape = list(&array.shape.map(|n| n.to_string()));
             let start = list(&array.start.map(|n| n.to_string()));
-            print(&format!("shape ({shape})  from ({start})  {}\n{}", array.dtype, array.place.to_vsi()))?;
+            print(&format!(
+                "shape ({shape})  from ({start})  {}\n{}",
+                array.dtype,
+                array.place.to_vsi()
+            ))?;
         }
         Some(path) if path == Path::new("-") => {
             write(&array.bytes)?;
@@ -85,7 +114,13 @@ fn read_one_chunk(reader: &dyn ContainerReader, chunk: &str, out: &Out, ctx: &Jo
     Ok(0)
 }
 
-fn read_file(reader: &dyn ContainerReader, level: usize, row: u32, out: &Out, ctx: &JobContext) -> Result<u8> {
+fn read_file(
+    reader: &dyn ContainerReader,
+    level: usize,
+    row: u32,
+    out: &Out,
+    ctx: &JobContext,
+) -> Result<u8> {
     let (asset, _) = reader.asset(level, row)?;
     let damaged = match &out.file {
         None => {
@@ -109,10 +144,16 @@ fn read_file(reader: &dyn ContainerReader, level: usize, row: u32, out: &Out, ct
 
 /// Ids and types; padding is hidden, as in every reader's view.
 fn listing(tree: &Skeleton, level: usize, rows: &[u32]) -> String {
-    let Some(table) = tree.levels.get(level) else { return String::new() };
+    let Some(table) = tree.levels.get(level) else {
+        return String::new();
+    };
     let mut text = String::new();
     for &row in rows.iter().filter(|&&row| !is_padding(table.id(row))) {
-        text.push_str(&format!("{}\t{}\n", table.kind(row), table.id(row).printable_line()));
+        text.push_str(&format!(
+            "{}\t{}\n",
+            table.kind(row),
+            table.id(row).printable_line()
+        ));
     }
     text
 }
@@ -127,17 +168,40 @@ fn not_found(tree: &Skeleton, wanted: &SamplePath) -> Error {
     match known {
         Some((part, level, row)) => {
             let children = tree.levels[level].children(row);
-            let children: Vec<u32> =
-                children.iter().copied().filter(|&child| !is_padding(tree.levels[level + 1].id(child))).collect();
+            let children: Vec<u32> = children
+                .iter()
+                .copied()
+                .filter(|&child| !is_padding(tree.levels[level + 1].id(child)))
+                .collect();
             if let Some(position) = wanted.0.get(part.0.len()).filter(|id| id.starts_with('#')) {
-                return error.hint(format!("{part} holds {} samples; {position} counts from #0", children.len()));
+                return error.hint(format!(
+                    "{part} holds {} samples; {position} counts from #0",
+                    children.len()
+                ));
             }
-            let names: Vec<&str> = children.iter().take(8).map(|&child| tree.levels[level + 1].id(child)).collect();
-            error.hint(format!("{part} holds {}", if names.is_empty() { "nothing: it is a FILE".into() } else { names.join(", ") }))
+            let names: Vec<&str> = children
+                .iter()
+                .take(8)
+                .map(|&child| tree.levels[level + 1].id(child))
+                .collect();
+            error.hint(format!(
+                "{part} holds {}",
+                if names.is_empty() {
+                    "nothing: it is a FILE".into()
+                } else {
+                    names.join(", ")
+                }
+            ))
         }
         None => {
-            let count = tree.levels.first().map_or(0, |top| (0..top.len() as u32).filter(|&row| !is_padding(top.id(row))).count());
-            error.hint(format!("list the {count} of level 0 with `taco-studio read PATH`; positions count from #0"))
+            let count = tree.levels.first().map_or(0, |top| {
+                (0..top.len() as u32)
+                    .filter(|&row| !is_padding(top.id(row)))
+                    .count()
+            });
+            error.hint(format!(
+                "list the {count} of level 0 with `taco-studio read PATH`; positions count from #0"
+            ))
         }
     }
 }

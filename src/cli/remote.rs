@@ -1,5 +1,5 @@
-//! Options about other machines, the same for every command; and what was asked of them. Tokens come from the environment only:
-//! other people of a machine can see arguments.
+//! Options about other machines, the same for every command; and what was asked of them. Tokens
+//! come from the environment only: other people of a machine can see arguments.
 
 use std::ffi::OsString;
 
@@ -27,7 +27,12 @@ pub struct RemoteArguments {
     #[arg(long, global = true)]
     pub anonymous: bool,
     /// Requests at one time.
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(
+        long,
+        global = true,
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=64),
+    )]
     pub connections: Option<u16>,
     /// Print the requests to other machines as JSON on stderr.
     #[arg(long, global = true)]
@@ -40,16 +45,36 @@ impl RemoteArguments {
     /// # Errors
     /// Those of [`set_access`].
     pub fn apply(&self) -> Result<()> {
-        let Self { endpoint, region, aws_profile, account, anonymous, connections, .. } = self.clone();
+        let Self {
+            endpoint,
+            region,
+            aws_profile,
+            account,
+            anonymous,
+            connections,
+            ..
+        } = self.clone();
         let connections = connections.map(usize::from);
-        set_access(Access { endpoint, region, profile: aws_profile, account, anonymous, connections, ..Access::default() })
+        set_access(Access {
+            endpoint,
+            region,
+            profile: aws_profile,
+            account,
+            anonymous,
+            connections,
+            ..Access::default()
+        })
     }
 }
 
-/// One argument as the program may know it: the part of an address that lets its bearer in is taken off and kept apart.
+/// One argument as the program may know it: the part of an address that lets its bearer in is taken
+/// off and kept apart.
 pub fn admitted(argument: OsString) -> OsString {
     match argument.to_str() {
-        Some(text) if text.contains("://") => match text.split_once('=').filter(|(name, _)| name.starts_with("--")) {
+        Some(text) if text.contains("://") => match text
+            .split_once('=')
+            .filter(|(name, _)| name.starts_with("--"))
+        {
             Some((name, value)) => format!("{name}={}", admit(value)).into(),
             None => admit(text).into(),
         },

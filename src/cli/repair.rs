@@ -26,16 +26,37 @@ pub struct RepairArguments {
     pub json: bool,
 }
 
-/// Repairs; exit code 1 when errors are left, or when nothing states the checksums of samples that were copied.
+/// Repairs; exit code 1 when errors are left, or when nothing states the checksums of samples that
+/// were copied.
 pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
-    let RepairArguments { path, output, open, write, json } = arguments;
+    let RepairArguments {
+        path,
+        output,
+        open,
+        write,
+        json,
+    } = arguments;
     let options = write.options(output, None);
-    let repaired = operate(terminal, RepairRequest { input: path, open: open.options(), options })?;
+    let repaired = operate(
+        terminal,
+        RepairRequest {
+            input: path,
+            open: open.options(),
+            options,
+        },
+    )?;
     if json {
         print_json(&repaired.to_json())?;
     } else {
         let lines = |word: &str, findings: &[Finding]| -> String {
-            let line = |f: &Finding| format!("{word:10}{:8}{}\n          {}\n", f.rule.code(), f.at, f.message);
+            let line = |f: &Finding| {
+                format!(
+                    "{word:10}{:8}{}\n          {}\n",
+                    f.rule.code(),
+                    f.at,
+                    f.message
+                )
+            };
             findings.iter().map(line).collect()
         };
         let (mended, left) = (repaired.mended.len(), repaired.left.len());
@@ -44,7 +65,11 @@ pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
             _ => format!("{mended} repaired, {left} left"),
         };
         let path = repaired.built.path.display();
-        print(&format!("{}{}{path}: {summary}\n", lines("repaired", &repaired.mended), lines("left", &repaired.left)))?;
+        print(&format!(
+            "{}{}{path}: {summary}\n",
+            lines("repaired", &repaired.mended),
+            lines("left", &repaired.left)
+        ))?;
     }
     Ok(tell_samples(&repaired.built).max(u8::from(!repaired.is_valid())))
 }

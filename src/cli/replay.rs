@@ -22,7 +22,8 @@ pub struct ReplayArguments {
     /// Run it in the window's application without a display.
     #[arg(long)]
     pub headless: bool,
-    /// Let the programs start that the script names; without it they are listed, and nothing of the script is run.
+    /// Let the programs start that the script names; without it they are listed, and nothing of the
+    /// script is run.
     #[arg(long)]
     pub allow_commands: bool,
     /// Let the script choose servers, profiles and tokens for other machines (`connect`).
@@ -52,13 +53,17 @@ impl ReplayArguments {
         }
     }
 
-    /// Says that so many lines are done, and how many steps of the draft could be undone then, where that was asked for.
+    /// Says that so many lines are done, and how many steps of the draft could be undone then,
+    /// where that was asked for.
     ///
     /// # Errors
     /// When standard output takes nothing.
     pub fn tell_line(&self, line: usize, steps: Option<usize>) -> Result<()> {
         match self.tell {
-            true => print(&steps.map_or_else(|| format!("line {line}"), |steps| format!("line {line}: {steps} steps"))),
+            true => print(&steps.map_or_else(
+                || format!("line {line}"),
+                |steps| format!("line {line}: {steps} steps"),
+            )),
             false => Ok(()),
         }
     }
@@ -68,7 +73,10 @@ impl ReplayArguments {
     /// # Errors
     /// When standard output takes nothing.
     pub fn report(&self, lines: usize) -> Result<()> {
-        print(&format!("{}: {lines} lines did what they should", self.file.display()))
+        print(&format!(
+            "{}: {lines} lines did what they should",
+            self.file.display()
+        ))
     }
 }
 
@@ -77,9 +85,17 @@ pub fn replay(arguments: &ReplayArguments, terminal: &Terminal) -> Result<u8> {
     let mut studio = session();
     studio.set_autosave(arguments.autosave.clone());
     let mut tell = |line: usize| arguments.tell_line(line, None);
-    let count = replay_file(&arguments.file, &mut studio, &mut |progress| terminal.progress(progress), &mut tell)?;
+    let count = replay_file(
+        &arguments.file,
+        &mut studio,
+        &mut |progress| terminal.progress(progress),
+        &mut tell,
+    )?;
     studio.forget_kept();
     terminal.clear();
-    print(&format!("{}: {count} commands did what they should", arguments.file.display()))?;
+    print(&format!(
+        "{}: {count} commands did what they should",
+        arguments.file.display()
+    ))?;
     Ok(0)
 }

@@ -45,15 +45,26 @@ fn rule_text(rule: Rule) -> String {
         _ => String::new(),
     };
     let (code, severity, section) = (rule.code(), severity_text(rule), rule.section());
-    format!("{code:8}{severity}, section {section}{only}\n        {}\n        {}\n", rule.what(), rule.fix())
+    format!(
+        "{code:8}{severity}, section {section}{only}\n        {}\n        {}\n",
+        rule.what(),
+        rule.fix()
+    )
 }
 
 fn markdown() -> String {
-    let mut text = String::from("| rule | severity | section | profile | asks for | what to do |\n|---|---|---|---|---|---|\n");
+    let mut text = String::from(
+        "| rule | severity | section | profile | asks for | what to do |\n\
+            |---|---|---|---|---|---|\n",
+    );
     for rule in Rule::ALL {
         let (code, severity, section) = (rule.code(), severity_text(*rule), rule.section());
         let profiles = rule.profiles().join(", ");
-        text.push_str(&format!("| {code} | {severity} | {section} | {profiles} | {} | {} |\n", rule.what(), rule.fix()));
+        text.push_str(&format!(
+            "| {code} | {severity} | {section} | {profiles} | {} | {} |\n",
+            rule.what(),
+            rule.fix()
+        ));
     }
     text
 }

@@ -1,4 +1,5 @@
-//! The one way in which verbs run operations and commands: progress on the terminal, cancel by signals, warnings on standard error.
+//! The one way in which verbs run operations and commands: progress on the terminal, cancel by
+//! signals, warnings on standard error.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +24,8 @@ pub fn operate<O: Operation>(terminal: &Terminal, request: O) -> Result<O::Outpu
     run(terminal, &label, move |ctx| request.run(ctx))
 }
 
-/// Runs `work` on a thread of its own, as a job with this label. Its warnings are printed when it has ended well.
+/// Runs `work` on a thread of its own, as a job with this label. Its warnings are printed when it
+/// has ended well.
 ///
 /// # Errors
 /// That of `work`, and [`crate::error::Kind::Internal`] when it panics.
@@ -33,7 +35,9 @@ pub fn run<T: Send + 'static>(
     work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let (value, warnings) = run_with_warnings(terminal, label, work)?;
-    warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
+    warnings
+        .iter()
+        .for_each(|warning| say(format!("warning: {warning}")));
     Ok(value)
 }
 
@@ -61,8 +65,18 @@ pub fn run_with_warnings<T: Send + 'static>(
 ///
 /// # Errors
 /// Those of [`InspectRequest`].
-pub fn open(terminal: &Terminal, path: &Path, options: &OpenOptions) -> Result<Arc<dyn ContainerReader>> {
-    let inspected = operate(terminal, InspectRequest { input: path.to_owned(), open: options.clone() })?;
+pub fn open(
+    terminal: &Terminal,
+    path: &Path,
+    options: &OpenOptions,
+) -> Result<Arc<dyn ContainerReader>> {
+    let inspected = operate(
+        terminal,
+        InspectRequest {
+            input: path.to_owned(),
+            open: options.clone(),
+        },
+    )?;
     Ok(inspected.reader)
 }
 

@@ -24,13 +24,15 @@ pub struct StatsArguments {
     /// Only samples with this id; * and ? match any text and any one character. Can be repeated.
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub positions: Vec<String>,
-    /// Only samples for which this SQL condition holds: over columns of their level and, joined by AND, of the levels above it.
+    /// Only samples for which this SQL condition holds: over columns of their level and, joined by
+    /// AND, of the levels above it.
     #[arg(long = "where", value_name = "SQL")]
     pub filter: Option<String>,
     /// Only samples that touch this box in degrees: west,south,east,north.
     #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
     pub bbox: Option<[f64; 4]>,
-    /// Only samples of these days or times: 2021-01-01/2021-12-31, one day, or times as 2021-01-01T10:30:00Z.
+    /// Only samples of these days or times: 2021-01-01/2021-12-31, one day, or times as
+    /// 2021-01-01T10:30:00Z.
     #[arg(long, value_name = "FROM/TO")]
     pub datetime: Option<String>,
     /// Read the pixels instead of the statistics in the metadata.
@@ -42,9 +44,33 @@ pub struct StatsArguments {
 }
 
 pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
-    let StatsArguments { path, join, level, positions, filter, bbox, datetime, exact, json } = arguments;
-    let selection = StatsRequest { level, positions, filter, bbox, datetime, exact };
-    let report = operate(terminal, DatasetStatsRequest { input: path, open: join.options(), selection })?;
+    let StatsArguments {
+        path,
+        join,
+        level,
+        positions,
+        filter,
+        bbox,
+        datetime,
+        exact,
+        json,
+    } = arguments;
+    let selection = StatsRequest {
+        level,
+        positions,
+        filter,
+        bbox,
+        datetime,
+        exact,
+    };
+    let report = operate(
+        terminal,
+        DatasetStatsRequest {
+            input: path,
+            open: join.options(),
+            selection,
+        },
+    )?;
     if json {
         print_json(&report)?;
     } else {
@@ -64,14 +90,23 @@ fn extreme(value: PixelNumber) -> String {
 fn table(report: &PooledReport) -> String {
     let mut text = match &report.pooled {
         Pooled::Continuous { bands } => {
-            let mut text =
-                format!("{:>4}  {:>14}  {:>14}  {:>14}  {:>14}  {:>16}\n", "band", "mean", "std", "min", "max", "valid pixels");
+            let mut text = format!(
+                "{:>4}  {:>14}  {:>14}  {:>14}  {:>14}  {:>16}\n",
+                "band", "mean", "std", "min", "max", "valid pixels"
+            );
             for (number, band) in (1..).zip(bands) {
                 text.push_str(&match band {
                     Some(b) => {
-                        let count = if report.weighted { format!("{:.0}", b.count) } else { "-".into() };
+                        let count = if report.weighted {
+                            format!("{:.0}", b.count)
+                        } else {
+                            "-".into()
+                        };
                         let [min, max] = [b.min, b.max].map(extreme);
-                        format!("{number:>4}  {:>14.6}  {:>14.6}  {min:>14}  {max:>14}  {count:>16}\n", b.mean, b.std)
+                        format!(
+                            "{number:>4}  {:>14.6}  {:>14.6}  {min:>14}  {max:>14}  {count:>16}\n",
+                            b.mean, b.std
+                        )
                     }
                     None => format!("{number:>4}  no valid pixel\n"),
                 });
@@ -94,7 +129,8 @@ fn table(report: &PooledReport) -> String {
     }
     if report.not_finite > 0 {
         text.push_str(&format!(
-            "; {} of them left out: a stored value is NaN or infinite (--exact reads the finite pixels)",
+            "; {} of them left out: a stored value is NaN or infinite (--exact reads the finite \
+                pixels)",
             report.not_finite
         ));
     }

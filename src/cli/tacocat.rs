@@ -21,7 +21,8 @@ pub struct TacocatArguments {
     /// The ZIPs, in the order of their rows.
     #[arg(required = true)]
     pub inputs: Vec<PathBuf>,
-    /// The folder that gets .tacocat or __TACOCAT__: the one that holds the ZIPs, because readers look for them beside the index.
+    /// The folder that gets .tacocat or __TACOCAT__: the one that holds the ZIPs, because readers
+    /// look for them beside the index.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
     /// Make the single file __TACOCAT__ instead of the folder .tacocat.
@@ -49,7 +50,8 @@ pub struct TacollectionArguments {
     /// Replace the file if it exists.
     #[arg(long)]
     pub overwrite: bool,
-    /// Do not compare columns and trees of the datasets; the collection describes those of the first.
+    /// Do not compare columns and trees of the datasets; the collection describes those of the
+    /// first.
     #[arg(long)]
     pub no_schema_check: bool,
     /// Print what was written as JSON.
@@ -58,19 +60,61 @@ pub struct TacollectionArguments {
 }
 
 pub fn tacocat(arguments: TacocatArguments, terminal: &Terminal) -> Result<u8> {
-    let format = if arguments.single_file { Format::TacocatFile } else { Format::Tacocat };
+    let format = if arguments.single_file {
+        Format::TacocatFile
+    } else {
+        Format::Tacocat
+    };
     let parquet = arguments.parquet.options();
-    let TacocatArguments { inputs, output: target, overwrite, json, .. } = arguments;
-    let options = ConsolidateOptions { inputs, target, format, parquet, overwrite, skip_schema_check: false };
+    let TacocatArguments {
+        inputs,
+        output: target,
+        overwrite,
+        json,
+        ..
+    } = arguments;
+    let options = ConsolidateOptions {
+        inputs,
+        target,
+        format,
+        parquet,
+        overwrite,
+        skip_schema_check: false,
+    };
     write_index(options, json, terminal)
 }
 
 pub fn tacollection(arguments: TacollectionArguments, terminal: &Terminal) -> Result<u8> {
-    let TacollectionArguments { inputs, output, overwrite, no_schema_check: skip_schema_check, json } = arguments;
-    let is_folder = output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', std::path::MAIN_SEPARATOR]);
-    let target = if is_folder { place_below(&output, TACOLLECTION) } else { output };
+    let TacollectionArguments {
+        inputs,
+        output,
+        overwrite,
+        no_schema_check: skip_schema_check,
+        json,
+    } = arguments;
+    let is_folder = output.is_dir()
+        || output
+            .as_os_str()
+            .to_string_lossy()
+            .ends_with(['/', std::path::MAIN_SEPARATOR]);
+    let target = if is_folder {
+        place_below(&output, TACOLLECTION)
+    } else {
+        output
+    };
     let (format, parquet) = (Format::Tacollection, ParquetOptions::default());
-    write_index(ConsolidateOptions { inputs, target, format, parquet, overwrite, skip_schema_check }, json, terminal)
+    write_index(
+        ConsolidateOptions {
+            inputs,
+            target,
+            format,
+            parquet,
+            overwrite,
+            skip_schema_check,
+        },
+        json,
+        terminal,
+    )
 }
 
 fn write_index(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> Result<u8> {
@@ -87,7 +131,8 @@ fn elsewhere(options: &ConsolidateOptions) -> Option<String> {
     let count = zips_elsewhere(options);
     (count > 0).then(|| {
         format!(
-            "{count} of {} ZIPs do not lie in {}, where readers of the index look for them: write the index into the folder that \
+            "{count} of {} ZIPs do not lie in {}, where readers of the index look for them: write \
+                the index into the folder that \
              holds the ZIPs, move them there, or name their folder when you open it (--base-path)",
             options.inputs.len(),
             folder_of_index(options).display()

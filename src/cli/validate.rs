@@ -8,7 +8,9 @@ use serde_json::{Value as Json, json};
 use super::output::{Terminal, print, print_json, say, say_error};
 use super::runner::run_with_warnings;
 use crate::error::Result;
-use crate::model::{Consistency, Profile, Property, Report, Rule, RuleSettings, Severity, parse_rule_level};
+use crate::model::{
+    Consistency, Profile, Property, Report, Rule, RuleSettings, Severity, parse_rule_level,
+};
 use crate::ops::{Operation, OperationOutput, ValidateRequest};
 use crate::text::PrintableLine;
 use crate::validate;
@@ -21,20 +23,34 @@ pub struct ValidateArguments {
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub open: super::opening::OpenArguments,
-    /// Read every byte: CRC of every member, every value of every __meta__; compare the headers of all rasters by position.
+    /// Read every byte: CRC of every member, every value of every __meta__; compare the headers of
+    /// all rasters by position.
     #[arg(long)]
     pub deep: bool,
-    /// Say of every raster why it is no TACO Optimized GeoTIFF; then rasters and folders of them may be named as well.
+    /// Say of every raster why it is no TACO Optimized GeoTIFF; then rasters and folders of them
+    /// may be named as well.
     #[arg(long)]
     pub tog: bool,
-    /// Where the text and the tools differ: what the official reader of today opens, or what the specification says.
+    /// Where the text and the tools differ: what the official reader of today opens, or what the
+    /// specification says.
     #[arg(long, value_name = "NAME", default_value = "tools")]
     pub profile: ProfileName,
-    /// Switch a rule off, or change how bad its findings are: CODE=off, CODE=warning or CODE=error, like CON-3=off.
-    #[arg(long = "rule", value_name = "CODE=LEVEL", value_delimiter = ',', value_parser = parse_rule_level)]
+    /// Switch a rule off, or change how bad its findings are: CODE=off, CODE=warning or CODE=error,
+    /// like CON-3=off.
+    #[arg(
+        long = "rule",
+        value_name = "CODE=LEVEL",
+        value_delimiter = ',',
+        value_parser = parse_rule_level,
+    )]
     pub rules: Vec<(Rule, Option<Severity>)>,
     /// How to print the findings.
-    #[arg(long, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "text",
+        conflicts_with = "json"
+    )]
     pub format: ReportFormat,
     /// Print JSON; the same as --format json.
     #[arg(long)]
@@ -73,19 +89,39 @@ pub enum ReportFormat {
 
 /// Checks every dataset; exit code 1 when one breaks a rule, 2 when one can't be checked.
 pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8> {
-    let ValidateArguments { paths, open, deep, tog, profile, rules, format, json } = arguments;
+    let ValidateArguments {
+        paths,
+        open,
+        deep,
+        tog,
+        profile,
+        rules,
+        format,
+        json,
+    } = arguments;
     let format = if json { ReportFormat::Json } else { format };
     let mut settings = RuleSettings::default();
-    rules.into_iter().for_each(|(rule, level)| settings.set(rule, level));
+    rules
+        .into_iter()
+        .for_each(|(rule, level)| settings.set(rule, level));
     let (open, profile) = (open.options(), profile.profile());
     let mut reports: Vec<(&Path, Report)> = Vec::new();
     let mut told: Vec<Vec<String>> = Vec::new();
     let mut failed = None;
     for path in &paths {
-        let request = ValidateRequest { input: path.clone(), open: open.clone(), deep, tog, profile, rules: settings.clone() };
+        let request = ValidateRequest {
+            input: path.clone(),
+            open: open.clone(),
+            deep,
+            tog,
+            profile,
+            rules: settings.clone(),
+        };
         match run_with_warnings(terminal, &request.label(), move |ctx| request.run(ctx)) {
             Ok((report, warnings)) => {
-                warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
+                warnings
+                    .iter()
+                    .for_each(|warning| say(format!("warning: {warning}")));
                 reports.push((path, report));
                 told.push(warnings);
             }
@@ -97,10 +133,18 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
         }
     }
     match format {
-        ReportFormat::Text => print(&reports.iter().map(|(path, report)| report_text(path, report)).collect::<String>())?,
+        ReportFormat::Text => print(
+            &reports
+                .iter()
+                .map(|(path, report)| report_text(path, report))
+                .collect::<String>(),
+        )?,
         ReportFormat::Json => print_reports(&reports, &told, paths.len(), failed.is_some())?,
         ReportFormat::Sarif => {
-            let borrowed: Vec<(&Path, &Report)> = reports.iter().map(|(path, report)| (*path, report)).collect();
+            let borrowed: Vec<(&Path, &Report)> = reports
+                .iter()
+                .map(|(path, report)| (*path, report))
+                .collect();
             print_json(&validate::sarif(&borrowed, failed.is_none()))?;
         }
     }
@@ -108,13 +152,26 @@ pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8>
     Ok(failed.unwrap_or(if valid { 0 } else { 1 }))
 }
 
-fn print_reports(reports: &[(&Path, Report)], told: &[Vec<String>], asked: usize, failed: bool) -> Result<()> {
-    let all: Vec<Json> = reports.iter().zip(told).map(|((path, report), told)| report_json(path, report, told)).collect();
+fn print_reports(
+    reports: &[(&Path, Report)],
+    told: &[Vec<String>],
+    asked: usize,
+    failed: bool,
+) -> Result<()> {
+    let all: Vec<Json> = reports
+        .iter()
+        .zip(told)
+        .map(|((path, report), told)| report_json(path, report, told))
+        .collect();
     let out = match all.as_slice() {
         [one] if asked == 1 => one.clone(),
         _ => Json::Array(all),
     };
-    if failed && reports.is_empty() { Ok(()) } else { print_json(&out) }
+    if failed && reports.is_empty() {
+        Ok(())
+    } else {
+        print_json(&out)
+    }
 }
 
 fn report_json(path: &Path, report: &Report, warnings: &[String]) -> Json {
@@ -131,12 +188,24 @@ fn report_json(path: &Path, report: &Report, warnings: &[String]) -> Json {
 /// Positions where no type or number of bands has a majority, so that no root is said to differ.
 fn ties_text(consistency: &Consistency) -> String {
     let mut ties = consistency.ties();
-    let Some(first) = ties.next() else { return String::new() };
-    let kinds =
-        [Property::DataType, Property::Bands].into_iter().map(|property| first.agreement(property).kinds).max().unwrap_or(0);
+    let Some(first) = ties.next() else {
+        return String::new();
+    };
+    let kinds = [Property::DataType, Property::Bands]
+        .into_iter()
+        .map(|property| first.agreement(property).kinds)
+        .max()
+        .unwrap_or(0);
     let (count, name) = (1 + ties.count(), first.title().to_owned());
-    let positions = if count == 1 { "1 position".to_owned() } else { format!("{count} positions") };
-    format!("; no majority of types and bands at {positions}, first {} ({kinds} kinds)", name.printable_line())
+    let positions = if count == 1 {
+        "1 position".to_owned()
+    } else {
+        format!("{count} positions")
+    };
+    format!(
+        "; no majority of types and bands at {positions}, first {} ({kinds} kinds)",
+        name.printable_line()
+    )
 }
 
 fn report_text(path: &Path, report: &Report) -> String {
@@ -144,10 +213,18 @@ fn report_text(path: &Path, report: &Report) -> String {
     for finding in &report.findings {
         let severity = finding.severity.as_str();
         let (at, message) = (finding.at.to_string(), finding.message.printable_line());
-        text.push_str(&format!("{severity:8}{:8}{}\n        {message}\n", finding.rule.code(), at.printable_line()));
+        text.push_str(&format!(
+            "{severity:8}{:8}{}\n        {message}\n",
+            finding.rule.code(),
+            at.printable_line()
+        ));
     }
     if let Some(consistency) = &report.consistency {
-        let (headers, roots, differ) = (consistency.headers, consistency.roots, consistency.roots_that_differ().len());
+        let (headers, roots, differ) = (
+            consistency.headers,
+            consistency.roots,
+            consistency.roots_that_differ().len(),
+        );
         if headers > 0 {
             text.push_str(&format!(
                 "{headers} headers compared by position: {differ} of {roots} roots differ{}\n",
@@ -160,6 +237,9 @@ fn report_text(path: &Path, report: &Report) -> String {
         (0, warnings) => format!("valid, {warnings} warnings"),
         (errors, warnings) => format!("{errors} errors, {warnings} warnings"),
     };
-    text.push_str(&format!("{}: {verdict}\n", path.display().to_string().printable_line()));
+    text.push_str(&format!(
+        "{}: {verdict}\n",
+        path.display().to_string().printable_line()
+    ));
     text
 }

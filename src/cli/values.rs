@@ -30,7 +30,10 @@ pub enum WrittenGeneration {
 impl WrittenGeneration {
     /// The generation that the ending of `path` names: `.tortilla`, `.taco`, else 2.0.
     pub fn of_name(path: &Path) -> Self {
-        let ends = |ending: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
+        let ends = |ending: &str| {
+            path.extension()
+                .is_some_and(|found| found.eq_ignore_ascii_case(ending))
+        };
         match (ends("tortilla"), ends("taco")) {
             (true, _) => WrittenGeneration::Tortilla,
             (_, true) => WrittenGeneration::Taco,
@@ -48,10 +51,17 @@ impl OutputFormat {
         }
     }
 
-    /// The format that the ending of `path` names, as in the Python tools: `.zip` and `.tacozip` are a ZIP, the rest a FOLDER.
+    /// The format that the ending of `path` names, as in the Python tools: `.zip` and `.tacozip`
+    /// are a ZIP, the rest a FOLDER.
     pub fn of_name(path: &Path) -> Self {
-        let zip = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("zip") || e.eq_ignore_ascii_case("tacozip"));
-        if zip { OutputFormat::Zip } else { OutputFormat::Folder }
+        let zip = path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("zip") || e.eq_ignore_ascii_case("tacozip"));
+        if zip {
+            OutputFormat::Zip
+        } else {
+            OutputFormat::Folder
+        }
     }
 }
 

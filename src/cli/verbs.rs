@@ -19,7 +19,11 @@ pub fn sample(folder: &Path) -> Result<u8> {
 pub fn drivers(as_json: bool) -> Result<u8> {
     let environment = raster::environment();
     if as_json {
-        let names: Vec<_> = environment.drivers.iter().map(|driver| driver.name.as_str()).collect();
+        let names: Vec<_> = environment
+            .drivers
+            .iter()
+            .map(|driver| driver.name.as_str())
+            .collect();
         let out = json!({
             "gdal": environment.gdal_version,
             "proj": environment.proj_ok,

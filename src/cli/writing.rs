@@ -10,7 +10,8 @@ use super::values::OutputFormat;
 use crate::container::{BuildOptions, Built, Format, OnDamage, Parts, parse_size};
 use crate::table::{Compression, ParquetOptions};
 
-/// Common arguments of the verbs that write a dataset: container, tables, and replacing an existing output.
+/// Common arguments of the verbs that write a dataset: container, tables, and replacing an existing
+/// output.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct WriteArguments {
     /// The container; taken from the output's name when absent.
@@ -18,9 +19,10 @@ pub struct WriteArguments {
     pub format: Option<OutputFormat>,
     #[command(flatten)]
     pub parquet: ParquetArguments,
-    /// Which form to write: as the official tools do, or with the columns that the text lists besides: `path` on every level and
-    /// `internal:relative_path` on level 0. A .tortilla or .taco has the form of its text: extent in numbers, tasks as it spells them,
-    /// whole seconds, parts from 0001.
+    /// Which form to write: as the official tools do, or with the columns that the text lists
+    /// besides: `path` on every level and `internal:relative_path` on level 0. A .tortilla or .taco
+    /// has the form of its text: extent in numbers, tasks as it spells them, whole seconds, parts
+    /// from 0001.
     #[arg(long, value_name = "PROFILE", default_value = "tools")]
     pub profile: ProfileName,
     /// Replace the output if it exists.
@@ -31,7 +33,10 @@ pub struct WriteArguments {
 impl WriteArguments {
     /// As the writers take them, for a dataset at `target`; damaged samples stop them.
     pub fn options(&self, target: PathBuf, parts: Option<Parts>) -> BuildOptions {
-        let format = self.format.unwrap_or_else(|| OutputFormat::of_name(&target)).format();
+        let format = self
+            .format
+            .unwrap_or_else(|| OutputFormat::of_name(&target))
+            .format();
         let (parquet, overwrite) = (self.parquet.options(), self.overwrite);
         BuildOptions {
             text_columns: self.profile == ProfileName::Spec,
@@ -48,7 +53,8 @@ impl WriteArguments {
 /// How verbs that copy samples handle damaged ones.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct DamageArguments {
-    /// Go on where bytes do not have the checksum that their archive states: copy them as they are, list the samples, and end with 1.
+    /// Go on where bytes do not have the checksum that their archive states: copy them as they are,
+    /// list the samples, and end with 1.
     #[arg(long)]
     pub keep_damaged: bool,
 }
@@ -56,15 +62,19 @@ pub struct DamageArguments {
 impl DamageArguments {
     /// As the writers take it.
     pub fn on_damage(self) -> OnDamage {
-        if self.keep_damaged { OnDamage::Keep } else { OnDamage::Stop }
+        if self.keep_damaged {
+            OnDamage::Keep
+        } else {
+            OnDamage::Stop
+        }
     }
 }
 
 /// Options of streamable .tortilla and .taco files.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct StreamArguments {
-    /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks. Its rasters have to be TACO Optimized
-    /// GeoTIFFs, which `optimise` writes.
+    /// Make a .tortilla or .taco streamable: one chain of tables for all levels and chunks. Its
+    /// rasters have to be TACO Optimized GeoTIFFs, which `optimise` writes.
     #[arg(long)]
     pub stream: bool,
     /// With --stream, write rasters that are no TACO Optimized GeoTIFFs as they are.
@@ -80,7 +90,8 @@ pub fn tell_damaged(damaged: &[String]) -> u8 {
     u8::from(!damaged.is_empty())
 }
 
-/// Lists samples that are damaged, and those that the output does not give as their sources are; the exit code.
+/// Lists samples that are damaged, and those that the output does not give as their sources are;
+/// the exit code.
 pub fn tell_samples(built: &Built) -> u8 {
     for difference in &built.unlike_source {
         say_failure(format!("not as its source: {difference}"));
@@ -95,7 +106,12 @@ pub struct ParquetArguments {
     #[arg(long, value_name = "CODEC", default_value = "zstd")]
     pub compression: CompressionName,
     /// Its level: 1 to 22 for zstd (13 when absent, 3 in an index), 1 to 9 for gzip (6).
-    #[arg(long, value_name = "N", alias = "zstd-level", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        alias = "zstd-level",
+        allow_hyphen_values = true
+    )]
     pub compression_level: Option<i32>,
     /// Rows in a row group of the level tables.
     #[arg(long, value_name = "ROWS", default_value_t = 65_536)]
@@ -106,7 +122,12 @@ impl ParquetArguments {
     /// As the writers take them.
     pub fn options(&self) -> ParquetOptions {
         let compression = self.compression.compression();
-        ParquetOptions { compression, level: self.compression_level, row_group_rows: self.row_group, ..ParquetOptions::default() }
+        ParquetOptions {
+            compression,
+            level: self.compression_level,
+            row_group_rows: self.row_group,
+            ..ParquetOptions::default()
+        }
     }
 }
 
@@ -152,9 +173,17 @@ pub struct PartsArguments {
 impl PartsArguments {
     /// As the writers take them; nothing when one dataset was asked for.
     pub fn parts(self) -> Option<Parts> {
-        let Self { split_size: size_bytes, group_by, consolidate } = self;
+        let Self {
+            split_size: size_bytes,
+            group_by,
+            consolidate,
+        } = self;
         let consolidate = consolidate.into_iter().map(IndexName::format).collect();
-        let parts = Parts { size_bytes, group_by, consolidate };
+        let parts = Parts {
+            size_bytes,
+            group_by,
+            consolidate,
+        };
         (parts != Parts::default()).then_some(parts)
     }
 }

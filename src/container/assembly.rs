@@ -1,5 +1,5 @@
-//! A dataset arranged level by level for the writers: built from a draft, or from an opened dataset whose tables are reused as
-//! Arrow batches.
+//! A dataset arranged level by level for the writers: built from a draft, or from an opened dataset
+//! whose tables are reused as Arrow batches.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use super::{AT_ONCE, ContainerReader, DatasetVersion, LevelSet, field_schema_of}
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Collection, Dataset, FieldSpec, MAX_LEVELS, Modified, Payload, PitSchema, Sample, SamplePath, Skeleton, Tortilla,
-    Value, check_field_name, check_sample_id,
+    AssetPath, Collection, Dataset, FieldSpec, MAX_LEVELS, Modified, Payload, PitSchema, Sample,
+    SamplePath, Skeleton, Tortilla, Value, check_field_name, check_sample_id,
 };
 use crate::table::array_of;
 
@@ -43,7 +43,11 @@ pub enum RowSource {
 impl RowSource {
     /// An asset with known path and length, and no recorded modification time.
     pub fn asset(path: AssetPath, size: u64) -> Self {
-        RowSource::Asset { path, size, modified: Modified::default() }
+        RowSource::Asset {
+            path,
+            size,
+            modified: Modified::default(),
+        }
     }
 
     /// Length of the data in bytes; 0 for a FOLDER.
@@ -63,21 +67,23 @@ pub struct AssemblyLevel {
     pub batch: RecordBatch,
     /// Source of each row's bytes; same length as `batch`.
     pub sources: Vec<RowSource>,
-    /// By FOLDER row of the level above: indices of the columns of `batch` in the folder's `__meta__`. A FOLDER without an entry
-    /// has all columns.
+    /// By FOLDER row of the level above: indices of the columns of `batch` in the folder's
+    /// `__meta__`. A FOLDER without an entry has all columns.
     pub meta_columns: HashMap<u32, Arc<[usize]>>,
 }
 
 /// Input of the writers: collection, tree and level tables.
 #[derive(Clone, Debug)]
 pub struct Assembly {
-    /// The descriptive fields. [`BuildPlan`](crate::container::BuildPlan) computes `taco:pit_schema` and `taco:field_schema`.
+    /// The descriptive fields. [`BuildPlan`](crate::container::BuildPlan) computes
+    /// `taco:pit_schema` and `taco:field_schema`.
     pub collection: Collection,
     /// The tree; in every level, rows are grouped by parent, in the parents' order.
     pub tree: Arc<Skeleton>,
     /// One entry per level of the tree.
     pub levels: Vec<AssemblyLevel>,
-    /// The version of the dataset that the tables were read from; the writers compare it when the data is copied.
+    /// The version of the dataset that the tables were read from; the writers compare it when the
+    /// data is copied.
     pub version: DatasetVersion,
 }
 
@@ -85,16 +91,22 @@ impl Assembly {
     /// Converts a draft. Columns of the tortillas of one level are united by name.
     ///
     /// # Errors
-    /// [`Kind::Invalid`](crate::error::Kind::Invalid), with the sample's path or the level, for a dataset without samples, a
-    /// field with two types on one level, an invalid id or field name, an empty FOLDER, or more levels than [`MAX_LEVELS`].
+    /// [`Kind::Invalid`](crate::error::Kind::Invalid), with the sample's path or the level, for a
+    /// dataset without samples, a field with two types on one level, an invalid id or field name,
+    /// an empty FOLDER, or more levels than [`MAX_LEVELS`].
     pub fn of_dataset(dataset: &Dataset, ctx: &JobContext) -> Result<Self> {
         ctx.stage(tr!("Laying out the samples"), None);
         let tree = Skeleton::of(dataset);
         if tree.total() == 0 {
-            return Err(Error::invalid("the dataset has no samples").hint("add files or folders first"));
+            return Err(
+                Error::invalid("the dataset has no samples").hint("add files or folders first")
+            );
         }
         if tree.levels.len() > MAX_LEVELS {
-            return Err(Error::invalid(format!("the dataset is {} levels deep; {MAX_LEVELS} is the limit", tree.levels.len())));
+            return Err(Error::invalid(format!(
+                "the dataset is {} levels deep; {MAX_LEVELS} is the limit",
+                tree.levels.len()
+            )));
         }
         let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
         let mut levels = Vec::with_capacity(tree.levels.len());
@@ -102,23 +114,36 @@ impl Assembly {
             ctx.check()?;
             // For each tortilla, its FOLDER's row in the level above.
             let owners: Vec<u32> = match depth.checked_sub(1) {
-                Some(above) => {
-                    (0..tree.levels[above].len() as u32).filter(|&row| tree.levels[above].folder[row as usize]).collect()
-                }
+                Some(above) => (0..tree.levels[above].len() as u32)
+                    .filter(|&row| tree.levels[above].folder[row as usize])
+                    .collect(),
                 None => vec![0],
             };
             levels.push(lay_out(&tree, depth, &tortillas, &owners)?);
-            tortillas = tortillas.iter().flat_map(|t| t.samples.iter().filter_map(Sample::children).map(AsRef::as_ref)).collect();
+            tortillas = tortillas
+                .iter()
+                .flat_map(|t| {
+                    t.samples
+                        .iter()
+                        .filter_map(Sample::children)
+                        .map(AsRef::as_ref)
+                })
+                .collect();
         }
-        Ok(Self { collection: dataset.collection.clone(), tree: Arc::new(tree), levels, version: DatasetVersion::default() })
+        Ok(Self {
+            collection: dataset.collection.clone(),
+            tree: Arc::new(tree),
+            levels,
+            version: DatasetVersion::default(),
+        })
     }
 
     /// Converts an opened dataset; metadata values and types are kept.
     ///
     /// # Errors
-    /// When COLLECTION.json or a level table cannot be read, or has no usable `id`, `type` or parent column;
-    /// [`crate::error::Kind::Changed`] when the dataset was replaced since it was opened, or when it is an index that does not agree with
-    /// its parts.
+    /// When COLLECTION.json or a level table cannot be read, or has no usable `id`, `type` or
+    /// parent column; [`crate::error::Kind::Changed`] when the dataset was replaced since it was
+    /// opened, or when it is an index that does not agree with its parts.
     pub fn of_reader(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
         Self::of_rows(reader, None, ctx)
     }
@@ -131,19 +156,28 @@ impl Assembly {
         Self::of_unchanged(reader, None, ctx)
     }
 
-    /// As [`Assembly::of_reader`], for a copy of which only the rows `wanted` of level 0 are written: of an index, only their parts are
-    /// compared with it.
+    /// As [`Assembly::of_reader`], for a copy of which only the rows `wanted` of level 0 are
+    /// written: of an index, only their parts are compared with it.
     ///
     /// # Errors
     /// As [`Assembly::of_reader`].
-    pub fn of_rows(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Self> {
+    pub fn of_rows(
+        reader: &dyn ContainerReader,
+        wanted: Option<&[bool]>,
+        ctx: &JobContext,
+    ) -> Result<Self> {
         reader.expect_collection()?;
         Self::of_unchanged(reader, wanted, ctx)
     }
 
-    fn of_unchanged(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Self> {
+    fn of_unchanged(
+        reader: &dyn ContainerReader,
+        wanted: Option<&[bool]>,
+        ctx: &JobContext,
+    ) -> Result<Self> {
         let version = &reader.opening().version;
-        let laid_out = refuse_stale_index(reader, wanted, ctx).and_then(|()| Self::arrange_rows(reader, ctx));
+        let laid_out =
+            refuse_stale_index(reader, wanted, ctx).and_then(|()| Self::arrange_rows(reader, ctx));
         version.settle(laid_out)
     }
 
@@ -158,18 +192,25 @@ impl Assembly {
         let mut order: Vec<u32> = (0..set.rows(0) as u32).collect();
         let mut parents: Vec<u32> = order.clone();
         let mut choices = HashMap::new();
-        let made: Vec<bool> = (0..set.count()).map(|depth| has_text_path(set, &found, depth, ctx)).collect::<Result<_>>()?;
+        let made: Vec<bool> = (0..set.count())
+            .map(|depth| has_text_path(set, &found, depth, ctx))
+            .collect::<Result<_>>()?;
         for depth in 0..set.count() {
             ctx.check()?;
             let level = &found.levels[depth];
             let batch = in_tree_order(set, depth, &order, made[depth], ctx)?;
             let mut sources = Vec::with_capacity(order.len());
-            let (mut next_order, mut next_parents, mut folders) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut next_order, mut next_parents, mut folders) =
+                (Vec::new(), Vec::new(), Vec::new());
             for (at, &row) in order.iter().enumerate() {
                 if at % AT_ONCE == 0 {
                     ctx.check()?;
                     let next = &order[at..order.len().min(at + AT_ONCE)];
-                    let files: Vec<u32> = next.iter().copied().filter(|&row| !level.folder[row as usize]).collect();
+                    let files: Vec<u32> = next
+                        .iter()
+                        .copied()
+                        .filter(|&row| !level.folder[row as usize])
+                        .collect();
                     reader.prefetch_assets(depth, &files)?;
                 }
                 check_id(level.id(row), || found.path(depth, row))?;
@@ -179,29 +220,62 @@ impl Assembly {
                     next_order.extend_from_slice(level.children(row));
                     next_parents.extend(std::iter::repeat_n(at as u32, level.children(row).len()));
                 } else {
-                    sources.push(reader.source(depth, row).map_err(|e| e.at(found.path(depth, row)))?);
+                    sources.push(
+                        reader
+                            .source(depth, row)
+                            .map_err(|e| e.at(found.path(depth, row)))?,
+                    );
                 }
             }
             let own_parents = std::mem::replace(&mut parents, next_parents);
-            let in_order =
-                level.len() == order.len() && level.parents == own_parents && order.iter().copied().eq(0..order.len() as u32);
+            let in_order = level.len() == order.len()
+                && level.parents == own_parents
+                && order.iter().copied().eq(0..order.len() as u32);
             is_sorted &= in_order;
             if !is_sorted {
                 // Levels before this one are as they were read.
                 let read = found.levels.iter().take(depth).skip(columns.len());
-                columns.extend(read.map(|level| (level.ids.clone(), level.folder.clone(), level.parents.clone())));
+                columns.extend(read.map(|level| {
+                    (
+                        level.ids.clone(),
+                        level.folder.clone(),
+                        level.parents.clone(),
+                    )
+                }));
                 let ids: StringArray = order.iter().map(|&row| Some(level.id(row))).collect();
-                let folder: Vec<bool> = order.iter().map(|&row| level.folder[row as usize]).collect();
+                let folder: Vec<bool> = order
+                    .iter()
+                    .map(|&row| level.folder[row as usize])
+                    .collect();
                 columns.push((ids, folder, own_parents));
             }
-            levels.push(AssemblyLevel { batch, sources, meta_columns: std::mem::take(&mut choices) });
+            levels.push(AssemblyLevel {
+                batch,
+                sources,
+                meta_columns: std::mem::take(&mut choices),
+            });
             if depth + 1 < set.count() {
-                choices = meta_columns(reader, depth, &folders, &kept_names(&set.fields(depth + 1), made[depth + 1]), ctx)?;
+                choices = meta_columns(
+                    reader,
+                    depth,
+                    &folders,
+                    &kept_names(&set.fields(depth + 1), made[depth + 1]),
+                    ctx,
+                )?;
             }
             order = next_order;
         }
-        let tree = if is_sorted { found } else { Arc::new(Skeleton::from_columns(columns)) };
-        Ok(Self { collection: reader.collection().clone(), tree, levels, version: reader.opening().version.clone() })
+        let tree = if is_sorted {
+            found
+        } else {
+            Arc::new(Skeleton::from_columns(columns))
+        };
+        Ok(Self {
+            collection: reader.collection().clone(),
+            tree,
+            levels,
+            version: reader.opening().version.clone(),
+        })
     }
 
     /// `taco:pit_schema` of the tree (TACO 2.0, section 6.1).
@@ -212,39 +286,58 @@ impl Assembly {
         PitSchema::of(&self.tree).ok_or_else(|| Error::invalid("the dataset has no samples"))
     }
 
-    /// `taco:field_schema` for level tables with these schemas; field descriptions of an opened dataset are kept.
+    /// `taco:field_schema` for level tables with these schemas; field descriptions of an opened
+    /// dataset are kept.
     pub fn field_schema(&self, schemas: &[Schema]) -> serde_json::Value {
         field_schema_of(schemas, self.collection.get("taco:field_schema"))
     }
 
     /// Total size of the samples' data in bytes, without metadata.
     pub fn data_bytes(&self) -> u64 {
-        self.levels.iter().flat_map(|level| &level.sources).map(RowSource::size_bytes).sum()
+        self.levels
+            .iter()
+            .flat_map(|level| &level.sources)
+            .map(RowSource::size_bytes)
+            .sum()
     }
 
     /// Number of FILE samples on all levels.
     pub fn files(&self) -> usize {
-        self.levels.iter().flat_map(|level| &level.sources).filter(|source| **source != RowSource::Folder).count()
+        self.levels
+            .iter()
+            .flat_map(|level| &level.sources)
+            .filter(|source| **source != RowSource::Folder)
+            .count()
     }
 }
 
-/// `path` of a sample (TACO 2.0, section 5.5.1): the name of its member in the container; that of a FOLDER ends with a slash.
+/// `path` of a sample (TACO 2.0, section 5.5.1): the name of its member in the container; that of a
+/// FOLDER ends with a slash.
 pub(super) fn text_path(path: &str, folder: bool) -> String {
     format!("DATA/{path}{}", if folder { "/" } else { "" })
 }
 
 fn check_id(id: &str, path: impl Fn() -> SamplePath) -> Result<()> {
-    check_sample_id(id).map_err(|fault| Error::invalid(format!("the id \"{}\" {fault}", id.escape_default())).at(path()))
+    check_sample_id(id).map_err(|fault| {
+        Error::invalid(format!("the id \"{}\" {fault}", id.escape_default())).at(path())
+    })
 }
 
-/// True when the level's column `path` has the values that [`BuildOptions::text_columns`](super::BuildOptions) generates from the
-/// ids; such a column is generated again on request instead of being copied. With any other value the column is metadata and is
-/// copied.
+/// True when the level's column `path` has the values that
+/// [`BuildOptions::text_columns`](super::BuildOptions) generates from the ids; such a column is
+/// generated again on request instead of being copied. With any other value the column is metadata
+/// and is copied.
 fn has_text_path(set: &LevelSet, tree: &Skeleton, depth: usize, ctx: &JobContext) -> Result<bool> {
-    if !set.fields(depth).iter().any(|field| field.name == PATH && field.dtype == DataType::Utf8) {
+    if !set
+        .fields(depth)
+        .iter()
+        .any(|field| field.name == PATH && field.dtype == DataType::Utf8)
+    {
         return Ok(false);
     }
-    let Some(paths) = set.columns(depth, &[PATH], ctx)?.strings(PATH)? else { return Ok(false) };
+    let Some(paths) = set.columns(depth, &[PATH], ctx)?.strings(PATH)? else {
+        return Ok(false);
+    };
     let folder = &tree.levels[depth].folder;
     let own = |row: usize| text_path(&tree.archive_path(depth, row as u32), folder[row]);
     Ok((0..paths.len()).all(|row| paths.is_valid(row) && paths.value(row) == own(row)))
@@ -257,13 +350,26 @@ fn is_made(name: &str, path_made: bool) -> bool {
 
 /// Names of the columns of a level that are copied.
 fn kept_names(fields: &[FieldSpec], path_made: bool) -> Vec<&str> {
-    fields.iter().map(|field| field.name.as_str()).filter(|name| !is_made(name, path_made)).collect()
+    fields
+        .iter()
+        .map(|field| field.name.as_str())
+        .filter(|name| !is_made(name, path_made))
+        .collect()
 }
 
 /// The copied columns of a level, with the rows `rows` in this order.
-fn in_tree_order(set: &LevelSet, depth: usize, rows: &[u32], path_made: bool, ctx: &JobContext) -> Result<RecordBatch> {
-    let batch = set.columns(depth, &kept_names(&set.fields(depth), path_made), ctx)?.into_batch()?;
-    let sorted = rows.len() == batch.num_rows() && rows.iter().enumerate().all(|(at, &row)| at as u32 == row);
+fn in_tree_order(
+    set: &LevelSet,
+    depth: usize,
+    rows: &[u32],
+    path_made: bool,
+    ctx: &JobContext,
+) -> Result<RecordBatch> {
+    let batch = set
+        .columns(depth, &kept_names(&set.fields(depth), path_made), ctx)?
+        .into_batch()?;
+    let sorted = rows.len() == batch.num_rows()
+        && rows.iter().enumerate().all(|(at, &row)| at as u32 == row);
     if sorted {
         return Ok(batch);
     }
@@ -271,8 +377,8 @@ fn in_tree_order(set: &LevelSet, depth: usize, rows: &[u32], path_made: bool, ct
         .map_err(|error| Error::internal("rows can't be put in tree order").because(error))
 }
 
-/// For each FOLDER of level `depth`, the columns of its `__meta__` as indices into the batch of the level below, whose columns are
-/// `names`. FOLDERs whose `__meta__` has every column are omitted.
+/// For each FOLDER of level `depth`, the columns of its `__meta__` as indices into the batch of the
+/// level below, whose columns are `names`. FOLDERs whose `__meta__` has every column are omitted.
 fn meta_columns(
     reader: &dyn ContainerReader,
     depth: usize,
@@ -291,19 +397,33 @@ fn meta_columns(
             reader.prefetch_assets(depth, &rows[index..rows.len().min(index + AT_ONCE)])?;
         }
         // A FOLDER with an unreadable `__meta__` gets all columns.
-        let Ok(table) = reader.local_meta(depth, row) else { continue };
-        let chosen: Vec<usize> =
-            table.schema().fields().iter().filter_map(|field| names.iter().position(|name| name == field.name())).collect();
+        let Ok(table) = reader.local_meta(depth, row) else {
+            continue;
+        };
+        let chosen: Vec<usize> = table
+            .schema()
+            .fields()
+            .iter()
+            .filter_map(|field| names.iter().position(|name| name == field.name()))
+            .collect();
         if chosen != all && chosen.len() >= 2 {
-            let columns = shared.entry(chosen.clone()).or_insert_with(|| chosen.into());
+            let columns = shared
+                .entry(chosen.clone())
+                .or_insert_with(|| chosen.into());
             choices.insert(at, columns.clone());
         }
     }
     Ok(choices)
 }
 
-/// Builds one level of a draft from the union of its tortillas' columns: in insertion order on level 0, sorted by name below it.
-fn lay_out(tree: &Skeleton, depth: usize, tortillas: &[&Tortilla], owners: &[u32]) -> Result<AssemblyLevel> {
+/// Builds one level of a draft from the union of its tortillas' columns: in insertion order on
+/// level 0, sorted by name below it.
+fn lay_out(
+    tree: &Skeleton,
+    depth: usize,
+    tortillas: &[&Tortilla],
+    owners: &[u32],
+) -> Result<AssemblyLevel> {
     let level = &tree.levels[depth];
     let mut fields: Vec<FieldSpec> = Vec::new();
     let mut place: HashMap<&str, usize> = HashMap::new();
@@ -312,12 +432,15 @@ fn lay_out(tree: &Skeleton, depth: usize, tortillas: &[&Tortilla], owners: &[u32
             match place.get(field.name.as_str()) {
                 None => {
                     check_field_name(&field.name).map_err(|fault| {
-                        Error::invalid(format!("the field name \"{}\" {fault}", field.name)).at(format!("level{depth}"))
+                        Error::invalid(format!("the field name \"{}\" {fault}", field.name))
+                            .at(format!("level{depth}"))
                     })?;
                     place.insert(&field.name, fields.len());
                     fields.push(field.clone());
                 }
-                Some(&at) if fields[at].dtype == DataType::Null => fields[at].dtype = field.dtype.clone(),
+                Some(&at) if fields[at].dtype == DataType::Null => {
+                    fields[at].dtype = field.dtype.clone()
+                }
                 Some(&at) if fields[at].dtype != field.dtype && field.dtype != DataType::Null => {
                     return Err(Error::invalid(format!(
                         "field {} is {} in some samples and {} in others",
@@ -335,15 +458,29 @@ fn lay_out(tree: &Skeleton, depth: usize, tortillas: &[&Tortilla], owners: &[u32
     if tortillas.len() > 1 {
         fields.sort_by(|a, b| a.name.cmp(&b.name));
     }
-    let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
+    let samples: Vec<&Sample> = tortillas
+        .iter()
+        .flat_map(|tortilla| &tortilla.samples)
+        .collect();
     for (row, sample) in samples.iter().enumerate() {
         check_id(&sample.id, || tree.path(depth, row as u32))?;
-        if sample.children().is_some_and(|children| children.samples.is_empty()) {
-            return Err(Error::invalid("this FOLDER has no children").at(tree.path(depth, row as u32)).hint("fill or remove it"));
+        if sample
+            .children()
+            .is_some_and(|children| children.samples.is_empty())
+        {
+            return Err(Error::invalid("this FOLDER has no children")
+                .at(tree.path(depth, row as u32))
+                .hint("fill or remove it"));
         }
     }
-    let mut arrow_fields = vec![Field::new("id", DataType::Utf8, true), Field::new("type", DataType::Utf8, true)];
-    let kinds: StringArray = samples.iter().map(|sample| Some(sample.kind().as_str())).collect();
+    let mut arrow_fields = vec![
+        Field::new("id", DataType::Utf8, true),
+        Field::new("type", DataType::Utf8, true),
+    ];
+    let kinds: StringArray = samples
+        .iter()
+        .map(|sample| Some(sample.kind().as_str()))
+        .collect();
     let mut columns: Vec<ArrayRef> = vec![Arc::new(level.ids.clone()), Arc::new(kinds)];
     let mut meta_sets: Vec<Vec<usize>> = vec![vec![0, 1]; tortillas.len()];
     for (number, field) in fields.iter().enumerate() {
@@ -353,24 +490,50 @@ fn lay_out(tree: &Skeleton, depth: usize, tortillas: &[&Tortilla], owners: &[u32
             if at.is_some() {
                 set.push(number + 2);
             }
-            values.extend(tortilla.samples.iter().map(|sample| at.map_or(&Value::Null, |at| sample.value(at))));
+            values.extend(
+                tortilla
+                    .samples
+                    .iter()
+                    .map(|sample| at.map_or(&Value::Null, |at| sample.value(at))),
+            );
         }
-        columns.push(array_of(field, values.into_iter()).map_err(|error| error.at(format!("level{depth}")))?);
-        let description: HashMap<String, String> = [(DESCRIPTION.to_owned(), field.description.clone())].into();
-        arrow_fields.push(Field::new(&field.name, field.dtype.clone(), true).with_metadata(description));
+        columns.push(
+            array_of(field, values.into_iter())
+                .map_err(|error| error.at(format!("level{depth}")))?,
+        );
+        let description: HashMap<String, String> =
+            [(DESCRIPTION.to_owned(), field.description.clone())].into();
+        arrow_fields
+            .push(Field::new(&field.name, field.dtype.clone(), true).with_metadata(description));
     }
     let batch = RecordBatch::try_new(Arc::new(Schema::new(arrow_fields)), columns)
         .map_err(|error| Error::internal("a level does not fit its columns").because(error))?;
     let sources = samples.iter().map(|sample| match &sample.payload {
         Payload::Folder(_) => RowSource::Folder,
         Payload::Bytes(bytes) => RowSource::Bytes(Bytes::copy_from_slice(bytes)),
-        Payload::Asset { path, size, modified } => RowSource::Asset { path: path.clone(), size: *size, modified: *modified },
+        Payload::Asset {
+            path,
+            size,
+            modified,
+        } => RowSource::Asset {
+            path: path.clone(),
+            size: *size,
+            modified: *modified,
+        },
     });
     let full = fields.len() + 2;
-    let partial = owners.iter().zip(meta_sets).filter(|(_, set)| set.len() < full).map(|(&owner, set)| (owner, set.into()));
+    let partial = owners
+        .iter()
+        .zip(meta_sets)
+        .filter(|(_, set)| set.len() < full)
+        .map(|(&owner, set)| (owner, set.into()));
     Ok(AssemblyLevel {
         sources: sources.collect(),
-        meta_columns: if depth == 0 { HashMap::new() } else { partial.collect() },
+        meta_columns: if depth == 0 {
+            HashMap::new()
+        } else {
+            partial.collect()
+        },
         batch,
     })
 }

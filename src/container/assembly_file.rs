@@ -1,14 +1,15 @@
-//! An assembly as a file, so that another process can write it: one line of JSON (collection, column types, versions of containers),
-//! then two Parquet tables for each level, with the metadata columns and with the sources of the rows. The decoded assembly gives the
-//! same bytes as the one that was encoded.
+//! An assembly as a file, so that another process can write it: one line of JSON (collection,
+//! column types, versions of containers), then two Parquet tables for each level, with the metadata
+//! columns and with the sources of the rows. The decoded assembly gives the same bytes as the one
+//! that was encoded.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryBuilder, Int64Array, RecordBatch, StringArray, StringBuilder, UInt8Array, UInt32Array,
-    UInt64Array,
+    Array, ArrayRef, AsArray, BinaryBuilder, Int64Array, RecordBatch, StringArray, StringBuilder,
+    UInt8Array, UInt32Array, UInt64Array,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Int64Type, Schema, UInt8Type, UInt32Type, UInt64Type};
@@ -17,7 +18,9 @@ use bytes::Bytes;
 use super::{Assembly, AssemblyLevel, ByteSource, DatasetVersion, RowSource, check_json};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, FieldSpec, MAX_LEVELS, Modified, PackedMember, Skeleton, Stamp};
+use crate::model::{
+    AssetPath, Collection, FieldSpec, MAX_LEVELS, Modified, PackedMember, Skeleton, Stamp,
+};
 use crate::table::{ParquetOptions, TableHead, write_parquet};
 
 /// Version of the format; newer files are refused.
@@ -81,28 +84,59 @@ pub fn encode_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Vec<u8>>
         let column = |field: &Arc<Field>| ColumnHead {
             field: FieldSpec::new(field.name(), field.data_type().clone()),
             nullable: field.is_nullable(),
-            metadata: field.metadata().iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+            metadata: field
+                .metadata()
+                .iter()
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect(),
         };
         let mut meta: Vec<Vec<usize>> = Vec::new();
         let sources = sources_table(assembly, depth, &mut stamps, &mut meta)?;
         let both = [encoded(&level.batch)?, encoded(&sources)?];
-        let measured = both.each_ref().map(|bytes| (bytes.len() as u64, crc32fast::hash(bytes)));
-        levels.push(LevelHead { columns: schema.fields().iter().map(column).collect(), meta, tables: measured });
+        let measured = both
+            .each_ref()
+            .map(|bytes| (bytes.len() as u64, crc32fast::hash(bytes)));
+        levels.push(LevelHead {
+            columns: schema.fields().iter().map(column).collect(),
+            meta,
+            tables: measured,
+        });
         tables.extend(both);
     }
-    let file = |(path, stamp): (PathBuf, Stamp)| -> Result<(String, Stamp)> { Ok((text_of(&path)?.to_owned(), stamp)) };
-    let files = assembly.version.recorded().into_iter().map(file).collect::<Result<_>>()?;
-    let head =
-        AssemblyHead { taco_studio_part: VERSION, collection: assembly.collection.clone(), levels, stamps: stamps.all, files };
-    let mut bytes = serde_json::to_vec(&head).map_err(|error| Error::internal("the part can't be written").because(error))?;
+    let file = |(path, stamp): (PathBuf, Stamp)| -> Result<(String, Stamp)> {
+        Ok((text_of(&path)?.to_owned(), stamp))
+    };
+    let files = assembly
+        .version
+        .recorded()
+        .into_iter()
+        .map(file)
+        .collect::<Result<_>>()?;
+    let head = AssemblyHead {
+        taco_studio_part: VERSION,
+        collection: assembly.collection.clone(),
+        levels,
+        stamps: stamps.all,
+        files,
+    };
+    let mut bytes = serde_json::to_vec(&head)
+        .map_err(|error| Error::internal("the part can't be written").because(error))?;
     bytes.push(b'\n');
     tables.iter().for_each(|table| bytes.extend(table));
     Ok(bytes)
 }
 
 fn encoded(batch: &RecordBatch) -> Result<Vec<u8>> {
-    let options = ParquetOptions { level: Some(1), content_defined_chunking: false, ..ParquetOptions::default() };
-    write_parquet(batch.schema().as_ref(), std::slice::from_ref(batch), &options)
+    let options = ParquetOptions {
+        level: Some(1),
+        content_defined_chunking: false,
+        ..ParquetOptions::default()
+    };
+    write_parquet(
+        batch.schema().as_ref(),
+        std::slice::from_ref(batch),
+        &options,
+    )
 }
 
 /// Versions of containers by their index; each is kept once.
@@ -139,18 +173,46 @@ fn sources_table(
         let (kind, path, data, time) = match source {
             RowSource::Folder => (FOLDER, None, None, 0),
             RowSource::Bytes(data) => (BYTES, None, Some(data), 0),
-            RowSource::Asset { path: AssetPath::File(path), modified, .. } => (FILE, Some(text_of(path)?), None, modified.0),
-            RowSource::Asset { path: AssetPath::Range { container, .. }, modified, .. } => {
-                (RANGE, Some(text_of(container)?), None, modified.0)
-            }
-            RowSource::Asset { path: AssetPath::Packed(member), modified, .. } => {
+            RowSource::Asset {
+                path: AssetPath::File(path),
+                modified,
+                ..
+            } => (FILE, Some(text_of(path)?), None, modified.0),
+            RowSource::Asset {
+                path: AssetPath::Range { container, .. },
+                modified,
+                ..
+            } => (RANGE, Some(text_of(container)?), None, modified.0),
+            RowSource::Asset {
+                path: AssetPath::Packed(member),
+                modified,
+                ..
+            } => {
                 stated = stated_member(member)?;
-                (PACKED, Some(text_of(&member.archive)?), Some(&stated), modified.0)
+                (
+                    PACKED,
+                    Some(text_of(&member.archive)?),
+                    Some(&stated),
+                    modified.0,
+                )
             }
-            RowSource::Asset { path: AssetPath::Vsi(text), modified, .. } => (VSI, Some(&**text), None, modified.0),
+            RowSource::Asset {
+                path: AssetPath::Vsi(text),
+                modified,
+                ..
+            } => (VSI, Some(&**text), None, modified.0),
         };
         let (offset, length, stamp) = match source {
-            RowSource::Asset { path: AssetPath::Range { offset, size, stamp, .. }, .. } => (*offset, *size, stamp.as_ref()),
+            RowSource::Asset {
+                path:
+                    AssetPath::Range {
+                        offset,
+                        size,
+                        stamp,
+                        ..
+                    },
+                ..
+            } => (*offset, *size, stamp.as_ref()),
             _ => (0, 0, None),
         };
         kinds.push(kind);
@@ -162,7 +224,8 @@ fn sources_table(
         modified.push(time);
         versions.push(stamp.map(|stamp| stamps.number(stamp)));
     }
-    // The set of columns of a FOLDER is kept with the rows of the level above, where `meta_columns` of the level below refers to.
+    // The set of columns of a FOLDER is kept with the rows of the level above, where `meta_columns`
+    // of the level below refers to.
     let below = assembly.levels.get(depth + 1);
     let mut known: HashMap<Arc<[usize]>, u32> = HashMap::new();
     let mut choice = |row: u32| {
@@ -186,28 +249,42 @@ fn sources_table(
         ("bytes", Arc::new(bytes.finish())),
         ("meta", Arc::new(choices)),
     ];
-    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
-        .map_err(|error| Error::internal("the sources do not fit their table").because(error))
+    RecordBatch::try_from_iter_with_nullable(
+        columns.into_iter().map(|(name, array)| (name, array, true)),
+    )
+    .map_err(|error| Error::internal("the sources do not fit their table").because(error))
 }
 
 /// What is known of a file in an archive, as JSON.
 fn stated_member(member: &PackedMember) -> Result<Bytes> {
-    member.to_json().map(Bytes::from).map_err(|error| Error::internal("a file in an archive can't be described").because(error))
+    member
+        .to_json()
+        .map(Bytes::from)
+        .map_err(|error| Error::internal("a file in an archive can't be described").because(error))
 }
 
 fn text_of(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| {
-        Error::usage("the path of this source is not Unicode, so a part can't refer to it").at_path(path).hint("rename the file")
+        Error::usage("the path of this source is not Unicode, so a part can't refer to it")
+            .at_path(path)
+            .hint("rename the file")
     })
 }
 
 /// Reads an assembly from its file, local or remote. Sources are not looked at.
 ///
 /// # Errors
-/// [`crate::error::Kind::Format`] or [`crate::error::Kind::Unsupported`] for a damaged or newer file; an IO error; cancellation.
+/// [`crate::error::Kind::Format`] or [`crate::error::Kind::Unsupported`] for a damaged or newer
+/// file; an IO error; cancellation.
 pub fn decode_assembly(path: &Path, ctx: &JobContext) -> Result<Assembly> {
     let file = ByteSource::open(path)?;
-    decode(&file, ctx).map_err(|error| if error.place().is_some() { error } else { error.at_path(path) })
+    decode(&file, ctx).map_err(|error| {
+        if error.place().is_some() {
+            error
+        } else {
+            error.at_path(path)
+        }
+    })
 }
 
 fn damaged(what: &str) -> Error {
@@ -220,12 +297,16 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
         return Err(Error::format("this file is no part of a plan"));
     }
     check_json(&line).map_err(|error| damaged("its first line is too large").because(error))?;
-    let version = serde_json::from_slice::<serde_json::Value>(&line).ok().and_then(|head| head.get("taco_studio_part")?.as_u64());
+    let version = serde_json::from_slice::<serde_json::Value>(&line)
+        .ok()
+        .and_then(|head| head.get("taco_studio_part")?.as_u64());
     if version.is_some_and(|version| version > u64::from(VERSION)) {
-        return Err(Error::unsupported("this part was planned by a newer version of the studio"));
+        return Err(Error::unsupported(
+            "this part was planned by a newer version of the studio",
+        ));
     }
-    let head: AssemblyHead =
-        serde_json::from_slice(&line).map_err(|error| damaged("its first line can't be read").because(error))?;
+    let head: AssemblyHead = serde_json::from_slice(&line)
+        .map_err(|error| damaged("its first line can't be read").because(error))?;
     if head.levels.is_empty() || head.levels.len() > MAX_LEVELS {
         return Err(damaged(&format!("it has {} levels", head.levels.len())));
     }
@@ -237,34 +318,63 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
         ctx.check()?;
         let mut tables = Vec::with_capacity(2);
         for (length, crc) in level.tables {
-            if at.checked_add(length).is_none_or(|end| end > file.size_bytes()) {
+            if at
+                .checked_add(length)
+                .is_none_or(|end| end > file.size_bytes())
+            {
                 return Err(damaged("it is shorter than it says"));
             }
             if crc32fast::hash(&file.read(at, length)?) != crc {
-                return Err(damaged(&format!("the checksum of a table of level {depth} is wrong")));
+                return Err(damaged(&format!(
+                    "the checksum of a table of level {depth} is wrong"
+                )));
             }
-            tables.push(TableHead::read(file.parquet(at, length)?)?.decode(ctx)?.to_batch()?);
+            tables.push(
+                TableHead::read(file.parquet(at, length)?)?
+                    .decode(ctx)?
+                    .to_batch()?,
+            );
             at += length;
         }
-        let [values, rows] = <[RecordBatch; 2]>::try_from(tables).map_err(|_| damaged("a table is missing"))?;
+        let [values, rows] =
+            <[RecordBatch; 2]>::try_from(tables).map_err(|_| damaged("a table is missing"))?;
         let batch = typed(&values, &level.columns)?;
-        let above = columns.last().map_or(rows.num_rows(), |(ids, _, _): &(StringArray, Vec<bool>, Vec<u32>)| ids.len());
+        let above = columns.last().map_or(
+            rows.num_rows(),
+            |(ids, _, _): &(StringArray, Vec<bool>, Vec<u32>)| ids.len(),
+        );
         let rows = SourceTable::of(&rows, depth, above, &head.stamps)?;
         if rows.sources.len() != batch.num_rows() {
-            return Err(damaged(&format!("the tables of level {depth} have different numbers of rows")));
+            return Err(damaged(&format!(
+                "the tables of level {depth} have different numbers of rows"
+            )));
         }
-        let next_columns = head.levels.get(depth + 1).map_or(0, |next| next.columns.len());
+        let next_columns = head
+            .levels
+            .get(depth + 1)
+            .map_or(0, |next| next.columns.len());
         let mut sets: Vec<Arc<[usize]>> = Vec::with_capacity(level.meta.len());
         for set in &level.meta {
             if set.iter().any(|&column| column >= next_columns) {
-                return Err(damaged("a FOLDER names a column that the level below lacks"));
+                return Err(damaged(
+                    "a FOLDER names a column that the level below lacks",
+                ));
             }
             sets.push(set.as_slice().into());
         }
-        let folder = rows.sources.iter().map(|source| *source == RowSource::Folder).collect();
+        let folder = rows
+            .sources
+            .iter()
+            .map(|source| *source == RowSource::Folder)
+            .collect();
         let mut meta_of_next = HashMap::new();
         for (row, choice) in rows.choices {
-            meta_of_next.insert(row, sets.get(choice as usize).cloned().ok_or_else(|| damaged("a set of columns is missing"))?);
+            meta_of_next.insert(
+                row,
+                sets.get(choice as usize)
+                    .cloned()
+                    .ok_or_else(|| damaged("a set of columns is missing"))?,
+            );
         }
         columns.push((rows.ids, folder, rows.parents));
         levels.push(AssemblyLevel {
@@ -273,8 +383,18 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
             meta_columns: std::mem::replace(&mut meta_of_below, meta_of_next),
         });
     }
-    let version = DatasetVersion::of_record(head.files.into_iter().map(|(path, stamp)| (path.into(), stamp)).collect());
-    Ok(Assembly { collection: head.collection, tree: Arc::new(Skeleton::from_columns(columns)), levels, version })
+    let version = DatasetVersion::of_record(
+        head.files
+            .into_iter()
+            .map(|(path, stamp)| (path.into(), stamp))
+            .collect(),
+    );
+    Ok(Assembly {
+        collection: head.collection,
+        tree: Arc::new(Skeleton::from_columns(columns)),
+        levels,
+        version,
+    })
 }
 
 /// The first line with its line break.
@@ -303,17 +423,29 @@ fn typed(values: &RecordBatch, columns: &[ColumnHead]) -> Result<RecordBatch> {
     }
     let mut fields = Vec::with_capacity(columns.len());
     let mut arrays = Vec::with_capacity(columns.len());
-    for (array, ColumnHead { field, nullable, metadata }) in values.columns().iter().zip(columns) {
+    for (
+        array,
+        ColumnHead {
+            field,
+            nullable,
+            metadata,
+        },
+    ) in values.columns().iter().zip(columns)
+    {
         let exact = if *array.data_type() == field.dtype {
             array.clone()
         } else {
-            cast(array, &field.dtype).map_err(|error| damaged(&format!("column {} has another type", field.name)).because(error))?
+            cast(array, &field.dtype).map_err(|error| {
+                damaged(&format!("column {} has another type", field.name)).because(error)
+            })?
         };
         let metadata: HashMap<String, String> = metadata.clone().into_iter().collect();
-        fields.push(Field::new(&field.name, field.dtype.clone(), *nullable).with_metadata(metadata));
+        fields
+            .push(Field::new(&field.name, field.dtype.clone(), *nullable).with_metadata(metadata));
         arrays.push(exact);
     }
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| damaged("a table does not fit").because(error))
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map_err(|error| damaged("a table does not fit").because(error))
 }
 
 /// The decoded table of sources of one level.
@@ -328,16 +460,29 @@ struct SourceTable {
 impl SourceTable {
     fn of(table: &RecordBatch, depth: usize, above: usize, stamps: &[Arc<Stamp>]) -> Result<Self> {
         let column = |name: &str, dtype: DataType| {
-            let array = table.column_by_name(name).filter(|array| *array.data_type() == dtype);
-            array.cloned().ok_or_else(|| damaged(&format!("it has no column {name}")))
+            let array = table
+                .column_by_name(name)
+                .filter(|array| *array.data_type() == dtype);
+            array
+                .cloned()
+                .ok_or_else(|| damaged(&format!("it has no column {name}")))
         };
         let ids = column("id", DataType::Utf8)?.as_string::<i32>().clone();
-        let parents = column("parent", DataType::UInt32)?.as_primitive::<UInt32Type>().values().to_vec();
+        let parents = column("parent", DataType::UInt32)?
+            .as_primitive::<UInt32Type>()
+            .values()
+            .to_vec();
         let kinds = column("kind", DataType::UInt8)?;
         let paths = column("path", DataType::Utf8)?;
         let data = column("bytes", DataType::Binary)?;
-        let (times, versions) = (column("modified", DataType::Int64)?, column("stamp", DataType::UInt32)?);
-        let (versions, choices) = (versions.as_primitive::<UInt32Type>(), column("meta", DataType::UInt32)?);
+        let (times, versions) = (
+            column("modified", DataType::Int64)?,
+            column("stamp", DataType::UInt32)?,
+        );
+        let (versions, choices) = (
+            versions.as_primitive::<UInt32Type>(),
+            column("meta", DataType::UInt32)?,
+        );
         let choices = choices.as_primitive::<UInt32Type>();
         let numbers = ["offset", "length", "size"].map(|name| column(name, DataType::UInt64));
         let [offsets, lengths, sizes] = numbers;
@@ -345,11 +490,16 @@ impl SourceTable {
         let number = |array: &ArrayRef, row: usize| array.as_primitive::<UInt64Type>().value(row);
         // The writers take the children of a FOLDER as one range of rows.
         let in_order = match depth {
-            0 => parents.iter().enumerate().all(|(row, &parent)| row as u32 == parent),
+            0 => parents
+                .iter()
+                .enumerate()
+                .all(|(row, &parent)| row as u32 == parent),
             _ => parents.is_sorted() && parents.last().is_none_or(|&last| (last as usize) < above),
         };
         if !in_order || ids.null_count() > 0 {
-            return Err(damaged(&format!("the rows of level {depth} are not in the order of their parents")));
+            return Err(damaged(&format!(
+                "the rows of level {depth} are not in the order of their parents"
+            )));
         }
         let mut sources = Vec::with_capacity(ids.len());
         let mut shared: Option<(String, Arc<Path>)> = None;
@@ -370,34 +520,57 @@ impl SourceTable {
                     continue;
                 }
                 BYTES => {
-                    sources.push(RowSource::Bytes(Bytes::copy_from_slice(data.as_binary::<i32>().value(row))));
+                    sources.push(RowSource::Bytes(Bytes::copy_from_slice(
+                        data.as_binary::<i32>().value(row),
+                    )));
                     continue;
                 }
                 FILE => AssetPath::File(path()),
                 RANGE => {
-                    let stamp = match versions.is_valid(row) {
-                        true => {
-                            let known = stamps.get(versions.value(row) as usize);
-                            Some(known.cloned().ok_or_else(|| damaged("the version of a container is missing"))?)
-                        }
-                        false => None,
-                    };
-                    AssetPath::Range { container: path(), offset: number(&offsets, row), size: number(&lengths, row), stamp }
+                    let stamp =
+                        match versions.is_valid(row) {
+                            true => {
+                                let known = stamps.get(versions.value(row) as usize);
+                                Some(known.cloned().ok_or_else(|| {
+                                    damaged("the version of a container is missing")
+                                })?)
+                            }
+                            false => None,
+                        };
+                    AssetPath::Range {
+                        container: path(),
+                        offset: number(&offsets, row),
+                        size: number(&lengths, row),
+                        stamp,
+                    }
                 }
                 PACKED => {
                     let member = PackedMember::of_json(data.as_binary::<i32>().value(row), path());
-                    let member = member.map_err(|error| damaged("a file in an archive is not described").because(error))?;
+                    let member = member.map_err(|error| {
+                        damaged("a file in an archive is not described").because(error)
+                    })?;
                     AssetPath::Packed(member.into())
                 }
                 VSI => AssetPath::Vsi(paths.as_string::<i32>().value(row).into()),
                 other => return Err(damaged(&format!("there is no kind {other} of sources"))),
             };
             let modified = Modified(times.as_primitive::<Int64Type>().value(row));
-            sources.push(RowSource::Asset { path, size, modified });
+            sources.push(RowSource::Asset {
+                path,
+                size,
+                modified,
+            });
         }
-        let chosen = (0..choices.len()).filter(|&row| choices.is_valid(row)).map(|row| (row as u32, choices.value(row)));
+        let chosen = (0..choices.len())
+            .filter(|&row| choices.is_valid(row))
+            .map(|row| (row as u32, choices.value(row)));
         let choices = chosen.collect();
-        Ok(Self { ids, parents, sources, choices })
+        Ok(Self {
+            ids,
+            parents,
+            sources,
+            choices,
+        })
     }
 }
 
@@ -412,14 +585,30 @@ mod tests {
     fn varied() -> Assembly {
         let list = DataType::List(Arc::new(Field::new("item", DataType::Float32, true)));
         let fields = vec![
-            FieldSpec { description: "what it shows".into(), ..FieldSpec::new("name", DataType::Utf8) },
-            FieldSpec::new("at", DataType::Timestamp(TimeUnit::Second, Some("UTC".into()))),
+            FieldSpec {
+                description: "what it shows".into(),
+                ..FieldSpec::new("name", DataType::Utf8)
+            },
+            FieldSpec::new(
+                "at",
+                DataType::Timestamp(TimeUnit::Second, Some("UTC".into())),
+            ),
             FieldSpec::new("histogram", list),
             FieldSpec::new("count", DataType::UInt64),
             FieldSpec::new("day", DataType::Date32),
         ];
-        let stamp = Arc::new(Stamp { size: 9, modified: Modified(5), etag: Some("e".into()), directory: Some(7) });
-        let range = AssetPath::Range { container: Path::new("s3://b/y.tacozip").into(), offset: 3, size: 9, stamp: Some(stamp) };
+        let stamp = Arc::new(Stamp {
+            size: 9,
+            modified: Modified(5),
+            etag: Some("e".into()),
+            directory: Some(7),
+        });
+        let range = AssetPath::Range {
+            container: Path::new("s3://b/y.tacozip").into(),
+            offset: 3,
+            size: 9,
+            stamp: Some(stamp),
+        };
         let packed = PackedMember {
             archive: Path::new("/in/z.tar.gz").into(),
             name: "a/ñ.tif".into(),
@@ -429,7 +618,12 @@ mod tests {
             offset: 512,
             size: 9,
             crc: None,
-            stamp: Arc::new(Stamp { size: 90, modified: Modified(5), etag: None, directory: None }),
+            stamp: Arc::new(Stamp {
+                size: 90,
+                modified: Modified(5),
+                etag: None,
+                directory: None,
+            }),
         };
         let values: Arc<[Value]> = vec![
             Value::text("ñ, \"x\"\n"),
@@ -439,44 +633,84 @@ mod tests {
             Value::Int(3),
         ]
         .into();
-        let file = Sample { values: values.clone(), ..Sample::file("a.tif", "/in/a.tif", 7) };
+        let file = Sample {
+            values: values.clone(),
+            ..Sample::file("a.tif", "/in/a.tif", 7)
+        };
         let below = Tortilla {
             schema: fields.clone().into(),
             samples: vec![
                 file,
-                Sample { payload: Payload::asset(range, 9), ..Sample::file("b", "", 0) },
-                Sample { payload: Payload::Bytes([1, 2, 0].into()), ..Sample::file("c", "", 0) },
-                Sample { payload: Payload::asset(AssetPath::Packed(packed.into()), 9), ..Sample::file("d", "", 0) },
+                Sample {
+                    payload: Payload::asset(range, 9),
+                    ..Sample::file("b", "", 0)
+                },
+                Sample {
+                    payload: Payload::Bytes([1, 2, 0].into()),
+                    ..Sample::file("c", "", 0)
+                },
+                Sample {
+                    payload: Payload::asset(AssetPath::Packed(packed.into()), 9),
+                    ..Sample::file("d", "", 0)
+                },
             ],
         };
-        let other = Tortilla { schema: fields[..1].to_vec().into(), samples: below.samples.clone() };
-        let mut root =
-            Tortilla::new(vec![Sample::folder("p", below.clone()), Sample::folder("q", other), Sample::folder("r", below)]);
+        let other = Tortilla {
+            schema: fields[..1].to_vec().into(),
+            samples: below.samples.clone(),
+        };
+        let mut root = Tortilla::new(vec![
+            Sample::folder("p", below.clone()),
+            Sample::folder("q", other),
+            Sample::folder("r", below),
+        ]);
         root.schema = vec![FieldSpec::new("ok", DataType::Boolean)].into();
         let mut collection = Collection::template();
         collection.set("title", Some("T \u{1f980}".into()));
-        Assembly::of_dataset(&Dataset { collection, root: root.into() }, &JobContext::default()).expect("lays out")
+        Assembly::of_dataset(
+            &Dataset {
+                collection,
+                root: root.into(),
+            },
+            &JobContext::default(),
+        )
+        .expect("lays out")
     }
 
     fn through(assembly: &Assembly) -> Assembly {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("part0001.part");
-        std::fs::write(&path, encode_assembly(assembly, &JobContext::default()).expect("encodes")).expect("writes");
+        std::fs::write(
+            &path,
+            encode_assembly(assembly, &JobContext::default()).expect("encodes"),
+        )
+        .expect("writes");
         decode_assembly(&path, &JobContext::default()).expect("decodes")
     }
 
     #[test]
     fn an_assembly_comes_back_with_every_type_source_and_set_of_columns() {
         let whole = varied();
-        for assembly in [whole.of_roots(&[2, 1], &JobContext::default()).expect("chooses"), whole] {
+        for assembly in [
+            whole
+                .of_roots(&[2, 1], &JobContext::default())
+                .expect("chooses"),
+            whole,
+        ] {
             let again = through(&assembly);
             assert_eq!(again.collection, assembly.collection);
             for (depth, (found, known)) in again.levels.iter().zip(&assembly.levels).enumerate() {
                 assert_eq!(found.batch, known.batch, "level {depth}");
                 assert_eq!(found.batch.schema(), known.batch.schema(), "level {depth}");
-                assert_eq!((&found.sources, &found.meta_columns), (&known.sources, &known.meta_columns));
+                assert_eq!(
+                    (&found.sources, &found.meta_columns),
+                    (&known.sources, &known.meta_columns)
+                );
                 let (found, known) = (&again.tree.levels[depth], &assembly.tree.levels[depth]);
-                assert_eq!((&found.ids, &found.folder, &found.parents), (&known.ids, &known.folder, &known.parents));
+                assert_eq!(
+                    (&found.ids, &found.folder, &found.parents),
+                    (&known.ids, &known.folder, &known.parents)
+                );
             }
         }
     }
@@ -487,14 +721,22 @@ mod tests {
         let level = &mut assembly.levels[0];
         let seconds: ArrayRef = Arc::new(TimestampSecondArray::from(vec![Some(1), None, Some(-5)]));
         let flags: ArrayRef = Arc::new(BooleanArray::from(vec![Some(true), None, Some(false)]));
-        let fields = [("s", seconds), ("f", flags)].map(|(name, array)| (Field::new(name, array.data_type().clone(), true), array));
-        let mut schema: Vec<Field> = level.batch.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+        let fields = [("s", seconds), ("f", flags)]
+            .map(|(name, array)| (Field::new(name, array.data_type().clone(), true), array));
+        let mut schema: Vec<Field> = level
+            .batch
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.as_ref().clone())
+            .collect();
         let mut columns = level.batch.columns().to_vec();
         for (field, array) in fields {
             schema.push(field);
             columns.push(array);
         }
-        level.batch = RecordBatch::try_new(Arc::new(Schema::new(schema)), columns).expect("a batch");
+        level.batch =
+            RecordBatch::try_new(Arc::new(Schema::new(schema)), columns).expect("a batch");
         assert_eq!(through(&assembly).levels[0].batch, assembly.levels[0].batch);
     }
 
@@ -517,6 +759,9 @@ mod tests {
             refused(&good[..length]);
         }
         let text = String::from_utf8_lossy(&good[..head]).replacen(":1,", ":2,", 1);
-        assert_eq!(refused(format!("{text}\n").as_bytes()).kind(), crate::error::Kind::Unsupported);
+        assert_eq!(
+            refused(format!("{text}\n").as_bytes()).kind(),
+            crate::error::Kind::Unsupported
+        );
     }
 }

@@ -1,6 +1,7 @@
-//! Atomic output of files and folders: written under a temporary name beside the target, synced to disk, then renamed. Replaced
-//! outputs are deleted last. Where the target is an object of a store, what is small is written in the temporary folder of this
-//! machine and sent when it is whole; datasets are streamed ([`ObjectFolder`], [`crate::remote::ObjectWriter`]).
+//! Atomic output of files and folders: written under a temporary name beside the target, synced to
+//! disk, then renamed. Replaced outputs are deleted last. Where the target is an object of a store,
+//! what is small is written in the temporary folder of this machine and sent when it is whole;
+//! datasets are streamed ([`ObjectFolder`], [`crate::remote::ObjectWriter`]).
 
 #[cfg(test)]
 mod interrupted;
@@ -30,14 +31,17 @@ use objects::{refuse_object, send_file};
 pub use replacement::{Replacement, clear_interrupted, restore_interrupted};
 use scratch::CreatedFolders;
 pub(super) use scratch::is_being_edited;
-pub use scratch::{DatasetLock, Scratch, aside_of, has_interrupted_edit, lock_dataset, restore_aside};
+pub use scratch::{
+    DatasetLock, Scratch, aside_of, has_interrupted_edit, lock_dataset, restore_aside,
+};
 
 /// A file being written.
 pub struct PartialFile {
     temporary: NamedTempFile,
     target: PathBuf,
     overwrite: bool,
-    /// Tells other processes that it is being written. Dropped before `made`: on Windows it is a file in those folders.
+    /// Tells other processes that it is being written. Dropped before `made`: on Windows it is a
+    /// file in those folders.
     _lock: Option<File>,
     /// Folders created for it.
     made: CreatedFolders,
@@ -58,11 +62,13 @@ pub struct PartialFolder {
     /// The temporary folder.
     place: PathBuf,
     overwrite: bool,
-    /// Whether arbitrary files may be replaced (all of which must exist in the new folder), instead of a dataset.
+    /// Whether arbitrary files may be replaced (all of which must exist in the new folder), instead
+    /// of a dataset.
     files: bool,
 }
 
-/// Prepares an output: cleans up or restores what an interrupted write left, then checks that the target may be written.
+/// Prepares an output: cleans up or restores what an interrupted write left, then checks that the
+/// target may be written.
 fn begin(target: &Path, overwrite: bool) -> Result<()> {
     parent_of(target)?;
     name_of(target)?;
@@ -73,7 +79,10 @@ fn begin(target: &Path, overwrite: bool) -> Result<()> {
 /// Refuses devices, and existing targets unless `overwrite`.
 fn refuse(target: &Path, overwrite: bool) -> Result<()> {
     // Renaming over a device would replace it by a regular file.
-    if target.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+    if target
+        .metadata()
+        .is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
+    {
         return Err(Error::usage("the output is neither a file nor a folder").at_path(target));
     }
     if !overwrite && target.symlink_metadata().is_ok() {
@@ -82,8 +91,8 @@ fn refuse(target: &Path, overwrite: bool) -> Result<()> {
     Ok(())
 }
 
-/// The first entry of the folder `target` that does not belong to a dataset, and so prevents replacing it. `None` for a dataset,
-/// an empty folder, or a path that is no folder.
+/// The first entry of the folder `target` that does not belong to a dataset, and so prevents
+/// replacing it. `None` for a dataset, an empty folder, or a path that is no folder.
 ///
 /// # Errors
 /// When the folder cannot be listed.
@@ -97,7 +106,10 @@ pub fn foreign_in(target: &Path) -> Result<Option<String>> {
         names.push(entry.file_name().to_string_lossy().into_owned());
     }
     names.sort();
-    let whole = names.is_empty() || names.iter().any(|name| name == "COLLECTION.json" || name == "METADATA");
+    let whole = names.is_empty()
+        || names
+            .iter()
+            .any(|name| name == "COLLECTION.json" || name == "METADATA");
     Ok(names.into_iter().find(|name| !whole || !is_ours(name)))
 }
 
@@ -114,12 +126,18 @@ fn refuse_losing(target: &Path, new: &Path) -> Result<()> {
     for entry in std::fs::read_dir(target).io_at("list the folder to be replaced", target)? {
         let entry = entry.io_at("list the folder to be replaced", target)?;
         let (old, new) = (entry.path(), new.join(entry.file_name()));
-        if entry.file_type().io_at("list the folder to be replaced", &old)?.is_dir() {
+        if entry
+            .file_type()
+            .io_at("list the folder to be replaced", &old)?
+            .is_dir()
+        {
             refuse_losing(&old, &new)?;
         } else if new.symlink_metadata().is_err() {
-            return Err(Error::usage("this file would be lost: the new folder has no file of this name")
-                .at_path(&old)
-                .hint("choose another name for the output, or move the file away"));
+            return Err(Error::usage(
+                "this file would be lost: the new folder has no file of this name",
+            )
+            .at_path(&old)
+            .hint("choose another name for the output, or move the file away"));
         }
     }
     Ok(())
@@ -133,15 +151,30 @@ impl PartialFile {
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         if is_remote(target) {
             refuse_object(target, overwrite)?;
-            let temporary = NamedTempFile::new().io_at("make a file in the temporary folder", std::env::temp_dir())?;
-            return Ok(Self { temporary, target: target.to_owned(), overwrite, made: CreatedFolders::default(), _lock: None });
+            let temporary = NamedTempFile::new()
+                .io_at("make a file in the temporary folder", std::env::temp_dir())?;
+            return Ok(Self {
+                temporary,
+                target: target.to_owned(),
+                overwrite,
+                made: CreatedFolders::default(),
+                _lock: None,
+            });
         }
         begin(target, overwrite)?;
         if target.is_dir() {
-            return Err(Error::usage("the output is a folder; a file name is needed").at_path(target));
+            return Err(
+                Error::usage("the output is a folder; a file name is needed").at_path(target),
+            );
         }
         let (temporary, lock, made) = scratch::file_beside(target)?;
-        Ok(Self { temporary, target: target.to_owned(), overwrite, made, _lock: lock })
+        Ok(Self {
+            temporary,
+            target: target.to_owned(),
+            overwrite,
+            made,
+            _lock: lock,
+        })
     }
 
     /// The open temporary file.
@@ -159,14 +192,24 @@ impl PartialFile {
     /// # Errors
     /// When syncing, renaming or sending fails; the target is then unchanged.
     pub fn finish(mut self) -> Result<()> {
-        let size = self.temporary.as_file().metadata().map_or(0, |about| about.len());
+        let size = self
+            .temporary
+            .as_file()
+            .metadata()
+            .map_or(0, |about| about.len());
         tracing::info!("writes {} ({size} bytes)", self.target.display());
         if is_remote(&self.target) {
             return send_file(self.temporary.as_file(), &self.target, self.overwrite);
         }
-        self.temporary.as_file().sync_all().io_at("sync the output to disk", &self.target)?;
-        let outcome =
-            if self.overwrite { self.temporary.persist(&self.target) } else { self.temporary.persist_noclobber(&self.target) };
+        self.temporary
+            .as_file()
+            .sync_all()
+            .io_at("sync the output to disk", &self.target)?;
+        let outcome = if self.overwrite {
+            self.temporary.persist(&self.target)
+        } else {
+            self.temporary.persist_noclobber(&self.target)
+        };
         match outcome {
             Ok(_) => {}
             #[cfg(windows)]
@@ -178,21 +221,26 @@ impl PartialFile {
     }
 }
 
-/// Replaces a file that this program has open. A plain rename of Windows refuses that; the standard library's renames as on other
-/// systems: open handles keep the old file.
+/// Replaces a file that this program has open. A plain rename of Windows refuses that; the standard
+/// library's renames as on other systems: open handles keep the old file.
 #[cfg(windows)]
 fn replace_open(temporary: tempfile::NamedTempFile, target: &Path) -> Result<()> {
-    let (file, path) = temporary.keep().map_err(|error| Error::io("rename the output", target, error.error))?;
+    let (file, path) = temporary
+        .keep()
+        .map_err(|error| Error::io("rename the output", target, error.error))?;
     drop(file);
     swap::rename(&path, target).map_err(|error| {
         let _ = std::fs::remove_file(&path);
-        Error::io("rename the output", target, error)
-            .hint("another program may have the file open: close it there, then write again, or write under another name")
+        Error::io("rename the output", target, error).hint(
+            "another program may have the file open: close it there, then write again, or \
+                write under another name",
+        )
     })
 }
 
 impl PartialFolder {
-    /// Starts writing a dataset at `target`, which with `overwrite` may be an existing dataset or empty folder.
+    /// Starts writing a dataset at `target`, which with `overwrite` may be an existing dataset or
+    /// empty folder.
     ///
     /// # Errors
     /// When `target` may not be replaced, or the temporary folder cannot be created.
@@ -207,19 +255,32 @@ impl PartialFolder {
 
     /// For an address: a folder of this machine, which is sent when it is whole.
     fn elsewhere(target: &Path, overwrite: bool, objects: ObjectFolder) -> Result<Self> {
-        let folder = TempDir::new().io_at("make a folder in the temporary folder", std::env::temp_dir())?;
+        let folder = TempDir::new().io_at(
+            "make a folder in the temporary folder",
+            std::env::temp_dir(),
+        )?;
         let place = folder.path().to_owned();
-        Ok(Self { scratch: Place::Elsewhere(folder, objects), target: target.to_owned(), place, overwrite, files: false })
+        Ok(Self {
+            scratch: Place::Elsewhere(folder, objects),
+            target: target.to_owned(),
+            place,
+            overwrite,
+            files: false,
+        })
     }
 
-    /// Starts writing a folder of arbitrary files at `target`. With `overwrite`, every file of an existing folder must also be in
-    /// the new one.
+    /// Starts writing a folder of arbitrary files at `target`. With `overwrite`, every file of an
+    /// existing folder must also be in the new one.
     ///
     /// # Errors
     /// When `target` may not be replaced, or the temporary folder cannot be created.
     pub fn of_files(target: &Path, overwrite: bool) -> Result<Self> {
         if is_remote(target) {
-            return Self::elsewhere(target, overwrite, ObjectFolder::of_files(target, overwrite)?);
+            return Self::elsewhere(
+                target,
+                overwrite,
+                ObjectFolder::of_files(target, overwrite)?,
+            );
         }
         begin(target, overwrite)?;
         Self::make(target, overwrite, true)
@@ -227,12 +288,20 @@ impl PartialFolder {
 
     fn make(target: &Path, overwrite: bool, files: bool) -> Result<Self> {
         if target.is_file() {
-            return Err(Error::usage("the output is a file; a FOLDER needs a folder name").at_path(target));
+            return Err(
+                Error::usage("the output is a file; a FOLDER needs a folder name").at_path(target),
+            );
         }
         let scratch = Scratch::beside(target)?;
         let place = scratch.path().join(swap::NEW).join(name_of(target)?);
         std::fs::create_dir_all(&place).io_at("make a folder beside the output", &place)?;
-        Ok(Self { scratch: Place::Beside(scratch), target: target.to_owned(), place, overwrite, files })
+        Ok(Self {
+            scratch: Place::Beside(scratch),
+            target: target.to_owned(),
+            place,
+            overwrite,
+            files,
+        })
     }
 
     /// Path of the temporary folder.
@@ -240,16 +309,19 @@ impl PartialFolder {
         &self.place
     }
 
-    /// Syncs everything to disk and renames the folder to the target. A replaced folder is deleted afterwards. A folder for an address
-    /// is sent there, COLLECTION.json last.
+    /// Syncs everything to disk and renames the folder to the target. A replaced folder is deleted
+    /// afterwards. A folder for an address is sent there, COLLECTION.json last.
     ///
     /// # Errors
-    /// When syncing or renaming fails, or the target received foreign files meanwhile; it is then unchanged. When sending fails.
+    /// When syncing or renaming fails, or the target received foreign files meanwhile; it is then
+    /// unchanged. When sending fails.
     pub fn finish(self) -> Result<()> {
         let mut scratch = match self.scratch {
             Place::Beside(scratch) => scratch,
             Place::Elsewhere(folder, objects) => {
-                let context = crate::jobs::current().map(|job| job.context).unwrap_or_default();
+                let context = crate::jobs::current()
+                    .map(|job| job.context)
+                    .unwrap_or_default();
                 return objects.send_tree(folder.path(), &context);
             }
         };
@@ -258,10 +330,19 @@ impl PartialFolder {
         // Writing may take hours: the target is checked again.
         let check = |new: &Path, target: &Path| {
             refuse(target, overwrite)?;
-            if files { refuse_losing(target, new) } else { refuse_foreign(target) }
+            if files {
+                refuse_losing(target, new)
+            } else {
+                refuse_foreign(target)
+            }
         };
         let names = [name_of(&self.target)?.to_owned()];
-        placing::place(&mut scratch, &parent_of(&self.target)?, (&names, &[]), &check)
+        placing::place(
+            &mut scratch,
+            &parent_of(&self.target)?,
+            (&names, &[]),
+            &check,
+        )
     }
 }
 
@@ -290,7 +371,15 @@ impl Staging {
         let place = scratch.path().join(swap::NEW);
         std::fs::create_dir(&place).io_at("make a folder beside the output", &place)?;
         let parent = parent_of(target)?;
-        Ok(Self { scratch, parent, place, names: Vec::new(), gone: Vec::new(), overwrite, documents: false })
+        Ok(Self {
+            scratch,
+            parent,
+            place,
+            names: Vec::new(),
+            gone: Vec::new(),
+            overwrite,
+            documents: false,
+        })
     }
 
     /// Path of the temporary folder.
@@ -315,8 +404,8 @@ impl Staging {
         self.gone.push(name.to_owned());
     }
 
-    /// Renames every reserved output, replacing existing ones where allowed. When one rename fails, the others are rolled back
-    /// and the replaced outputs restored.
+    /// Renames every reserved output, replacing existing ones where allowed. When one rename fails,
+    /// the others are rolled back and the replaced outputs restored.
     ///
     /// # Errors
     /// When syncing or renaming fails.
@@ -324,14 +413,23 @@ impl Staging {
         swap::sync_tree(self.scratch.path())?;
         let (overwrite, documents) = (self.overwrite, self.documents);
         let check = |_: &Path, target: &Path| check_output(target, overwrite, documents);
-        placing::place(&mut self.scratch, &self.parent, (&self.names, &self.gone), &check)
+        placing::place(
+            &mut self.scratch,
+            &self.parent,
+            (&self.names, &self.gone),
+            &check,
+        )
     }
 }
 
 /// Refuses targets that one of several outputs may not replace.
 fn check_output(target: &Path, overwrite: bool, documents: bool) -> Result<()> {
     refuse(target, overwrite)?;
-    if documents { refuse_strangers(target) } else { refuse_foreign(target) }
+    if documents {
+        refuse_strangers(target)
+    } else {
+        refuse_foreign(target)
+    }
 }
 
 /// Writes a small file atomically.
@@ -340,12 +438,15 @@ fn check_output(target: &Path, overwrite: bool, documents: bool) -> Result<()> {
 /// When `target` exists and `overwrite` is false, or an IO error.
 pub fn write_document(target: &Path, bytes: &[u8], overwrite: bool) -> Result<()> {
     let output = PartialFile::new(target, overwrite)?;
-    output.file().write_all(bytes).io_at("write the output", target)?;
+    output
+        .file()
+        .write_all(bytes)
+        .io_at("write the output", target)?;
     output.finish()
 }
 
-/// Small files that are written into a folder one after the other, and appear all or none. A name may have a leading folder, which is
-/// replaced as a whole.
+/// Small files that are written into a folder one after the other, and appear all or none. A name
+/// may have a leading folder, which is replaced as a whole.
 pub struct DocumentFolder {
     folder: PathBuf,
     staging: Staging,
@@ -357,8 +458,14 @@ impl DocumentFolder {
     /// # Errors
     /// An IO error.
     pub fn new(folder: &Path, overwrite: bool) -> Result<Self> {
-        let staging = Staging { documents: true, ..Staging::new(&folder.join("documents"), overwrite)? };
-        Ok(Self { folder: folder.to_owned(), staging })
+        let staging = Staging {
+            documents: true,
+            ..Staging::new(&folder.join("documents"), overwrite)?
+        };
+        Ok(Self {
+            folder: folder.to_owned(),
+            staging,
+        })
     }
 
     /// Adds a file.
@@ -375,7 +482,8 @@ impl DocumentFolder {
         std::fs::write(&path, bytes).io_at("write the output", &path)
     }
 
-    /// Moves the files into the folder. Files of earlier calls in `folders` are deleted; unless these contain anything but JSON.
+    /// Moves the files into the folder. Files of earlier calls in `folders` are deleted; unless
+    /// these contain anything but JSON.
     ///
     /// # Errors
     /// When an output exists and may not be replaced, or an IO error; nothing is then written.
@@ -402,7 +510,10 @@ fn refuse_strangers(folder: &Path) -> Result<()> {
     for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
         let path = entry.io_at("read the folder", folder)?.path();
         if path.is_dir() || path.extension().is_none_or(|ending| ending != "json") {
-            let error = Error::usage("the folder for the documents contains other files, which would be lost").at_path(&path);
+            let error = Error::usage(
+                "the folder for the documents contains other files, which would be lost",
+            )
+            .at_path(&path);
             return Err(error.hint("choose another folder"));
         }
     }
@@ -420,7 +531,8 @@ pub fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
 pub fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
-        let written = std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], at + done as u64)?;
+        let written =
+            std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], at + done as u64)?;
         if written == 0 {
             return Err(std::io::ErrorKind::WriteZero.into());
         }
@@ -429,7 +541,8 @@ pub fn write_at(file: &File, bytes: &[u8], at: u64) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Checks that the disk that will hold `target` has `bytes` free; passes when the system does not report it. Creates nothing.
+/// Checks that the disk that will hold `target` has `bytes` free; passes when the system does not
+/// report it. Creates nothing.
 pub fn check_space(target: &Path, bytes: u64) -> Result<()> {
     // Stores report no limit.
     if is_remote(target) {
@@ -439,7 +552,9 @@ pub fn check_space(target: &Path, bytes: u64) -> Result<()> {
     match free_bytes(target) {
         Some(free) if free < bytes => {
             let text = format!("the output needs {bytes} bytes, the disk has {free} free");
-            Err(Error::new(crate::error::Kind::Io, text).at_path(target).hint("free some space, or write to another disk"))
+            Err(Error::new(crate::error::Kind::Io, text)
+                .at_path(target)
+                .hint("free some space, or write to another disk"))
         }
         _ => Ok(()),
     }
@@ -450,7 +565,8 @@ mod tests {
     use super::*;
 
     fn file(path: &Path) {
-        std::fs::create_dir_all(path.parent().expect("lies in a folder")).expect("makes the folder");
+        std::fs::create_dir_all(path.parent().expect("lies in a folder"))
+            .expect("makes the folder");
         std::fs::write(path, b"precious").expect("writes");
     }
 
@@ -458,13 +574,28 @@ mod tests {
     fn only_datasets_and_empty_folders_are_replaced() {
         let place = tempfile::tempdir().expect("has a temporary folder");
         let at = |name: &str| place.path().join(name);
-        for name in ["own/file.txt", "mixed/COLLECTION.json", "mixed/DATA/a", "mixed/notes.txt", "sources/DATA/a.tif"] {
+        for name in [
+            "own/file.txt",
+            "mixed/COLLECTION.json",
+            "mixed/DATA/a",
+            "mixed/notes.txt",
+            "sources/DATA/a.tif",
+        ] {
             file(&at(name));
         }
         for name in ["own", "mixed", "sources"] {
-            let error = PartialFolder::new(&at(name), true).err().expect("is refused").report();
+            let error = PartialFolder::new(&at(name), true)
+                .err()
+                .expect("is refused")
+                .report();
             assert!(error.contains("no part of a dataset"), "{error}");
-            assert!(Staging::new(&at("x"), true).expect("begins").claim(name).is_err(), "{name}");
+            assert!(
+                Staging::new(&at("x"), true)
+                    .expect("begins")
+                    .claim(name)
+                    .is_err(),
+                "{name}"
+            );
         }
         for name in [
             "old/COLLECTION.json",
@@ -477,10 +608,16 @@ mod tests {
         }
         std::fs::create_dir(at("empty")).expect("makes a folder");
         for name in ["old", ".tacocat", "empty"] {
-            let new = PartialFolder::new(&at(name), true).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let new = PartialFolder::new(&at(name), true)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
             file(&new.path().join("COLLECTION.json"));
-            new.finish().unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert_eq!(std::fs::read_dir(at(name)).expect("is there").count(), 1, "{name}");
+            new.finish()
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(
+                std::fs::read_dir(at(name)).expect("is there").count(),
+                1,
+                "{name}"
+            );
         }
         let late = PartialFolder::new(&at("old"), true).expect("begins");
         file(&at("old/put here in the meantime.txt"));
@@ -499,7 +636,12 @@ mod tests {
         };
         again(&["a/one.tif", "b.tif"]).expect("has all that was there");
         let error = again(&["b.tif"]).expect_err("would lose a file").report();
-        assert!(error.contains("would be lost") && error.contains("one.tif") && target.join("a/one.tif").exists(), "{error}");
+        assert!(
+            error.contains("would be lost")
+                && error.contains("one.tif")
+                && target.join("a/one.tif").exists(),
+            "{error}"
+        );
     }
 
     #[test]
@@ -512,14 +654,22 @@ mod tests {
         write_document(&target, b"new", true).expect("replaces it");
         let mut old = String::new();
         open.read_to_string(&mut old).expect("reads the old file");
-        assert_eq!((old.as_str(), std::fs::read(&target).expect("reads").as_slice()), ("precious", b"new".as_slice()));
+        assert_eq!(
+            (
+                old.as_str(),
+                std::fs::read(&target).expect("reads").as_slice()
+            ),
+            ("precious", b"new".as_slice())
+        );
         assert_eq!(std::fs::read_dir(place.path()).expect("lists").count(), 1);
     }
 
     #[test]
     fn addresses_without_a_store_and_devices_are_no_outputs() {
         for target in ["https://example.org/x.tacozip", "http://localhost/x"] {
-            let error = PartialFile::new(Path::new(target), true).err().expect("is refused");
+            let error = PartialFile::new(Path::new(target), true)
+                .err()
+                .expect("is refused");
             assert_eq!(error.kind(), crate::error::Kind::Unsupported, "{error}");
             assert!(PartialFolder::new(Path::new(target), true).is_err());
             assert!(Staging::new(Path::new(target), true).is_err());
@@ -527,7 +677,10 @@ mod tests {
         assert!(!Path::new("s3:").exists() && !Path::new("https:").exists());
         #[cfg(unix)]
         {
-            let error = PartialFile::new(Path::new("/dev/null"), true).err().expect("is refused").report();
+            let error = PartialFile::new(Path::new("/dev/null"), true)
+                .err()
+                .expect("is refused")
+                .report();
             assert!(error.contains("neither a file nor a folder"), "{error}");
         }
     }
@@ -537,13 +690,20 @@ mod tests {
         let home = tempfile::tempdir().expect("a folder");
         let write = |documents: &[(&str, &[u8])], overwrite| {
             let mut folder = DocumentFolder::new(home.path(), overwrite)?;
-            documents.iter().try_for_each(|(name, bytes)| folder.put(name, bytes))?;
+            documents
+                .iter()
+                .try_for_each(|(name, bytes)| folder.put(name, bytes))?;
             folder.finish(&["items"])
         };
         let names = || {
             let mut names: Vec<String> = std::fs::read_dir(home.path())
                 .expect("lists")
-                .map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned())
+                .map(|e| {
+                    e.expect("an entry")
+                        .file_name()
+                        .to_string_lossy()
+                        .into_owned()
+                })
                 .collect();
             names.sort();
             names
@@ -555,13 +715,18 @@ mod tests {
         assert_eq!(names(), ["items"]);
         write(&[("c.json", b"new"), ("items/a.json", b"new")], true).expect("replaces");
         assert_eq!(names(), ["c.json", "items"]);
-        assert!(!home.path().join("items/b.json").exists() && home.path().join("items/a.json").exists());
+        assert!(
+            !home.path().join("items/b.json").exists() && home.path().join("items/a.json").exists()
+        );
         write(&[("c.json", b"newer")], true).expect("replaces");
         assert!(!home.path().join("items/a.json").exists());
         // A folder with other files is not deleted.
         std::fs::write(home.path().join("items/a.tif"), "pixels").expect("written");
         assert!(write(&[("c.json", b"newest"), ("items/a.json", b"new")], true).is_err());
-        assert_eq!(std::fs::read(home.path().join("c.json")).expect("reads"), b"newer");
+        assert_eq!(
+            std::fs::read(home.path().join("c.json")).expect("reads"),
+            b"newer"
+        );
         assert!(home.path().join("items/a.tif").exists() && names().len() == 2);
     }
 }

@@ -1,4 +1,5 @@
-//! COLLECTION.json as bytes: tolerant reading, and writing with the key order, indentation and escapes of the Python tools.
+//! COLLECTION.json as bytes: tolerant reading, and writing with the key order, indentation and
+//! escapes of the Python tools.
 
 use std::io::Read;
 use std::path::Path;
@@ -19,11 +20,13 @@ const VALUES_MAX: usize = 1_000_000;
 /// Reads the COLLECTION.json stored at a byte range of `file`.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`] when `size` exceeds the limit, before anything is read; [`crate::error::Kind::Format`] when
-/// the bytes are not a JSON object.
+/// [`crate::error::Kind::TooLarge`] when `size` exceeds the limit, before anything is read;
+/// [`crate::error::Kind::Format`] when the bytes are not a JSON object.
 pub fn read_collection(file: &ByteSource, offset: u64, size: u64) -> Result<Collection> {
     if size > BYTES_MAX {
-        return Err(beyond(&format!("has {size} bytes; the limit is {BYTES_MAX}")));
+        return Err(beyond(&format!(
+            "has {size} bytes; the limit is {BYTES_MAX}"
+        )));
     }
     parse_collection(&file.read(offset, size)?)
 }
@@ -38,18 +41,21 @@ pub fn read_collection_file(path: &Path) -> Result<Collection> {
 }
 
 fn beyond(what: &str) -> Error {
-    Error::too_large(format!("COLLECTION.json {what}")).hint("the file is damaged or malicious: do not trust it")
+    Error::too_large(format!("COLLECTION.json {what}"))
+        .hint("the file is damaged or malicious: do not trust it")
 }
 
 /// Reads a JSON document of untrusted origin: a script, a recipe or a mapping.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`] when the file exceeds the limit, before it is read; an IO error when it cannot be read, where
-/// `doing` completes "could not …".
+/// [`crate::error::Kind::TooLarge`] when the file exceeds the limit, before it is read; an IO error
+/// when it cannot be read, where `doing` completes "could not …".
 pub fn read_json_document(path: &Path, doing: &str) -> Result<Vec<u8>> {
     let file = crate::files::open(path).io_at(doing, path)?;
     let mut bytes = Vec::new();
-    file.take(BYTES_MAX + 1).read_to_end(&mut bytes).io_at(doing, path)?;
+    file.take(BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .io_at(doing, path)?;
     check_json(&bytes).map_err(|error| error.at_path(path))?;
     Ok(bytes)
 }
@@ -61,13 +67,19 @@ pub fn read_json_document(path: &Path, doing: &str) -> Result<Vec<u8>> {
 pub fn check_json(bytes: &[u8]) -> Result<()> {
     let values = values_in(bytes);
     if bytes.len() as u64 > BYTES_MAX || values > VALUES_MAX {
-        let summary = format!("the document has {} bytes or more and {values} values", bytes.len());
-        return Err(Error::too_large(format!("{summary}; the limits are {BYTES_MAX} and {VALUES_MAX}")));
+        let summary = format!(
+            "the document has {} bytes or more and {values} values",
+            bytes.len()
+        );
+        return Err(Error::too_large(format!(
+            "{summary}; the limits are {BYTES_MAX} and {VALUES_MAX}"
+        )));
     }
     Ok(())
 }
 
-/// Number of brackets, commas and colons outside strings: an estimate of the number of values and keys.
+/// Number of brackets, commas and colons outside strings: an estimate of the number of values and
+/// keys.
 fn values_in(json: &[u8]) -> usize {
     let (mut count, mut in_text, mut escaped) = (0, false, false);
     for byte in json {
@@ -85,13 +97,15 @@ fn values_in(json: &[u8]) -> usize {
 /// Parses COLLECTION.json.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`] for too many values; [`crate::error::Kind::Format`], with line and column, for anything but a
-/// JSON object.
+/// [`crate::error::Kind::TooLarge`] for too many values; [`crate::error::Kind::Format`], with line
+/// and column, for anything but a JSON object.
 pub fn parse_collection(bytes: &[u8]) -> Result<Collection> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let values = values_in(bytes);
     if values > VALUES_MAX {
-        return Err(beyond(&format!("has {values} values; the limit is {VALUES_MAX}")));
+        return Err(beyond(&format!(
+            "has {values} values; the limit is {VALUES_MAX}"
+        )));
     }
     match serde_json::from_slice(bytes) {
         Ok(Json::Object(fields)) => Ok(Collection { fields }),
@@ -100,15 +114,22 @@ pub fn parse_collection(bytes: &[u8]) -> Result<Collection> {
     }
 }
 
-/// Serializes COLLECTION.json (TACO 2.0, section 5.5.2): known keys first (absent optional ones as null), then extensions, then
-/// `taco:pit_schema` and `taco:field_schema`.
+/// Serializes COLLECTION.json (TACO 2.0, section 5.5.2): known keys first (absent optional ones as
+/// null), then extensions, then `taco:pit_schema` and `taco:field_schema`.
 ///
 /// # Errors
 /// [`crate::error::Kind::Internal`] when a value cannot be serialized.
-pub fn write_collection(collection: &Collection, pit: &PitSchema, field_schema: &Json) -> Result<Vec<u8>> {
+pub fn write_collection(
+    collection: &Collection,
+    pit: &PitSchema,
+    field_schema: &Json,
+) -> Result<Vec<u8>> {
     let mut fields = Map::new();
     for key in KNOWN_KEYS {
-        fields.insert(key.into(), collection.fields.get(key).cloned().unwrap_or(Json::Null));
+        fields.insert(
+            key.into(),
+            collection.fields.get(key).cloned().unwrap_or(Json::Null),
+        );
     }
     let mut last = Map::new();
     for (key, value) in collection.descriptive() {
@@ -122,7 +143,8 @@ pub fn write_collection(collection: &Collection, pit: &PitSchema, field_schema: 
             }
         }
     }
-    let pit = serde_json::to_value(pit).map_err(|error| Error::internal("the PIT schema is not JSON").because(error))?;
+    let pit = serde_json::to_value(pit)
+        .map_err(|error| Error::internal("the PIT schema is not JSON").because(error))?;
     fields.insert("taco:pit_schema".into(), pit);
     fields.insert("taco:field_schema".into(), field_schema.clone());
     fields.extend(last);
@@ -137,27 +159,48 @@ pub fn collection_text(fields: &Map<String, Json>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-    fields.serialize(&mut serializer).map_err(|error| Error::internal("the collection is not JSON").because(error))?;
+    fields
+        .serialize(&mut serializer)
+        .map_err(|error| Error::internal("the collection is not JSON").because(error))?;
     Ok(bytes)
 }
 
-/// `taco:field_schema`: for each level its columns as `[name, type, description]`, without `internal:offset`, `internal:size` and
-/// `internal:source_file`. Descriptions come from `known` (the schema of the opened dataset), else from the built-in ones of the
-/// standard columns.
+/// `taco:field_schema`: for each level its columns as `[name, type, description]`, without
+/// `internal:offset`, `internal:size` and `internal:source_file`. Descriptions come from `known`
+/// (the schema of the opened dataset), else from the built-in ones of the standard columns.
 pub fn field_schema_of(levels: &[Schema], known: Option<&Json>) -> Json {
     let mut object = Map::new();
     for (depth, schema) in levels.iter().enumerate() {
         let key = format!("level{depth}");
         let described = |name: &str| -> Option<&str> {
             let columns = known?.get(&key)?.as_array()?;
-            columns.iter().find(|column| column.get(0).and_then(Json::as_str) == Some(name))?.get(2)?.as_str()
+            columns
+                .iter()
+                .find(|column| column.get(0).and_then(Json::as_str) == Some(name))?
+                .get(2)?
+                .as_str()
         };
-        let hidden = ["internal:offset", "internal:size", "internal:source_file", "internal:gdal_vsi"];
-        let columns = schema.fields().iter().filter(|field| !hidden.contains(&field.name().as_str())).map(|field| {
-            let own = field.metadata().get(DESCRIPTION).map(String::as_str).filter(|text| !text.is_empty());
-            let text = own.or_else(|| described(field.name())).unwrap_or_else(|| standard_description(field.name()));
-            json!([field.name(), in_memory_name(field.data_type()), text])
-        });
+        let hidden = [
+            "internal:offset",
+            "internal:size",
+            "internal:source_file",
+            "internal:gdal_vsi",
+        ];
+        let columns = schema
+            .fields()
+            .iter()
+            .filter(|field| !hidden.contains(&field.name().as_str()))
+            .map(|field| {
+                let own = field
+                    .metadata()
+                    .get(DESCRIPTION)
+                    .map(String::as_str)
+                    .filter(|text| !text.is_empty());
+                let text = own
+                    .or_else(|| described(field.name()))
+                    .unwrap_or_else(|| standard_description(field.name()));
+                json!([field.name(), in_memory_name(field.data_type()), text])
+            });
         object.insert(key.clone(), Json::Array(columns.collect()));
     }
     Json::Object(object)
@@ -166,10 +209,12 @@ pub fn field_schema_of(levels: &[Schema], known: Option<&Json>) -> Json {
 /// Arrow field metadata key that carries a field's description from the draft to the writer.
 pub(super) const DESCRIPTION: &str = "taco:description";
 
-/// The type's name in lower case with list elements called `item`: the type before Parquet coercion, as the Python tools spell
-/// it.
+/// The type's name in lower case with list elements called `item`: the type before Parquet
+/// coercion, as the Python tools spell it.
 fn in_memory_name(dtype: &DataType) -> String {
-    dtype_name(dtype).to_lowercase().replace("<element: ", "<item: ")
+    dtype_name(dtype)
+        .to_lowercase()
+        .replace("<element: ", "<item: ")
 }
 
 fn standard_description(name: &str) -> &'static str {
@@ -192,15 +237,26 @@ mod tests {
     fn a_collection_that_fills_the_memory_is_refused_before_it_is_read() {
         let many = format!("{{\"id\": [{}0]}}", "0,".repeat(VALUES_MAX));
         let error = parse_collection(many.as_bytes()).expect_err("is too much");
-        assert!(error.is_too_large() && error.to_string().contains("values"), "{error}");
+        assert!(
+            error.is_too_large() && error.to_string().contains("values"),
+            "{error}"
+        );
         let text = format!("{{\"id\": \"{}\"}}", ",:[\\\"".repeat(VALUES_MAX));
-        assert!(parse_collection(text.as_bytes()).is_ok(), "texts count once, whatever is in them");
+        assert!(
+            parse_collection(text.as_bytes()).is_ok(),
+            "texts count once, whatever is in them"
+        );
         let deep = "[".repeat(100_000);
         assert!(parse_collection(format!("{{\"id\": {deep}").as_bytes()).is_err());
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let path = folder.path().join("COLLECTION.json");
-        std::fs::File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
-        for error in [read_collection_file(&path).map(|_| ()), read_json_document(&path, "read the document").map(|_| ())] {
+        std::fs::File::create(&path)
+            .and_then(|file| file.set_len(1 << 40))
+            .expect("a sparse file");
+        for error in [
+            read_collection_file(&path).map(|_| ()),
+            read_json_document(&path, "read the document").map(|_| ()),
+        ] {
             assert!(error.expect_err("is a terabyte").is_too_large());
         }
     }
@@ -212,16 +268,30 @@ mod tests {
         collection.set("id", Some(json!("ñandú")));
         collection.set("taco:pit_schema", Some(json!("stale")));
         let pit = PitSchema {
-            root: crate::model::PitRoot { n: 1, kind: crate::model::SampleKind::File },
+            root: crate::model::PitRoot {
+                n: 1,
+                kind: crate::model::SampleKind::File,
+            },
             shape: vec![1],
             hierarchy: Default::default(),
         };
         let bytes = write_collection(&collection, &pit, &json!({})).expect("writes");
         let text = String::from_utf8(bytes).expect("is UTF-8");
-        assert!(text.starts_with("{\n    \"id\": \"ñandú\",\n    \"dataset_version\": null,"), "{text}");
+        assert!(
+            text.starts_with("{\n    \"id\": \"ñandú\",\n    \"dataset_version\": null,"),
+            "{text}"
+        );
         let again = parse_collection(text.as_bytes()).expect("reads");
         let keys: Vec<&str> = again.fields.keys().map(String::as_str).collect();
-        assert_eq!(keys[10..], ["extent", "labels:num_classes", "taco:pit_schema", "taco:field_schema"]);
+        assert_eq!(
+            keys[10..],
+            [
+                "extent",
+                "labels:num_classes",
+                "taco:pit_schema",
+                "taco:field_schema"
+            ]
+        );
         assert!(!text.ends_with('\n'));
     }
 }

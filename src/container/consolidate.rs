@@ -1,5 +1,6 @@
-//! Writes an index over several ZIPs: `.tacocat`, `__TACOCAT__` or TACOLLECTION.json. Rows are streamed batch by batch with one
-//! part open at a time, so memory does not grow with the number of parts. Never modifies the parts.
+//! Writes an index over several ZIPs: `.tacocat`, `__TACOCAT__` or TACOLLECTION.json. Rows are
+//! streamed batch by batch with one part open at a time, so memory does not grow with the number of
+//! parts. Never modifies the parts.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -11,16 +12,24 @@ use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
 
 use super::atomic_write::{PartialFile, PartialFolder};
-use super::merge_collections::{PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of};
+use super::merge_collections::{
+    PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of,
+};
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
-use super::{Built, ContainerReader, DatasetVersion, EarlyReader, Format, HeaderEntry, ZipReader, detect, field_schema_of};
+use super::{
+    Built, ContainerReader, DatasetVersion, EarlyReader, Format, HeaderEntry, ZipReader, detect,
+    field_schema_of,
+};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::LocalVersion;
 use crate::jobs::{JobContext, try_map};
-use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind, is_remote, place_below};
+use crate::model::{
+    Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind, is_remote, place_below,
+};
 use crate::table::{Compression, ParquetOptions, ParquetSink};
 
-/// The row number within the part. Parts of older tools have no such column; the current Python reader joins levels on it.
+/// The row number within the part. Parts of older tools have no such column; the current Python
+/// reader joins levels on it.
 const CURRENT: &str = "internal:current_id";
 /// Default zstd level of an index; see [`index_parquet`].
 const INDEX_LEVEL: i32 = 3;
@@ -42,7 +51,8 @@ pub struct ConsolidateOptions {
     /// Replace an existing index.
     #[serde(default)]
     pub overwrite: bool,
-    /// Do not compare columns and trees of the datasets; only for a TACOLLECTION, which has no tables.
+    /// Do not compare columns and trees of the datasets; only for a TACOLLECTION, which has no
+    /// tables.
     #[serde(default)]
     pub skip_schema_check: bool,
 }
@@ -50,12 +60,15 @@ pub struct ConsolidateOptions {
 /// Writes the index (TACO 2.0, sections 6.5 and 6.6). It appears complete or not at all.
 ///
 /// # Errors
-/// [`Kind::Invalid`](crate::error::Kind::Invalid), with the file names, when parts differ in columns, types or tree pattern;
-/// [`Kind::Usage`](crate::error::Kind::Usage) when an input is not a ZIP, two inputs share a file name, or the target exists and
-/// `overwrite` is false.
+/// [`Kind::Invalid`](crate::error::Kind::Invalid), with the file names, when parts differ in
+/// columns, types or tree pattern; [`Kind::Usage`](crate::error::Kind::Usage) when an input is not
+/// a ZIP, two inputs share a file name, or the target exists and `overwrite` is false.
 pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
     options.parquet.check()?;
-    let options = &ConsolidateOptions { parquet: index_parquet(&options.parquet), ..options.clone() };
+    let options = &ConsolidateOptions {
+        parquet: index_parquet(&options.parquet),
+        ..options.clone()
+    };
     if options.skip_schema_check && options.format != Format::Tacollection {
         let error = Error::usage("the datasets of an index with tables need the same columns");
         return Err(error.hint("only a TACOLLECTION can do without the check of schemas"));
@@ -65,7 +78,10 @@ pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Bui
         Format::Tacocat => write_folder(&gathered, options, ctx),
         Format::TacocatFile => write_file(&gathered, options, ctx),
         Format::Tacollection => write_collection_file(&gathered, options),
-        other => Err(Error::usage(format!("{} is not an index over other datasets", other.described()))),
+        other => Err(Error::usage(format!(
+            "{} is not an index over other datasets",
+            other.described()
+        ))),
     }?;
     if is_remote(&built.path) && options.format != Format::Tacollection {
         read_back(&built, ctx)?;
@@ -73,43 +89,65 @@ pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Bui
     Ok(built)
 }
 
-/// Opens an index that was written to a store as its readers do, and compares its rows with those of the parts.
+/// Opens an index that was written to a store as its readers do, and compares its rows with those
+/// of the parts.
 fn read_back(built: &Built, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Reading it back"), None);
     let reader = super::open(&built.path, ctx)?;
-    let found = (0..reader.levels().count()).map(|level| reader.levels().rows(level) as u64).sum::<u64>();
+    let found = (0..reader.levels().count())
+        .map(|level| reader.levels().rows(level) as u64)
+        .sum::<u64>();
     match found == built.samples {
         true => Ok(()),
-        false => Err(Error::new(Kind::Damaged, format!("the index has {found} rows, the parts have {}", built.samples))
-            .at_path(&built.path)
-            .hint("another program may have written it at the same time: look at it, then write again (--overwrite)")),
+        false => Err(Error::new(
+            Kind::Damaged,
+            format!(
+                "the index has {found} rows, the parts have {}",
+                built.samples
+            ),
+        )
+        .at_path(&built.path)
+        .hint(
+            "another program may have written it at the same time: look at it, then write \
+                again (--overwrite)",
+        )),
     }
 }
 
-/// Parquet settings of an index: [`INDEX_LEVEL`] unless a level was requested. For 200,000 rows of scene metadata the level of
-/// single datasets takes five times as long and saves no bytes.
+/// Parquet settings of an index: [`INDEX_LEVEL`] unless a level was requested. For 200,000 rows of
+/// scene metadata the level of single datasets takes five times as long and saves no bytes.
 fn index_parquet(asked: &ParquetOptions) -> ParquetOptions {
     let level = match asked.compression {
         Compression::Zstd => asked.level.or(Some(INDEX_LEVEL)),
         _ => asked.level,
     };
-    ParquetOptions { level, ..asked.clone() }
+    ParquetOptions {
+        level,
+        ..asked.clone()
+    }
 }
 
 /// Opens a part. For a dataset that is not a ZIP, the error names its format and how to convert it.
 fn open_part(path: &Path, ctx: &JobContext) -> Result<ZipReader> {
     let not_a_zip = |format: Format| {
-        let error = Error::usage(format!("an index is over ZIPs, and this is {}", format.described())).at_path(path);
+        let error = Error::usage(format!(
+            "an index is over ZIPs, and this is {}",
+            format.described()
+        ))
+        .at_path(path);
         error.hint(match format {
-            Format::Tortilla | Format::Taco | Format::Taco3 | Format::Early => "`migrate` makes a ZIP of 2.0 of it",
+            Format::Tortilla | Format::Taco | Format::Taco3 | Format::Early => {
+                "`migrate` makes a ZIP of 2.0 of it"
+            }
             Format::Folder => "`convert` makes a ZIP of it",
             _ => "name the ZIPs themselves",
         })
     };
-    let opened = ZipReader::open(path).map_err(|error| match detect(path).map(|found| found.format) {
-        Ok(format) if format != Format::Zip => not_a_zip(format),
-        _ => error,
-    })?;
+    let opened =
+        ZipReader::open(path).map_err(|error| match detect(path).map(|found| found.format) {
+            Ok(format) if format != Format::Zip => not_a_zip(format),
+            _ => error,
+        })?;
     match EarlyReader::of_zip(opened, ctx)? {
         Ok(early) => Err(not_a_zip(early.info().format)),
         Err(zip) => Ok(zip),
@@ -141,44 +179,84 @@ struct Gathered {
 
 impl Gathered {
     fn read(inputs: &[PathBuf], unchecked: bool, ctx: &JobContext) -> Result<Self> {
-        let Some(first_path) = inputs.first() else { return Err(Error::usage("no datasets are given")) };
+        let Some(first_path) = inputs.first() else {
+            return Err(Error::usage("no datasets are given"));
+        };
         let mut names = HashSet::new();
         for path in inputs {
             if !names.insert(name_of(path)?) {
-                let message = format!("two datasets have the same file name {}, by which rows refer to their part", name_of(path)?);
-                return Err(Error::usage(message).at_path(path).hint("rename one of them"));
+                let message = format!(
+                    "two datasets have the same file name {}, by which rows refer to their part",
+                    name_of(path)?
+                );
+                return Err(Error::usage(message)
+                    .at_path(path)
+                    .hint("rename one of them"));
             }
         }
         ctx.stage(tr!("Comparing the datasets"), Some(inputs.len() as u64));
         let opened = open_part(first_path, ctx)?;
-        let (schemas, first, first_name) = (schemas_of(&opened), opened.expect_collection()?.clone(), name_of(first_path)?);
+        let (schemas, first, first_name) = (
+            schemas_of(&opened),
+            opened.expect_collection()?.clone(),
+            name_of(first_path)?,
+        );
         drop(opened);
         let looked: Vec<LookedAt> = try_map(inputs, |_, path| {
             ctx.check()?;
             let zip = open_part(path, ctx)?;
             let name = name_of(path)?;
             if !unchecked {
-                check_schemas(&schemas, &first_name, &schemas_of(&zip), &name).map_err(|error| error.at_path(path))?;
+                check_schemas(&schemas, &first_name, &schemas_of(&zip), &name)
+                    .map_err(|error| error.at_path(path))?;
             }
             let collection = zip.expect_collection()?;
-            let samples = (0..zip.levels().count()).map(|level| zip.levels().rows(level) as u64).sum();
+            let samples = (0..zip.levels().count())
+                .map(|level| zip.levels().rows(level) as u64)
+                .sum();
             let extent = collection.fields.get("extent").cloned().unwrap_or_default();
-            let facts = PartFacts { id: collection.id().to_owned(), extent, pit: pit_of(&zip, ctx)?, name };
+            let facts = PartFacts {
+                id: collection.id().to_owned(),
+                extent,
+                pit: pit_of(&zip, ctx)?,
+                name,
+            };
             ctx.step(1);
             let version = zip.file().local_version()?;
-            Ok(LookedAt { facts, samples, roots: zip.levels().rows(0) as u64, version })
+            Ok(LookedAt {
+                facts,
+                samples,
+                roots: zip.levels().rows(0) as u64,
+                version,
+            })
         })?;
         let samples = looked.iter().map(|part| part.samples).sum();
         let roots = looked.iter().map(|part| part.roots).sum();
-        let local = inputs.iter().zip(&looked).filter_map(|(path, part)| Some((path.clone(), part.version?)));
+        let local = inputs
+            .iter()
+            .zip(&looked)
+            .filter_map(|(path, part)| Some((path.clone(), part.version?)));
         let version = DatasetVersion::of_versions(local);
         let parts = looked.into_iter().map(|part| part.facts).collect();
-        Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples, roots, unchecked, version })
+        Ok(Self {
+            paths: inputs.to_vec(),
+            parts,
+            first,
+            schemas,
+            samples,
+            roots,
+            unchecked,
+            version,
+        })
     }
 
-    /// The columns of a level of the index: `id`, `type`, then the others by name; with a single part, in the part's order.
+    /// The columns of a level of the index: `id`, `type`, then the others by name; with a single
+    /// part, in the part's order.
     fn columns(&self, level: usize) -> Schema {
-        let stored = self.schemas[level].fields().iter().filter(|field| field.name() != SOURCE);
+        let stored = self.schemas[level]
+            .fields()
+            .iter()
+            .filter(|field| field.name() != SOURCE);
         let mut fields: Vec<Field> = stored.map(|field| field.as_ref().clone()).collect();
         if self.schemas.len() > 1 && !fields.iter().any(|field| field.name() == CURRENT) {
             fields.push(Field::new(CURRENT, DataType::Int64, true));
@@ -190,13 +268,23 @@ impl Gathered {
                 "type" => 1,
                 _ => 2,
             };
-            fields.sort_by(|a, b| rank(a.name()).cmp(&rank(b.name())).then_with(|| a.name().cmp(b.name())));
+            fields.sort_by(|a, b| {
+                rank(a.name())
+                    .cmp(&rank(b.name()))
+                    .then_with(|| a.name().cmp(b.name()))
+            });
         }
         Schema::new(fields)
     }
 
     /// Streams one level of all parts into `out` as Parquet.
-    fn write_level<W: Write + Send>(&self, level: usize, out: W, parquet: &ParquetOptions, ctx: &JobContext) -> Result<W> {
+    fn write_level<W: Write + Send>(
+        &self,
+        level: usize,
+        out: W,
+        parquet: &ParquetOptions,
+        ctx: &JobContext,
+    ) -> Result<W> {
         ctx.stage(&tr!("Writing level {level}", level), None);
         let schema = Arc::new(self.columns(level));
         let mut sink = ParquetSink::new(out, &schema, parquet)?;
@@ -207,8 +295,9 @@ impl Gathered {
                 true => Some(zip.true_positions(level, ctx)?),
                 false => None,
             };
-            let head =
-                zip.levels().head(level).ok_or_else(|| Error::format("the dataset changed while it was read").at_path(path))?;
+            let head = zip.levels().head(level).ok_or_else(|| {
+                Error::format("the dataset changed while it was read").at_path(path)
+            })?;
             let mut row = 0;
             let written = head.for_each_batch(ctx, &mut |batch| {
                 let rows = row..row + batch.num_rows();
@@ -218,7 +307,11 @@ impl Gathered {
             });
             written.map_err(|error| match error.is_cancelled() {
                 true => error,
-                false => Error::new(error.kind(), format!("level{level} of {} can't be copied", part.name)).because(error),
+                false => Error::new(
+                    error.kind(),
+                    format!("level{level} of {} can't be copied", part.name),
+                )
+                .because(error),
             })?;
         }
         sink.finish()
@@ -227,7 +320,8 @@ impl Gathered {
     /// COLLECTION.json of the index without the list of parts.
     fn collection(&self) -> Result<serde_json::Map<String, serde_json::Value>> {
         let mut fields = merged(&self.first, &self.parts, self.unchecked)?;
-        // The first part's, as the Python tools do, unless the index adds the row numbers that older parts lack.
+        // The first part's, as the Python tools do, unless the index adds the row numbers that
+        // older parts lack.
         if self.first.get("taco:field_schema").is_none() || self.adds_numbers() {
             fields.insert("taco:field_schema".into(), self.field_schema());
         }
@@ -236,13 +330,19 @@ impl Gathered {
 
     /// `taco:field_schema` of the index's own columns.
     fn field_schema(&self) -> serde_json::Value {
-        let columns: Vec<Schema> = (0..self.schemas.len()).map(|level| self.columns(level)).collect();
+        let columns: Vec<Schema> = (0..self.schemas.len())
+            .map(|level| self.columns(level))
+            .collect();
         field_schema_of(&columns, self.first.get("taco:field_schema"))
     }
 
     /// True when the index adds row numbers that the parts lack.
     fn adds_numbers(&self) -> bool {
-        self.schemas.len() > 1 && self.schemas.iter().any(|schema| schema.field_with_name(CURRENT).is_err())
+        self.schemas.len() > 1
+            && self
+                .schemas
+                .iter()
+                .any(|schema| schema.field_with_name(CURRENT).is_err())
     }
 
     fn built(&self, path: PathBuf, options: &ConsolidateOptions, bytes: u64) -> Built {
@@ -264,27 +364,49 @@ fn indexed(
     source: &str,
     right: Option<&[Option<(i64, i64)>]>,
 ) -> Result<RecordBatch> {
-    let failed = |error: arrow::error::ArrowError| Error::internal("rows of a part don't fit the index").because(error);
+    let failed = |error: arrow::error::ArrowError| {
+        Error::internal("rows of a part don't fit the index").because(error)
+    };
     let mut columns: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
     for field in schema.fields() {
         let corrected = match (field.name().as_str(), right) {
             (SOURCE, _) => {
-                columns.push(Arc::new(StringArray::from_iter_values(std::iter::repeat_n(source, batch.num_rows()))));
+                columns.push(Arc::new(StringArray::from_iter_values(
+                    std::iter::repeat_n(source, batch.num_rows()),
+                )));
                 continue;
             }
-            ("internal:offset", Some(right)) => Some(right.iter().map(|range| range.map(|range| range.0)).collect::<Int64Array>()),
-            ("internal:size", Some(right)) => Some(right.iter().map(|range| range.map(|range| range.1)).collect::<Int64Array>()),
+            ("internal:offset", Some(right)) => Some(
+                right
+                    .iter()
+                    .map(|range| range.map(|range| range.0))
+                    .collect::<Int64Array>(),
+            ),
+            ("internal:size", Some(right)) => Some(
+                right
+                    .iter()
+                    .map(|range| range.map(|range| range.1))
+                    .collect::<Int64Array>(),
+            ),
             _ => None,
         };
         match corrected {
             None if field.name() == CURRENT && batch.column_by_name(CURRENT).is_none() => {
                 let first = first as i64;
-                columns.push(Arc::new(Int64Array::from_iter_values(first..first + batch.num_rows() as i64)));
+                columns.push(Arc::new(Int64Array::from_iter_values(
+                    first..first + batch.num_rows() as i64,
+                )));
             }
-            Some(array) => columns.push(arrow::compute::cast(&array, field.data_type()).map_err(failed)?),
+            Some(array) => {
+                columns.push(arrow::compute::cast(&array, field.data_type()).map_err(failed)?)
+            }
             None => {
                 let column = batch.column_by_name(field.name());
-                columns.push(column.cloned().ok_or_else(|| Error::format(format!("column {} is missing", field.name())))?);
+                columns.push(
+                    column.cloned().ok_or_else(|| {
+                        Error::format(format!("column {} is missing", field.name()))
+                    })?,
+                );
             }
         }
     }
@@ -292,8 +414,13 @@ fn indexed(
 }
 
 fn name_of(path: &Path) -> Result<String> {
-    let name = path.file_name().ok_or_else(|| Error::usage("this is not a file").at_path(path))?;
-    Ok(name.to_str().ok_or_else(|| Error::usage("the file name is not UTF-8").at_path(path))?.to_owned())
+    let name = path
+        .file_name()
+        .ok_or_else(|| Error::usage("this is not a file").at_path(path))?;
+    Ok(name
+        .to_str()
+        .ok_or_else(|| Error::usage("the file name is not UTF-8").at_path(path))?
+        .to_owned())
 }
 
 fn schemas_of(zip: &ZipReader) -> Vec<Schema> {
@@ -301,26 +428,45 @@ fn schemas_of(zip: &ZipReader) -> Vec<Schema> {
         let fields = zip.levels().head(level)?.schema().fields().clone();
         let stored = fields.iter().filter(|field| field.name() != SOURCE);
         // Compares names and types only, not the metadata of the Arrow schema.
-        Some(Schema::new(stored.map(|field| Field::new(field.name(), field.data_type().clone(), true)).collect::<Vec<_>>()))
+        Some(Schema::new(
+            stored
+                .map(|field| Field::new(field.name(), field.data_type().clone(), true))
+                .collect::<Vec<_>>(),
+        ))
     };
     (0..zip.levels().count()).filter_map(schema).collect()
 }
 
-/// The tree pattern derived from the tree, as some tools omit patterns from `taco:pit_schema`. For a flat dataset no page is
-/// read.
+/// The tree pattern derived from the tree, as some tools omit patterns from `taco:pit_schema`. For
+/// a flat dataset no page is read.
 fn pit_of(zip: &ZipReader, ctx: &JobContext) -> Result<PitSchema> {
     if zip.levels().count() == 1
-        && let Some(declared) = zip.collection().get("taco:pit_schema").and_then(|pit| pit.get("root")?.get("type")?.as_str())
+        && let Some(declared) = zip
+            .collection()
+            .get("taco:pit_schema")
+            .and_then(|pit| pit.get("root")?.get("type")?.as_str())
         && declared == SampleKind::File.as_str()
     {
         let n = zip.levels().rows(0) as u64;
-        return Ok(PitSchema { root: PitRoot { n, kind: SampleKind::File }, shape: vec![n], hierarchy: Default::default() });
+        return Ok(PitSchema {
+            root: PitRoot {
+                n,
+                kind: SampleKind::File,
+            },
+            shape: vec![n],
+            hierarchy: Default::default(),
+        });
     }
     let tree = zip.levels().skeleton(ctx)?;
-    PitSchema::of(&tree).ok_or_else(|| Error::invalid("the dataset has no samples").at_path(zip.file().path()))
+    PitSchema::of(&tree)
+        .ok_or_else(|| Error::invalid("the dataset has no samples").at_path(zip.file().path()))
 }
 
-fn write_folder(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
+fn write_folder(
+    gathered: &Gathered,
+    options: &ConsolidateOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
     let target = place_below(&options.target, ".tacocat");
     let output = PartialFolder::new(&target, options.overwrite)?;
     let mut bytes = 0;
@@ -329,7 +475,11 @@ fn write_folder(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobCont
         let file = File::create_new(&path).io_at("write the index", &path)?;
         let mut out = gathered.write_level(level, BufWriter::new(file), &options.parquet, ctx)?;
         out.flush().io_at("write the index", &path)?;
-        bytes += out.get_ref().metadata().io_at("read the index", &path)?.len();
+        bytes += out
+            .get_ref()
+            .metadata()
+            .io_at("read the index", &path)?
+            .len();
     }
     let mut fields = gathered.collection()?;
     fields.insert("taco:sources".into(), sources_of(&gathered.parts));
@@ -342,9 +492,15 @@ fn write_folder(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobCont
     Ok(gathered.built(target, options, bytes + collection.len() as u64))
 }
 
-fn write_file(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContext) -> Result<Built> {
+fn write_file(
+    gathered: &Gathered,
+    options: &ConsolidateOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
     if gathered.schemas.len() > MAX_LEVELS {
-        return Err(Error::invalid(format!("__TACOCAT__ has room for {MAX_LEVELS} levels")));
+        return Err(Error::invalid(format!(
+            "__TACOCAT__ has room for {MAX_LEVELS} levels"
+        )));
     }
     let target = place_below(&options.target, "__TACOCAT__");
     let output = PartialFile::new(&target, options.overwrite)?;
@@ -354,17 +510,24 @@ fn write_file(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContex
     out.write_all(&[0; INDEX_SIZE]).map_err(failed)?;
     let mut end = INDEX_SIZE as u64;
     for level in 0..gathered.schemas.len() {
-        let mut written = gathered.write_level(level, BufWriter::new(output.file()), &options.parquet, ctx)?;
+        let mut written =
+            gathered.write_level(level, BufWriter::new(output.file()), &options.parquet, ctx)?;
         written.flush().map_err(failed)?;
         let position = out.stream_position().map_err(failed)?;
-        index.levels.push(HeaderEntry { offset: end, size: position - end });
+        index.levels.push(HeaderEntry {
+            offset: end,
+            size: position - end,
+        });
         end = position;
     }
     let mut fields = gathered.collection()?;
     fields.insert("_tacocat".into(), tacocat_of(&gathered.parts));
     let collection = collection_bytes(&fields, b"  ")?;
     out.write_all(&collection).map_err(failed)?;
-    index.collection = HeaderEntry { offset: end, size: collection.len() as u64 };
+    index.collection = HeaderEntry {
+        offset: end,
+        size: collection.len() as u64,
+    };
     out.seek(SeekFrom::Start(0)).map_err(failed)?;
     out.write_all(&index.to_bytes()).map_err(failed)?;
     ctx.check()?;
@@ -378,7 +541,10 @@ fn write_collection_file(gathered: &Gathered, options: &ConsolidateOptions) -> R
     let mut fields = merged(&gathered.first, &gathered.parts, gathered.unchecked)?;
     fields.insert("taco:sources".into(), sources_of(&gathered.parts));
     let collection = collection_bytes(&fields, b"    ")?;
-    output.file().write_all(&collection).io_at("write the collection", &options.target)?;
+    output
+        .file()
+        .write_all(&collection)
+        .io_at("write the collection", &options.target)?;
     gathered.version.expect_unchanged()?;
     output.finish()?;
     Ok(gathered.built(options.target.clone(), options, collection.len() as u64))

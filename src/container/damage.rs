@@ -3,7 +3,17 @@
 use crate::error::Error;
 
 /// How a copy handles data whose CRC-32 differs from the container's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDamage {
     /// Stops with an error; nothing is written.
@@ -24,5 +34,8 @@ pub fn named(error: Error, path: &str) -> Error {
 /// Wraps an error as the cause of another with the same kind and hints.
 pub fn wrapped(error: Error, summary: String) -> Error {
     let hints = error.hints().to_vec();
-    hints.into_iter().fold(Error::new(error.kind(), summary).because(error), Error::hint)
+    hints.into_iter().fold(
+        Error::new(error.kind(), summary).because(error),
+        Error::hint,
+    )
 }

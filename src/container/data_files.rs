@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::error::{IoContext, Result};
 use crate::model::MAX_LEVELS;
 
-/// Paths of all files below `folder`, relative to it, with `/`; empty when there is no such folder. Symbolic links are listed and not
-/// followed, as they may form a loop.
+/// Paths of all files below `folder`, relative to it, with `/`; empty when there is no such folder.
+/// Symbolic links are listed and not followed, as they may form a loop.
 ///
 /// # Errors
 /// When a folder cannot be read.

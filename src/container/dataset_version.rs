@@ -1,6 +1,7 @@
-//! The version of a dataset that takes several calls to read: its folders and tables as they were when it was opened. Compared before
-//! its metadata is written with data that was read later, so that a dataset which is replaced or edited meanwhile gives an error and
-//! never bytes of one version under the metadata of another.
+//! The version of a dataset that takes several calls to read: its folders and tables as they were
+//! when it was opened. Compared before its metadata is written with data that was read later, so
+//! that a dataset which is replaced or edited meanwhile gives an error and never bytes of one
+//! version under the metadata of another.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use crate::files::LocalVersion;
 use crate::model::{MAX_LEVELS, Modified, Stamp, is_remote};
 use crate::remote::RemoteFile;
 
-/// A version of the files of a dataset. Cheap to clone. The default compares nothing: for an archive, whose ranges state its version.
+/// A version of the files of a dataset. Cheap to clone. The default compares nothing: for an
+/// archive, whose ranges state its version.
 #[derive(Clone, Default)]
 pub struct DatasetVersion(Arc<Vec<ComparedMember>>);
 
@@ -20,9 +22,16 @@ pub struct DatasetVersion(Arc<Vec<ComparedMember>>);
 #[derive(Clone)]
 enum ComparedMember {
     /// A folder that is still at its path, with the symbolic link that the path may be.
-    Folder { path: PathBuf, version: LocalVersion, link: Option<LocalVersion> },
+    Folder {
+        path: PathBuf,
+        version: LocalVersion,
+        link: Option<LocalVersion>,
+    },
     /// A local file.
-    File { path: PathBuf, version: LocalVersion },
+    File {
+        path: PathBuf,
+        version: LocalVersion,
+    },
     /// A remote file.
     Remote(ByteSource),
     /// A file as another process saw it, which made a plan.
@@ -36,15 +45,27 @@ impl std::fmt::Debug for DatasetVersion {
 }
 
 impl DatasetVersion {
-    /// The version of a local folder with COLLECTION.json and the tables `{prefix}level*.parquet`. What is missing is not compared: the
-    /// code that reads it reports it.
+    /// The version of a local folder with COLLECTION.json and the tables `{prefix}level*.parquet`.
+    /// What is missing is not compared: the code that reads it reports it.
     pub fn of_folder(folder: &Path, prefix: &str) -> Self {
         let mut members = Vec::new();
         let link = std::fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_symlink());
-        for path in [folder.to_owned(), folder.join("DATA"), folder.join("METADATA")] {
+        for path in [
+            folder.to_owned(),
+            folder.join("DATA"),
+            folder.join("METADATA"),
+        ] {
             if let Ok(version) = LocalVersion::at(&path) {
-                let link = if link && path == folder { LocalVersion::of_link(&path).ok() } else { None };
-                members.push(ComparedMember::Folder { path, version, link });
+                let link = if link && path == folder {
+                    LocalVersion::of_link(&path).ok()
+                } else {
+                    None
+                };
+                members.push(ComparedMember::Folder {
+                    path,
+                    version,
+                    link,
+                });
             }
         }
         let tables = (0..=MAX_LEVELS).map(|level| format!("{prefix}level{level}.parquet"));
@@ -64,32 +85,61 @@ impl DatasetVersion {
     pub fn of_files<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Self> {
         let member = |path: &Path| -> Result<ComparedMember> {
             let version = LocalVersion::at(path).io_at("look at", path)?;
-            Ok(ComparedMember::File { path: path.to_owned(), version })
+            Ok(ComparedMember::File {
+                path: path.to_owned(),
+                version,
+            })
         };
-        Ok(Self(Arc::new(paths.into_iter().map(member).collect::<Result<_>>()?)))
+        Ok(Self(Arc::new(
+            paths.into_iter().map(member).collect::<Result<_>>()?,
+        )))
     }
 
     /// The versions of local files when they were open.
     pub(super) fn of_versions(files: impl IntoIterator<Item = (PathBuf, LocalVersion)>) -> Self {
-        Self(Arc::new(files.into_iter().map(|(path, version)| ComparedMember::File { path, version }).collect()))
+        Self(Arc::new(
+            files
+                .into_iter()
+                .map(|(path, version)| ComparedMember::File { path, version })
+                .collect(),
+        ))
     }
 
     /// The version of open remote files.
     pub(super) fn of_remote(files: Vec<ByteSource>) -> Self {
-        Self(Arc::new(files.into_iter().filter(ByteSource::is_remote).map(ComparedMember::Remote).collect()))
+        Self(Arc::new(
+            files
+                .into_iter()
+                .filter(ByteSource::is_remote)
+                .map(ComparedMember::Remote)
+                .collect(),
+        ))
     }
 
     /// The version of files as another process recorded it with [`DatasetVersion::recorded`].
     pub(super) fn of_record(files: Vec<(PathBuf, Stamp)>) -> Self {
-        Self(Arc::new(files.into_iter().map(|(path, stamp)| ComparedMember::Recorded { path, stamp }).collect()))
+        Self(Arc::new(
+            files
+                .into_iter()
+                .map(|(path, stamp)| ComparedMember::Recorded { path, stamp })
+                .collect(),
+        ))
     }
 
     /// The versions of several datasets that are read as one, or of several views of one.
     pub fn of_all(versions: impl IntoIterator<Item = Self>) -> Self {
-        let mut versions: Vec<Self> = versions.into_iter().filter(|version| !version.0.is_empty()).collect();
+        let mut versions: Vec<Self> = versions
+            .into_iter()
+            .filter(|version| !version.0.is_empty())
+            .collect();
         match versions.len() {
             0 | 1 => versions.pop().unwrap_or_default(),
-            _ => Self(Arc::new(versions.iter().flat_map(|version| version.0.iter().cloned()).collect())),
+            _ => Self(Arc::new(
+                versions
+                    .iter()
+                    .flat_map(|version| version.0.iter().cloned())
+                    .collect(),
+            )),
         }
     }
 
@@ -99,15 +149,26 @@ impl DatasetVersion {
             ComparedMember::Folder { .. } => None,
             ComparedMember::File { path, version } => {
                 let modified = Modified::of(version.modified());
-                Some((path.clone(), Stamp { size: version.size_bytes(), modified, etag: None, directory: None }))
+                Some((
+                    path.clone(),
+                    Stamp {
+                        size: version.size_bytes(),
+                        modified,
+                        etag: None,
+                        directory: None,
+                    },
+                ))
             }
-            ComparedMember::Remote(file) => Some((file.path().to_owned(), file.stamp().as_ref().clone())),
+            ComparedMember::Remote(file) => {
+                Some((file.path().to_owned(), file.stamp().as_ref().clone()))
+            }
             ComparedMember::Recorded { path, stamp } => Some((path.clone(), stamp.clone())),
         };
         self.0.iter().filter_map(record).collect()
     }
 
-    /// Checks that the dataset at its path is still of this version. For a remote one it asks the server for each table.
+    /// Checks that the dataset at its path is still of this version. For a remote one it asks the
+    /// server for each table.
     ///
     /// # Errors
     /// [`Kind::Changed`] when it was replaced or changed; when its files can't be looked at.
@@ -115,8 +176,14 @@ impl DatasetVersion {
         let mut remote = Vec::new();
         for member in self.0.iter() {
             match member {
-                ComparedMember::Folder { path, version, link } => {
-                    let is_same_link = link.is_none_or(|link| LocalVersion::of_link(path).is_ok_and(|now| link == now));
+                ComparedMember::Folder {
+                    path,
+                    version,
+                    link,
+                } => {
+                    let is_same_link = link.is_none_or(|link| {
+                        LocalVersion::of_link(path).is_ok_and(|now| link == now)
+                    });
                     if !is_same_link || !version.is_same_folder(&now_at(path)?) {
                         return Err(changed(path));
                     }
@@ -147,7 +214,8 @@ impl DatasetVersion {
         RemoteFile::expect_unchanged(&remote)
     }
 
-    /// The error of reading a dataset; when it is none of a local dataset that changed meanwhile, that is the error.
+    /// The error of reading a dataset; when it is none of a local dataset that changed meanwhile,
+    /// that is the error.
     pub fn explain(&self, error: Error) -> Error {
         if error.is_cancelled() || error.kind() == Kind::Changed || !self.is_local() {
             return error;
@@ -172,14 +240,22 @@ impl DatasetVersion {
 
     /// True when comparing takes no requests.
     fn is_local(&self) -> bool {
-        self.0.iter().all(|member| matches!(member, ComparedMember::Folder { .. } | ComparedMember::File { .. }))
+        self.0.iter().all(|member| {
+            matches!(
+                member,
+                ComparedMember::Folder { .. } | ComparedMember::File { .. }
+            )
+        })
     }
 
     /// The same version, with the paths of recorded files replaced where `with` returns another.
     ///
     /// # Errors
     /// Those of `with`.
-    pub(crate) fn relocated(&self, with: &dyn Fn(&Path) -> Result<Option<PathBuf>>) -> Result<Self> {
+    pub(crate) fn relocated(
+        &self,
+        with: &dyn Fn(&Path) -> Result<Option<PathBuf>>,
+    ) -> Result<Self> {
         let mut record = self.recorded();
         for (path, _) in &mut record {
             if let Some(other) = with(path)? {
@@ -192,12 +268,16 @@ impl DatasetVersion {
 
 fn now_at(path: &Path) -> Result<LocalVersion> {
     match LocalVersion::at(path) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(changed(path)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(changed(path))
+        }
         outcome => outcome.io_at("look at", path),
     }
 }
 
 /// The error for a dataset of which `path` is not of the version that was opened.
 pub(super) fn changed(path: &Path) -> Error {
-    Error::new(Kind::Changed, "the dataset changed while it was read").at_path(path).hint("run again, or open the dataset again")
+    Error::new(Kind::Changed, "the dataset changed while it was read")
+        .at_path(path)
+        .hint("run again, or open the dataset again")
 }

@@ -13,11 +13,13 @@ use crate::jobs::JobContext;
 use crate::model::{Dataset, FieldSpec, Payload, Sample, Skeleton, Tortilla, Value};
 use crate::table::array_of;
 
-/// The level tables of a draft, with the columns of every tortilla of a level. The draft need not be valid: a value that does not fit the
-/// type of its column is null, and a column with two types has that of its first tortilla.
+/// The level tables of a draft, with the columns of every tortilla of a level. The draft need not
+/// be valid: a value that does not fit the type of its column is null, and a column with two types
+/// has that of its first tortilla.
 ///
 /// # Errors
-/// Cancellation, and [`Kind::Internal`](crate::error::Kind::Internal) for columns that do not fit together.
+/// Cancellation, and [`Kind::Internal`](crate::error::Kind::Internal) for columns that do not fit
+/// together.
 pub fn draft_levels(dataset: &Dataset, ctx: &JobContext) -> Result<LevelSet> {
     ctx.stage(tr!("Making the tables of the draft"), None);
     let tree = Skeleton::of(dataset);
@@ -25,8 +27,16 @@ pub fn draft_levels(dataset: &Dataset, ctx: &JobContext) -> Result<LevelSet> {
     let (mut levels, mut paths) = (Vec::new(), Vec::new());
     for level in &tree.levels {
         ctx.check()?;
-        let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
-        paths.push(samples.iter().map(|sample| gdal_path(sample)).collect::<StringArray>());
+        let samples: Vec<&Sample> = tortillas
+            .iter()
+            .flat_map(|tortilla| &tortilla.samples)
+            .collect();
+        paths.push(
+            samples
+                .iter()
+                .map(|sample| gdal_path(sample))
+                .collect::<StringArray>(),
+        );
         levels.push(MadeLevel {
             own: columns_of(&tortillas, samples.len(), ctx)?,
             ids: samples.iter().map(|sample| sample.id.to_string()).collect(),
@@ -36,10 +46,17 @@ pub fn draft_levels(dataset: &Dataset, ctx: &JobContext) -> Result<LevelSet> {
             sources: None,
             paths: None,
         });
-        tortillas = samples.iter().filter_map(|sample| sample.children()).map(AsRef::as_ref).collect();
+        tortillas = samples
+            .iter()
+            .filter_map(|sample| sample.children())
+            .map(AsRef::as_ref)
+            .collect();
     }
     let tables = level_tables(levels)?;
-    let with_paths = tables.iter().zip(paths).map(|(table, paths)| with_gdal_paths(table, paths));
+    let with_paths = tables
+        .iter()
+        .zip(paths)
+        .map(|(table, paths)| with_gdal_paths(table, paths));
     Ok(LevelSet::of_tables(with_paths.collect::<Result<_>>()?))
 }
 
@@ -61,7 +78,9 @@ fn columns_of(tortillas: &[&Tortilla], rows: usize, ctx: &JobContext) -> Result<
                 places.insert(&field.name, fields.len());
                 fields.push(field.clone());
             }
-            Some(&at) if fields[at].dtype == DataType::Null => fields[at].dtype = field.dtype.clone(),
+            Some(&at) if fields[at].dtype == DataType::Null => {
+                fields[at].dtype = field.dtype.clone()
+            }
             Some(_) => {}
         }
     }
@@ -71,14 +90,23 @@ fn columns_of(tortillas: &[&Tortilla], rows: usize, ctx: &JobContext) -> Result<
         let mut values: Vec<&Value> = Vec::with_capacity(rows);
         for tortilla in tortillas {
             let at = tortilla.field(&field.name);
-            values.extend(tortilla.samples.iter().map(|sample| at.map_or(&Value::Null, |at| sample.value(at))));
+            values.extend(
+                tortilla
+                    .samples
+                    .iter()
+                    .map(|sample| at.map_or(&Value::Null, |at| sample.value(at))),
+            );
         }
         columns.push(fitting_values(field, values)?);
     }
-    let fields: Vec<Field> = fields.iter().map(|field| Field::new(&field.name, field.dtype.clone(), true)).collect();
+    let fields: Vec<Field> = fields
+        .iter()
+        .map(|field| Field::new(&field.name, field.dtype.clone(), true))
+        .collect();
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
-        .map_err(|error| Error::internal("a level of the draft does not fit its columns").because(error))
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(
+        |error| Error::internal("a level of the draft does not fit its columns").because(error),
+    )
 }
 
 /// The values as an array; null for those that do not fit the type.
@@ -87,7 +115,9 @@ fn fitting_values(field: &FieldSpec, values: Vec<&Value>) -> Result<ArrayRef> {
         return Ok(array);
     }
     let fits = |value: &Value| array_of(field, std::iter::once(value)).is_ok();
-    let fitting = values.into_iter().map(|value| if fits(value) { value } else { &Value::Null });
+    let fitting = values
+        .into_iter()
+        .map(|value| if fits(value) { value } else { &Value::Null });
     array_of(field, fitting.collect::<Vec<_>>().into_iter())
 }
 
@@ -101,19 +131,41 @@ mod tests {
 
     #[test]
     fn tables_have_the_rows_of_the_tree_also_where_it_is_no_pit() {
-        let folder = |id: &str, files: &[&str]| Sample::folder(id, Tortilla::new(files.iter().map(|name| file(name)).collect()));
-        let root = Tortilla::new(vec![folder("a", &["x.tif", "y.tif"]), folder("b", &["x.tif"])]);
-        let dataset = Dataset { root: root.into(), ..Dataset::default() };
+        let folder = |id: &str, files: &[&str]| {
+            Sample::folder(
+                id,
+                Tortilla::new(files.iter().map(|name| file(name)).collect()),
+            )
+        };
+        let root = Tortilla::new(vec![
+            folder("a", &["x.tif", "y.tif"]),
+            folder("b", &["x.tif"]),
+        ]);
+        let dataset = Dataset {
+            root: root.into(),
+            ..Dataset::default()
+        };
         let levels = draft_levels(&dataset, &JobContext::default()).expect("tables");
         assert_eq!((levels.count(), levels.rows(0), levels.rows(1)), (2, 2, 3));
         let texts = |name: &str| {
-            let column = levels.column(1, name, &JobContext::default()).expect("a column");
+            let column = levels
+                .column(1, name, &JobContext::default())
+                .expect("a column");
             let column = arrow::compute::cast(&column, &DataType::Utf8).expect("texts");
             let column = arrow::array::AsArray::as_string::<i32>(&column).clone();
-            column.iter().map(|text| text.unwrap_or_default().to_owned()).collect::<Vec<_>>()
+            column
+                .iter()
+                .map(|text| text.unwrap_or_default().to_owned())
+                .collect::<Vec<_>>()
         };
-        assert_eq!(texts("internal:relative_path"), ["a/x.tif", "a/y.tif", "b/x.tif"]);
-        assert_eq!(texts("internal:gdal_vsi"), ["/data/x.tif", "/data/y.tif", "/data/x.tif"]);
+        assert_eq!(
+            texts("internal:relative_path"),
+            ["a/x.tif", "a/y.tif", "b/x.tif"]
+        );
+        assert_eq!(
+            texts("internal:gdal_vsi"),
+            ["/data/x.tif", "/data/y.tif", "/data/x.tif"]
+        );
         assert_eq!(texts("internal:parent_id"), ["0", "0", "1"]);
     }
 

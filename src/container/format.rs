@@ -5,7 +5,17 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 
 /// Every known container format of every generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// TACO 2.0 ZIP with TACO_HEADER (TACO 2.0, section 6.3).
@@ -26,7 +36,8 @@ pub enum Format {
     Taco,
     /// TACO 3: a ZIP that begins with `__cozip__`, or its folder form.
     Taco3,
-    /// TACO 2.0 before its present layout, by tacotoolbox 0.7 to 0.15: a ZIP, or a FOLDER with Avro tables.
+    /// TACO 2.0 before its present layout, by tacotoolbox 0.7 to 0.15: a ZIP, or a FOLDER with Avro
+    /// tables.
     Early,
 }
 
@@ -65,7 +76,12 @@ impl Format {
     /// Generation of the specification.
     pub fn generation(self) -> &'static str {
         match self {
-            Format::Zip | Format::Folder | Format::Tacocat | Format::TacocatFile | Format::Tacollection | Format::Joined => "2.0",
+            Format::Zip
+            | Format::Folder
+            | Format::Tacocat
+            | Format::TacocatFile
+            | Format::Tacollection
+            | Format::Joined => "2.0",
             Format::Tortilla => "0.5",
             Format::Taco => "0.2",
             Format::Taco3 => "3.0",
@@ -100,6 +116,9 @@ pub struct Detected {
 
 impl Detected {
     pub(super) fn at(format: Format, path: &Path) -> Result<Self> {
-        Ok(Self { format, path: path.to_owned() })
+        Ok(Self {
+            format,
+            path: path.to_owned(),
+        })
     }
 }

@@ -15,15 +15,28 @@ const ARCHIVES_READ_MAX: usize = 32;
 /// Bytes of an archive that tell its format.
 const HEAD: u64 = 256;
 
-/// The addresses of the datasets of all generations below an address of a hub, sorted; `None` on other servers.
+/// The addresses of the datasets of all generations below an address of a hub, sorted; `None` on
+/// other servers.
 ///
 /// # Errors
 /// When the hub refuses the list, or answers with something else.
 pub fn datasets_of_hub(address: &Address) -> Result<Option<Vec<PathBuf>>> {
-    let Some(files) = hub_files(address)? else { return Ok(None) };
-    let Candidates { mut datasets, archives } = Candidates::of(&files);
-    let archives: Vec<&Path> = archives.iter().take(ARCHIVES_READ_MAX).map(Path::new).collect();
-    for (path, opened) in archives.iter().zip(RemoteFile::open_all(&archives, FIRST_OF_DATASET)?) {
+    let Some(files) = hub_files(address)? else {
+        return Ok(None);
+    };
+    let Candidates {
+        mut datasets,
+        archives,
+    } = Candidates::of(&files);
+    let archives: Vec<&Path> = archives
+        .iter()
+        .take(ARCHIVES_READ_MAX)
+        .map(Path::new)
+        .collect();
+    for (path, opened) in archives
+        .iter()
+        .zip(RemoteFile::open_all(&archives, FIRST_OF_DATASET)?)
+    {
         let Ok(file) = opened else { continue };
         let head = file.read(0, HEAD.min(file.size_bytes()))?;
         let source = || Ok(ByteSource::of_remote(file.clone(), path));
@@ -49,7 +62,10 @@ impl Candidates {
         let mut found = Self::default();
         for file in files {
             let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
-            let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+            let ending = name
+                .rsplit_once('.')
+                .map_or("", |(_, ending)| ending)
+                .to_ascii_lowercase();
             match name {
                 "COLLECTION.json" => {
                     found.datasets.insert(folder.to_owned());
@@ -58,7 +74,10 @@ impl Candidates {
                     found.datasets.insert(file.clone());
                 }
                 _ if matches!(ending.as_str(), "tacozip" | "taco" | "tortilla") => {
-                    found.datasets.insert(part_pattern(name).map_or_else(|| file.clone(), |all| format!("{folder}/{all}")));
+                    found.datasets.insert(
+                        part_pattern(name)
+                            .map_or_else(|| file.clone(), |all| format!("{folder}/{all}")),
+                    );
                 }
                 _ if ending == "zip" => found.archives.push(file.clone()),
                 _ => {}
@@ -72,7 +91,8 @@ impl Candidates {
 fn part_pattern(name: &str) -> Option<String> {
     let (rest, ending) = name.rsplit_once(".part.")?;
     let (stem, number) = rest.rsplit_once('.')?;
-    (!number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())).then(|| format!("{stem}.*.part.{ending}"))
+    (!number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
+        .then(|| format!("{stem}.*.part.{ending}"))
 }
 
 #[cfg(test)]
@@ -94,10 +114,27 @@ mod tests {
             "g/__TACOCAT__",
             "h/taco.json",
         ];
-        let files: Vec<String> = names.iter().map(|name| format!("https://hub/r/{name}")).collect();
+        let files: Vec<String> = names
+            .iter()
+            .map(|name| format!("https://hub/r/{name}"))
+            .collect();
         let found = Candidates::of(&files);
-        let wanted = ["a", "b/.tacocat", "c.tacozip", "d.*.part.taco", "e.TORTILLA", "g/__TACOCAT__", "h/taco.json"];
-        assert_eq!(found.datasets, wanted.iter().map(|name| format!("https://hub/r/{name}")).collect());
+        let wanted = [
+            "a",
+            "b/.tacocat",
+            "c.tacozip",
+            "d.*.part.taco",
+            "e.TORTILLA",
+            "g/__TACOCAT__",
+            "h/taco.json",
+        ];
+        assert_eq!(
+            found.datasets,
+            wanted
+                .iter()
+                .map(|name| format!("https://hub/r/{name}"))
+                .collect()
+        );
         assert_eq!(found.archives, ["https://hub/r/f.zip"]);
     }
 }

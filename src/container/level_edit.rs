@@ -1,4 +1,5 @@
-//! Columns of one level that are replaced, added or left out in an existing dataset. The containers apply it to their tables.
+//! Columns of one level that are replaced, added or left out in an existing dataset. The containers
+//! apply it to their tables.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,13 +19,15 @@ pub struct LevelEdit {
     pub level: usize,
     /// Names of columns that are left out.
     pub dropped: Vec<String>,
-    /// Columns with a value for every row of the level's table; one of an existing name takes its place.
+    /// Columns with a value for every row of the level's table; one of an existing name takes its
+    /// place.
     pub columns: Vec<(Field, ArrayRef)>,
     /// The rows whose values may differ from the old ones; one entry for each row of the level.
     pub touched: Vec<bool>,
 }
 
-/// A column of an edited table: as it was, by its index, or new, by its index in [`LevelEdit::columns`].
+/// A column of an edited table: as it was, by its index, or new, by its index in
+/// [`LevelEdit::columns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EditedColumn {
     Old(usize),
@@ -37,11 +40,17 @@ impl LevelEdit {
         self.dropped.is_empty() && self.columns.is_empty()
     }
 
-    /// The columns of an edited table with these fields. New ones follow the last metadata column on level 0; below it they are put in
-    /// the order of names, as the Python tools write them, where the metadata columns are in that order.
+    /// The columns of an edited table with these fields. New ones follow the last metadata column
+    /// on level 0; below it they are put in the order of names, as the Python tools write them,
+    /// where the metadata columns are in that order.
     fn plan(&self, fields: &[FieldRef]) -> Vec<EditedColumn> {
-        let named = |name: &str| self.columns.iter().position(|(field, _)| field.name() == name);
-        let mut planned: Vec<(String, EditedColumn)> = Vec::with_capacity(fields.len() + self.columns.len());
+        let named = |name: &str| {
+            self.columns
+                .iter()
+                .position(|(field, _)| field.name() == name)
+        };
+        let mut planned: Vec<(String, EditedColumn)> =
+            Vec::with_capacity(fields.len() + self.columns.len());
         for (index, field) in fields.iter().enumerate() {
             match named(field.name()) {
                 Some(new) => planned.push((field.name().clone(), EditedColumn::New(new))),
@@ -49,15 +58,21 @@ impl LevelEdit {
                 None => planned.push((field.name().clone(), EditedColumn::Old(index))),
             }
         }
-        let is_metadata = |name: &str| !matches!(name, "id" | "type") && !name.starts_with("internal:");
-        let names: Vec<&str> = planned.iter().map(|(name, _)| name.as_str()).filter(|name| is_metadata(name)).collect();
+        let is_metadata =
+            |name: &str| !matches!(name, "id" | "type") && !name.starts_with("internal:");
+        let names: Vec<&str> = planned
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .filter(|name| is_metadata(name))
+            .collect();
         let sorted = self.level > 0 && names.is_sorted();
         for (index, (field, _)) in self.columns.iter().enumerate() {
             if planned.iter().any(|(name, _)| name == field.name()) {
                 continue;
             }
             let follows = |(name, _): &(String, EditedColumn)| {
-                name.starts_with("internal:") || (sorted && is_metadata(name) && name.as_str() > field.name().as_str())
+                name.starts_with("internal:")
+                    || (sorted && is_metadata(name) && name.as_str() > field.name().as_str())
             };
             let place = planned.iter().position(follows).unwrap_or(planned.len());
             planned.insert(place, (field.name().clone(), EditedColumn::New(index)));
@@ -83,7 +98,12 @@ impl LevelEdit {
             EditedColumn::Old(index) => schema.field(index).clone(),
             EditedColumn::New(index) => self.columns[index].0.clone(),
         };
-        Schema::new(self.plan(schema.fields()).into_iter().map(field).collect::<Vec<_>>())
+        Schema::new(
+            self.plan(schema.fields())
+                .into_iter()
+                .map(field)
+                .collect::<Vec<_>>(),
+        )
     }
 
     /// The edit of a table with all rows of the level, in their order, and some of its columns.
@@ -91,11 +111,15 @@ impl LevelEdit {
     /// # Errors
     /// When a column has too few values.
     pub fn applied(&self, table: &RecordBatch) -> Result<RecordBatch> {
-        self.apply(table, &UInt32Array::from_iter_values(0..table.num_rows() as u32))
+        self.apply(
+            table,
+            &UInt32Array::from_iter_values(0..table.num_rows() as u32),
+        )
     }
 
-    /// Applies the edit to a table with some rows of the level: `rows` has the level's row for each row of the table. A column that has
-    /// only nulls there, and that the table does not have, is not added.
+    /// Applies the edit to a table with some rows of the level: `rows` has the level's row for each
+    /// row of the table. A column that has only nulls there, and that the table does not have, is
+    /// not added.
     ///
     /// # Errors
     /// When a column has too few values.
@@ -111,49 +135,86 @@ impl LevelEdit {
                 }
                 EditedColumn::New(index) => {
                     let (field, values) = &self.columns[index];
-                    let values = arrow::compute::take(values, rows, None)
-                        .map_err(|error| Error::internal("a new column has too few values").because(error))?;
-                    if values.null_count() < values.len() || old.column_with_name(field.name()).is_some() {
+                    let values = arrow::compute::take(values, rows, None).map_err(|error| {
+                        Error::internal("a new column has too few values").because(error)
+                    })?;
+                    if values.null_count() < values.len()
+                        || old.column_with_name(field.name()).is_some()
+                    {
                         fields.push(field.clone());
                         arrays.push(values);
                     }
                 }
             }
         }
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-            .map_err(|error| Error::internal("an edited table does not fit its columns").because(error))
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| {
+            Error::internal("an edited table does not fit its columns").because(error)
+        })
     }
 }
 
 impl Assembly {
-    /// Applies an edit to the assembly of `reader`. A `__meta__` without all columns of its level gets a new one where it has a value.
+    /// Applies an edit to the assembly of `reader`. A `__meta__` without all columns of its level
+    /// gets a new one where it has a value.
     ///
     /// # Errors
     /// When the tree cannot be read, or a column does not have a value for each row.
-    pub fn edit(&mut self, reader: &dyn ContainerReader, edit: &LevelEdit, ctx: &JobContext) -> Result<()> {
+    pub fn edit(
+        &mut self,
+        reader: &dyn ContainerReader,
+        edit: &LevelEdit,
+        ctx: &JobContext,
+    ) -> Result<()> {
         let tree = reader.levels().skeleton(ctx)?;
-        let order = UInt32Array::from(tree_order(&tree).into_iter().nth(edit.level).unwrap_or_default());
-        let above = edit.level.checked_sub(1).and_then(|above| self.tree.levels.get(above).cloned());
+        let order = UInt32Array::from(
+            tree_order(&tree)
+                .into_iter()
+                .nth(edit.level)
+                .unwrap_or_default(),
+        );
+        let above = edit
+            .level
+            .checked_sub(1)
+            .and_then(|above| self.tree.levels.get(above).cloned());
         let Some(level) = self.levels.get_mut(edit.level) else {
             return Err(Error::usage(format!("there is no level {}", edit.level)));
         };
         let old = level.batch.schema();
         level.batch = edit.apply(&level.batch, &order)?;
         let new = level.batch.schema();
-        let edited = edit.columns.iter().filter_map(|(field, _)| new.column_with_name(field.name()));
+        let edited = edit
+            .columns
+            .iter()
+            .filter_map(|(field, _)| new.column_with_name(field.name()));
         let edited: Vec<usize> = edited.map(|(index, _)| index).collect();
         let Some(above) = above else { return Ok(()) };
         let all: Arc<[usize]> = (0..old.fields().len()).collect();
         let chosen = std::mem::take(&mut level.meta_columns);
         for folder in (0..above.len() as u32).filter(|&row| above.folder[row as usize]) {
             let children = above.children(folder);
-            let (Some(&first), length) = (children.first(), children.len()) else { continue };
-            let has_value = |column: &&usize| level.batch.column(**column).slice(first as usize, length).null_count() < length;
+            let (Some(&first), length) = (children.first(), children.len()) else {
+                continue;
+            };
+            let has_value = |column: &&usize| {
+                level
+                    .batch
+                    .column(**column)
+                    .slice(first as usize, length)
+                    .null_count()
+                    < length
+            };
             let kept = chosen.get(&folder).unwrap_or(&all).iter();
-            let kept = kept.filter_map(|&index| new.column_with_name(old.field(index).name()).map(|(index, _)| index));
-            let columns: BTreeSet<usize> = kept.chain(edited.iter().filter(has_value).copied()).collect();
+            let kept = kept.filter_map(|&index| {
+                new.column_with_name(old.field(index).name())
+                    .map(|(index, _)| index)
+            });
+            let columns: BTreeSet<usize> = kept
+                .chain(edited.iter().filter(has_value).copied())
+                .collect();
             if columns.len() < new.fields().len() {
-                level.meta_columns.insert(folder, columns.into_iter().collect());
+                level
+                    .meta_columns
+                    .insert(folder, columns.into_iter().collect());
             }
         }
         Ok(())
@@ -166,7 +227,13 @@ mod tests {
     use arrow::array::{Int64Array, StringArray};
 
     fn batch(names: &[&str]) -> RecordBatch {
-        let column = |name: &&str| ((*name).to_owned(), Arc::new(StringArray::from(vec!["x", "y"])) as ArrayRef, true);
+        let column = |name: &&str| {
+            (
+                (*name).to_owned(),
+                Arc::new(StringArray::from(vec!["x", "y"])) as ArrayRef,
+                true,
+            )
+        };
         RecordBatch::try_from_iter_with_nullable(names.iter().map(column)).expect("a batch")
     }
 
@@ -175,38 +242,84 @@ mod tests {
             let values: ArrayRef = Arc::new(Int64Array::from(values.to_vec()));
             (Field::new(*name, values.data_type().clone(), true), values)
         };
-        LevelEdit { level, columns: names.iter().map(column).collect(), touched: vec![true; 2], ..LevelEdit::default() }
+        LevelEdit {
+            level,
+            columns: names.iter().map(column).collect(),
+            touched: vec![true; 2],
+            ..LevelEdit::default()
+        }
     }
 
     fn names(schema: &Schema) -> Vec<&str> {
-        schema.fields().iter().map(|field| field.name().as_str()).collect()
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect()
     }
 
     #[test]
     fn new_columns_are_placed_as_the_tools_place_them() {
         let table = batch(&["id", "type", "m", "z", "internal:current_id"]);
         let schema = edit(0, &["b", "a"], [None, Some(1)]).schema(&table.schema());
-        assert_eq!(names(&schema), ["id", "type", "m", "z", "b", "a", "internal:current_id"]);
+        assert_eq!(
+            names(&schema),
+            ["id", "type", "m", "z", "b", "a", "internal:current_id"]
+        );
         let schema = edit(1, &["n", "a", "zz"], [None, Some(1)]).schema(&table.schema());
-        assert_eq!(names(&schema), ["id", "type", "a", "m", "n", "z", "zz", "internal:current_id"]);
+        assert_eq!(
+            names(&schema),
+            [
+                "id",
+                "type",
+                "a",
+                "m",
+                "n",
+                "z",
+                "zz",
+                "internal:current_id"
+            ]
+        );
         let unsorted = batch(&["id", "type", "z", "m", "internal:current_id"]);
         assert_eq!(
             names(&edit(1, &["a"], [None; 2]).schema(&unsorted.schema())),
             ["id", "type", "z", "m", "a", "internal:current_id"]
         );
-        assert_eq!(names(&edit(1, &["a"], [None; 2]).schema(&batch(&["id", "type"]).schema())), ["id", "type", "a"]);
-        let dropped = LevelEdit { dropped: vec!["m".into()], ..edit(0, &["z"], [None, Some(1)]) };
-        assert_eq!(names(&dropped.schema(&table.schema())), ["id", "type", "z", "internal:current_id"]);
-        assert_eq!(dropped.schema(&table.schema()).field(2).data_type(), &arrow::datatypes::DataType::Int64);
+        assert_eq!(
+            names(&edit(1, &["a"], [None; 2]).schema(&batch(&["id", "type"]).schema())),
+            ["id", "type", "a"]
+        );
+        let dropped = LevelEdit {
+            dropped: vec!["m".into()],
+            ..edit(0, &["z"], [None, Some(1)])
+        };
+        assert_eq!(
+            names(&dropped.schema(&table.schema())),
+            ["id", "type", "z", "internal:current_id"]
+        );
+        assert_eq!(
+            dropped.schema(&table.schema()).field(2).data_type(),
+            &arrow::datatypes::DataType::Int64
+        );
     }
 
     #[test]
     fn rows_of_a_part_get_their_own_values() {
         let table = batch(&["id", "type"]);
         let edit = edit(1, &["n"], [None, Some(7)]);
-        let made = edit.apply(&table, &UInt32Array::from(vec![1, 0])).expect("applies");
-        assert_eq!(made.column_by_name("n").expect("is there").to_data(), Int64Array::from(vec![Some(7), None]).to_data());
-        let made = edit.apply(&table.slice(0, 1), &UInt32Array::from(vec![0])).expect("applies");
-        assert!(made.column_by_name("n").is_none(), "a column of nulls is not added");
+        let made = edit
+            .apply(&table, &UInt32Array::from(vec![1, 0]))
+            .expect("applies");
+        assert_eq!(
+            made.column_by_name("n").expect("is there").to_data(),
+            Int64Array::from(vec![Some(7), None]).to_data()
+        );
+        let made = edit
+            .apply(&table.slice(0, 1), &UInt32Array::from(vec![0]))
+            .expect("applies");
+        assert!(
+            made.column_by_name("n").is_none(),
+            "a column of nulls is not added"
+        );
     }
 }

@@ -48,7 +48,9 @@ pub struct RowParts {
 impl RowParts {
     /// Name of the part of `row`.
     pub fn of(&self, row: u32) -> Option<Arc<str>> {
-        self.names.get(*self.rows.get(row as usize)? as usize).cloned()
+        self.names
+            .get(*self.rows.get(row as usize)? as usize)
+            .cloned()
     }
 
     fn from_column(column: &StringArray) -> Self {
@@ -61,7 +63,8 @@ impl RowParts {
                 rows.push(u32::MAX);
                 continue;
             };
-            // Rows of one part are usually contiguous, so the previous row's name is compared first.
+            // Rows of one part are usually contiguous, so the previous row's name is compared
+            // first.
             let place = match last {
                 Some((known, place)) if known == name => place,
                 _ => *places.entry(name).or_insert_with(|| {
@@ -91,7 +94,9 @@ impl BytePositions {
     /// `(offset, size)` of `row` in bytes, when both are present and non-negative.
     pub fn range(&self, row: u32) -> Option<(u64, u64)> {
         let at = |column: &Option<Int64Array>| {
-            let column = column.as_ref().filter(|column| (row as usize) < column.len() && column.is_valid(row as usize))?;
+            let column = column
+                .as_ref()
+                .filter(|column| (row as usize) < column.len() && column.is_valid(row as usize))?;
             u64::try_from(column.value(row as usize)).ok()
         };
         at(&self.offsets).zip(at(&self.sizes))
@@ -105,8 +110,13 @@ pub struct Variables(Option<StringArray>);
 impl Variables {
     /// The variable of `row`; `None` for the first with pixels.
     pub fn of_row(&self, row: u32) -> Option<Arc<str>> {
-        let names = self.0.as_ref().filter(|names| (row as usize) < names.len() && names.is_valid(row as usize))?;
-        Some(names.value(row as usize)).filter(|name| !name.is_empty()).map(Arc::from)
+        let names = self
+            .0
+            .as_ref()
+            .filter(|names| (row as usize) < names.len() && names.is_valid(row as usize))?;
+        Some(names.value(row as usize))
+            .filter(|name| !name.is_empty())
+            .map(Arc::from)
     }
 }
 
@@ -118,7 +128,11 @@ impl LevelSet {
 
     /// Levels built by a reader, with the mandatory columns `id`, `type` and `internal:parent_id`.
     pub fn of_tables(tables: Vec<LevelTable>) -> Self {
-        Self::of_rows(tables.into_iter().map(|table| StoredRows::Made(Arc::new(table))))
+        Self::of_rows(
+            tables
+                .into_iter()
+                .map(|table| StoredRows::Made(Arc::new(table))),
+        )
     }
 
     fn of_rows(rows: impl Iterator<Item = StoredRows>) -> Self {
@@ -129,13 +143,20 @@ impl LevelSet {
             sources: OnceLock::new(),
             variables: OnceLock::new(),
         };
-        Self { levels: rows.map(level).collect(), skeleton: OnceLock::new(), by_part: false }
+        Self {
+            levels: rows.map(level).collect(),
+            skeleton: OnceLock::new(),
+            by_part: false,
+        }
     }
 
-    /// Levels of an index over several parts: `internal:parent_id` is a row number within the rows of the same
-    /// `internal:source_file`.
+    /// Levels of an index over several parts: `internal:parent_id` is a row number within the rows
+    /// of the same `internal:source_file`.
     pub fn of_parts(heads: Vec<TableHead>) -> Self {
-        Self { by_part: true, ..Self::new(heads) }
+        Self {
+            by_part: true,
+            ..Self::new(heads)
+        }
     }
 
     /// True when ids and parents restart at 0 in every part.
@@ -163,7 +184,11 @@ impl LevelSet {
                 StoredRows::File(head) => head.schema(),
                 StoredRows::Made(table) => table.schema(),
             };
-            schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
+            schema
+                .fields()
+                .iter()
+                .map(|field| FieldSpec::new(field.name(), field.data_type().clone()))
+                .collect()
         };
         self.levels.get(level).map_or(Vec::new(), fields)
     }
@@ -188,14 +213,18 @@ impl LevelSet {
     ///
     /// # Errors
     /// [`Kind::Format`](crate::error::Kind::Format) when the Parquet file cannot be decoded,
-    /// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such level, or when the job is cancelled.
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such level, or when the job is
+    /// cancelled.
     pub fn table(&self, level: usize, ctx: &JobContext) -> Result<Arc<LevelTable>> {
         let slot = self.level(level)?;
         if let Some(table) = slot.table.get() {
             return Ok(table.clone());
         }
         let table = match &slot.rows {
-            StoredRows::File(head) => Arc::new(head.decode(ctx).map_err(|error| self.unreadable(level, error))?),
+            StoredRows::File(head) => Arc::new(
+                head.decode(ctx)
+                    .map_err(|error| self.unreadable(level, error))?,
+            ),
             StoredRows::Made(table) => table.clone(),
         };
         Ok(slot.table.get_or_init(|| table).clone())
@@ -216,7 +245,9 @@ impl LevelSet {
     /// [`crate::error::Kind::Usage`] when the level has no such column, and as [`LevelSet::table`].
     pub fn column(&self, level: usize, name: &str, ctx: &JobContext) -> Result<ArrayRef> {
         let table = self.columns(level, &[name], ctx)?;
-        let index = table.column_index(name).ok_or_else(|| Error::usage(format!("level {level} has no column {name}")))?;
+        let index = table
+            .column_index(name)
+            .ok_or_else(|| Error::usage(format!("level {level} has no column {name}")))?;
         ctx.check()?;
         table.column(index)
     }
@@ -229,8 +260,12 @@ impl LevelSet {
         let slot = self.level(level)?;
         match (&slot.rows, slot.table.get()) {
             // A decoded table is reused.
-            (StoredRows::Made(table), _) | (StoredRows::File(_), Some(table)) => table.project(names),
-            (StoredRows::File(head), None) => head.decode_columns(Some(names), ctx).map_err(|error| self.unreadable(level, error)),
+            (StoredRows::Made(table), _) | (StoredRows::File(_), Some(table)) => {
+                table.project(names)
+            }
+            (StoredRows::File(head), None) => head
+                .decode_columns(Some(names), ctx)
+                .map_err(|error| self.unreadable(level, error)),
         }
     }
 
@@ -265,11 +300,18 @@ impl LevelSet {
         if let Some(variables) = slot.variables.get() {
             return Ok(variables.clone());
         }
-        let is_named = self.fields(level).iter().any(|field| field.name == VARIABLE_COLUMN && field.dtype.is_string());
+        let is_named = self
+            .fields(level)
+            .iter()
+            .any(|field| field.name == VARIABLE_COLUMN && field.dtype.is_string());
         let variables = match is_named {
             true => {
                 let table = self.columns(level, &[VARIABLE_COLUMN], ctx)?;
-                Variables(table.strings(VARIABLE_COLUMN).map_err(|error| self.unreadable(level, error))?)
+                Variables(
+                    table
+                        .strings(VARIABLE_COLUMN)
+                        .map_err(|error| self.unreadable(level, error))?,
+                )
             }
             false => Variables::default(),
         };
@@ -279,15 +321,20 @@ impl LevelSet {
     /// The part of each row of `level`.
     ///
     /// # Errors
-    /// As [`LevelSet::table`], and [`Kind::Format`](crate::error::Kind::Format) when the level has no `internal:source_file`.
+    /// As [`LevelSet::table`], and [`Kind::Format`](crate::error::Kind::Format) when the level has
+    /// no `internal:source_file`.
     pub fn sources(&self, level: usize, ctx: &JobContext) -> Result<Arc<RowParts>> {
         let slot = self.level(level)?;
         if let Some(sources) = slot.sources.get() {
             return Ok(sources.clone());
         }
         let name = "internal:source_file";
-        let column = self.columns(level, &[name], ctx)?.strings(name).map_err(|error| self.unreadable(level, error))?;
-        let column = column.ok_or_else(|| Error::format(format!("level{level} has no column {name}")))?;
+        let column = self
+            .columns(level, &[name], ctx)?
+            .strings(name)
+            .map_err(|error| self.unreadable(level, error))?;
+        let column =
+            column.ok_or_else(|| Error::format(format!("level{level} has no column {name}")))?;
         let sources = Arc::new(RowParts::from_column(&column));
         Ok(slot.sources.get_or_init(|| sources).clone())
     }
@@ -295,7 +342,8 @@ impl LevelSet {
     /// The tree, built from the `id`, `type` and `internal:parent_id` columns and cached.
     ///
     /// # Errors
-    /// As [`LevelSet::table`], and [`Kind::Format`](crate::error::Kind::Format) when one of these columns is missing.
+    /// As [`LevelSet::table`], and [`Kind::Format`](crate::error::Kind::Format) when one of these
+    /// columns is missing.
     pub fn skeleton(&self, ctx: &JobContext) -> Result<Arc<Skeleton>> {
         if let Some(skeleton) = self.skeleton.get() {
             return Ok(skeleton.clone());
@@ -303,21 +351,38 @@ impl LevelSet {
         let mut columns = Vec::with_capacity(self.levels.len());
         let mut above_ids = None;
         for depth in 0..self.levels.len() {
-            let table = self.columns(depth, &["id", "type", "internal:current_id", "internal:parent_id"], ctx)?;
+            let table = self.columns(
+                depth,
+                &["id", "type", "internal:current_id", "internal:parent_id"],
+                ctx,
+            )?;
             let missing = |name: &str| Error::format(format!("level{depth} has no column {name}"));
             let (ids, folder) = rayon::join(|| table.strings("id"), || folders_of(&table));
             let ids = ids?.ok_or_else(|| missing("id"))?;
             let folder = folder?.ok_or_else(|| missing("type"))?;
             let rows = table.rows() as u32;
-            let own = if self.by_part { table.integers("internal:current_id")? } else { None };
+            let own = if self.by_part {
+                table.integers("internal:current_id")?
+            } else {
+                None
+            };
             let parents: Vec<u32> = match table.integers("internal:parent_id")? {
                 _ if depth == 0 => (0..rows).collect(),
                 Some(parents) if self.by_part => {
                     let above = self.sources(depth - 1, ctx)?;
-                    parents_by_part(&parents, &*self.sources(depth, ctx)?, &above, above_ids.as_ref())
+                    parents_by_part(
+                        &parents,
+                        &*self.sources(depth, ctx)?,
+                        &above,
+                        above_ids.as_ref(),
+                    )
                 }
-                // A parent that is not a valid row number becomes `u32::MAX`; the level checks report it.
-                Some(parents) => parents.iter().map(|p| p.and_then(|p| u32::try_from(p).ok()).unwrap_or(u32::MAX)).collect(),
+                // A parent that is not a valid row number becomes `u32::MAX`; the level checks
+                // report it.
+                Some(parents) => parents
+                    .iter()
+                    .map(|p| p.and_then(|p| u32::try_from(p).ok()).unwrap_or(u32::MAX))
+                    .collect(),
                 None => vec![u32::MAX; rows as usize],
             };
             columns.push((without_nulls(ids), folder, parents));
@@ -333,12 +398,18 @@ impl LevelSet {
             return error;
         }
         let folder = if self.by_part { "" } else { "METADATA/" };
-        Error::format(format!("{folder}level{level}.parquet can't be read")).because(error).of_level(level)
+        Error::format(format!("{folder}level{level}.parquet can't be read"))
+            .because(error)
+            .of_level(level)
     }
 
     fn level(&self, level: usize) -> Result<&StoredLevel> {
         let count = self.levels.len();
-        self.levels.get(level).ok_or_else(|| Error::usage(format!("there is no level {level}; the dataset has {count}")))
+        self.levels.get(level).ok_or_else(|| {
+            Error::usage(format!(
+                "there is no level {level}; the dataset has {count}"
+            ))
+        })
     }
 }
 
@@ -347,30 +418,57 @@ fn folders_of(table: &LevelTable) -> Result<Option<Vec<bool>>> {
     let mut folder = Vec::with_capacity(table.rows());
     for batch in table.batches() {
         let part = LevelTable::new(table.schema().clone(), vec![batch.clone()]);
-        let Some(kinds) = part.strings("type")? else { return Ok(None) };
-        folder.extend((0..kinds.len()).map(|row| kinds.is_valid(row) && kinds.value(row) == "FOLDER"));
+        let Some(kinds) = part.strings("type")? else {
+            return Ok(None);
+        };
+        folder.extend(
+            (0..kinds.len()).map(|row| kinds.is_valid(row) && kinds.value(row) == "FOLDER"),
+        );
     }
     Ok(table.column_index("type").map(|_| folder))
 }
 
 fn without_nulls(ids: StringArray) -> StringArray {
-    if ids.null_count() == 0 { ids } else { ids.iter().map(|id| Some(id.unwrap_or_default())).collect() }
+    if ids.null_count() == 0 {
+        ids
+    } else {
+        ids.iter().map(|id| Some(id.unwrap_or_default())).collect()
+    }
 }
 
-/// For each row, its parent's row in the level above. Parent numbers refer to `internal:current_id` (`ids`) of the rows of the
-/// same part, or to their row number within the part when that column is missing (files of older tools).
-fn parents_by_part(parents: &Int64Array, here: &RowParts, above: &RowParts, ids: Option<&Int64Array>) -> Vec<u32> {
-    let places: HashMap<&str, u32> = above.names.iter().enumerate().map(|(at, name)| (&**name, at as u32)).collect();
-    let part_above: Vec<Option<u32>> = here.names.iter().map(|name| places.get(&**name).copied()).collect();
+/// For each row, its parent's row in the level above. Parent numbers refer to `internal:current_id`
+/// (`ids`) of the rows of the same part, or to their row number within the part when that column is
+/// missing (files of older tools).
+fn parents_by_part(
+    parents: &Int64Array,
+    here: &RowParts,
+    above: &RowParts,
+    ids: Option<&Int64Array>,
+) -> Vec<u32> {
+    let places: HashMap<&str, u32> = above
+        .names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| (&**name, at as u32))
+        .collect();
+    let part_above: Vec<Option<u32>> = here
+        .names
+        .iter()
+        .map(|name| places.get(&**name).copied())
+        .collect();
     // First row of each part, while its rows are contiguous and numbered from 0.
     let mut starts: Vec<Option<usize>> = vec![None; above.names.len()];
     let mut lengths = vec![0usize; above.names.len()];
     let mut regular = true;
     for (row, &part) in above.rows.iter().enumerate() {
-        let Some(start) = starts.get_mut(part as usize) else { continue };
+        let Some(start) = starts.get_mut(part as usize) else {
+            continue;
+        };
         let first = *start.get_or_insert(row);
         let number = lengths[part as usize];
-        let stated = ids.filter(|ids| ids.is_valid(row)).map_or(number as i64, |ids| ids.value(row));
+        let stated = ids
+            .filter(|ids| ids.is_valid(row))
+            .map_or(number as i64, |ids| ids.value(row));
         regular &= row - first == number && stated == number as i64;
         lengths[part as usize] += 1;
     }
@@ -378,8 +476,12 @@ fn parents_by_part(parents: &Int64Array, here: &RowParts, above: &RowParts, ids:
     if !regular {
         let mut counted = vec![0i64; above.names.len()];
         for (row, &part) in above.rows.iter().enumerate() {
-            let Some(number) = counted.get_mut(part as usize) else { continue };
-            let id = ids.filter(|ids| ids.is_valid(row)).map_or(*number, |ids| ids.value(row));
+            let Some(number) = counted.get_mut(part as usize) else {
+                continue;
+            };
+            let id = ids
+                .filter(|ids| ids.is_valid(row))
+                .map_or(*number, |ids| ids.value(row));
             by_id.entry((part, id)).or_insert(row as u32);
             *number += 1;
         }
@@ -390,10 +492,14 @@ fn parents_by_part(parents: &Int64Array, here: &RowParts, above: &RowParts, ids:
         if !regular {
             return by_id.get(&(part, parent)).copied();
         }
-        let number = usize::try_from(parent).ok().filter(|&number| number < lengths[part as usize])?;
+        let number = usize::try_from(parent)
+            .ok()
+            .filter(|&number| number < lengths[part as usize])?;
         Some((starts[part as usize]? + number) as u32)
     };
-    (0..parents.len()).map(|row| find(row).unwrap_or(u32::MAX)).collect()
+    (0..parents.len())
+        .map(|row| find(row).unwrap_or(u32::MAX))
+        .collect()
 }
 
 #[cfg(test)]
@@ -410,12 +516,21 @@ mod tests {
         let here = parts(&["a", "b", "b", "c", "a"]);
         let wanted = Int64Array::from(vec![1, 0, 1, 0, 2]);
         let none = u32::MAX;
-        assert_eq!(parents_by_part(&wanted, &here, &above, None), [1, 2, 3, none, none]);
+        assert_eq!(
+            parents_by_part(&wanted, &here, &above, None),
+            [1, 2, 3, none, none]
+        );
         // Filtered files keep their ids.
         let ids = Int64Array::from(vec![5, 1, 0, 7]);
-        assert_eq!(parents_by_part(&wanted, &here, &above, Some(&ids)), [1, 2, none, none, none]);
+        assert_eq!(
+            parents_by_part(&wanted, &here, &above, Some(&ids)),
+            [1, 2, none, none, none]
+        );
         // Rows of the parts alternate.
         let mixed = parts(&["a", "b", "a", "b"]);
-        assert_eq!(parents_by_part(&wanted, &here, &mixed, None), [2, 1, 3, none, none]);
+        assert_eq!(
+            parents_by_part(&wanted, &here, &mixed, None),
+            [2, 1, 3, none, none]
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! On-disk formats: detection ([`detect`]), reading ([`ContainerReader`]), layout ([`BuildPlan`]) and writing. No other module
-//! writes a dataset. Readers do not validate: they return the data as stored, with notes on problems they worked around.
+//! On-disk formats: detection ([`detect`]), reading ([`ContainerReader`]), layout ([`BuildPlan`])
+//! and writing. No other module writes a dataset. Readers do not validate: they return the data as
+//! stored, with notes on problems they worked around.
 
 mod assembly;
 mod assembly_file;
@@ -47,17 +48,18 @@ mod zip;
 pub use assembly::{Assembly, AssemblyLevel, RowSource};
 pub use assembly_file::{decode_assembly, encode_assembly};
 pub use atomic_write::{
-    DatasetLock, DocumentFolder, ObjectFolder, ObjectSet, PartialFile, PartialFolder, Replacement, Scratch, Sent, Staging,
-    aside_of, check_space, clear_interrupted, foreign_in, has_interrupted_edit, lock_dataset, restore_aside, restore_interrupted,
-    write_document,
+    DatasetLock, DocumentFolder, ObjectFolder, ObjectSet, PartialFile, PartialFolder, Replacement,
+    Scratch, Sent, Staging, aside_of, check_space, clear_interrupted, foreign_in,
+    has_interrupted_edit, lock_dataset, restore_aside, restore_interrupted, write_document,
 };
 pub use collection_file::{
-    check_json, field_schema_of, parse_collection, read_collection, read_collection_file, read_json_document, write_collection,
+    check_json, field_schema_of, parse_collection, read_collection, read_collection_file,
+    read_json_document, write_collection,
 };
 pub use consolidate::{ConsolidateOptions, consolidate};
 pub use cozip::{
-    CHECKED_TAIL, CozipArchive, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, RowsById, Taco3Reader, Taco3Table, check_value,
-    parse_index, stated_check_value, table_above,
+    CHECKED_TAIL, CozipArchive, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, RowsById, Taco3Reader,
+    Taco3Table, check_value, parse_index, stated_check_value, table_above,
 };
 pub use damage::OnDamage;
 pub use dataset_version::DatasetVersion;
@@ -85,15 +87,16 @@ pub use subset::tree_order;
 pub use synthetic_levels::{children_table, name_in_file};
 pub use tacocat::{TacocatIndex, TacocatReader};
 pub use tortilla::{
-    CHAIN_ROOT, HEADER_SIZE, NestedItem, PartSet, SampleChunk, TortillaChange, TortillaDraft, TortillaFile, TortillaHeader,
-    TortillaItem, TortillaOptions, TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, is_part_of, join,
-    nested_items, object_bytes, part_name, parts_called, patterns_in, stated_format, with_places, write_tortilla,
+    CHAIN_ROOT, HEADER_SIZE, NestedItem, PartSet, SampleChunk, TortillaChange, TortillaDraft,
+    TortillaFile, TortillaHeader, TortillaItem, TortillaOptions, TortillaReader, Widened,
+    change_tortilla, copy_changed, footer_bytes, is_part_of, join, nested_items, object_bytes,
+    part_name, parts_called, patterns_in, stated_format, with_places, write_tortilla,
     write_tortilla_of,
 };
 pub use versions::expect_containers;
 pub use zip::{
-    CentralDirectory, DirectoryEntry, FixedTail, HeaderEntry, LocalHeader, RezippedDataset, TacoHeader, TailEdit, ZipReader,
-    cut_unfinished, rezipped_dataset, unfinished_end,
+    CentralDirectory, DirectoryEntry, FixedTail, HeaderEntry, LocalHeader, RezippedDataset,
+    TacoHeader, TailEdit, ZipReader, cut_unfinished, rezipped_dataset, unfinished_end,
 };
 
 use std::path::{Path, PathBuf};
@@ -126,7 +129,8 @@ pub trait ContainerReader: Send + Sync {
     fn info(&self) -> &ContainerInfo {
         &self.opening().info
     }
-    /// COLLECTION.json; empty when it could not be read, as [`ContainerReader::notes`] then reports.
+    /// COLLECTION.json; empty when it could not be read, as [`ContainerReader::notes`] then
+    /// reports.
     fn collection(&self) -> &Collection {
         &self.opening().collection
     }
@@ -138,7 +142,10 @@ pub trait ContainerReader: Send + Sync {
         match self.opening().unread_collection() {
             Some(note) => Err(Error::format(note.message.clone())
                 .at_path(&self.info().path)
-                .hint("a copy would lose its fields: put a readable one in its place, or let `repair` write a copy without them")),
+                .hint(
+                    "a copy would lose its fields: put a readable one in its place, or let \
+                    `repair` write a copy without them",
+                )),
             None => Ok(self.collection()),
         }
     }
@@ -151,37 +158,40 @@ pub trait ContainerReader: Send + Sync {
     /// # Errors
     /// When the row is no FOLDER, or its `__meta__` cannot be read.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable>;
-    /// Prefetches the `__meta__` of these FOLDERs for [`ContainerReader::local_meta`], where each would take a request of its
-    /// own.
+    /// Prefetches the `__meta__` of these FOLDERs for [`ContainerReader::local_meta`], where each
+    /// would take a request of its own.
     ///
     /// # Errors
     /// When a request fails or is cancelled.
     fn prefetch_meta(&self, _level: usize, _rows: &[u32]) -> Result<()> {
         Ok(())
     }
-    /// Prefetches what [`ContainerReader::asset`] and [`ContainerReader::local_meta`] need for up to [`AT_ONCE`] rows of a level,
-    /// where each row is a remote file.
+    /// Prefetches what [`ContainerReader::asset`] and [`ContainerReader::local_meta`] need for up
+    /// to [`AT_ONCE`] rows of a level, where each row is a remote file.
     ///
     /// # Errors
     /// When a request fails or is cancelled.
     fn prefetch_assets(&self, _level: usize, _rows: &[u32]) -> Result<()> {
         Ok(())
     }
-    /// Path and length in bytes of the data of the sample at `row` of `level`: the data of a FILE, or the `__meta__` of a FOLDER.
-    /// Wrong offsets in the level table are corrected.
+    /// Path and length in bytes of the data of the sample at `row` of `level`: the data of a FILE,
+    /// or the `__meta__` of a FOLDER. Wrong offsets in the level table are corrected.
     ///
     /// # Errors
     /// When the row does not exist, or its data cannot be located.
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)>;
-    /// [`ContainerReader::asset`] as a raster: of a file with several variables the one that the level's column `cube:variable`
-    /// names.
+    /// [`ContainerReader::asset`] as a raster: of a file with several variables the one that the
+    /// level's column `cube:variable` names.
     ///
     /// # Errors
     /// As [`ContainerReader::asset`], and when the column can't be read.
     fn raster(&self, level: usize, row: u32) -> Result<(RasterSource, u64)> {
         let (asset, size) = self.asset(level, row)?;
         let variables = self.levels().variables(level, &JobContext::default())?;
-        Ok((RasterSource::member(asset).with_variable(variables.of_row(row)), size))
+        Ok((
+            RasterSource::member(asset).with_variable(variables.of_row(row)),
+            size,
+        ))
     }
     /// [`ContainerReader::asset`] as the source of a copy, with the file's modification time.
     ///
@@ -193,14 +203,19 @@ pub trait ContainerReader: Send + Sync {
             AssetPath::File(file) if !is_remote(file) => std::fs::metadata(file).ok(),
             _ => None,
         };
-        Ok(RowSource::Asset { path, size, modified: looked.as_ref().map(Modified::of_file).unwrap_or_default() })
+        Ok(RowSource::Asset {
+            path,
+            size,
+            modified: looked.as_ref().map(Modified::of_file).unwrap_or_default(),
+        })
     }
-    /// Checks that the dataset at its path is still the version that was opened, for a result that is made of its metadata and of data
-    /// that was read later. An archive is read from one open file, and its ranges state their version. For a remote FOLDER it asks for
-    /// every table.
+    /// Checks that the dataset at its path is still the version that was opened, for a result that
+    /// is made of its metadata and of data that was read later. An archive is read from one open
+    /// file, and its ranges state their version. For a remote FOLDER it asks for every table.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when the dataset was replaced or changed meanwhile; when its files can't be looked at.
+    /// [`Kind::Changed`] when the dataset was replaced or changed meanwhile; when its files can't
+    /// be looked at.
     fn expect_unchanged(&self) -> Result<()> {
         self.opening().version.expect_unchanged()
     }
@@ -231,23 +246,35 @@ pub enum Physical<'a> {
     Early(&'a EarlyReader),
 }
 
-/// Refuses the extensions of the first generation for a 2.0 dataset: tools that select a reader by extension could not open it.
+/// Refuses the extensions of the first generation for a 2.0 dataset: tools that select a reader by
+/// extension could not open it.
 fn refuse_old_name(target: &Path) -> Result<()> {
-    let ending = target.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let ending = target
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     if !["tortilla", "taco"].contains(&ending.as_str()) {
         return Ok(());
     }
-    let error = Error::usage(format!("the extension .{ending} belongs to the first generation, but this writes TACO 2.0"));
-    let error = error.at_path(target).hint("choose a name with the extension .tacozip, or a folder name without an extension");
-    Err(error
-        .hint("`compile` writes a .tortilla or .taco out of a dataset, `create --generation tortilla` or `taco` out of a folder"))
+    let error = Error::usage(format!(
+        "the extension .{ending} belongs to the first generation, but this writes TACO 2.0"
+    ));
+    let error = error
+        .at_path(target)
+        .hint("choose a name with the extension .tacozip, or a folder name without an extension");
+    Err(error.hint(
+        "`compile` writes a .tortilla or .taco out of a dataset, `create --generation \
+            tortilla` or `taco` out of a folder",
+    ))
 }
 
-/// Writes a dataset in the format of `options`, or as parts. The output appears complete or not at all.
+/// Writes a dataset in the format of `options`, or as parts. The output appears complete or not at
+/// all.
 ///
 /// # Errors
-/// Invalid options, an existing target without `overwrite`, changed or damaged sources, and IO errors. Nothing is left at the
-/// target.
+/// Invalid options, an existing target without `overwrite`, changed or damaged sources, and IO
+/// errors. Nothing is left at the target.
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     options.parquet.check()?;
     refuse_old_name(&options.target)?;
@@ -257,7 +284,10 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     let built = match options.format {
         Format::Zip => zip::write(assembly, options, ctx),
         Format::Folder => folder::write(assembly, options, ctx),
-        other => Err(Error::unsupported(format!("this version can't write {}", other.described())).hint("write a ZIP or a FOLDER")),
+        other => Err(
+            Error::unsupported(format!("this version can't write {}", other.described()))
+                .hint("write a ZIP or a FOLDER"),
+        ),
     };
     let built = built.map_err(|error| assembly.version.explain(error))?;
     if is_remote(&options.target) {
@@ -266,26 +296,48 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     Ok(built)
 }
 
-/// Opens a dataset that was written to a store as its readers do, by ranges, and compares its rows with what was written.
+/// Opens a dataset that was written to a store as its readers do, by ranges, and compares its rows
+/// with what was written.
 fn read_back(assembly: &Assembly, built: &Built, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Reading it back"), None);
     let reader = open(&built.path, ctx)?;
-    let rows = |level: usize| (level < reader.levels().count()).then(|| reader.levels().rows(level));
-    let differs = (0..assembly.tree.levels.len()).find(|&level| rows(level) != Some(assembly.tree.levels[level].len()));
+    let rows =
+        |level: usize| (level < reader.levels().count()).then(|| reader.levels().rows(level));
+    let differs = (0..assembly.tree.levels.len())
+        .find(|&level| rows(level) != Some(assembly.tree.levels[level].len()));
     if let Some(level) = differs {
-        let (found, written) = (rows(level).unwrap_or_default(), assembly.tree.levels[level].len());
-        return Err(Error::new(Kind::Damaged, format!("the store has {found} rows of level{level}, {written} were written"))
-            .at_path(&built.path)
-            .hint("another program may have written it at the same time: look at it, then write again (--overwrite)"));
+        let (found, written) = (
+            rows(level).unwrap_or_default(),
+            assembly.tree.levels[level].len(),
+        );
+        return Err(Error::new(
+            Kind::Damaged,
+            format!("the store has {found} rows of level{level}, {written} were written"),
+        )
+        .at_path(&built.path)
+        .hint(
+            "another program may have written it at the same time: look at it, then write \
+                again (--overwrite)",
+        ));
     }
     // The last bytes of the data arrive like the first.
-    let last = assembly.tree.levels.iter().enumerate().rev().find_map(|(level, tree)| {
-        let row = (0..tree.len()).rev().find(|&row| !tree.folder[row])?;
-        Some((level, row as u32))
-    });
+    let last = assembly
+        .tree
+        .levels
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(level, tree)| {
+            let row = (0..tree.len()).rev().find(|&row| !tree.folder[row])?;
+            Some((level, row as u32))
+        });
     if let Some((level, row)) = last {
         let (asset, size) = reader.asset(level, row)?;
-        let offset = if let AssetPath::Range { offset, .. } = &asset { *offset } else { 0 };
+        let offset = if let AssetPath::Range { offset, .. } = &asset {
+            *offset
+        } else {
+            0
+        };
         ByteSource::open_for(&asset)?.read(offset, size.min(READ_BACK))?;
     }
     Ok(())
@@ -301,10 +353,22 @@ mod tests {
     #[test]
     fn names_of_the_first_generation_are_not_those_of_2_0() {
         for name in ["y.tortilla", "a/Y.TACO", "x.0001.part.taco"] {
-            let error = refuse_old_name(Path::new(name)).expect_err("is refused").report();
-            assert!(error.contains("compile") && error.contains("--generation"), "{error}");
+            let error = refuse_old_name(Path::new(name))
+                .expect_err("is refused")
+                .report();
+            assert!(
+                error.contains("compile") && error.contains("--generation"),
+                "{error}"
+            );
         }
-        for name in ["y.tacozip", "taco", "tortilla", "y.taco.zip", ".tacocat", "y"] {
+        for name in [
+            "y.tacozip",
+            "taco",
+            "tortilla",
+            "y.taco.zip",
+            ".tacocat",
+            "y",
+        ] {
             assert!(refuse_old_name(Path::new(name)).is_ok(), "{name}");
         }
     }

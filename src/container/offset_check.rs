@@ -1,5 +1,6 @@
-//! Verifies the offsets in the level tables by arithmetic: members of a TACO archive are contiguous, so correct ranges tile the
-//! data without gap or overlap. Comparing each member's name instead would take a request per sample of a remote archive.
+//! Verifies the offsets in the level tables by arithmetic: members of a TACO archive are
+//! contiguous, so correct ranges tile the data without gap or overlap. Comparing each member's name
+//! instead would take a request per sample of a remote archive.
 
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -7,11 +8,12 @@ use crate::jobs::JobContext;
 use super::zip::{local_header_len, member_of};
 use super::{HeaderEntry, LevelSet};
 
-/// `(part, start, end)`: the byte range from the local header to the end of a member's data, and the number of its archive.
+/// `(part, start, end)`: the byte range from the local header to the end of a member's data, and
+/// the number of its archive.
 type Span = (u32, u64, u64);
 
-/// For each part, whether the ranges of its rows tile the data. `part_of(level, row)` returns the part's number; `first` is the
-/// earliest possible offset of a member.
+/// For each part, whether the ranges of its rows tile the data. `part_of(level, row)` returns the
+/// part's number; `first` is the earliest possible offset of a member.
 pub fn tiling_parts(
     levels: &LevelSet,
     parts: usize,
@@ -28,10 +30,16 @@ pub fn tiling_parts(
             if row % 4096 == 0 {
                 ctx.check()?;
             }
-            let Some(part) = part_of(depth, row) else { continue };
+            let Some(part) = part_of(depth, row) else {
+                continue;
+            };
             let name = member_of(&tree.archive_path(depth, row), level.folder[row as usize]);
             let span = positions.range(row).and_then(|(offset, size)| {
-                Some((part, offset.checked_sub(local_header_len(name.len(), size))?, offset.checked_add(size)?))
+                Some((
+                    part,
+                    offset.checked_sub(local_header_len(name.len(), size))?,
+                    offset.checked_add(size)?,
+                ))
             });
             match (span, holds.get_mut(part as usize)) {
                 (Some(span), _) => spans.push(span),
@@ -44,7 +52,10 @@ pub fn tiling_parts(
     for part in spans.chunk_by(|a, b| a.0 == b.0) {
         let begins = part.first().is_some_and(|(_, start, _)| *start == first);
         let tiles = part.windows(2).all(|pair| pair[0].2 == pair[1].1);
-        if let Some(holds) = part.first().and_then(|(part, ..)| holds.get_mut(*part as usize)) {
+        if let Some(holds) = part
+            .first()
+            .and_then(|(part, ..)| holds.get_mut(*part as usize))
+        {
             *holds &= begins && tiles;
         }
     }
@@ -56,10 +67,16 @@ pub fn ends_before(levels: &LevelSet, tables: &[HeaderEntry], ctx: &JobContext) 
     let mut end = 0;
     for depth in 0..levels.count() {
         let positions = levels.positions(depth, ctx)?;
-        let ends = (0..levels.rows(depth) as u32).filter_map(|row| positions.range(row)).map(|(offset, size)| offset + size);
+        let ends = (0..levels.rows(depth) as u32)
+            .filter_map(|row| positions.range(row))
+            .map(|(offset, size)| offset + size);
         end = end.max(ends.max().unwrap_or_default());
     }
     let name = "METADATA/level0.parquet";
-    let table = tables.first().map(|table| table.offset.saturating_sub(local_header_len(name.len(), table.size)));
+    let table = tables.first().map(|table| {
+        table
+            .offset
+            .saturating_sub(local_header_len(name.len(), table.size))
+    });
     Ok(table.is_some_and(|table| table == end))
 }

@@ -3,18 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::atomic_write::{aside_of, has_interrupted_edit};
 use super::detect_remote::parts_at;
 use super::{
-    ContainerReader, EarlyReader, FolderReader, Format, JoinMode, JoinedReader, Taco3Reader, TacocatReader, TortillaReader,
-    ZipReader, detect, unfinished_end,
+    ContainerReader, EarlyReader, FolderReader, Format, JoinMode, JoinedReader, Taco3Reader,
+    TacocatReader, TortillaReader, ZipReader, detect, unfinished_end,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::is_remote;
 
 /// Options of [`open_with`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(default)]
 pub struct OpenOptions {
     /// Folder of the archives that an index lists; by default the folder of the index.
@@ -44,23 +47,45 @@ pub fn open(path: &Path, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
 ///
 /// # Errors
 /// As [`open`]; also when the datasets cannot be joined.
-pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
+pub fn open_with(
+    path: &Path,
+    options: &OpenOptions,
+    ctx: &JobContext,
+) -> Result<Arc<dyn ContainerReader>> {
     if !options.with.is_empty() {
-        let paths: Vec<PathBuf> = std::iter::once(path.to_owned()).chain(options.with.iter().cloned()).collect();
-        return Ok(Arc::new(JoinedReader::open(&paths, options.mode, options, ctx)?));
+        let paths: Vec<PathBuf> = std::iter::once(path.to_owned())
+            .chain(options.with.iter().cloned())
+            .collect();
+        return Ok(Arc::new(JoinedReader::open(
+            &paths,
+            options.mode,
+            options,
+            ctx,
+        )?));
     }
     ctx.stage(tr!("Opening"), None);
     let aside = aside_of(path).map(|copy| {
-        let found = format!("a write of this output was interrupted; the previous version is {}", copy.display());
+        let found = format!(
+            "a write of this output was interrupted; the previous version is {}",
+            copy.display()
+        );
         ctx.warn(format!("{}: {found}", path.display()));
         found
     });
     if has_interrupted_edit(path) {
-        let found = "an edit of this dataset was interrupted, so some of its tables may be new and others old";
-        ctx.warn(format!("{}: {found}; the next edit of it restores the old ones first", path.display()));
+        let found = "an edit of this dataset was interrupted, so some of its tables may be new and \
+            others old";
+        ctx.warn(format!(
+            "{}: {found}; the next edit of it restores the old ones first",
+            path.display()
+        ));
     }
     let detected = detect(path).map_err(|error| aside.into_iter().fold(error, Error::hint))?;
-    tracing::info!("reads {} ({})", detected.path.display(), detected.format.name());
+    tracing::info!(
+        "reads {} ({})",
+        detected.path.display(),
+        detected.format.name()
+    );
     let base = options.base_path.as_deref();
     if let Some(base) = base
         && !is_remote(base)
@@ -72,7 +97,8 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         Format::Zip => {
             let zip = ZipReader::open(&detected.path)?;
             if unfinished_end(&zip)?.is_some() {
-                let found = "an edit of this archive was interrupted, so programs for ZIP find other metadata in it than TACO_HEADER states";
+                let found = "an edit of this archive was interrupted, so programs for ZIP find \
+                    other metadata in it than TACO_HEADER states";
                 let ways = "the next `edit` of it cuts the rest off, and `repair` writes a copy";
                 ctx.warn(format!("{}: {found}; {ways}", path.display()));
             }
@@ -85,13 +111,23 @@ pub fn open_with(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result
         Format::Folder => Ok(Arc::new(FolderReader::open(&detected.path)?)),
         Format::Tacocat => Ok(Arc::new(TacocatReader::open_folder(&detected.path, base)?)),
         Format::TacocatFile => Ok(Arc::new(TacocatReader::open_file(&detected.path, base)?)),
-        Format::Tacollection => Ok(Arc::new(JoinedReader::open_collection(&detected.path, options, ctx)?)),
+        Format::Tacollection => Ok(Arc::new(JoinedReader::open_collection(
+            &detected.path,
+            options,
+            ctx,
+        )?)),
         Format::Tortilla | Format::Taco => match parts_at(&detected.path)? {
-            Some(set) => Ok(Arc::new(TortillaReader::open_set(&detected.path, &set, ctx)?)),
+            Some(set) => Ok(Arc::new(TortillaReader::open_set(
+                &detected.path,
+                &set,
+                ctx,
+            )?)),
             None => Ok(Arc::new(TortillaReader::open_file(&detected.path, ctx)?)),
         },
         Format::Taco3 => Ok(Arc::new(Taco3Reader::open(&detected.path, base, ctx)?)),
         // Listed one by one, so that a new format without a reader does not compile.
-        Format::Joined => Err(Error::internal("a joined dataset exists in memory only").at_path(path)),
+        Format::Joined => {
+            Err(Error::internal("a joined dataset exists in memory only").at_path(path))
+        }
     }
 }

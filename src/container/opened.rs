@@ -20,17 +20,34 @@ pub struct OpeningFacts {
 
 impl OpeningFacts {
     /// An unreadable collection becomes a note; the samples remain accessible.
-    pub fn new(info: ContainerInfo, levels: LevelSet, collection: Result<Collection>, mut notes: Vec<Finding>) -> Self {
+    pub fn new(
+        info: ContainerInfo,
+        levels: LevelSet,
+        collection: Result<Collection>,
+        mut notes: Vec<Finding>,
+    ) -> Self {
         let collection = collection.unwrap_or_else(|error| {
-            notes.push(Finding::new(Rule::CollectionRead, Location::Collection(String::new()), error.sentence()));
+            notes.push(Finding::new(
+                Rule::CollectionRead,
+                Location::Collection(String::new()),
+                error.sentence(),
+            ));
             Collection::default()
         });
-        Self { info, collection, levels, notes, version: DatasetVersion::default() }
+        Self {
+            info,
+            collection,
+            levels,
+            notes,
+            version: DatasetVersion::default(),
+        }
     }
 
     /// What is wrong with a COLLECTION.json that could not be read.
     pub fn unread_collection(&self) -> Option<&Finding> {
-        self.notes.iter().find(|note| note.rule == Rule::CollectionRead)
+        self.notes
+            .iter()
+            .find(|note| note.rule == Rule::CollectionRead)
     }
 
     /// The same with the version of the dataset's files.

@@ -1,5 +1,5 @@
-//! The archives listed by an index: located beside the index or in another folder, opened on demand, with a bounded number open
-//! at a time.
+//! The archives listed by an index: located beside the index or in another folder, opened on
+//! demand, with a bounded number open at a time.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,8 @@ pub struct PartFiles {
     open: Mutex<OpenParts>,
 }
 
-/// The open archives, and the version in which each was opened first: ranges and rows of another one are never mixed with its own.
+/// The open archives, and the version in which each was opened first: ranges and rows of another
+/// one are never mixed with its own.
 #[derive(Default)]
 struct OpenParts {
     /// Least recently used first.
@@ -31,7 +32,11 @@ struct OpenParts {
 impl PartFiles {
     /// Parts located in `folder`.
     pub fn new(folder: PathBuf) -> Self {
-        Self { root: Root::new(&folder), folder, open: Mutex::default() }
+        Self {
+            root: Root::new(&folder),
+            folder,
+            open: Mutex::default(),
+        }
     }
 
     /// Folder of the parts.
@@ -45,7 +50,10 @@ impl PartFiles {
     /// When `name` is a path that leads outside the folder.
     pub fn path(&self, name: &str) -> Result<PathBuf> {
         if !safe_relative(name) {
-            return Err(Error::format("the name of this part leads outside the folder of the parts").at(name.escape_default()));
+            return Err(Error::format(
+                "the name of this part leads outside the folder of the parts",
+            )
+            .at(name.escape_default()));
         }
         Ok(place_below(&self.folder, name))
     }
@@ -53,21 +61,28 @@ impl PartFiles {
     /// Target of a part that is a symbolic link out of the folder.
     pub fn leads_out(&self, name: &str) -> Option<PathBuf> {
         match self.root.file(name) {
-            Err(Outside::LeadsOut(target)) if safe_relative(name) && !is_remote(&self.folder) => Some(target),
+            Err(Outside::LeadsOut(target)) if safe_relative(name) && !is_remote(&self.folder) => {
+                Some(target)
+            }
             _ => None,
         }
     }
 
     /// The version of the part `name`, when it was opened.
     pub fn version_of(&self, name: &str) -> Option<Arc<Stamp>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).versions.get(name).cloned()
+        self.open
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .versions
+            .get(name)
+            .cloned()
     }
 
     /// The reader of the part `name`, opened on first use.
     ///
     /// # Errors
-    /// When the part does not exist or cannot be opened, with the path that was tried; [`Kind::Changed`] when it is not of the version
-    /// in which it was opened before.
+    /// When the part does not exist or cannot be opened, with the path that was tried;
+    /// [`Kind::Changed`] when it is not of the version in which it was opened before.
     pub fn get(&self, name: &str) -> Result<Arc<ZipReader>> {
         let path = self.path(name)?;
         let known = {
@@ -85,7 +100,11 @@ impl PartFiles {
             reader.file().expect(&known)?;
         }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = open.versions.entry(name.into()).or_insert_with(|| reader.file().stamp().clone()).clone();
+        let known = open
+            .versions
+            .entry(name.into())
+            .or_insert_with(|| reader.file().stamp().clone())
+            .clone();
         if open.readers.len() >= OPEN_MAX {
             open.readers.remove(0);
         }
@@ -97,7 +116,11 @@ impl PartFiles {
     }
 
     fn open_part(&self, name: &str, path: &Path) -> Result<ZipReader> {
-        let outside = if is_remote(path) { None } else { self.root.file(name).err() };
+        let outside = if is_remote(path) {
+            None
+        } else {
+            self.root.file(name).err()
+        };
         if outside.as_ref().is_some_and(Outside::is_missing) {
             return Err(Error::new(Kind::Io, format!("the part {name} is missing"))
                 .at_path(path)
@@ -107,6 +130,8 @@ impl PartFiles {
             Some(why) => Err(why.into_error("open the part", path)),
             None => ZipReader::open(path),
         };
-        opened.map_err(|error| Error::new(error.kind(), format!("the part {name} can't be opened")).because(error))
+        opened.map_err(|error| {
+            Error::new(error.kind(), format!("the part {name} can't be opened")).because(error)
+        })
     }
 }

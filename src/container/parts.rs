@@ -1,11 +1,13 @@
-//! Divides a dataset into several ZIPs or FOLDERs, by size or by column values: which level-0 samples go into which part, and its
-//! name.
+//! Divides a dataset into several ZIPs or FOLDERs, by size or by column values: which level-0
+//! samples go into which part, and its name.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Assembly, Format};
 use crate::error::{Error, Result};
@@ -13,14 +15,16 @@ use crate::jobs::JobContext;
 use crate::model::is_padding;
 
 /// How to split a dataset. Plain data.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Parts {
-    /// Maximum bytes of sample data in a part, metadata not counted; a larger sample gets a part of its own. `None`: no limit.
+    /// Maximum bytes of sample data in a part, metadata not counted; a larger sample gets a part of
+    /// its own. `None`: no limit.
     pub size_bytes: Option<u64>,
     /// Columns of level 0: one group of parts for each combination of their values.
     pub group_by: Vec<String>,
-    /// Indexes to write beside the parts: [`Format::Tacocat`], [`Format::TacocatFile`], [`Format::Tacollection`].
+    /// Indexes to write beside the parts: [`Format::Tacocat`], [`Format::TacocatFile`],
+    /// [`Format::Tacollection`].
     pub consolidate: Vec<Format>,
 }
 
@@ -35,17 +39,27 @@ pub struct PlannedPart {
     pub data_bytes: u64,
 }
 
-/// Parses a size in bytes such as `4GB`, `512 MB`, `1024k` or `2048`: units of 1024, case-insensitive, as the Python tools do.
+/// Parses a size in bytes such as `4GB`, `512 MB`, `1024k` or `2048`: units of 1024,
+/// case-insensitive, as the Python tools do.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when `text` is no size.
 pub fn parse_size(text: &str) -> Result<u64> {
-    let wrong = || Error::usage(format!("{text:?} is not a size")).hint("write it like 4GB, 512MB, 1024KB or 2048B");
+    let wrong = || {
+        Error::usage(format!("{text:?} is not a size"))
+            .hint("write it like 4GB, 512MB, 1024KB or 2048B")
+    };
     let upper = text.trim().to_uppercase();
-    let digits = upper.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(upper.len());
+    let digits = upper
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(upper.len());
     let (number, unit) = upper.split_at(digits);
-    let (whole, fraction) = number.split_once('.').map_or((number, None), |(whole, fraction)| (whole, Some(fraction)));
-    if whole.is_empty() || fraction.is_some_and(|fraction| fraction.is_empty() || fraction.contains('.')) {
+    let (whole, fraction) = number
+        .split_once('.')
+        .map_or((number, None), |(whole, fraction)| (whole, Some(fraction)));
+    if whole.is_empty()
+        || fraction.is_some_and(|fraction| fraction.is_empty() || fraction.contains('.'))
+    {
         return Err(wrong());
     }
     let factor = match unit.trim_start() {
@@ -56,18 +70,26 @@ pub fn parse_size(text: &str) -> Result<u64> {
         _ => return Err(wrong()),
     };
     let bytes = match fraction {
-        None => whole.parse::<u64>().ok().and_then(|number| number.checked_mul(factor)).ok_or_else(wrong)?,
+        None => whole
+            .parse::<u64>()
+            .ok()
+            .and_then(|number| number.checked_mul(factor))
+            .ok_or_else(wrong)?,
         Some(_) => (number.parse::<f64>().map_err(|_| wrong())? * factor as f64) as u64,
     };
     Ok(bytes)
 }
 
-/// Converts a value to a file name component as the Python tools do: characters that file systems refuse become `_`, runs of `_`
-/// and spaces become one `_`, and leading and trailing `_` are removed.
+/// Converts a value to a file name component as the Python tools do: characters that file systems
+/// refuse become `_`, runs of `_` and spaces become one `_`, and leading and trailing `_` are
+/// removed.
 pub fn file_name_of(value: &str) -> String {
     let mut name = String::with_capacity(value.len());
     for letter in value.chars() {
-        let refused = matches!(letter, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '\'' | '_');
+        let refused = matches!(
+            letter,
+            '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '\'' | '_'
+        );
         if refused || letter.is_whitespace() || letter.is_control() {
             if !name.ends_with('_') {
                 name.push('_');
@@ -80,18 +102,27 @@ pub fn file_name_of(value: &str) -> String {
 }
 
 impl Parts {
-    /// Plans the parts without writing. When grouping by columns, padding on level 0 is left out, as it belongs to no group.
+    /// Plans the parts without writing. When grouping by columns, padding on level 0 is left out,
+    /// as it belongs to no group.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) when a column does not exist, or two groups have the same file name.
-    pub fn plan(&self, assembly: &Assembly, target: &Path, format: Format, ctx: &JobContext) -> Result<Vec<PlannedPart>> {
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when a column does not exist, or two groups have
+    /// the same file name.
+    pub fn plan(
+        &self,
+        assembly: &Assembly,
+        target: &Path,
+        format: Format,
+        ctx: &JobContext,
+    ) -> Result<Vec<PlannedPart>> {
         if self.size_bytes == Some(0) {
             return Err(Error::usage("the size of a part must be at least one byte"));
         }
         let sizes = root_sizes(assembly);
         let name = target.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| {
-            Error::usage("the output has no file name from which those of the parts can be derived").at_path(target)
+            Error::usage("the output has no file name from which those of the parts can be derived")
+                .at_path(target)
         })?;
         let (stem, ending) = match name.rfind('.') {
             Some(dot) if dot > 0 && format != Format::Folder => name.split_at(dot),
@@ -105,26 +136,43 @@ impl Parts {
                 Some(value) => format!("{stem}_{}", file_name_of(value)),
             };
             // Names that differ only in case are one file on some systems.
-            if let Some(other) = values.insert(group.to_lowercase(), value.clone().unwrap_or_default()) {
+            if let Some(other) =
+                values.insert(group.to_lowercase(), value.clone().unwrap_or_default())
+            {
                 let value = value.unwrap_or_default();
-                return Err(Error::usage(format!("the values {other:?} and {value:?} give the same file name {group}{ending}"))
-                    .hint("group by another column, or rename one of the values"));
+                return Err(Error::usage(format!(
+                    "the values {other:?} and {value:?} give the same file name {group}{ending}"
+                ))
+                .hint("group by another column, or rename one of the values"));
             }
             let chunks = self.chunks(roots, &sizes);
             let single = chunks.len() == 1;
             for (number, roots) in chunks.into_iter().enumerate() {
-                let name = if single { format!("{group}{ending}") } else { format!("{group}_part{:04}{ending}", number + 1) };
+                let name = if single {
+                    format!("{group}{ending}")
+                } else {
+                    format!("{group}_part{:04}{ending}", number + 1)
+                };
                 let data_bytes = roots.iter().map(|&root| sizes[root as usize]).sum();
-                planned.push(PlannedPart { name, roots, data_bytes });
+                planned.push(PlannedPart {
+                    name,
+                    roots,
+                    data_bytes,
+                });
             }
         }
         if planned.is_empty() {
             return Err(Error::invalid("the dataset has no samples"));
         }
         let mut names = HashSet::new();
-        match planned.iter().find(|part| !names.insert(part.name.to_lowercase())) {
-            Some(part) => Err(Error::usage(format!("two parts would have the name {}", part.name))
-                .hint("group by another column, or rename one of the values")),
+        match planned
+            .iter()
+            .find(|part| !names.insert(part.name.to_lowercase()))
+        {
+            Some(part) => Err(
+                Error::usage(format!("two parts would have the name {}", part.name))
+                    .hint("group by another column, or rename one of the values"),
+            ),
             None => Ok(planned),
         }
     }
@@ -132,60 +180,101 @@ impl Parts {
     /// Checks that `consolidate` can be written for parts of `format`.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) when `format` is FOLDER and `consolidate` is not empty, or `consolidate` has a
-    /// format that is no index.
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when `format` is FOLDER and `consolidate` is not
+    /// empty, or `consolidate` has a format that is no index.
     pub fn check(&self, format: Format) -> Result<()> {
         if !self.consolidate.is_empty() && format != Format::Zip {
-            return Err(Error::usage("an index joins ZIPs, not FOLDERs").hint("write the parts as ZIP, or leave the index out"));
+            return Err(Error::usage("an index joins ZIPs, not FOLDERs")
+                .hint("write the parts as ZIP, or leave the index out"));
         }
-        match self.consolidate.iter().find(|format| index_name(**format).is_none()) {
-            Some(wrong) => Err(Error::usage(format!("{} is not an index over other datasets", wrong.described()))),
+        match self
+            .consolidate
+            .iter()
+            .find(|format| index_name(**format).is_none())
+        {
+            Some(wrong) => Err(Error::usage(format!(
+                "{} is not an index over other datasets",
+                wrong.described()
+            ))),
             None => Ok(()),
         }
     }
 
     /// File names of the indexes beside the parts, in writing order.
     pub fn index_names(&self) -> impl Iterator<Item = &str> {
-        self.consolidate.iter().filter_map(|&format| index_name(format))
+        self.consolidate
+            .iter()
+            .filter_map(|&format| index_name(format))
     }
 
-    /// Smallest part size in bytes that gives at most `count` parts, so that they are of similar size.
+    /// Smallest part size in bytes that gives at most `count` parts, so that they are of similar
+    /// size.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) when the groups alone are more than `count`, or a column does not exist.
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when the groups alone are more than `count`, or a
+    /// column does not exist.
     pub fn size_for(&self, assembly: &Assembly, count: usize, ctx: &JobContext) -> Result<u64> {
         let sizes = root_sizes(assembly);
-        let groups: Vec<Vec<u32>> = self.groups(assembly, ctx)?.into_iter().map(|(_, roots)| roots).collect();
+        let groups: Vec<Vec<u32>> = self
+            .groups(assembly, ctx)?
+            .into_iter()
+            .map(|(_, roots)| roots)
+            .collect();
         if groups.len() > count {
-            let error =
-                Error::usage(format!("the columns to group by have {} values, and {count} parts are asked for", groups.len()));
+            let error = Error::usage(format!(
+                "the columns to group by have {} values, and {count} parts are asked for",
+                groups.len()
+            ));
             return Err(error.hint("ask for more parts, or group by fewer columns"));
         }
         let fits = |size_bytes: u64| {
-            let sized = Parts { size_bytes: Some(size_bytes), ..Parts::default() };
-            groups.iter().map(|roots| sized.chunks(roots.clone(), &sizes).len()).sum::<usize>() <= count
+            let sized = Parts {
+                size_bytes: Some(size_bytes),
+                ..Parts::default()
+            };
+            groups
+                .iter()
+                .map(|roots| sized.chunks(roots.clone(), &sizes).len())
+                .sum::<usize>()
+                <= count
         };
         // `most` always fits: each group is one part.
         let (mut least, mut most) = (1, sizes.iter().sum::<u64>().max(1));
         while least < most {
             ctx.check()?;
             let middle = least + (most - least) / 2;
-            if fits(middle) { most = middle } else { least = middle + 1 }
+            if fits(middle) {
+                most = middle
+            } else {
+                least = middle + 1
+            }
         }
         Ok(most)
     }
 
-    /// Rows of level 0 by their values of `group_by`, in order of first appearance; one group without a value when `group_by` is
-    /// empty.
-    fn groups(&self, assembly: &Assembly, ctx: &JobContext) -> Result<Vec<(Option<String>, Vec<u32>)>> {
-        let (Some(level), Some(tree)) = (assembly.levels.first(), assembly.tree.levels.first()) else { return Ok(Vec::new()) };
+    /// Rows of level 0 by their values of `group_by`, in order of first appearance; one group
+    /// without a value when `group_by` is empty.
+    fn groups(
+        &self,
+        assembly: &Assembly,
+        ctx: &JobContext,
+    ) -> Result<Vec<(Option<String>, Vec<u32>)>> {
+        let (Some(level), Some(tree)) = (assembly.levels.first(), assembly.tree.levels.first())
+        else {
+            return Ok(Vec::new());
+        };
         let rows = 0..tree.len() as u32;
         if self.group_by.is_empty() {
             return Ok(vec![(None, rows.collect())]);
         }
-        let texts: Vec<Vec<String>> = self.group_by.iter().map(|name| texts_of(&level.batch, name)).collect::<Result<_>>()?;
+        let texts: Vec<Vec<String>> = self
+            .group_by
+            .iter()
+            .map(|name| texts_of(&level.batch, name))
+            .collect::<Result<_>>()?;
         let mut groups: Vec<(Option<String>, Vec<u32>)> = Vec::new();
-        // Compared value by value: (a_b, c) and (a, b_c) are two groups, although their file names are equal.
+        // Compared value by value: (a_b, c) and (a, b_c) are two groups, although their file names
+        // are equal.
         let mut places: HashMap<Vec<&str>, usize> = HashMap::new();
         let mut padding = 0;
         for row in rows {
@@ -193,7 +282,10 @@ impl Parts {
                 padding += 1;
                 continue;
             }
-            let values: Vec<&str> = texts.iter().map(|column| column[row as usize].as_str()).collect();
+            let values: Vec<&str> = texts
+                .iter()
+                .map(|column| column[row as usize].as_str())
+                .collect();
             let name = values.join("_");
             let place = *places.entry(values).or_insert_with(|| {
                 groups.push((Some(name), Vec::new()));
@@ -202,14 +294,18 @@ impl Parts {
             groups[place].1.push(row);
         }
         if padding > 0 {
-            ctx.warn(format!("{padding} padding samples of level 0 were left out, as they belong to no group"));
+            ctx.warn(format!(
+                "{padding} padding samples of level 0 were left out, as they belong to no group"
+            ));
         }
         Ok(groups)
     }
 
     /// Consecutive rows, greedily up to the size limit.
     fn chunks(&self, roots: Vec<u32>, sizes: &[u64]) -> Vec<Vec<u32>> {
-        let Some(most) = self.size_bytes else { return vec![roots] };
+        let Some(most) = self.size_bytes else {
+            return vec![roots];
+        };
         let mut chunks: Vec<Vec<u32>> = Vec::new();
         let mut filled = 0u64;
         for root in roots {
@@ -233,9 +329,18 @@ impl Parts {
 fn root_sizes(assembly: &Assembly) -> Vec<u64> {
     let mut below: Vec<u64> = Vec::new();
     for (tree, level) in assembly.tree.levels.iter().zip(&assembly.levels).rev() {
-        let children =
-            |row: u32| tree.children(row).iter().map(|&child| below.get(child as usize).copied().unwrap_or(0)).sum::<u64>();
-        below = level.sources.iter().enumerate().map(|(row, source)| source.size_bytes() + children(row as u32)).collect();
+        let children = |row: u32| {
+            tree.children(row)
+                .iter()
+                .map(|&child| below.get(child as usize).copied().unwrap_or(0))
+                .sum::<u64>()
+        };
+        below = level
+            .sources
+            .iter()
+            .enumerate()
+            .map(|(row, source)| source.size_bytes() + children(row as u32))
+            .collect();
     }
     below
 }
@@ -244,20 +349,32 @@ fn root_sizes(assembly: &Assembly) -> Vec<u64> {
 fn texts_of(batch: &RecordBatch, name: &str) -> Result<Vec<String>> {
     let column = batch.column_by_name(name).ok_or_else(|| {
         let schema = batch.schema();
-        let names: Vec<&str> = schema.fields().iter().skip(2).map(|field| field.name().as_str()).collect();
-        Error::usage(format!("level 0 has no column {name} to group by")).hint(format!("its columns are {}", names.join(", ")))
+        let names: Vec<&str> = schema
+            .fields()
+            .iter()
+            .skip(2)
+            .map(|field| field.name().as_str())
+            .collect();
+        Error::usage(format!("level 0 has no column {name} to group by"))
+            .hint(format!("its columns are {}", names.join(", ")))
     })?;
     let options = FormatOptions::default()
         .with_null("None")
         .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
         .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f%:z"));
-    let failed = |error| Error::usage(format!("the values of {name} can't be used as file names")).because(error);
+    let failed = |error| {
+        Error::usage(format!("the values of {name} can't be used as file names")).because(error)
+    };
     let formatter = ArrayFormatter::try_new(column.as_ref(), &options).map_err(failed)?;
     let text = |row: usize| {
         let text = formatter.value(row).try_to_string().map_err(failed)?;
         Ok(match text.as_str() {
-            "true" if column.data_type() == &arrow::datatypes::DataType::Boolean => "True".to_owned(),
-            "false" if column.data_type() == &arrow::datatypes::DataType::Boolean => "False".to_owned(),
+            "true" if column.data_type() == &arrow::datatypes::DataType::Boolean => {
+                "True".to_owned()
+            }
+            "false" if column.data_type() == &arrow::datatypes::DataType::Boolean => {
+                "False".to_owned()
+            }
             _ => text,
         })
     };
@@ -280,7 +397,9 @@ mod tests {
     use crate::model::{Collection, Dataset, FieldSpec, Sample, Tortilla, Value};
 
     fn vectors(name: &str) -> serde_json::Map<String, serde_json::Value> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/vectors").join(name);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/fixtures/vectors")
+            .join(name);
         serde_json::from_slice(&std::fs::read(&path).expect("the vectors")).expect("JSON")
     }
 
@@ -295,7 +414,11 @@ mod tests {
     #[test]
     fn values_become_names_as_the_tools_spell_them() {
         for (text, wanted) in vectors("sanitize_filename.json") {
-            assert_eq!(Some(file_name_of(&text).as_str()), wanted.as_str(), "{text:?}");
+            assert_eq!(
+                Some(file_name_of(&text).as_str()),
+                wanted.as_str(),
+                "{text:?}"
+            );
         }
     }
 
@@ -306,26 +429,66 @@ mod tests {
         };
         let samples = sizes.iter().zip(regions).enumerate().map(sample).collect();
         let schema = [FieldSpec::new("region", arrow::datatypes::DataType::Utf8)].into();
-        let dataset = Dataset { collection: Collection::template(), root: Tortilla { schema, samples }.into() };
+        let dataset = Dataset {
+            collection: Collection::template(),
+            root: Tortilla { schema, samples }.into(),
+        };
         Assembly::of_dataset(&dataset, &JobContext::default()).expect("lays out")
     }
 
     fn plan(parts: &Parts, sizes: &[u64], regions: &[&str]) -> Result<Vec<(String, Vec<u32>)>> {
-        let planned = parts.plan(&assembly(sizes, regions), Path::new("/out/a.b.tacozip"), Format::Zip, &JobContext::default())?;
-        Ok(planned.into_iter().map(|part| (part.name, part.roots)).collect())
+        let planned = parts.plan(
+            &assembly(sizes, regions),
+            Path::new("/out/a.b.tacozip"),
+            Format::Zip,
+            &JobContext::default(),
+        )?;
+        Ok(planned
+            .into_iter()
+            .map(|part| (part.name, part.roots))
+            .collect())
     }
 
     #[test]
     fn parts_are_filled_in_order_and_named_as_the_tools_name_them() {
-        let by_size = Parts { size_bytes: Some(10), ..Parts::default() };
+        let by_size = Parts {
+            size_bytes: Some(10),
+            ..Parts::default()
+        };
         let planned = plan(&by_size, &[4, 6, 1, 30, 5], &["x"; 5]).expect("plans");
         let names: Vec<&str> = planned.iter().map(|part| part.0.as_str()).collect();
-        assert_eq!(names, ["a.b_part0001.tacozip", "a.b_part0002.tacozip", "a.b_part0003.tacozip", "a.b_part0004.tacozip"]);
-        assert_eq!(planned.iter().map(|part| part.1.clone()).collect::<Vec<_>>(), [vec![0, 1], vec![2], vec![3], vec![4]]);
-        assert_eq!(plan(&by_size, &[4, 6], &["x"; 2]).expect("plans")[0].0, "a.b.tacozip", "one part has the plain name");
-        let both = Parts { size_bytes: Some(10), group_by: vec!["region".into()], ..Parts::default() };
+        assert_eq!(
+            names,
+            [
+                "a.b_part0001.tacozip",
+                "a.b_part0002.tacozip",
+                "a.b_part0003.tacozip",
+                "a.b_part0004.tacozip"
+            ]
+        );
+        assert_eq!(
+            planned
+                .iter()
+                .map(|part| part.1.clone())
+                .collect::<Vec<_>>(),
+            [vec![0, 1], vec![2], vec![3], vec![4]]
+        );
+        assert_eq!(
+            plan(&by_size, &[4, 6], &["x"; 2]).expect("plans")[0].0,
+            "a.b.tacozip",
+            "one part has the plain name"
+        );
+        let both = Parts {
+            size_bytes: Some(10),
+            group_by: vec!["region".into()],
+            ..Parts::default()
+        };
         let planned = plan(&both, &[6, 6, 6, 1], &["ñ/o", "x", "ñ/o", "x"]).expect("plans");
-        let wanted = [("a.b_ñ_o_part0001.tacozip", vec![0]), ("a.b_ñ_o_part0002.tacozip", vec![2]), ("a.b_x.tacozip", vec![1, 3])];
+        let wanted = [
+            ("a.b_ñ_o_part0001.tacozip", vec![0]),
+            ("a.b_ñ_o_part0002.tacozip", vec![2]),
+            ("a.b_x.tacozip", vec![1, 3]),
+        ];
         assert_eq!(planned, wanted.map(|(name, rows)| (name.to_owned(), rows)));
     }
 
@@ -334,21 +497,55 @@ mod tests {
         let (sizes, regions) = ([4, 6, 1, 30, 5, 5, 9], ["x"; 7]);
         for count in 1..=7 {
             let whole = assembly(&sizes, &regions);
-            let size = Parts::default().size_for(&whole, count, &JobContext::default()).expect("is possible");
-            let parts = |size| plan(&Parts { size_bytes: Some(size), ..Parts::default() }, &sizes, &regions).expect("plans").len();
-            assert!(parts(size) <= count && (size == 1 || parts(size - 1) > count), "{count} parts: {size} bytes");
+            let size = Parts::default()
+                .size_for(&whole, count, &JobContext::default())
+                .expect("is possible");
+            let parts = |size| {
+                plan(
+                    &Parts {
+                        size_bytes: Some(size),
+                        ..Parts::default()
+                    },
+                    &sizes,
+                    &regions,
+                )
+                .expect("plans")
+                .len()
+            };
+            assert!(
+                parts(size) <= count && (size == 1 || parts(size - 1) > count),
+                "{count} parts: {size} bytes"
+            );
         }
-        let grouped = Parts { group_by: vec!["region".into()], ..Parts::default() };
-        let error = grouped.size_for(&assembly(&[1, 1], &["a", "b"]), 1, &JobContext::default()).expect_err("two groups");
+        let grouped = Parts {
+            group_by: vec!["region".into()],
+            ..Parts::default()
+        };
+        let error = grouped
+            .size_for(&assembly(&[1, 1], &["a", "b"]), 1, &JobContext::default())
+            .expect_err("two groups");
         assert_eq!(error.kind(), crate::error::Kind::Usage);
     }
 
     #[test]
     fn values_that_would_share_a_file_are_refused() {
-        let parts = Parts { group_by: vec!["region".into()], ..Parts::default() };
-        let error = plan(&parts, &[1, 1], &["a/b", "a:b"]).expect_err("is refused").to_string();
+        let parts = Parts {
+            group_by: vec!["region".into()],
+            ..Parts::default()
+        };
+        let error = plan(&parts, &[1, 1], &["a/b", "a:b"])
+            .expect_err("is refused")
+            .to_string();
         assert!(error.contains("a/b") && error.contains("a:b"), "{error}");
-        let missing = Parts { group_by: vec!["regions".into()], ..Parts::default() };
-        assert!(plan(&missing, &[1], &["a"]).expect_err("is refused").to_string().contains("no column regions"));
+        let missing = Parts {
+            group_by: vec!["regions".into()],
+            ..Parts::default()
+        };
+        assert!(
+            plan(&missing, &[1], &["a"])
+                .expect_err("is refused")
+                .to_string()
+                .contains("no column regions")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Plans the layout of a dataset before writing: names, order and offsets, then the metadata tables that contain them.
+//! Plans the layout of a dataset before writing: names, order and offsets, then the metadata tables
+//! that contain them.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -39,8 +40,9 @@ pub struct BuildOptions {
     /// How sample data with a wrong CRC-32 is handled.
     #[serde(default)]
     pub on_damage: OnDamage,
-    /// Also write the columns that the text lists and the official tools don't write: `path` on every level (TACO 2.0, section
-    /// 5.5.1), and `internal:relative_path` on level 0 (section 8.3).
+    /// Also write the columns that the text lists and the official tools don't write: `path` on
+    /// every level (TACO 2.0, section 5.5.1), and `internal:relative_path` on level 0 (section
+    /// 8.3).
     #[serde(default)]
     pub text_columns: bool,
 }
@@ -91,10 +93,27 @@ impl Built {
     }
 
     /// One container, of `bytes` bytes, with all that was planned.
-    pub(super) fn whole(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, bytes: u64, damaged: Vec<String>) -> Self {
+    pub(super) fn whole(
+        assembly: &Assembly,
+        plan: &BuildPlan,
+        options: &BuildOptions,
+        bytes: u64,
+        damaged: Vec<String>,
+    ) -> Self {
         let (samples, files) = (assembly.tree.total() as u64, plan.files.len() as u64);
-        let roots = assembly.tree.levels.first().map_or(0, |level| level.len() as u64);
-        Self { samples, roots, files, bytes, damaged, ..Self::new(options.target.clone(), options.format) }
+        let roots = assembly
+            .tree
+            .levels
+            .first()
+            .map_or(0, |level| level.len() as u64);
+        Self {
+            samples,
+            roots,
+            files,
+            bytes,
+            damaged,
+            ..Self::new(options.target.clone(), options.format)
+        }
     }
 
     /// Adds a part, which is at `path`.
@@ -166,19 +185,28 @@ impl BuildPlan {
     /// Plans the data of a ZIP starting at byte `start`, or of a FOLDER.
     ///
     /// # Errors
-    /// [`Kind::Invalid`](crate::error::Kind::Invalid) for duplicate ids among siblings, a path too long for ZIP, or an empty
-    /// FOLDER.
+    /// [`Kind::Invalid`](crate::error::Kind::Invalid) for duplicate ids among siblings, a path too
+    /// long for ZIP, or an empty FOLDER.
     pub fn new(assembly: &Assembly, format: Format, start: u64) -> Result<Self> {
         let tree = &assembly.tree;
-        let zeros = || tree.levels.iter().map(|level| vec![0; level.len()]).collect();
+        let zeros = || {
+            tree.levels
+                .iter()
+                .map(|level| vec![0; level.len()])
+                .collect()
+        };
         let mut plan = Self {
             files: Vec::with_capacity(assembly.files()),
             folders: Vec::new(),
             data_end: start,
-            positions: PlannedPositions { offsets: zeros(), sizes: zeros() },
+            positions: PlannedPositions {
+                offsets: zeros(),
+                sizes: zeros(),
+            },
             paths: relative_paths(assembly),
         };
-        let roots: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
+        let roots: Vec<u32> =
+            (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
         check_siblings(assembly, 0, &roots, SamplePath::default)?;
         // Iterative depth-first traversal; the stack holds (level, row).
         let mut stack: Vec<(usize, u32)> = roots.iter().rev().map(|&row| (0, row)).collect();
@@ -194,7 +222,9 @@ impl BuildPlan {
             }
             let name_len = "DATA/".len() + path.len();
             if name_len > 0xFFFF {
-                return Err(Error::invalid("the path is too long for a ZIP").at(tree.path(depth, row)));
+                return Err(
+                    Error::invalid("the path is too long for a ZIP").at(tree.path(depth, row))
+                );
             }
             let size = assembly.levels[depth].sources[row as usize].size_bytes();
             let local = plan.data_end;
@@ -206,22 +236,37 @@ impl BuildPlan {
                 plan.data_end += size;
             }
             plan.positions.sizes[depth][row as usize] = size as i64;
-            plan.files.push(PlannedFile { level: depth as u8, row, local, size });
+            plan.files.push(PlannedFile {
+                level: depth as u8,
+                row,
+                local,
+                size,
+            });
         }
         let Self { folders, paths, .. } = &mut plan;
         let path = |folder: &PlannedFolder| paths[folder.level].value(folder.row as usize);
-        folders.sort_by(|a, b| b.level.cmp(&a.level).then_with(|| compare_members_below(path(a), path(b))));
+        folders.sort_by(|a, b| {
+            b.level
+                .cmp(&a.level)
+                .then_with(|| compare_members_below(path(a), path(b)))
+        });
         Ok(plan)
     }
 
     /// Member name of a planned file, `DATA/…`. Names are not kept: there are as many as samples.
     pub fn file_name(&self, file: &PlannedFile) -> String {
-        format!("DATA/{}", self.paths[usize::from(file.level)].value(file.row as usize))
+        format!(
+            "DATA/{}",
+            self.paths[usize::from(file.level)].value(file.row as usize)
+        )
     }
 
     /// Member name of the `__meta__` of a FOLDER, `DATA/…/__meta__`.
     pub fn meta_name(&self, folder: &PlannedFolder) -> String {
-        format!("DATA/{}/{META_NAME}", self.paths[folder.level].value(folder.row as usize))
+        format!(
+            "DATA/{}/{META_NAME}",
+            self.paths[folder.level].value(folder.row as usize)
+        )
     }
 
     /// The table of a FOLDER's `__meta__`; in a ZIP with offsets and sizes.
@@ -235,7 +280,8 @@ impl BuildPlan {
         let depth = folder.level + 1;
         let children = assembly.tree.levels[folder.level].children(folder.row);
         let (Some(&first), length) = (children.first(), children.len()) else {
-            return Err(Error::invalid("this FOLDER has no children").at(assembly.tree.path(folder.level, folder.row)));
+            return Err(Error::invalid("this FOLDER has no children")
+                .at(assembly.tree.path(folder.level, folder.row)));
         };
         let level = &assembly.levels[depth];
         let rows = level.batch.slice(first as usize, length);
@@ -244,21 +290,42 @@ impl BuildPlan {
             None => (0..rows.num_columns()).collect(),
         };
         let schema = level.batch.schema();
-        let mut fields: Vec<Field> = chosen.iter().map(|&column| schema.field(column).clone()).collect();
-        let mut columns: Vec<ArrayRef> = chosen.iter().map(|&column| rows.column(column).clone()).collect();
+        let mut fields: Vec<Field> = chosen
+            .iter()
+            .map(|&column| schema.field(column).clone())
+            .collect();
+        let mut columns: Vec<ArrayRef> = chosen
+            .iter()
+            .map(|&column| rows.column(column).clone())
+            .collect();
         if options.text_columns {
-            put_path(&mut fields, &mut columns, self.text_paths(assembly, depth, first as usize..first as usize + length));
+            put_path(
+                &mut fields,
+                &mut columns,
+                self.text_paths(assembly, depth, first as usize..first as usize + length),
+            );
         }
         if options.format == Format::Zip {
             let range = first as usize..first as usize + length;
-            add_integers(&mut fields, &mut columns, "internal:offset", positions.offsets[depth][range.clone()].to_vec());
-            add_integers(&mut fields, &mut columns, "internal:size", positions.sizes[depth][range].to_vec());
+            add_integers(
+                &mut fields,
+                &mut columns,
+                "internal:offset",
+                positions.offsets[depth][range.clone()].to_vec(),
+            );
+            add_integers(
+                &mut fields,
+                &mut columns,
+                "internal:size",
+                positions.sizes[depth][range].to_vec(),
+            );
         }
         let (schema, batch) = joined(fields, columns)?;
         write_parquet(&schema, &[batch], &options.parquet.for_local_meta())
     }
 
-    /// One level table with its `internal:*` columns as Parquet bytes, and its schema for `taco:field_schema`.
+    /// One level table with its `internal:*` columns as Parquet bytes, and its schema for
+    /// `taco:field_schema`.
     fn level_table(
         &self,
         assembly: &Assembly,
@@ -268,23 +335,59 @@ impl BuildPlan {
     ) -> Result<(Schema, Vec<u8>)> {
         let level = &assembly.levels[depth];
         let rows = level.batch.num_rows() as i64;
-        let mut fields: Vec<Field> = level.batch.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+        let mut fields: Vec<Field> = level
+            .batch
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.as_ref().clone())
+            .collect();
         let mut columns = level.batch.columns().to_vec();
         if options.text_columns {
-            put_path(&mut fields, &mut columns, self.text_paths(assembly, depth, 0..level.batch.num_rows()));
+            put_path(
+                &mut fields,
+                &mut columns,
+                self.text_paths(assembly, depth, 0..level.batch.num_rows()),
+            );
         }
-        add_integers(&mut fields, &mut columns, "internal:current_id", (0..rows).collect());
-        let parents = assembly.tree.levels[depth].parents.iter().map(|&parent| i64::from(parent)).collect();
+        add_integers(
+            &mut fields,
+            &mut columns,
+            "internal:current_id",
+            (0..rows).collect(),
+        );
+        let parents = assembly.tree.levels[depth]
+            .parents
+            .iter()
+            .map(|&parent| i64::from(parent))
+            .collect();
         add_integers(&mut fields, &mut columns, "internal:parent_id", parents);
         if options.format == Format::Zip {
-            add_integers(&mut fields, &mut columns, "internal:offset", positions.offsets[depth].clone());
-            add_integers(&mut fields, &mut columns, "internal:size", positions.sizes[depth].clone());
+            add_integers(
+                &mut fields,
+                &mut columns,
+                "internal:offset",
+                positions.offsets[depth].clone(),
+            );
+            add_integers(
+                &mut fields,
+                &mut columns,
+                "internal:size",
+                positions.sizes[depth].clone(),
+            );
         }
         if depth > 0 || options.text_columns {
             let mut paths = StringBuilder::new();
-            for (path, &folder) in self.paths[depth].iter().zip(&assembly.tree.levels[depth].folder) {
+            for (path, &folder) in self.paths[depth]
+                .iter()
+                .zip(&assembly.tree.levels[depth].folder)
+            {
                 let path = path.unwrap_or_default();
-                if folder { paths.append_value(format!("{path}/")) } else { paths.append_value(path) }
+                if folder {
+                    paths.append_value(format!("{path}/"))
+                } else {
+                    paths.append_value(path)
+                }
             }
             fields.push(Field::new("internal:relative_path", DataType::Utf8, true));
             columns.push(Arc::new(paths.finish()));
@@ -297,7 +400,8 @@ impl BuildPlan {
     /// The column `path` of these rows of a level.
     fn text_paths(&self, assembly: &Assembly, depth: usize, rows: Range<usize>) -> StringArray {
         let (paths, folder) = (&self.paths[depth], &assembly.tree.levels[depth].folder);
-        rows.map(|row| Some(text_path(paths.value(row), folder[row]))).collect()
+        rows.map(|row| Some(text_path(paths.value(row), folder[row])))
+            .collect()
     }
 
     /// Every level table, then COLLECTION.json, each with its path in the container.
@@ -318,10 +422,15 @@ impl BuildPlan {
         }
         let mut collection = assembly.collection.clone();
         if collection.get("extent").is_none() {
-            let batches: Vec<&RecordBatch> = assembly.levels.iter().map(|level| &level.batch).collect();
+            let batches: Vec<&RecordBatch> =
+                assembly.levels.iter().map(|level| &level.batch).collect();
             put_extent(&mut collection, extent_of_samples(&batches, ctx)?);
         }
-        let bytes = write_collection(&collection, &assembly.pit_schema()?, &assembly.field_schema(&schemas))?;
+        let bytes = write_collection(
+            &collection,
+            &assembly.pit_schema()?,
+            &assembly.field_schema(&schemas),
+        )?;
         members.push(("COLLECTION.json".into(), bytes));
         Ok(members)
     }
@@ -329,10 +438,14 @@ impl BuildPlan {
     /// Path of the sample of a planned file.
     pub(super) fn sample(&self, assembly: &Assembly, index: usize) -> String {
         let file = &self.files[index];
-        assembly.tree.path(file.level as usize, file.row).to_string()
+        assembly
+            .tree
+            .path(file.level as usize, file.row)
+            .to_string()
     }
 
-    /// Adds the path of the sample of file `index` to an error of its source; kind and hints are kept.
+    /// Adds the path of the sample of file `index` to an error of its source; kind and hints are
+    /// kept.
     pub(super) fn name_sample(&self, error: Error, assembly: &Assembly, index: usize) -> Error {
         named(error, &self.sample(assembly, index))
     }
@@ -342,7 +455,9 @@ impl BuildPlan {
         let mut versions = Versions::default();
         for (index, file) in self.files.iter().enumerate() {
             if let RowSource::Asset { path, .. } = self.source(assembly, file) {
-                versions.expect(path).map_err(|error| self.name_sample(error, assembly, index))?;
+                versions
+                    .expect(path)
+                    .map_err(|error| self.name_sample(error, assembly, index))?;
             }
         }
         Ok(())
@@ -372,7 +487,12 @@ fn joined(fields: Vec<Field>, columns: Vec<ArrayRef>) -> Result<(Schema, RecordB
     Ok((schema, batch))
 }
 
-fn add_integers(fields: &mut Vec<Field>, columns: &mut Vec<ArrayRef>, name: &str, values: Vec<i64>) {
+fn add_integers(
+    fields: &mut Vec<Field>,
+    columns: &mut Vec<ArrayRef>,
+    name: &str,
+    values: Vec<i64>,
+) {
     fields.push(Field::new(name, DataType::Int64, true));
     columns.push(Arc::new(Int64Array::from(values)));
 }
@@ -383,7 +503,10 @@ fn compare_members_below(a: &str, b: &str) -> Ordering {
     let shared = a.len().min(b.len());
     // A slash follows the shorter path.
     let rest = |path: &[u8]| path.get(shared).copied().unwrap_or(b'/');
-    a[..shared].cmp(&b[..shared]).then_with(|| rest(a).cmp(&rest(b))).then_with(|| a.cmp(b))
+    a[..shared]
+        .cmp(&b[..shared])
+        .then_with(|| rest(a).cmp(&rest(b)))
+        .then_with(|| a.cmp(b))
 }
 
 fn relative_paths(assembly: &Assembly) -> Vec<StringArray> {
@@ -405,13 +528,26 @@ fn relative_paths(assembly: &Assembly) -> Vec<StringArray> {
     paths
 }
 
-fn check_siblings(assembly: &Assembly, depth: usize, rows: &[u32], parent: impl Fn() -> SamplePath) -> Result<()> {
-    let Some(level) = assembly.tree.levels.get(depth) else { return Ok(()) };
+fn check_siblings(
+    assembly: &Assembly,
+    depth: usize,
+    rows: &[u32],
+    parent: impl Fn() -> SamplePath,
+) -> Result<()> {
+    let Some(level) = assembly.tree.levels.get(depth) else {
+        return Ok(());
+    };
     let mut seen = HashSet::with_capacity(rows.len());
     match rows.iter().find(|&&row| !seen.insert(level.id(row))) {
-        Some(&row) => Err(Error::invalid(format!("two samples have the id {}", level.id(row)))
-            .at(if depth == 0 { "level 0".to_owned() } else { parent().to_string() })
-            .hint("rename one of them")),
+        Some(&row) => Err(
+            Error::invalid(format!("two samples have the id {}", level.id(row)))
+                .at(if depth == 0 {
+                    "level 0".to_owned()
+                } else {
+                    parent().to_string()
+                })
+                .hint("rename one of them"),
+        ),
         None => Ok(()),
     }
 }
@@ -423,9 +559,18 @@ mod tests {
     #[test]
     fn folders_are_in_the_order_of_the_names_of_their_members() {
         let mut paths = vec!["a", "a-b", "a0", "b", "ab", "a b", "é", "e", "A"];
-        let mut expected: Vec<String> = paths.iter().map(|path| format!("{path}/{META_NAME}")).collect();
+        let mut expected: Vec<String> = paths
+            .iter()
+            .map(|path| format!("{path}/{META_NAME}"))
+            .collect();
         expected.sort();
         paths.sort_by(|a, b| compare_members_below(a, b));
-        assert_eq!(paths.iter().map(|path| format!("{path}/{META_NAME}")).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            paths
+                .iter()
+                .map(|path| format!("{path}/{META_NAME}"))
+                .collect::<Vec<_>>(),
+            expected
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Decides by location whether a file belongs to a dataset. A draft stores file paths only: files inside a dataset's FOLDER are
-//! as untrusted as ranges of an archive, while files that the user added are trusted.
+//! Decides by location whether a file belongs to a dataset. A draft stores file paths only: files
+//! inside a dataset's FOLDER are as untrusted as ranges of an archive, while files that the user
+//! added are trusted.
 
 use std::path::Path;
 
@@ -10,19 +11,24 @@ use crate::raster::{RasterSource, has_sidecar};
 /// Maximum number of ancestor folders that are examined.
 const ABOVE: usize = 24;
 
-/// How GDAL opens the raster of a draft's sample: members of a dataset and remote files with the restricted drivers, files that
-/// the user added with all drivers.
+/// How GDAL opens the raster of a draft's sample: members of a dataset and remote files with the
+/// restricted drivers, files that the user added with all drivers.
 pub fn raster_source(asset: &AssetPath) -> RasterSource {
     match asset {
-        AssetPath::File(path) if is_remote(path) || lies_in_dataset(path) => RasterSource::member(asset.clone()),
+        AssetPath::File(path) if is_remote(path) || lies_in_dataset(path) => {
+            RasterSource::member(asset.clone())
+        }
         asset => RasterSource::typed(asset.clone()),
     }
 }
 
-/// How GDAL opens what is packed of a draft's sample: the file alone where sidecars are beside it, otherwise as [`raster_source`].
+/// How GDAL opens what is packed of a draft's sample: the file alone where sidecars are beside it,
+/// otherwise as [`raster_source`].
 pub fn packed_source(asset: &AssetPath) -> RasterSource {
     match asset {
-        AssetPath::File(path) if !is_remote(path) && has_sidecar(path) => RasterSource::member(asset.clone()),
+        AssetPath::File(path) if !is_remote(path) && has_sidecar(path) => {
+            RasterSource::member(asset.clone())
+        }
         asset => raster_source(asset),
     }
 }
@@ -31,7 +37,11 @@ pub fn packed_source(asset: &AssetPath) -> RasterSource {
 fn lies_in_dataset(path: &Path) -> bool {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     // A symbolic link is judged by its own location, not by its target.
-    absolute.ancestors().skip(1).take(ABOVE).any(is_dataset_folder)
+    absolute
+        .ancestors()
+        .skip(1)
+        .take(ABOVE)
+        .any(is_dataset_folder)
 }
 
 #[cfg(test)]
@@ -46,7 +56,10 @@ mod tests {
             std::fs::create_dir_all(dataset.join(below)).expect("makes");
         }
         let source = |path: &Path| raster_source(&AssetPath::file(path));
-        let (inside, beside) = (dataset.join("DATA/a/b/scene"), folder.path().join("scene.tif"));
+        let (inside, beside) = (
+            dataset.join("DATA/a/b/scene"),
+            folder.path().join("scene.tif"),
+        );
         assert!(!source(&inside).is_fenced(), "no dataset yet");
         std::fs::write(dataset.join("COLLECTION.json"), "{}").expect("writes");
         assert!(source(&inside).is_fenced() && !source(&beside).is_fenced());

@@ -1,5 +1,6 @@
-//! Reads samples' data, whole or streamed. Data of a container is verified against its CRC-32, and files and containers against
-//! their state when the dataset was planned; a difference is an error with the sample's path.
+//! Reads samples' data, whole or streamed. Data of a container is verified against its CRC-32, and
+//! files and containers against their state when the dataset was planned; a difference is an error
+//! with the sample's path.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -13,7 +14,9 @@ use super::atomic_write::PartialFile;
 use super::damage::{OnDamage, named};
 use super::source::{asset_size, changed, is_same_file};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
-use super::{Assembly, BuildPlan, ByteSource, CentralDirectory, DatasetVersion, RowSource, TacoHeader};
+use super::{
+    Assembly, BuildPlan, ByteSource, CentralDirectory, DatasetVersion, RowSource, TacoHeader,
+};
 use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
@@ -78,7 +81,12 @@ enum ChecksumSource {
 
 impl OpenContainer {
     fn new(file: ByteSource) -> Self {
-        Self { file, stated: OnceLock::new(), remote_directory: OnceLock::new(), accepted: RwLock::default() }
+        Self {
+            file,
+            stated: OnceLock::new(),
+            remote_directory: OnceLock::new(),
+            accepted: RwLock::default(),
+        }
     }
 
     /// Where the container stores checksums; retried after a temporary failure.
@@ -88,7 +96,8 @@ impl OpenContainer {
         }
         let found = match is_archive(&self.file)? {
             false => ChecksumSource::None,
-            // A remote directory may be larger than the copied data, while local headers are fetched with the data.
+            // A remote directory may be larger than the copied data, while local headers are
+            // fetched with the data.
             true if self.file.is_remote() => ChecksumSource::Headers,
             true => match settled(CentralDirectory::read(&self.file))? {
                 Ok(directory) => ChecksumSource::Directory(Checksums::of(&directory)),
@@ -98,13 +107,16 @@ impl OpenContainer {
         Ok(self.stated.get_or_init(|| found))
     }
 
-    /// The checksums in the central directory of a remote archive; `None` when the directory is unreadable.
+    /// The checksums in the central directory of a remote archive; `None` when the directory is
+    /// unreadable.
     fn remote_directory(&self) -> Result<Option<&Checksums>> {
         if let Some(known) = self.remote_directory.get() {
             return Ok(known.as_ref());
         }
         let found = match self.file.is_remote() {
-            true => settled(CentralDirectory::read(&self.file))?.ok().map(|directory| Checksums::of(&directory)),
+            true => settled(CentralDirectory::read(&self.file))?
+                .ok()
+                .map(|directory| Checksums::of(&directory)),
             false => None,
         };
         Ok(self.remote_directory.get_or_init(|| found).as_ref())
@@ -112,7 +124,11 @@ impl OpenContainer {
 
     /// Checks that ranges of the version `stamp` are valid in the open container.
     fn expect(&self, stamp: &Arc<Stamp>) -> Result<()> {
-        let known = |accepted: &[Arc<Stamp>]| accepted.iter().any(|known| Arc::ptr_eq(known, stamp) || known == stamp);
+        let known = |accepted: &[Arc<Stamp>]| {
+            accepted
+                .iter()
+                .any(|known| Arc::ptr_eq(known, stamp) || known == stamp)
+        };
         if known(&self.accepted.read().unwrap_or_else(PoisonError::into_inner)) {
             return Ok(());
         }
@@ -123,7 +139,10 @@ impl OpenContainer {
         {
             return Err(changed(self.file.path(), stamp, self.file.stamp()));
         }
-        self.accepted.write().unwrap_or_else(PoisonError::into_inner).push(stamp.clone());
+        self.accepted
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(stamp.clone());
         Ok(())
     }
 
@@ -133,23 +152,33 @@ impl OpenContainer {
         let stated = match way {
             ChecksumSource::None => return Ok(None),
             ChecksumSource::Directory(checksums) => checksums.stated(&self.file, offset, size)?,
-            ChecksumSource::Headers => match (stated_before(&self.file, offset, size)?, self.file.is_remote()) {
-                (None, true) => {
-                    self.remote_directory()?.map(|checksums| checksums.stated(&self.file, offset, size)).transpose()?.flatten()
-                }
+            ChecksumSource::Headers => match (
+                stated_before(&self.file, offset, size)?,
+                self.file.is_remote(),
+            ) {
+                (None, true) => self
+                    .remote_directory()?
+                    .map(|checksums| checksums.stated(&self.file, offset, size))
+                    .transpose()?
+                    .flatten(),
                 (stated, _) => stated,
             },
         };
         match (stated, way) {
             (Some(crc), _) => Ok(Some(crc)),
             (None, ChecksumSource::Headers) if !self.file.is_remote() => {
-                let error = Error::new(Kind::Damaged, "the archive's directory can't be read, so the data can't be verified");
+                let error = Error::new(
+                    Kind::Damaged,
+                    "the archive's directory can't be read, so the data can't be verified",
+                );
                 Err(take_another(error).at_path(self.file.path()))
             }
             // The range comes from an unknown version, and no member of this one matches it.
             (None, _) if !is_known && self.is_taco()? => {
-                let summary =
-                    format!("the archive changed since the sample was found in it: no member has {size} bytes at {offset}");
+                let summary = format!(
+                    "the archive changed since the sample was found in it: no member has {size} \
+                        bytes at {offset}"
+                );
                 let error = Error::new(Kind::Changed, summary).at_path(self.file.path());
                 Err(error.hint("add the sample again, or restore the original archive"))
             }
@@ -158,7 +187,9 @@ impl OpenContainer {
     }
 
     fn is_taco(&self) -> Result<bool> {
-        let start = self.file.read(0, super::zip::HEADER_END.min(self.file.size_bytes()));
+        let start = self
+            .file
+            .read(0, super::zip::HEADER_END.min(self.file.size_bytes()));
         Ok(settled(start)?.is_ok_and(|start| TacoHeader::parse(&start).is_ok()))
     }
 }
@@ -172,16 +203,39 @@ impl SourceCheck {
         Self(CopySources::new(on_damage))
     }
 
-    /// Verifies a sample's data, if its container stores a checksum. `name` returns the sample's path.
+    /// Verifies a sample's data, if its container stores a checksum. `name` returns the sample's
+    /// path.
     ///
     /// # Errors
     /// [`Kind::Changed`] and [`Kind::Damaged`], as for a copy.
-    pub fn check(&self, source: &RowSource, name: &dyn Fn() -> String, ctx: &JobContext) -> Result<()> {
-        let RowSource::Asset { path: AssetPath::Range { container, offset, size, stamp }, .. } = source else { return Ok(()) };
-        let checked = self.0.container(container, *offset, *size, stamp.as_ref()).and_then(|held| match held.stated()? {
-            ChecksumSource::None => Ok(()),
-            ChecksumSource::Directory(_) | ChecksumSource::Headers => self.0.stream(source, name, ctx, &mut |_| Ok(())).map(drop),
-        });
+    pub fn check(
+        &self,
+        source: &RowSource,
+        name: &dyn Fn() -> String,
+        ctx: &JobContext,
+    ) -> Result<()> {
+        let RowSource::Asset {
+            path:
+                AssetPath::Range {
+                    container,
+                    offset,
+                    size,
+                    stamp,
+                },
+            ..
+        } = source
+        else {
+            return Ok(());
+        };
+        let checked = self
+            .0
+            .container(container, *offset, *size, stamp.as_ref())
+            .and_then(|held| match held.stated()? {
+                ChecksumSource::None => Ok(()),
+                ChecksumSource::Directory(_) | ChecksumSource::Headers => {
+                    self.0.stream(source, name, ctx, &mut |_| Ok(())).map(drop)
+                }
+            });
         checked.map_err(|error| named(error, &name()))
     }
 
@@ -197,29 +251,54 @@ impl SourceCheck {
 impl CopySources {
     /// Sources of a copy that handles damaged data as stated.
     pub fn new(on_damage: OnDamage) -> Self {
-        Self { on_damage, ..Self::default() }
+        Self {
+            on_damage,
+            ..Self::default()
+        }
     }
 
     /// Sources of a copy that is written with metadata of this version of a dataset.
     pub fn of_version(version: &DatasetVersion, on_damage: OnDamage) -> Self {
-        Self { version: version.clone(), ..Self::new(on_damage) }
+        Self {
+            version: version.clone(),
+            ..Self::new(on_damage)
+        }
     }
 
-    /// Ends the copy: verifies that the containers are unchanged since they were opened, and the dataset since its metadata was read.
-    /// Returns the damaged samples, which are none unless damage is permitted.
+    /// Ends the copy: verifies that the containers are unchanged since they were opened, and the
+    /// dataset since its metadata was read. Returns the damaged samples, which are none unless
+    /// damage is permitted.
     ///
     /// # Errors
     /// [`Kind::Changed`] when a container was modified, or the dataset replaced or changed.
     pub fn finish(self) -> Result<Vec<String>> {
         self.version.expect_unchanged()?;
-        let held = self.containers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        held.values().try_for_each(|held| held.file.expect_unchanged())?;
-        Ok(self.damaged.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().collect())
+        let held = self
+            .containers
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        held.values()
+            .try_for_each(|held| held.file.expect_unchanged())?;
+        Ok(self
+            .damaged
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .into_iter()
+            .collect())
     }
 
-    fn container(&self, path: &Arc<Path>, offset: u64, size: u64, stamp: Option<&Arc<Stamp>>) -> Result<Arc<OpenContainer>> {
+    fn container(
+        &self,
+        path: &Arc<Path>,
+        offset: u64,
+        size: u64,
+        stamp: Option<&Arc<Stamp>>,
+    ) -> Result<Arc<OpenContainer>> {
         let held = {
-            let mut open = self.containers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut open = self
+                .containers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             match open.get(path) {
                 Some(held) => held.clone(),
                 None => {
@@ -234,7 +313,9 @@ impl CopySources {
                         });
                         unchanged?;
                     }
-                    let held = Arc::new(OpenContainer::new(ByteSource::open_for(&AssetPath::range(path.clone(), offset, size))?));
+                    let held = Arc::new(OpenContainer::new(ByteSource::open_for(
+                        &AssetPath::range(path.clone(), offset, size),
+                    )?));
                     open.insert(path.clone(), held.clone());
                     held
                 }
@@ -246,17 +327,27 @@ impl CopySources {
         Ok(held)
     }
 
-    /// Number of files to write in parallel before prefetching the next ones: all, when every file is local.
+    /// Number of files to write in parallel before prefetching the next ones: all, when every file
+    /// is local.
     pub fn batch(&self, plan: &BuildPlan, assembly: &Assembly) -> usize {
-        let remote = |source: &RowSource| matches!(source, RowSource::Asset { path, .. } if path.remote_file().is_some());
-        match plan.files.iter().any(|file| remote(plan.source(assembly, file))) {
+        let remote = |source: &RowSource| {
+            matches!(
+                source,
+                RowSource::Asset { path, .. } if path.remote_file().is_some()
+            )
+        };
+        match plan
+            .files
+            .iter()
+            .any(|file| remote(plan.source(assembly, file)))
+        {
             true => AHEAD_FILES,
             false => plan.files.len().max(1),
         }
     }
 
-    /// Prefetches the remote files of `next`, and some after them, in few parallel requests. Failures are ignored here: the read
-    /// of the sample reports them with its path.
+    /// Prefetches the remote files of `next`, and some after them, in few parallel requests.
+    /// Failures are ignored here: the read of the sample reports them with its path.
     pub fn prefetch(&self, plan: &BuildPlan, assembly: &Assembly, next: &Range<usize>) {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         if next.end <= *ahead {
@@ -265,14 +356,25 @@ impl CopySources {
         let mut ranges: Vec<(Arc<Path>, u64, u64)> = Vec::new();
         let mut files: Vec<Arc<Path>> = Vec::new();
         let (mut bytes, mut at) = (0, next.start.max(*ahead));
-        while let Some(file) = plan.files.get(at).filter(|_| bytes < AHEAD_BYTES && files.len() < AHEAD_FILES) {
+        while let Some(file) = plan
+            .files
+            .get(at)
+            .filter(|_| bytes < AHEAD_BYTES && files.len() < AHEAD_FILES)
+        {
             at += 1;
-            let RowSource::Asset { path, size, .. } = plan.source(assembly, file) else { continue };
+            let RowSource::Asset { path, size, .. } = plan.source(assembly, file) else {
+                continue;
+            };
             if *size > WHOLE_MAX {
                 continue;
             }
             match path {
-                AssetPath::Range { container, offset, size, .. } if is_remote(container) => {
+                AssetPath::Range {
+                    container,
+                    offset,
+                    size,
+                    ..
+                } if is_remote(container) => {
                     bytes += size;
                     // The local header before the data contains the checksum.
                     let room = HEADER_ROOM.min(*offset);
@@ -286,41 +388,85 @@ impl CopySources {
         drop(ahead);
         ranges.sort();
         for same in ranges.chunk_by(|a, b| a.0 == b.0) {
-            let Some((container, offset, size)) = same.first() else { continue };
-            let places: Vec<(u64, u64)> = same.iter().map(|(_, offset, size)| (*offset, *size)).collect();
-            let _ = self.container(container, *offset, *size, None).and_then(|held| held.file.prefetch(&places));
+            let Some((container, offset, size)) = same.first() else {
+                continue;
+            };
+            let places: Vec<(u64, u64)> = same
+                .iter()
+                .map(|(_, offset, size)| (*offset, *size))
+                .collect();
+            let _ = self
+                .container(container, *offset, *size, None)
+                .and_then(|held| held.file.prefetch(&places));
         }
         let files: Vec<&Path> = files.iter().map(AsRef::as_ref).collect();
         let _ = RemoteFile::open_all(&files, FIRST_OF_SAMPLE);
     }
 
-    /// Fills `buffer`, whose length is the source's size, with the sample's data. `name` returns the sample's path.
+    /// Fills `buffer`, whose length is the source's size, with the sample's data. `name` returns
+    /// the sample's path.
     ///
     /// # Errors
     /// [`Kind::Changed`], [`Kind::Damaged`] or an IO error, with the sample's path.
-    pub fn read_into(&self, source: &RowSource, name: &dyn Fn() -> String, buffer: &mut [u8]) -> Result<CopiedSample> {
+    pub fn read_into(
+        &self,
+        source: &RowSource,
+        name: &dyn Fn() -> String,
+        buffer: &mut [u8],
+    ) -> Result<CopiedSample> {
         let mut modified = None;
         let mut held = None;
         match source {
             RowSource::Folder => return Err(Error::internal("a FOLDER has no bytes of its own")),
             RowSource::Bytes(bytes) => buffer.copy_from_slice(bytes),
-            RowSource::Asset { path: AssetPath::File(path), size, .. } if is_remote(path) => {
-                remote_planned(path, *size)?.read_into(0, buffer).io_at("read the sample", &**path)?;
+            RowSource::Asset {
+                path: AssetPath::File(path),
+                size,
+                ..
+            } if is_remote(path) => {
+                remote_planned(path, *size)?
+                    .read_into(0, buffer)
+                    .io_at("read the sample", &**path)?;
             }
-            RowSource::Asset { path: AssetPath::File(path), size, modified: planned } => {
+            RowSource::Asset {
+                path: AssetPath::File(path),
+                size,
+                modified: planned,
+            } => {
                 let mut file = WholeLocalFile::open(path, *size, *planned)?;
-                file.file.read_exact(buffer).io_at("read the sample", &**path)?;
+                file.file
+                    .read_exact(buffer)
+                    .io_at("read the sample", &**path)?;
                 modified = file.end(path)?;
             }
-            RowSource::Asset { path: AssetPath::Range { container, offset, size, stamp }, .. } => {
+            RowSource::Asset {
+                path:
+                    AssetPath::Range {
+                        container,
+                        offset,
+                        size,
+                        stamp,
+                    },
+                ..
+            } => {
                 let open = self.container(container, *offset, *size, stamp.as_ref())?;
-                open.file.read_into(*offset, buffer).io_at("read the sample", &**container)?;
+                open.file
+                    .read_into(*offset, buffer)
+                    .io_at("read the sample", &**container)?;
                 held = Some((open, *offset, *size, stamp.is_some()));
             }
-            RowSource::Asset { path: AssetPath::Packed(member), .. } => {
-                UnpackedMember::open(member)?.read_into(0, buffer).io_at("read the sample", &*member.archive)?;
+            RowSource::Asset {
+                path: AssetPath::Packed(member),
+                ..
+            } => {
+                UnpackedMember::open(member)?
+                    .read_into(0, buffer)
+                    .io_at("read the sample", &*member.archive)?;
             }
-            RowSource::Asset { path: AssetPath::Vsi(text), .. } => return Err(not_local(text)),
+            RowSource::Asset {
+                path: AssetPath::Vsi(text),
+                ..
+            } => return Err(not_local(text)),
         }
         let crc = crc32fast::hash(buffer);
         if let Some((held, offset, size, is_known)) = held {
@@ -329,17 +475,37 @@ impl CopySources {
         Ok(CopiedSample { crc, modified })
     }
 
-    /// CRC-32 and modification time of a sample's data: as its container states it where [`CopySources::stream`] verifies that, otherwise
-    /// computed.
+    /// CRC-32 and modification time of a sample's data: as its container states it where
+    /// [`CopySources::stream`] verifies that, otherwise computed.
     ///
     /// # Errors
     /// As [`CopySources::read_into`].
-    pub fn checksum(&self, source: &RowSource, name: &dyn Fn() -> String, ctx: &JobContext) -> Result<CopiedSample> {
+    pub fn checksum(
+        &self,
+        source: &RowSource,
+        name: &dyn Fn() -> String,
+        ctx: &JobContext,
+    ) -> Result<CopiedSample> {
         if self.on_damage == OnDamage::Stop
-            && let RowSource::Asset { path: AssetPath::Range { container, offset, size: length, stamp }, size, .. } = source
-            && let Some(crc) = self.container(container, *offset, *length, stamp.as_ref())?.crc(*offset, *size, stamp.is_some())?
+            && let RowSource::Asset {
+                path:
+                    AssetPath::Range {
+                        container,
+                        offset,
+                        size: length,
+                        stamp,
+                    },
+                size,
+                ..
+            } = source
+            && let Some(crc) = self
+                .container(container, *offset, *length, stamp.as_ref())?
+                .crc(*offset, *size, stamp.is_some())?
         {
-            return Ok(CopiedSample { crc, modified: None });
+            return Ok(CopiedSample {
+                crc,
+                modified: None,
+            });
         }
         self.stream(source, name, ctx, &mut |_| Ok(()))
     }
@@ -358,28 +524,75 @@ impl CopySources {
         let mut held = None;
         let mut planned_file = None;
         let (mut read, size): (Box<ReadAt>, u64) = match source {
-            RowSource::Asset { path: AssetPath::File(path), size, .. } if is_remote(path) => {
+            RowSource::Asset {
+                path: AssetPath::File(path),
+                size,
+                ..
+            } if is_remote(path) => {
                 let (file, path) = (remote_planned(path, *size)?, path.clone());
-                (Box::new(move |at, buffer| file.read_into(at, buffer).io_at("read the sample", &*path)), *size)
+                (
+                    Box::new(move |at, buffer| {
+                        file.read_into(at, buffer).io_at("read the sample", &*path)
+                    }),
+                    *size,
+                )
             }
-            RowSource::Asset { path: AssetPath::File(path), size, modified } => {
+            RowSource::Asset {
+                path: AssetPath::File(path),
+                size,
+                modified,
+            } => {
                 let planned = WholeLocalFile::open(path, *size, *modified)?;
                 let mut file = planned.file.try_clone().io_at("open the sample", &**path)?;
                 planned_file = Some((planned, path.clone()));
                 let path = path.clone();
-                (Box::new(move |_, buffer| file.read_exact(buffer).io_at("read the sample", &*path)), *size)
+                (
+                    Box::new(move |_, buffer| {
+                        file.read_exact(buffer).io_at("read the sample", &*path)
+                    }),
+                    *size,
+                )
             }
-            RowSource::Asset { path: AssetPath::Range { container, offset, size: length, stamp }, size, .. } => {
+            RowSource::Asset {
+                path:
+                    AssetPath::Range {
+                        container,
+                        offset,
+                        size: length,
+                        stamp,
+                    },
+                size,
+                ..
+            } => {
                 let open = self.container(container, *offset, *length, stamp.as_ref())?;
                 let (file, offset, container) = (open.file.clone(), *offset, container.clone());
                 held = Some((open, (offset, *size, stamp.is_some())));
-                (Box::new(move |at, buffer| file.read_into(offset + at, buffer).io_at("read the sample", &*container)), *size)
+                (
+                    Box::new(move |at, buffer| {
+                        file.read_into(offset + at, buffer)
+                            .io_at("read the sample", &*container)
+                    }),
+                    *size,
+                )
             }
-            RowSource::Asset { path: AssetPath::Packed(member), size, .. } => {
+            RowSource::Asset {
+                path: AssetPath::Packed(member),
+                size,
+                ..
+            } => {
                 let (data, archive) = (UnpackedMember::open(member)?, member.archive.clone());
-                (Box::new(move |at, buffer| data.read_into(at, buffer).io_at("read the sample", &*archive)), *size)
+                (
+                    Box::new(move |at, buffer| {
+                        data.read_into(at, buffer)
+                            .io_at("read the sample", &*archive)
+                    }),
+                    *size,
+                )
             }
-            RowSource::Asset { path: AssetPath::Vsi(text), .. } => return Err(not_local(text)),
+            RowSource::Asset {
+                path: AssetPath::Vsi(text),
+                ..
+            } => return Err(not_local(text)),
             small => {
                 let mut bytes = vec![0; small.size_bytes() as usize];
                 let copied = self.read_into(small, name, &mut bytes)?;
@@ -403,7 +616,10 @@ impl CopySources {
         if let Some((held, place)) = held {
             self.compare(&held, place, crc, name)?;
         }
-        let modified = planned_file.map(|(planned, path)| planned.end(&path)).transpose()?.flatten();
+        let modified = planned_file
+            .map(|(planned, path)| planned.end(&path))
+            .transpose()?
+            .flatten();
         Ok(CopiedSample { crc, modified })
     }
 
@@ -419,7 +635,10 @@ impl CopySources {
             Ok(Some(stated)) if stated != crc => {
                 // A file being modified is reported as changed, not as damaged.
                 held.file.expect_unchanged()?;
-                let summary = format!("the bytes are damaged: their CRC-32 is {crc:08x}, and the archive states {stated:08x}");
+                let summary = format!(
+                    "the bytes are damaged: their CRC-32 is {crc:08x}, and the archive states \
+                        {stated:08x}"
+                );
                 take_another(Error::new(Kind::Damaged, summary)).at_path(held.file.path())
             }
             Ok(_) => return Ok(()),
@@ -429,7 +648,10 @@ impl CopySources {
         match self.on_damage {
             OnDamage::Stop => Err(damage),
             OnDamage::Keep => {
-                self.damaged.lock().unwrap_or_else(PoisonError::into_inner).insert(name());
+                self.damaged
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(name());
                 Ok(())
             }
         }
@@ -459,7 +681,8 @@ fn resized(planned: u64, found: u64) -> Error {
 
 fn rewritten(what: String) -> Error {
     let summary = format!("the file changed since it was added to the dataset: {what}");
-    let error = Error::new(Kind::Changed, summary).hint("wait until nothing writes to it, then write the dataset again");
+    let error = Error::new(Kind::Changed, summary)
+        .hint("wait until nothing writes to it, then write the dataset again");
     error.hint("add it again, so that its columns describe the current file")
 }
 
@@ -471,8 +694,8 @@ pub struct WholeLocalFile {
 }
 
 impl WholeLocalFile {
-    /// Opens a file and compares its size with the plan's, on which all later offsets depend, and its modification time when
-    /// known.
+    /// Opens a file and compares its size with the plan's, on which all later offsets depend, and
+    /// its modification time when known.
     ///
     /// # Errors
     /// [`Kind::Changed`] when either differs, or an IO error.
@@ -488,7 +711,8 @@ impl WholeLocalFile {
         Ok(Self { file, opened })
     }
 
-    /// To be called after the last read: checks that the file is unchanged. Returns its modification time.
+    /// To be called after the last read: checks that the file is unchanged. Returns its
+    /// modification time.
     ///
     /// # Errors
     /// [`Kind::Changed`] when the file was modified.
@@ -504,12 +728,13 @@ impl WholeLocalFile {
     }
 }
 
-/// Streams an asset in chunks through `sink`, then verifies its CRC-32 against the container's and that the container is
-/// unchanged. What `sink` received is verified only once this returns `Ok`. Returns the damaged samples, where `on_damage`
-/// permits damage.
+/// Streams an asset in chunks through `sink`, then verifies its CRC-32 against the container's and
+/// that the container is unchanged. What `sink` received is verified only once this returns `Ok`.
+/// Returns the damaged samples, where `on_damage` permits damage.
 ///
 /// # Errors
-/// [`Kind::Changed`] when the container was modified; [`Kind::Damaged`] on a wrong CRC-32 unless `on_damage` permits it.
+/// [`Kind::Changed`] when the container was modified; [`Kind::Damaged`] on a wrong CRC-32 unless
+/// `on_damage` permits it.
 pub fn stream_asset(
     asset: &AssetPath,
     on_damage: OnDamage,
@@ -522,20 +747,30 @@ pub fn stream_asset(
     sources.finish()
 }
 
-/// Copies an asset into a new file, which appears complete or not at all. Returns the damaged samples, where `on_damage` permits
-/// damage.
+/// Copies an asset into a new file, which appears complete or not at all. Returns the damaged
+/// samples, where `on_damage` permits damage.
 ///
 /// # Errors
 /// As [`stream_asset`]; [`Kind::Usage`] when the target is the file that contains the asset.
-pub fn copy_asset(asset: &AssetPath, target: &Path, overwrite: bool, on_damage: OnDamage, ctx: &JobContext) -> Result<Vec<String>> {
+pub fn copy_asset(
+    asset: &AssetPath,
+    target: &Path,
+    overwrite: bool,
+    on_damage: OnDamage,
+    ctx: &JobContext,
+) -> Result<Vec<String>> {
     if let Some(source) = asset.local_file()
         && is_same_file(source, target)
     {
-        return Err(Error::usage("the output is the file that the sample is read from").at_path(target));
+        return Err(
+            Error::usage("the output is the file that the sample is read from").at_path(target),
+        );
     }
     let output = PartialFile::new(target, overwrite)?;
     let mut file = output.file();
-    let damaged = stream_asset(asset, on_damage, ctx, &mut |chunk| file.write_all(chunk).io_at("write the sample", target))?;
+    let damaged = stream_asset(asset, on_damage, ctx, &mut |chunk| {
+        file.write_all(chunk).io_at("write the sample", target)
+    })?;
     output.finish()?;
     Ok(damaged)
 }
@@ -557,10 +792,13 @@ mod tests {
 
     /// Writes to a file as another program would, with a later modification time.
     fn overwrite(path: &Path, bytes: &[u8]) {
-        let time = std::fs::metadata(path).and_then(|meta| meta.modified()).expect("has a time");
+        let time = std::fs::metadata(path)
+            .and_then(|meta| meta.modified())
+            .expect("has a time");
         std::fs::write(path, bytes).expect("writes");
         let file = File::options().write(true).open(path).expect("opens");
-        file.set_modified(time + Duration::from_secs(1)).expect("sets the time");
+        file.set_modified(time + Duration::from_secs(1))
+            .expect("sets the time");
     }
 
     #[test]
@@ -573,24 +811,42 @@ mod tests {
         let source = |row| reader.source(0, row).expect("is there");
         let read = |sources: &CopySources, row| {
             let source = source(row);
-            sources.read_into(&source, &name, &mut vec![0; source.size_bytes() as usize]).map(drop)
+            sources
+                .read_into(&source, &name, &mut vec![0; source.size_bytes() as usize])
+                .map(drop)
         };
         let sources = CopySources::default();
         read(&sources, 0).expect("reads");
         // Equal bytes: only the modification time differs, which is compared at the end.
         overwrite(&path, &bytes);
         read(&sources, 1).expect("reads");
-        assert_eq!(sources.finish().expect_err("was overwritten").kind(), Kind::Changed);
+        assert_eq!(
+            sources.finish().expect_err("was overwritten").kind(),
+            Kind::Changed
+        );
         // Different bytes: the first read of them fails.
         let sources = CopySources::default();
         let reader = ZipReader::open(&path).expect("opens");
-        let (first, second) = (reader.source(0, 0).expect("is there"), reader.source(0, 1).expect("is there"));
-        sources.read_into(&first, &name, &mut vec![0; first.size_bytes() as usize]).expect("reads");
+        let (first, second) = (
+            reader.source(0, 0).expect("is there"),
+            reader.source(0, 1).expect("is there"),
+        );
+        sources
+            .read_into(&first, &name, &mut vec![0; first.size_bytes() as usize])
+            .expect("reads");
         let mut other = bytes.clone();
-        let RowSource::Asset { path: AssetPath::Range { offset, .. }, .. } = &second else { panic!("is a range") };
+        let RowSource::Asset {
+            path: AssetPath::Range { offset, .. },
+            ..
+        } = &second
+        else {
+            panic!("is a range")
+        };
         other[*offset as usize + 5] ^= 1;
         overwrite(&path, &other);
-        let error = sources.read_into(&second, &name, &mut vec![0; second.size_bytes() as usize]).expect_err("was overwritten");
+        let error = sources
+            .read_into(&second, &name, &mut vec![0; second.size_bytes() as usize])
+            .expect_err("was overwritten");
         assert_eq!(error.kind(), Kind::Changed, "{error}");
         // Damage is a separate error, and is permitted on request.
         let reader = ZipReader::open(&path).expect("opens");
@@ -598,8 +854,15 @@ mod tests {
         for (on_damage, passes) in [(OnDamage::Stop, false), (OnDamage::Keep, true)] {
             let sources = CopySources::new(on_damage);
             let read = sources.stream(&second, &name, &JobContext::default(), &mut |_| Ok(()));
-            assert_eq!(read.as_ref().err().map(Error::kind), (!passes).then_some(Kind::Damaged), "{read:?}");
-            assert_eq!(sources.finish().expect("nobody wrote"), if passes { vec![name()] } else { Vec::new() });
+            assert_eq!(
+                read.as_ref().err().map(Error::kind),
+                (!passes).then_some(Kind::Damaged),
+                "{read:?}"
+            );
+            assert_eq!(
+                sources.finish().expect("nobody wrote"),
+                if passes { vec![name()] } else { Vec::new() }
+            );
         }
     }
 
@@ -609,7 +872,11 @@ mod tests {
         let path = folder.path().join("a.bin");
         std::fs::write(&path, [1; 100]).expect("writes");
         let meta = std::fs::metadata(&path).expect("is there");
-        let source = RowSource::Asset { path: AssetPath::file(path.as_path()), size: 100, modified: Modified::of_file(&meta) };
+        let source = RowSource::Asset {
+            path: AssetPath::file(path.as_path()),
+            size: 100,
+            modified: Modified::of_file(&meta),
+        };
         let sources = CopySources::default();
         let read = |change: &dyn Fn()| {
             let sink = &mut |_: &[u8]| {
@@ -624,6 +891,8 @@ mod tests {
         let error = read(&|| {}).expect_err("was written to since it was looked at");
         assert_eq!(error.kind(), Kind::Changed, "{error}");
         let unknown = RowSource::asset(AssetPath::file(path.as_path()), 100);
-        sources.stream(&unknown, &name, &JobContext::default(), &mut |_| Ok(())).expect("is taken as it is");
+        sources
+            .stream(&unknown, &name, &JobContext::default(), &mut |_| Ok(()))
+            .expect("is taken as it is");
     }
 }

@@ -1,5 +1,5 @@
-//! Random access to local and remote files by byte range, from several threads at once. All container readers go through this
-//! module.
+//! Random access to local and remote files by byte range, from several threads at once. All
+//! container readers go through this module.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,8 @@ struct Inner {
     stamp: Arc<Stamp>,
 }
 
-/// Metadata up to this size in bytes is fetched whole when a remote dataset is opened, as most of it is read anyway.
+/// Metadata up to this size in bytes is fetched whole when a remote dataset is opened, as most of
+/// it is read anyway.
 const METADATA_WHOLE: u64 = 32 << 20;
 /// Bytes at the end of a larger table that contain its footer.
 const FOOTER: u64 = 128 << 10;
@@ -51,26 +52,45 @@ impl ByteSource {
     /// When the file cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
         match is_remote(path) {
-            true => Ok(Self::of_remote(RemoteFile::open(path, FIRST_OF_DATASET)?, path)),
+            true => Ok(Self::of_remote(
+                RemoteFile::open(path, FIRST_OF_DATASET)?,
+                path,
+            )),
             false => Self::open_local(path),
         }
     }
 
-    /// Opens the file that contains an asset; a remote one in the version in which its dataset was opened.
+    /// Opens the file that contains an asset; a remote one in the version in which its dataset was
+    /// opened.
     ///
     /// # Errors
-    /// [`Kind::Changed`] when the container is not the version in which the range was found; [`Kind::Unsupported`] for GDAL's
-    /// virtual paths.
+    /// [`Kind::Changed`] when the container is not the version in which the range was found;
+    /// [`Kind::Unsupported`] for GDAL's virtual paths.
     pub fn open_for(asset: &AssetPath) -> Result<Self> {
         let source = match asset {
-            AssetPath::File(path) if is_remote(path) => Self::of_remote(RemoteFile::shared(path, 0, FIRST_OF_SAMPLE)?, path),
-            AssetPath::Range { container, offset, size, .. } if is_remote(container) => {
-                Self::of_remote(RemoteFile::shared(container, *offset, (*size).min(FIRST_OF_SAMPLE))?, container)
+            AssetPath::File(path) if is_remote(path) => {
+                Self::of_remote(RemoteFile::shared(path, 0, FIRST_OF_SAMPLE)?, path)
             }
-            AssetPath::File(path) | AssetPath::Range { container: path, .. } => Self::open_local(path)?,
+            AssetPath::Range {
+                container,
+                offset,
+                size,
+                ..
+            } if is_remote(container) => Self::of_remote(
+                RemoteFile::shared(container, *offset, (*size).min(FIRST_OF_SAMPLE))?,
+                container,
+            ),
+            AssetPath::File(path)
+            | AssetPath::Range {
+                container: path, ..
+            } => Self::open_local(path)?,
             // Unpacking compares the version.
             AssetPath::Packed(member) => return Self::of_packed(member),
-            AssetPath::Vsi(text) => return Err(Error::unsupported("only GDAL can read the data at this path").at(text)),
+            AssetPath::Vsi(text) => {
+                return Err(
+                    Error::unsupported("only GDAL can read the data at this path").at(text),
+                );
+            }
         };
         if let Some(stamp) = asset.stamp() {
             source.expect(stamp)?;
@@ -81,28 +101,57 @@ impl ByteSource {
     /// Wraps an open remote file.
     pub fn of_remote(file: Arc<RemoteFile>, path: &Path) -> Self {
         let stamp = file.identity().stamp();
-        Self { inner: Arc::new(Inner { bytes: SourceOrigin::Remote(file), path: path.into(), stamp: stamp.into() }) }
+        Self {
+            inner: Arc::new(Inner {
+                bytes: SourceOrigin::Remote(file),
+                path: path.into(),
+                stamp: stamp.into(),
+            }),
+        }
     }
 
     fn of_packed(member: &PackedMember) -> Result<Self> {
         let data = UnpackedMember::open(member)?;
-        let stamp = Stamp { size: data.size_bytes(), directory: None, ..member.stamp.as_ref().clone() };
+        let stamp = Stamp {
+            size: data.size_bytes(),
+            directory: None,
+            ..member.stamp.as_ref().clone()
+        };
         let path = Arc::from(PathBuf::from(member.to_string()));
-        Ok(Self { inner: Arc::new(Inner { bytes: SourceOrigin::Unpacked(data), path, stamp: stamp.into() }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                bytes: SourceOrigin::Unpacked(data),
+                path,
+                stamp: stamp.into(),
+            }),
+        })
     }
 
     fn open_local(path: &Path) -> Result<Self> {
         let file = SharedFile::open(path).io_at("open", path)?;
         let stamp = stamp_of_open(&file).io_at("read", path)?;
-        Ok(Self { inner: Arc::new(Inner { bytes: SourceOrigin::Local(file), path: path.into(), stamp: stamp.into() }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                bytes: SourceOrigin::Local(file),
+                path: path.into(),
+                stamp: stamp.into(),
+            }),
+        })
     }
 
     /// Wraps an open temporary file without a name.
     pub(super) fn of_file(file: File) -> Result<Self> {
         let open = SharedFile::of_nameless(file).and_then(|file| Ok((stamp_of_open(&file)?, file)));
-        let (stamp, file) = open.map_err(|error| Error::internal("a temporary file can't be read").because(error))?;
+        let (stamp, file) =
+            open.map_err(|error| Error::internal("a temporary file can't be read").because(error))?;
         let path = Arc::from(Path::new(""));
-        Ok(Self { inner: Arc::new(Inner { bytes: SourceOrigin::Local(file), path, stamp: stamp.into() }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                bytes: SourceOrigin::Local(file),
+                path,
+                stamp: stamp.into(),
+            }),
+        })
     }
 
     /// Path or address of the file.
@@ -112,7 +161,12 @@ impl ByteSource {
 
     /// An asset for a byte range of this version of the file.
     pub fn range(&self, offset: u64, size: u64) -> AssetPath {
-        AssetPath::Range { container: self.inner.path.clone(), offset, size, stamp: Some(self.inner.stamp.clone()) }
+        AssetPath::Range {
+            container: self.inner.path.clone(),
+            offset,
+            size,
+            stamp: Some(self.inner.stamp.clone()),
+        }
     }
 
     /// The version of the file at opening.
@@ -120,8 +174,8 @@ impl ByteSource {
         &self.inner.stamp
     }
 
-    /// Compares the opened version with the one in which ranges were found. Archives with equal central directories count as the
-    /// same version.
+    /// Compares the opened version with the one in which ranges were found. Archives with equal
+    /// central directories count as the same version.
     ///
     /// # Errors
     /// [`Kind::Changed`] when it is another version.
@@ -132,18 +186,30 @@ impl ByteSource {
         }
         let copied = own.size == stamp.size
             && stamp.directory.is_some()
-            && settled(CentralDirectory::read(self))?.is_ok_and(|directory| stamp.directory == Some(directory.digest));
-        if copied { Ok(()) } else { Err(changed(self.path(), stamp, own)) }
+            && settled(CentralDirectory::read(self))?
+                .is_ok_and(|directory| stamp.directory == Some(directory.digest));
+        if copied {
+            Ok(())
+        } else {
+            Err(changed(self.path(), stamp, own))
+        }
     }
 
-    /// Checks that the file is unchanged since it was opened. For a remote file every response of the server is checked anyway.
+    /// Checks that the file is unchanged since it was opened. For a remote file every response of
+    /// the server is checked anyway.
     ///
     /// # Errors
     /// [`Kind::Changed`] when the file was modified.
     pub fn expect_unchanged(&self) -> Result<()> {
-        let SourceOrigin::Local(file) = &self.inner.bytes else { return Ok(()) };
+        let SourceOrigin::Local(file) = &self.inner.bytes else {
+            return Ok(());
+        };
         let now = stamp_of_open(file).io_at("read", self.path())?;
-        if now == *self.inner.stamp { Ok(()) } else { Err(changed(self.path(), &self.inner.stamp, &now)) }
+        if now == *self.inner.stamp {
+            Ok(())
+        } else {
+            Err(changed(self.path(), &self.inner.stamp, &now))
+        }
     }
 
     /// The open remote file; `None` for a local one.
@@ -161,9 +227,11 @@ impl ByteSource {
     pub(super) fn local_version(&self) -> Result<Option<LocalVersion>> {
         match &self.inner.bytes {
             SourceOrigin::Remote(_) | SourceOrigin::Unpacked(_) => Ok(None),
-            SourceOrigin::Local(file) => {
-                file.handle().and_then(|file| LocalVersion::of(&file)).io_at("look at", self.path()).map(Some)
-            }
+            SourceOrigin::Local(file) => file
+                .handle()
+                .and_then(|file| LocalVersion::of(&file))
+                .io_at("look at", self.path())
+                .map(Some),
         }
     }
 
@@ -172,15 +240,20 @@ impl ByteSource {
     /// # Errors
     /// When the file can't be looked at.
     pub fn has_other_names(&self) -> Result<bool> {
-        Ok(self.local_version()?.is_some_and(|version| version.has_other_names()))
+        Ok(self
+            .local_version()?
+            .is_some_and(|version| version.has_other_names()))
     }
 
-    /// Checks that the path of the file still names the file that is open; does nothing for a remote one.
+    /// Checks that the path of the file still names the file that is open; does nothing for a
+    /// remote one.
     ///
     /// # Errors
     /// [`Kind::Changed`] when another file has the path, or none.
     pub fn expect_at_path(&self) -> Result<()> {
-        let Some(open) = self.local_version()? else { return Ok(()) };
+        let Some(open) = self.local_version()? else {
+            return Ok(());
+        };
         match LocalVersion::at(self.path()) {
             Ok(now) if open.is_same_file(&now) => Ok(()),
             Ok(_) => Err(super::dataset_version::changed(self.path())),
@@ -199,7 +272,11 @@ impl ByteSource {
             SourceOrigin::Remote(file) => file.identity().clone(),
             SourceOrigin::Local(_) | SourceOrigin::Unpacked(_) => {
                 let Stamp { size, modified, .. } = *self.inner.stamp;
-                FileIdentity { etag: None, modified_ms: modified.milliseconds(), size }
+                FileIdentity {
+                    etag: None,
+                    modified_ms: modified.milliseconds(),
+                    size,
+                }
             }
         }
     }
@@ -211,7 +288,9 @@ impl ByteSource {
 
     /// True when the range lies inside the file.
     pub fn contains(&self, offset: u64, size: u64) -> bool {
-        offset.checked_add(size).is_some_and(|end| end <= self.inner.stamp.size)
+        offset
+            .checked_add(size)
+            .is_some_and(|end| end <= self.inner.stamp.size)
     }
 
     /// Fills `buffer` with the bytes from `offset`.
@@ -223,14 +302,17 @@ impl ByteSource {
             SourceOrigin::Local(file) => file.read_exact_at(offset, buffer),
             SourceOrigin::Unpacked(data) => data.read_into(offset, buffer),
             SourceOrigin::Remote(file) => {
-                let bytes = file.read(offset, buffer.len() as u64).map_err(std::io::Error::other)?;
+                let bytes = file
+                    .read(offset, buffer.len() as u64)
+                    .map_err(std::io::Error::other)?;
                 buffer.copy_from_slice(&bytes);
                 Ok(())
             }
         }
     }
 
-    /// Reads `size` bytes at `offset`. The range is checked against the file's length before memory is allocated.
+    /// Reads `size` bytes at `offset`. The range is checked against the file's length before memory
+    /// is allocated.
     ///
     /// # Errors
     /// [`Kind::Format`] when the range lies outside the file, or an IO error.
@@ -247,44 +329,54 @@ impl ByteSource {
             SourceOrigin::Remote(file) => file.read(offset, size),
             SourceOrigin::Local(_) | SourceOrigin::Unpacked(_) => {
                 let mut buffer = vec![0; size as usize];
-                self.read_into(offset, &mut buffer).io_at("read", &*self.inner.path)?;
+                self.read_into(offset, &mut buffer)
+                    .io_at("read", &*self.inner.path)?;
                 Ok(buffer.into())
             }
         }
     }
 
-    /// Reads several `(offset, length)` ranges, in their order. Neighbouring ranges of a remote file share a request.
+    /// Reads several `(offset, length)` ranges, in their order. Neighbouring ranges of a remote
+    /// file share a request.
     ///
     /// # Errors
     /// As [`ByteSource::read`].
     pub fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Bytes>> {
         match &self.inner.bytes {
             SourceOrigin::Remote(file) => file.read_ranges(ranges),
-            SourceOrigin::Local(_) | SourceOrigin::Unpacked(_) => {
-                ranges.iter().map(|&(offset, size)| self.read(offset, size)).collect()
-            }
+            SourceOrigin::Local(_) | SourceOrigin::Unpacked(_) => ranges
+                .iter()
+                .map(|&(offset, size)| self.read(offset, size))
+                .collect(),
         }
     }
 
-    /// Fetches these ranges of a remote file into the cache for later reads; ranges outside the file are ignored.
+    /// Fetches these ranges of a remote file into the cache for later reads; ranges outside the
+    /// file are ignored.
     ///
     /// # Errors
     /// When a request fails.
     pub fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
         if let SourceOrigin::Remote(file) = &self.inner.bytes {
-            let inside: Vec<(u64, u64)> = ranges.iter().copied().filter(|&(offset, size)| self.contains(offset, size)).collect();
+            let inside: Vec<(u64, u64)> = ranges
+                .iter()
+                .copied()
+                .filter(|&(offset, size)| self.contains(offset, size))
+                .collect();
             file.prefetch(&inside)?;
         }
         Ok(())
     }
 
-    /// Prefetches what opening a remote container needs: small tables completely and up to the end of the file, of larger ones
-    /// the footers.
+    /// Prefetches what opening a remote container needs: small tables completely and up to the end
+    /// of the file, of larger ones the footers.
     ///
     /// # Errors
     /// When a request fails.
     pub fn prefetch_tables(&self, tables: &[HeaderEntry]) -> Result<()> {
-        let inside = tables.iter().filter(|table| table.size > 0 && self.contains(table.offset, table.size));
+        let inside = tables
+            .iter()
+            .filter(|table| table.size > 0 && self.contains(table.offset, table.size));
         let (mut start, mut end, mut footers) = (u64::MAX, 0, Vec::new());
         for table in inside {
             (start, end) = (start.min(table.offset), end.max(table.offset + table.size));
@@ -311,13 +403,16 @@ impl ByteSource {
     /// [`Kind::Format`] when the range lies outside the file.
     pub fn parquet(&self, offset: u64, size: u64) -> Result<ParquetSlice> {
         if !self.contains(offset, size) {
-            return Err(
-                Error::format(format!("the table at {offset} with {size} bytes lies outside the file")).at_path(self.path())
-            );
+            return Err(Error::format(format!(
+                "the table at {offset} with {size} bytes lies outside the file"
+            ))
+            .at_path(self.path()));
         }
         let file = self.clone();
         let slice = ParquetSlice::new(size, move |start, length| match &file.inner.bytes {
-            SourceOrigin::Remote(remote) => remote.read(offset + start, length as u64).map_err(std::io::Error::other),
+            SourceOrigin::Remote(remote) => remote
+                .read(offset + start, length as u64)
+                .map_err(std::io::Error::other),
             SourceOrigin::Local(_) | SourceOrigin::Unpacked(_) => {
                 let mut buffer = vec![0; length];
                 file.read_into(offset + start, &mut buffer)?;
@@ -326,28 +421,40 @@ impl ByteSource {
         });
         let file = self.clone();
         if !self.is_remote() {
-            return Ok(slice.with_filled(move |start, length| filled_bytes(&file, offset + start, length)));
+            return Ok(
+                slice.with_filled(move |start, length| filled_bytes(&file, offset + start, length))
+            );
         }
         Ok(slice.with_prefetch(move |ranges| {
-            let ranges: Vec<(u64, u64)> = ranges.iter().map(|&(start, length)| (offset + start, length)).collect();
+            let ranges: Vec<(u64, u64)> = ranges
+                .iter()
+                .map(|&(start, length)| (offset + start, length))
+                .collect();
             file.prefetch(&ranges).map_err(std::io::Error::other)
         }))
     }
 }
 
-/// Bytes of a range that are not in holes of a sparse file; `length` when the system does not report holes.
+/// Bytes of a range that are not in holes of a sparse file; `length` when the system does not
+/// report holes.
 fn filled_bytes(file: &ByteSource, offset: u64, length: u64) -> u64 {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
         use rustix::fs::{SeekFrom, seek};
         // A second handle, as seeking would move the position of the first.
-        let Ok(own) = crate::files::open(file.path()) else { return length };
+        let Ok(own) = crate::files::open(file.path()) else {
+            return length;
+        };
         let end = offset.saturating_add(length);
         let (mut at, mut filled) = (offset, 0);
         while at < end {
             // No data after this offset.
-            let Ok(data) = seek(&own, SeekFrom::Data(at)) else { break };
-            let Ok(hole) = seek(&own, SeekFrom::Hole(data)) else { return length };
+            let Ok(data) = seek(&own, SeekFrom::Data(at)) else {
+                break;
+            };
+            let Ok(hole) = seek(&own, SeekFrom::Hole(data)) else {
+                return length;
+            };
             filled += hole.min(end).saturating_sub(data);
             at = hole;
         }
@@ -372,7 +479,9 @@ pub fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
     if is_remote(path) {
         return Ok(None);
     }
-    Ok(Some(Stamp::of_file(&std::fs::metadata(path).io_at("read", path)?)))
+    Ok(Some(Stamp::of_file(
+        &std::fs::metadata(path).io_at("read", path)?,
+    )))
 }
 
 /// The error for a file that is not the version in which samples were found.
@@ -381,9 +490,12 @@ pub(super) fn changed(path: &Path, known: &Stamp, found: &Stamp) -> Error {
         true => "it was modified or replaced".to_owned(),
         false => format!("it had {} bytes and has {}", known.size, found.size),
     };
-    Error::new(Kind::Changed, format!("the file changed since the samples were found in it: {what}"))
-        .at_path(path)
-        .hint("open it again and start over, or restore the original file")
+    Error::new(
+        Kind::Changed,
+        format!("the file changed since the samples were found in it: {what}"),
+    )
+    .at_path(path)
+    .hint("open it again and start over, or restore the original file")
 }
 
 /// Reads all bytes of an asset.
@@ -413,5 +525,9 @@ pub fn asset_size(asset: &AssetPath) -> Result<u64> {
 
 /// True when both paths name the same existing file.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    !is_remote(one) && !is_remote(other) && one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+    !is_remote(one)
+        && !is_remote(other)
+        && one
+            .canonicalize()
+            .is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }

@@ -1,5 +1,6 @@
-//! Compares the rows of an index (TACOCAT) with those of its parts, by value: the index has a copy of their metadata, and a part may have
-//! been replaced since it was made, by one with the same ids and sizes.
+//! Compares the rows of an index (TACOCAT) with those of its parts, by value: the index has a copy
+//! of their metadata, and a part may have been replaced since it was made, by one with the same ids
+//! and sizes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -64,29 +65,54 @@ impl<'a> IndexRows<'a> {
             }
             by_part.push(rows);
         }
-        Ok(Self { index, levels, by_part })
+        Ok(Self {
+            index,
+            levels,
+            by_part,
+        })
     }
 
-    /// The first value of the rows from the part `name` that is not the part's own; `None` when all are. Columns that the index leaves
-    /// out are not compared.
+    /// The first value of the rows from the part `name` that is not the part's own; `None` when all
+    /// are. Columns that the index leaves out are not compared.
     ///
     /// # Errors
     /// When a table of the part can't be read.
-    pub fn first_stale(&self, name: &str, part: &ZipReader, ctx: &JobContext) -> Result<Option<StaleValue>> {
+    pub fn first_stale(
+        &self,
+        name: &str,
+        part: &ZipReader,
+        ctx: &JobContext,
+    ) -> Result<Option<StaleValue>> {
         for (level, (batch, by_part)) in self.levels.iter().zip(&self.by_part).enumerate() {
             ctx.check()?;
-            let Some(rows) = by_part.get(name) else { continue };
-            let stale = |at: usize, column: &str, indexed: String, own: String| -> Result<Option<StaleValue>> {
+            let Some(rows) = by_part.get(name) else {
+                continue;
+            };
+            let stale = |at: usize,
+                         column: &str,
+                         indexed: String,
+                         own: String|
+             -> Result<Option<StaleValue>> {
                 let row = rows.get(at).copied().unwrap_or_default();
                 let path = self.index.levels().skeleton(ctx)?.path(level, row);
-                Ok(Some(StaleValue { level, row, path, column: column.to_owned(), indexed, own }))
+                Ok(Some(StaleValue {
+                    level,
+                    row,
+                    path,
+                    column: column.to_owned(),
+                    indexed,
+                    own,
+                }))
             };
             let own = match part.levels().head(level) {
                 Some(head) => head.decode(ctx)?.to_batch()?,
                 None => return stale(0, CURRENT, String::new(), String::new()),
             };
             let places = rows_in_part(batch, rows);
-            if let Some(at) = places.iter().position(|&place| place as usize >= own.num_rows()) {
+            if let Some(at) = places
+                .iter()
+                .position(|&place| place as usize >= own.num_rows())
+            {
                 return stale(at, CURRENT, places[at].to_string(), String::new());
             }
             for (field, values) in batch.schema().fields().iter().zip(batch.columns()) {
@@ -95,10 +121,18 @@ impl<'a> IndexRows<'a> {
                     continue;
                 }
                 let indexed = rows_of(values, rows)?;
-                let own = own.column_by_name(column).map(|values| rows_of(values, &places)).transpose()?;
+                let own = own
+                    .column_by_name(column)
+                    .map(|values| rows_of(values, &places))
+                    .transpose()?;
                 if let Some(at) = first_difference(&indexed, own.as_ref()) {
                     let text = |array: &ArrayRef| cell_text(array, at);
-                    return stale(at, column, text(&indexed), own.as_ref().map(text).unwrap_or_default());
+                    return stale(
+                        at,
+                        column,
+                        text(&indexed),
+                        own.as_ref().map(text).unwrap_or_default(),
+                    );
                 }
             }
         }
@@ -108,10 +142,16 @@ impl<'a> IndexRows<'a> {
 
 /// For each of these rows of the index, the row in its part.
 fn rows_in_part(batch: &RecordBatch, rows: &[u32]) -> Vec<u32> {
-    let numbers = batch.column_by_name(CURRENT).and_then(|column| cast(column, &DataType::Int64).ok());
-    let numbers = numbers.as_ref().and_then(|column| column.as_primitive_opt::<Int64Type>());
+    let numbers = batch
+        .column_by_name(CURRENT)
+        .and_then(|column| cast(column, &DataType::Int64).ok());
+    let numbers = numbers
+        .as_ref()
+        .and_then(|column| column.as_primitive_opt::<Int64Type>());
     // Indexes of older tools have no numbers, and the rows of a part in its order.
-    let number = |(at, &row): (usize, &u32)| match numbers.filter(|numbers| numbers.is_valid(row as usize)) {
+    let number = |(at, &row): (usize, &u32)| match numbers
+        .filter(|numbers| numbers.is_valid(row as usize))
+    {
         Some(numbers) => u32::try_from(numbers.value(row as usize)).unwrap_or(u32::MAX),
         None => at as u32,
     };
@@ -120,18 +160,24 @@ fn rows_in_part(batch: &RecordBatch, rows: &[u32]) -> Vec<u32> {
 
 fn rows_of(values: &ArrayRef, rows: &[u32]) -> Result<ArrayRef> {
     let first = rows.first().copied().unwrap_or_default();
-    let is_run = rows.iter().enumerate().all(|(at, &row)| row as usize == first as usize + at);
+    let is_run = rows
+        .iter()
+        .enumerate()
+        .all(|(at, &row)| row as usize == first as usize + at);
     if is_run {
         return Ok(values.slice(first as usize, rows.len()));
     }
-    take(values, &UInt32Array::from(rows.to_vec()), None).map_err(|error| Error::internal("rows can't be chosen").because(error))
+    take(values, &UInt32Array::from(rows.to_vec()), None)
+        .map_err(|error| Error::internal("rows can't be chosen").because(error))
 }
 
-/// The first row whose value differs. An index may have a wider type than a part; a column that a part lacks is null.
+/// The first row whose value differs. An index may have a wider type than a part; a column that a
+/// part lacks is null.
 fn first_difference(indexed: &ArrayRef, own: Option<&ArrayRef>) -> Option<usize> {
     let Some(own) = own else {
         let nulls = indexed.logical_nulls();
-        return (0..indexed.len()).find(|&row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)));
+        return (0..indexed.len())
+            .find(|&row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row)));
     };
     let same_type = match own.data_type() == indexed.data_type() {
         true => Ok(own.clone()),
@@ -139,17 +185,23 @@ fn first_difference(indexed: &ArrayRef, own: Option<&ArrayRef>) -> Option<usize>
     };
     match same_type {
         Ok(own) if own.to_data() == indexed.to_data() => None,
-        Ok(own) => (0..indexed.len()).find(|&row| own.slice(row, 1).to_data() != indexed.slice(row, 1).to_data()),
+        Ok(own) => (0..indexed.len())
+            .find(|&row| own.slice(row, 1).to_data() != indexed.slice(row, 1).to_data()),
         Err(_) => (0..indexed.len()).find(|&row| value_at(own, row) != value_at(indexed, row)),
     }
 }
 
-/// Refuses an index whose metadata is not that of its parts: their data would be written under it. With `wanted`, only parts of these
-/// rows of level 0 are compared. Does nothing for other datasets.
+/// Refuses an index whose metadata is not that of its parts: their data would be written under it.
+/// With `wanted`, only parts of these rows of level 0 are compared. Does nothing for other
+/// datasets.
 ///
 /// # Errors
 /// [`Kind::Changed`] with part, sample and column; when a part can't be read.
-pub(super) fn refuse_stale_index(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<()> {
+pub(super) fn refuse_stale_index(
+    reader: &dyn ContainerReader,
+    wanted: Option<&[bool]>,
+    ctx: &JobContext,
+) -> Result<()> {
     let index = match reader.physical() {
         Physical::Tacocat(index) => index,
         Physical::Joined(joined) => {
@@ -167,14 +219,28 @@ pub(super) fn refuse_stale_index(reader: &dyn ContainerReader, wanted: Option<&[
     if let Some(wanted) = wanted {
         let sources = index.levels().sources(0, ctx)?;
         let mut is_wanted = vec![false; sources.names.len()];
-        for (&part, _) in sources.rows.iter().zip(wanted).filter(|(_, wanted)| **wanted) {
+        for (&part, _) in sources
+            .rows
+            .iter()
+            .zip(wanted)
+            .filter(|(_, wanted)| **wanted)
+        {
             if let Some(part) = is_wanted.get_mut(part as usize) {
                 *part = true;
             }
         }
-        names = sources.names.iter().zip(is_wanted).filter(|(_, wanted)| *wanted).map(|(name, _)| name.clone()).collect();
+        names = sources
+            .names
+            .iter()
+            .zip(is_wanted)
+            .filter(|(_, wanted)| *wanted)
+            .map(|(name, _)| name.clone())
+            .collect();
     }
-    ctx.stage(tr!("Comparing the index with its parts"), Some(names.len() as u64));
+    ctx.stage(
+        tr!("Comparing the index with its parts"),
+        Some(names.len() as u64),
+    );
     let rows = IndexRows::read(index, ctx)?;
     try_map(&names, |_, name| {
         let stale = rows.first_stale(name, index.part(name)?.as_ref(), ctx)?;
@@ -185,13 +251,21 @@ pub(super) fn refuse_stale_index(reader: &dyn ContainerReader, wanted: Option<&[
 }
 
 fn stale_error(stale: &StaleValue, part: &str) -> Error {
-    let StaleValue { path, column, indexed, own, .. } = stale;
+    let StaleValue {
+        path,
+        column,
+        indexed,
+        own,
+        ..
+    } = stale;
     let (part, column) = (part.printable_line(), column.printable_line());
-    let summary =
-        format!("the index is not of this version of its part {part}: {column} is {indexed:?} in the index and {own:?} there");
-    Error::new(Kind::Changed, summary)
-        .at(path)
-        .hint("write the index again (`taco-studio tacocat`), or bring back the part that it was made of")
+    let summary = format!(
+        "the index is not of this version of its part {part}: {column} is {indexed:?} in the index \
+            and {own:?} there"
+    );
+    Error::new(Kind::Changed, summary).at(path).hint(
+        "write the index again (`taco-studio tacocat`), or bring back the part that it was made of",
+    )
 }
 
 #[cfg(test)]
@@ -206,13 +280,34 @@ mod tests {
     #[test]
     fn values_are_compared_across_types_and_nulls() {
         let longs = array(Int64Array::from(vec![Some(1), None, Some(3)]));
-        assert_eq!(first_difference(&longs, Some(&array(Int32Array::from(vec![Some(1), None, Some(3)])))), None);
-        assert_eq!(first_difference(&longs, Some(&array(Int32Array::from(vec![Some(1), Some(0), Some(3)])))), Some(1));
+        assert_eq!(
+            first_difference(
+                &longs,
+                Some(&array(Int32Array::from(vec![Some(1), None, Some(3)])))
+            ),
+            None
+        );
+        assert_eq!(
+            first_difference(
+                &longs,
+                Some(&array(Int32Array::from(vec![Some(1), Some(0), Some(3)])))
+            ),
+            Some(1)
+        );
         let floats = array(Float64Array::from(vec![f64::NAN, 1.0]));
-        assert_eq!(first_difference(&floats, Some(&array(Float64Array::from(vec![f64::NAN, 2.0])))), Some(1));
+        assert_eq!(
+            first_difference(
+                &floats,
+                Some(&array(Float64Array::from(vec![f64::NAN, 2.0])))
+            ),
+            Some(1)
+        );
         // A column that the part lacks.
         assert_eq!(first_difference(&longs, None), Some(0));
-        assert_eq!(first_difference(&array(StringArray::from(vec![None::<&str>, None])), None), None);
+        assert_eq!(
+            first_difference(&array(StringArray::from(vec![None::<&str>, None])), None),
+            None
+        );
         assert_eq!(first_difference(&array(NullArray::new(2)), None), None);
     }
 
@@ -225,7 +320,16 @@ mod tests {
         assert_eq!(rows_in_part(&batch(CURRENT), &[1, 2, 3]), [1, 5, u32::MAX]);
         assert_eq!(rows_in_part(&batch("n"), &[1, 2, 3]), [0, 1, 2]);
         let values = array(Int64Array::from(vec![10, 11, 12, 13]));
-        let taken = |rows: &[u32]| rows_of(&values, rows).expect("is taken").as_primitive::<Int64Type>().values().to_vec();
-        assert_eq!((taken(&[1, 2]), taken(&[3, 0]), taken(&[])), (vec![11, 12], vec![13, 10], vec![]));
+        let taken = |rows: &[u32]| {
+            rows_of(&values, rows)
+                .expect("is taken")
+                .as_primitive::<Int64Type>()
+                .values()
+                .to_vec()
+        };
+        assert_eq!(
+            (taken(&[1, 2]), taken(&[3, 0]), taken(&[])),
+            (vec![11, 12], vec![13, 10], vec![])
+        );
     }
 }

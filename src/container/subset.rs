@@ -1,5 +1,5 @@
-//! Subsets of an assembly: selected rows of every level, renumbered. Does not check whether the remaining rows satisfy the
-//! format's rules.
+//! Subsets of an assembly: selected rows of every level, renumbered. Does not check whether the
+//! remaining rows satisfy the format's rules.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -12,34 +12,52 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Skeleton, SkeletonLevel};
 
-/// The rows of each level in the order of [`Assembly::of_reader`]: level 0 unchanged; below it, the children of each FOLDER in
-/// the order of the FOLDERs. Rows without a parent are omitted.
+/// The rows of each level in the order of [`Assembly::of_reader`]: level 0 unchanged; below it, the
+/// children of each FOLDER in the order of the FOLDERs. Rows without a parent are omitted.
 pub fn tree_order(tree: &Skeleton) -> Vec<Vec<u32>> {
     let mut orders = Vec::with_capacity(tree.levels.len());
-    let mut order: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
+    let mut order: Vec<u32> =
+        (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
     for level in &tree.levels {
         let folders = order.iter().filter(|&&row| level.folder[row as usize]);
-        let next = folders.flat_map(|&row| level.children(row).iter().copied()).collect();
+        let next = folders
+            .flat_map(|&row| level.children(row).iter().copied())
+            .collect();
         orders.push(std::mem::replace(&mut order, next));
     }
     orders
 }
 
 impl Assembly {
-    /// The rows with `keep[level][row]` whose ancestors are kept too; empty trailing levels are removed. `keep` has one entry per
-    /// row in the order of this assembly.
+    /// The rows with `keep[level][row]` whose ancestors are kept too; empty trailing levels are
+    /// removed. `keep` has one entry per row in the order of this assembly.
     pub fn into_subset(self, keep: &[Vec<bool>], ctx: &JobContext) -> Result<Self> {
         let is_whole = |(depth, level): (usize, &SkeletonLevel)| {
-            !level.is_empty() && keep.get(depth).is_some_and(|keep| keep.len() == level.len() && keep.iter().all(|keep| *keep))
+            !level.is_empty()
+                && keep
+                    .get(depth)
+                    .is_some_and(|keep| keep.len() == level.len() && keep.iter().all(|keep| *keep))
         };
         if self.tree.levels.iter().enumerate().all(is_whole) {
             return Ok(self);
         }
-        let wanted = |depth: usize, row: u32| keep.get(depth).and_then(|keep| keep.get(row as usize)).copied().unwrap_or(false);
+        let wanted = |depth: usize, row: u32| {
+            keep.get(depth)
+                .and_then(|keep| keep.get(row as usize))
+                .copied()
+                .unwrap_or(false)
+        };
         let roots = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
         let rows = (0..roots).filter(|&row| wanted(0, row)).collect();
         let version = self.version;
-        let part = chosen(&self.tree, self.collection, self.levels.into_iter(), rows, &wanted, ctx)?;
+        let part = chosen(
+            &self.tree,
+            self.collection,
+            self.levels.into_iter(),
+            rows,
+            &wanted,
+            ctx,
+        )?;
         Ok(Self { version, ..part })
     }
 
@@ -47,26 +65,43 @@ impl Assembly {
     pub fn of_roots(&self, roots: &[u32], ctx: &JobContext) -> Result<Self> {
         let known = self.tree.levels.first().map_or(0, |level| level.len()) as u32;
         let rows = roots.iter().copied().filter(|&root| root < known).collect();
-        let part = chosen(&self.tree, self.collection.clone(), self.levels.iter(), rows, &|_, _| true, ctx)?;
-        Ok(Self { version: self.version.clone(), ..part })
+        let part = chosen(
+            &self.tree,
+            self.collection.clone(),
+            self.levels.iter(),
+            rows,
+            &|_, _| true,
+            ctx,
+        )?;
+        Ok(Self {
+            version: self.version.clone(),
+            ..part
+        })
     }
 
     /// Replaces the ids of the level-0 samples; one id per sample.
     ///
     /// # Errors
-    /// [`Kind::Internal`](crate::error::Kind::Internal) when the number of ids differs from the number of samples.
+    /// [`Kind::Internal`](crate::error::Kind::Internal) when the number of ids differs from the
+    /// number of samples.
     pub fn rename_roots(&mut self, ids: &[String]) -> Result<()> {
         let unfit = || Error::internal("the new ids are not as many as the samples");
         let level = self.levels.first_mut().ok_or_else(unfit)?;
-        let top = Arc::make_mut(&mut self.tree).levels.first_mut().filter(|top| top.len() == ids.len()).ok_or_else(unfit)?;
+        let top = Arc::make_mut(&mut self.tree)
+            .levels
+            .first_mut()
+            .filter(|top| top.len() == ids.len())
+            .ok_or_else(unfit)?;
         let ids = StringArray::from_iter_values(ids);
         let mut columns = level.batch.columns().to_vec();
         if let Some((at, field)) = level.batch.schema().fields().find("id") {
-            columns[at] = arrow::compute::cast(&ids, field.data_type())
-                .map_err(|error| Error::internal("the new ids don't fit their column").because(error))?;
+            columns[at] = arrow::compute::cast(&ids, field.data_type()).map_err(|error| {
+                Error::internal("the new ids don't fit their column").because(error)
+            })?;
         }
-        level.batch = RecordBatch::try_new(level.batch.schema(), columns)
-            .map_err(|error| Error::internal("the new ids don't fit their column").because(error))?;
+        level.batch = RecordBatch::try_new(level.batch.schema(), columns).map_err(|error| {
+            Error::internal("the new ids don't fit their column").because(error)
+        })?;
         top.ids = ids;
         Ok(())
     }
@@ -77,8 +112,9 @@ impl Assembly {
     }
 }
 
-/// These rows of level 0 with those descendants for which `wanted(level, row)` is true. Visits no other rows, as a dataset
-/// may be split into thousands of parts. Levels that are passed by value are freed as soon as their rows are chosen.
+/// These rows of level 0 with those descendants for which `wanted(level, row)` is true. Visits no
+/// other rows, as a dataset may be split into thousands of parts. Levels that are passed by value
+/// are freed as soon as their rows are chosen.
 fn chosen<L: Borrow<AssemblyLevel>>(
     tree: &Skeleton,
     collection: Collection,
@@ -97,21 +133,35 @@ fn chosen<L: Borrow<AssemblyLevel>>(
         if rows.is_empty() {
             break;
         }
-        let (level, depth): (&AssemblyLevel, usize) = (Borrow::<AssemblyLevel>::borrow(&level), chosen.len());
+        let (level, depth): (&AssemblyLevel, usize) =
+            (Borrow::<AssemblyLevel>::borrow(&level), chosen.len());
         let ids: StringArray = rows.iter().map(|&row| Some(tree.id(row))).collect();
         let folder: Vec<bool> = rows.iter().map(|&row| tree.folder[row as usize]).collect();
-        let sources = rows.iter().filter_map(|&row| level.sources.get(row as usize).cloned()).collect();
-        let choice = |(at, row): (usize, &u32)| Some((at as u32, level.meta_columns.get(row)?.clone()));
+        let sources = rows
+            .iter()
+            .filter_map(|&row| level.sources.get(row as usize).cloned())
+            .collect();
+        let choice =
+            |(at, row): (usize, &u32)| Some((at as u32, level.meta_columns.get(row)?.clone()));
         let meta_columns: HashMap<u32, Arc<[usize]>> = match level.meta_columns.is_empty() {
             true => HashMap::new(),
             false => above.iter().enumerate().filter_map(choice).collect(),
         };
-        let batch = arrow::compute::take_record_batch(&level.batch, &UInt32Array::from(rows.clone()))
-            .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
-        chosen.push(AssemblyLevel { batch, sources, meta_columns });
+        let batch =
+            arrow::compute::take_record_batch(&level.batch, &UInt32Array::from(rows.clone()))
+                .map_err(|error| Error::internal("rows can't be chosen").because(error))?;
+        chosen.push(AssemblyLevel {
+            batch,
+            sources,
+            meta_columns,
+        });
         let (mut next, mut next_parents) = (Vec::new(), Vec::new());
         for (at, &row) in rows.iter().enumerate() {
-            let children = tree.children(row).iter().copied().filter(|&child| wanted(depth + 1, child));
+            let children = tree
+                .children(row)
+                .iter()
+                .copied()
+                .filter(|&child| wanted(depth + 1, child));
             next.extend(children);
             next_parents.resize(next.len(), at as u32);
         }
@@ -119,7 +169,12 @@ fn chosen<L: Borrow<AssemblyLevel>>(
         above = std::mem::replace(&mut rows, next);
     }
     let tree = Arc::new(Skeleton::from_columns(columns));
-    Ok(Assembly { collection, tree, levels: chosen, version: DatasetVersion::default() })
+    Ok(Assembly {
+        collection,
+        tree,
+        levels: chosen,
+        version: DatasetVersion::default(),
+    })
 }
 
 #[cfg(test)]
@@ -135,11 +190,20 @@ mod tests {
     #[test]
     fn chosen_rows_are_renumbered_under_their_parents() {
         let root = Tortilla::new(vec![scene("p"), scene("q"), scene("r")]);
-        let dataset = Dataset { collection: Collection::template(), root: root.into() };
+        let dataset = Dataset {
+            collection: Collection::template(),
+            root: root.into(),
+        };
         let ctx = JobContext::default();
         let whole = Assembly::of_dataset(&dataset, &ctx).expect("lays out");
-        assert_eq!(tree_order(&whole.tree), [vec![0, 1, 2], vec![0, 1, 2, 3, 4, 5]]);
-        let keep = [vec![false, true, true], vec![true, true, false, true, false, true]];
+        assert_eq!(
+            tree_order(&whole.tree),
+            [vec![0, 1, 2], vec![0, 1, 2, 3, 4, 5]]
+        );
+        let keep = [
+            vec![false, true, true],
+            vec![true, true, false, true, false, true],
+        ];
         let part = whole.clone().into_subset(&keep, &ctx).expect("is a part");
         assert_eq!(part.tree.levels[1].parents, [0, 1]);
         assert_eq!(part.levels[1].sources.len(), 2);
@@ -148,9 +212,18 @@ mod tests {
         let turned = whole.of_roots(&[2, 0], &ctx).expect("is a part");
         assert_eq!(turned.tree.levels[1].parents, [0, 0, 1, 1]);
         assert_eq!(turned.tree.find(&SamplePath::parse("p/b")), Some((1, 3)));
-        let all = whole.clone().into_subset(&[vec![true; 3], vec![true; 6]], &ctx).expect("is a part");
-        assert!(Arc::ptr_eq(&all.tree, &whole.tree), "nothing is copied where all stays");
-        let none = whole.clone().into_subset(&[vec![false; 3], vec![true; 6]], &ctx).expect("is a part");
+        let all = whole
+            .clone()
+            .into_subset(&[vec![true; 3], vec![true; 6]], &ctx)
+            .expect("is a part");
+        assert!(
+            Arc::ptr_eq(&all.tree, &whole.tree),
+            "nothing is copied where all stays"
+        );
+        let none = whole
+            .clone()
+            .into_subset(&[vec![false; 3], vec![true; 6]], &ctx)
+            .expect("is a part");
         assert_eq!(none.tree.total(), 0);
     }
 }

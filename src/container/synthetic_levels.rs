@@ -1,4 +1,5 @@
-//! Level tables for containers that store none: the columns of the TACO 2.0 model plus the file's own columns.
+//! Level tables for containers that store none: the columns of the TACO 2.0 model plus the file's
+//! own columns.
 
 use std::sync::Arc;
 
@@ -36,9 +37,12 @@ fn is_ours(name: &str) -> bool {
     matches!(name, "id" | "type") || name.starts_with("internal:")
 }
 
-/// The column's name in its file, without the prefix `own:` that `level_tables` adds on a name clash.
+/// The column's name in its file, without the prefix `own:` that `level_tables` adds on a name
+/// clash.
 pub fn name_in_file(name: &str) -> &str {
-    name.strip_prefix("own:").filter(|name| is_ours(name)).unwrap_or(name)
+    name.strip_prefix("own:")
+        .filter(|name| is_ours(name))
+        .unwrap_or(name)
 }
 
 fn free_name(wanted: String, own: &RecordBatch) -> String {
@@ -51,8 +55,9 @@ fn free_name(wanted: String, own: &RecordBatch) -> String {
     name
 }
 
-/// Tables of all levels: `id`, `type`, the file's own columns, then `internal:*`. A file's column with one of these names is
-/// dropped when its values are the same, and otherwise renamed to `own:…`.
+/// Tables of all levels: `id`, `type`, the file's own columns, then `internal:*`. A file's column
+/// with one of these names is dropped when its values are the same, and otherwise renamed to
+/// `own:…`.
 ///
 /// # Errors
 /// [`Kind::Internal`](crate::error::Kind::Internal) when columns of a level differ in length.
@@ -61,20 +66,37 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
     let mut tables = Vec::with_capacity(levels.len());
     for (depth, level) in levels.into_iter().enumerate() {
         let paths: Vec<String> = level.paths.clone().unwrap_or_else(|| {
-            let path = |(id, &parent): (&String, &u32)| match above.get(parent as usize).filter(|_| depth > 0) {
+            let path = |(id, &parent): (&String, &u32)| match above
+                .get(parent as usize)
+                .filter(|_| depth > 0)
+            {
                 Some(parent) => format!("{parent}/{id}"),
                 None => id.clone(),
             };
             level.ids.iter().zip(&level.parents).map(path).collect()
         });
-        let kinds: StringArray = level.folder.iter().map(|&folder| Some(if folder { "FOLDER" } else { "FILE" })).collect();
-        let mut fields = vec![Field::new("id", DataType::Utf8, true), Field::new("type", DataType::Utf8, true)];
-        let mut columns: Vec<ArrayRef> = vec![Arc::new(StringArray::from_iter_values(&level.ids)), Arc::new(kinds)];
+        let kinds: StringArray = level
+            .folder
+            .iter()
+            .map(|&folder| Some(if folder { "FOLDER" } else { "FILE" }))
+            .collect();
+        let mut fields = vec![
+            Field::new("id", DataType::Utf8, true),
+            Field::new("type", DataType::Utf8, true),
+        ];
+        let mut columns: Vec<ArrayRef> = vec![
+            Arc::new(StringArray::from_iter_values(&level.ids)),
+            Arc::new(kinds),
+        ];
         for (field, column) in level.own.schema().fields().iter().zip(level.own.columns()) {
             match field.name().as_str() {
                 "id" if same_text(column, &level.ids) => continue,
                 // With explicit paths, the reader already used these columns.
-                "internal:current_id" | "internal:parent_id" | "internal:offset" | "internal:size" | "internal:relative_path"
+                "internal:current_id"
+                | "internal:parent_id"
+                | "internal:offset"
+                | "internal:size"
+                | "internal:relative_path"
                     if level.paths.is_some() =>
                 {
                     continue;
@@ -93,17 +115,38 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
             columns.push(Arc::new(values));
         };
         integers("internal:current_id", (0..level.ids.len() as i64).collect());
-        integers("internal:parent_id", level.parents.iter().map(|&parent| i64::from(parent)).collect());
+        integers(
+            "internal:parent_id",
+            level
+                .parents
+                .iter()
+                .map(|&parent| i64::from(parent))
+                .collect(),
+        );
         if let Some(ranges) = &level.ranges {
             integers(
                 "internal:offset",
-                ranges.iter().map(|range| range.and_then(|(offset, _)| i64::try_from(offset).ok())).collect(),
+                ranges
+                    .iter()
+                    .map(|range| range.and_then(|(offset, _)| i64::try_from(offset).ok()))
+                    .collect(),
             );
-            integers("internal:size", ranges.iter().map(|range| range.and_then(|(_, size)| i64::try_from(size).ok())).collect());
+            integers(
+                "internal:size",
+                ranges
+                    .iter()
+                    .map(|range| range.and_then(|(_, size)| i64::try_from(size).ok()))
+                    .collect(),
+            );
         }
         if depth > 0 {
-            let shown =
-                paths.iter().zip(&level.folder).map(|(path, &folder)| if folder { format!("{path}/") } else { path.clone() });
+            let shown = paths.iter().zip(&level.folder).map(|(path, &folder)| {
+                if folder {
+                    format!("{path}/")
+                } else {
+                    path.clone()
+                }
+            });
             fields.push(Field::new("internal:relative_path", DataType::Utf8, true));
             columns.push(Arc::new(StringArray::from_iter_values(shown)));
         }
@@ -126,21 +169,35 @@ pub fn level_tables(levels: Vec<MadeLevel>) -> Result<Vec<LevelTable>> {
 pub fn with_gdal_paths(table: &LevelTable, paths: StringArray) -> Result<LevelTable> {
     let batch = table.to_batch()?;
     let mut fields = batch.schema().fields().to_vec();
-    fields.push(Arc::new(Field::new("internal:gdal_vsi", DataType::Utf8, true)));
-    let columns = batch.columns().iter().cloned().chain([Arc::new(paths) as ArrayRef]).collect();
+    fields.push(Arc::new(Field::new(
+        "internal:gdal_vsi",
+        DataType::Utf8,
+        true,
+    )));
+    let columns = batch
+        .columns()
+        .iter()
+        .cloned()
+        .chain([Arc::new(paths) as ArrayRef])
+        .collect();
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
         .map_err(|error| Error::internal("a level does not fit its paths").because(error))?;
     Ok(LevelTable::new(batch.schema(), vec![batch]))
 }
 
-/// The rows of the level below whose parent is the FOLDER at `row` of `level`, for formats without `__meta__`.
+/// The rows of the level below whose parent is the FOLDER at `row` of `level`, for formats without
+/// `__meta__`.
 ///
 /// # Errors
-/// [`Kind::Format`](crate::error::Kind::Format) when it has no children; when a table can't be read.
+/// [`Kind::Format`](crate::error::Kind::Format) when it has no children; when a table can't be
+/// read.
 pub fn children_table(levels: &LevelSet, level: usize, row: u32) -> Result<LevelTable> {
     let ctx = JobContext::default();
     let tree = levels.skeleton(&ctx)?;
-    let above = tree.levels.get(level).filter(|table| (row as usize) < table.len());
+    let above = tree
+        .levels
+        .get(level)
+        .filter(|table| (row as usize) < table.len());
     let above = above.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
     let rows = above.children(row).to_vec();
     if rows.is_empty() {
@@ -153,9 +210,15 @@ pub fn children_table(levels: &LevelSet, level: usize, row: u32) -> Result<Level
 }
 
 fn same_text(column: &ArrayRef, ids: &[String]) -> bool {
-    let Ok(text) = arrow::compute::cast(column, &DataType::Utf8) else { return false };
+    let Ok(text) = arrow::compute::cast(column, &DataType::Utf8) else {
+        return false;
+    };
     let text = text.as_string::<i32>();
-    text.len() == ids.len() && text.iter().zip(ids).all(|(found, id)| found.unwrap_or_default() == id)
+    text.len() == ids.len()
+        && text
+            .iter()
+            .zip(ids)
+            .all(|(found, id)| found.unwrap_or_default() == id)
 }
 
 #[cfg(test)]
@@ -168,7 +231,11 @@ mod tests {
         let own = [
             ("id", text(&["x", "y"]), true),
             ("type", text(&["forest", "urban"]), true),
-            ("internal:offset", Arc::new(Int64Array::from(vec![7, 8])) as ArrayRef, true),
+            (
+                "internal:offset",
+                Arc::new(Int64Array::from(vec![7, 8])) as ArrayRef,
+                true,
+            ),
             ("own:type", text(&["1", "2"]), true),
         ];
         let level = MadeLevel {
@@ -182,11 +249,26 @@ mod tests {
         };
         let table = level_tables(vec![level]).expect("fits").remove(0);
         let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
-        let wanted = ["id", "type", "own:id", "own:type_2", "own:internal:offset", "own:type", "internal:current_id"];
+        let wanted = [
+            "id",
+            "type",
+            "own:id",
+            "own:type_2",
+            "own:internal:offset",
+            "own:type",
+            "internal:current_id",
+        ];
         assert_eq!(names[..7], wanted);
-        assert_eq!((table.text(1, 2), table.text(0, 3), table.text(1, 1)), ("y".into(), "forest".into(), "FILE".into()));
         assert_eq!(
-            (name_in_file("own:type"), name_in_file("own:n"), name_in_file("own:internal:x")),
+            (table.text(1, 2), table.text(0, 3), table.text(1, 1)),
+            ("y".into(), "forest".into(), "FILE".into())
+        );
+        assert_eq!(
+            (
+                name_in_file("own:type"),
+                name_in_file("own:n"),
+                name_in_file("own:internal:x")
+            ),
             ("type", "own:n", "internal:x")
         );
     }

@@ -1,5 +1,5 @@
-//! Level tables and COLLECTION.json stored as separate files: of a FOLDER and of a `.tacocat` folder. Remote ones are requested
-//! in parallel.
+//! Level tables and COLLECTION.json stored as separate files: of a FOLDER and of a `.tacocat`
+//! folder. Remote ones are requested in parallel.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,10 +13,12 @@ use crate::model::{Collection, MAX_LEVELS, is_remote, place_below};
 use crate::remote::RemoteFile;
 use crate::table::TableHead;
 
-/// Number of attempts to read the files of one version, and the pause after the first failed one; each later one is longer by as much.
+/// Number of attempts to read the files of one version, and the pause after the first failed one;
+/// each later one is longer by as much.
 const TRIES: u32 = 12;
 const PAUSE: Duration = Duration::from_millis(20);
-/// Bytes at the end of a remote table fetched by the first request: all of a small table, the footer of a large one.
+/// Bytes at the end of a remote table fetched by the first request: all of a small table, the
+/// footer of a large one.
 const TAIL: u64 = 1 << 20;
 
 /// Result of [`read_tables`].
@@ -29,11 +31,12 @@ pub struct TableFiles {
     pub version: DatasetVersion,
 }
 
-/// Reads the footers of the tables `{folder}/{prefix}level*.parquet`, and COLLECTION.json. Local ones are read again when they were
-/// replaced or edited meanwhile, until all are of one version.
+/// Reads the footers of the tables `{folder}/{prefix}level*.parquet`, and COLLECTION.json. Local
+/// ones are read again when they were replaced or edited meanwhile, until all are of one version.
 ///
 /// # Errors
-/// When level 0 is missing, or a level table cannot be read; [`crate::error::Kind::Changed`] when the files don't stop changing.
+/// When level 0 is missing, or a level table cannot be read; [`crate::error::Kind::Changed`] when
+/// the files don't stop changing.
 pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
     if is_remote(folder) {
         return read_remote(folder, prefix);
@@ -41,10 +44,15 @@ pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
     for attempt in 1..=TRIES {
         let version = DatasetVersion::of_folder(folder, prefix);
         let read = read_local(folder, prefix);
-        // In this order: an edit that ends after the question has changed a file since it was looked at.
+        // In this order: an edit that ends after the question has changed a file since it was
+        // looked at.
         let is_edited = is_being_edited(folder);
         if !is_edited && version.expect_unchanged().is_ok() {
-            return read.map(|(heads, collection)| TableFiles { heads, collection, version });
+            return read.map(|(heads, collection)| TableFiles {
+                heads,
+                collection,
+                version,
+            });
         }
         std::thread::sleep(PAUSE * attempt);
     }
@@ -55,7 +63,8 @@ type LevelTables = (Vec<TableHead>, Result<Collection>);
 
 fn read_local(folder: &Path, prefix: &str) -> Result<LevelTables> {
     let root = Root::new(folder);
-    let source = within(&root, COLLECTION).and_then(|_| ByteSource::open(&place_below(folder, COLLECTION)));
+    let source =
+        within(&root, COLLECTION).and_then(|_| ByteSource::open(&place_below(folder, COLLECTION)));
     let (_, collection) = collection_in(source)?;
     let heads = heads_of(&local_tables(&root, prefix)?, folder)?;
     match heads.is_empty() {
@@ -76,21 +85,31 @@ fn read_remote(folder: &Path, prefix: &str) -> Result<TableFiles> {
             Ok(_) => missing,
         });
     }
-    Ok(TableFiles { heads, collection, version: DatasetVersion::of_remote(file.into_iter().chain(sources).collect()) })
+    Ok(TableFiles {
+        heads,
+        collection,
+        version: DatasetVersion::of_remote(file.into_iter().chain(sources).collect()),
+    })
 }
 
 const COLLECTION: &str = "COLLECTION.json";
 
 /// The open file of the collection, and what it contains.
 fn collection_in(source: Result<ByteSource>) -> Result<(Option<ByteSource>, Result<Collection>)> {
-    let source = source.map_err(|error| Error::new(error.kind(), "could not read COLLECTION.json").because(error));
+    let source = source
+        .map_err(|error| Error::new(error.kind(), "could not read COLLECTION.json").because(error));
     let file = source.as_ref().ok().cloned();
-    Ok((file, settled(source.and_then(|source| read_collection(&source, 0, source.size_bytes())))?))
+    Ok((
+        file,
+        settled(source.and_then(|source| read_collection(&source, 0, source.size_bytes())))?,
+    ))
 }
 
 fn heads_of(sources: &[ByteSource], folder: &Path) -> Result<Vec<TableHead>> {
     let head = |(level, source): (usize, &ByteSource)| {
-        let head = source.parquet(0, source.size_bytes()).and_then(TableHead::read);
+        let head = source
+            .parquet(0, source.size_bytes())
+            .and_then(TableHead::read);
         head.map_err(|error| unreadable(level, error).at_path(folder))
     };
     sources.iter().enumerate().map(head).collect()
@@ -105,7 +124,9 @@ pub fn unreadable(level: usize, error: Error) -> Error {
     if error.is_cancelled() {
         return error;
     }
-    Error::format(format!("METADATA/level{level}.parquet can't be read")).because(error).of_level(level)
+    Error::format(format!("METADATA/level{level}.parquet can't be read"))
+        .because(error)
+        .of_level(level)
 }
 
 fn table_at(folder: &Path, prefix: &str, level: usize) -> PathBuf {
@@ -127,13 +148,24 @@ fn local_tables(root: &Root, prefix: &str) -> Result<Vec<ByteSource>> {
 
 /// Refuses a table that is a symbolic link out of its dataset.
 fn within(root: &Root, name: &str) -> Result<()> {
-    root.file(name).map(drop).map_err(|why| why.into_error("open", &root.folder().join(name)))
+    root.file(name)
+        .map(drop)
+        .map_err(|why| why.into_error("open", &root.folder().join(name)))
 }
 
-/// Opens the remote tables: as many as the collection states, or one after the other until one is missing.
-fn remote_tables(folder: &Path, prefix: &str, collection: Option<&Collection>) -> Result<Vec<ByteSource>> {
-    let stated = collection.and_then(levels_of).map_or(0, |deepest| deepest + 1);
-    let paths: Vec<PathBuf> = (0..stated.min(MAX_LEVELS + 1)).map(|level| table_at(folder, prefix, level)).collect();
+/// Opens the remote tables: as many as the collection states, or one after the other until one is
+/// missing.
+fn remote_tables(
+    folder: &Path,
+    prefix: &str,
+    collection: Option<&Collection>,
+) -> Result<Vec<ByteSource>> {
+    let stated = collection
+        .and_then(levels_of)
+        .map_or(0, |deepest| deepest + 1);
+    let paths: Vec<PathBuf> = (0..stated.min(MAX_LEVELS + 1))
+        .map(|level| table_at(folder, prefix, level))
+        .collect();
     let borrowed: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
     let mut found = Vec::new();
     for (path, opened) in paths.iter().zip(RemoteFile::open_tails(&borrowed, TAIL)?) {
@@ -152,6 +184,15 @@ fn remote_tables(folder: &Path, prefix: &str, collection: Option<&Collection>) -
 
 /// The deepest level in `taco:pit_schema`.
 fn levels_of(collection: &Collection) -> Option<usize> {
-    let hierarchy = collection.get("taco:pit_schema")?.get("hierarchy")?.as_object()?;
-    Some(hierarchy.keys().filter_map(|key| key.parse().ok()).max().unwrap_or(0))
+    let hierarchy = collection
+        .get("taco:pit_schema")?
+        .get("hierarchy")?
+        .as_object()?;
+    Some(
+        hierarchy
+            .keys()
+            .filter_map(|key| key.parse().ok())
+            .max()
+            .unwrap_or(0),
+    )
 }

@@ -1,5 +1,5 @@
-//! Versions of the containers in which samples were found: verified before writing, and stored in drafts so that a copy of an
-//! archive is recognized.
+//! Versions of the containers in which samples were found: verified before writing, and stored in
+//! drafts so that a copy of an archive is recognized.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -21,13 +21,23 @@ pub struct Versions<'a> {
 }
 
 impl<'a> Versions<'a> {
-    /// Compares the container of a range with the version in which the range was found, when that is known.
+    /// Compares the container of a range with the version in which the range was found, when that
+    /// is known.
     ///
     /// # Errors
     /// [`crate::error::Kind::Changed`] when it is another version.
     pub fn expect(&mut self, asset: &'a AssetPath) -> Result<()> {
-        let AssetPath::Range { container, stamp: Some(stamp), .. } = asset else { return Ok(()) };
-        let again = self.last.is_some_and(|(path, known)| Arc::ptr_eq(path, container) && Arc::ptr_eq(known, stamp));
+        let AssetPath::Range {
+            container,
+            stamp: Some(stamp),
+            ..
+        } = asset
+        else {
+            return Ok(());
+        };
+        let again = self
+            .last
+            .is_some_and(|(path, known)| Arc::ptr_eq(path, container) && Arc::ptr_eq(known, stamp));
         self.last = Some((container, stamp));
         if again || !self.seen.insert((&**container, &**stamp)) {
             return Ok(());
@@ -44,12 +54,18 @@ impl<'a> Versions<'a> {
 /// # Errors
 /// [`crate::error::Kind::Changed`], with the first sample of a container whose version differs.
 pub fn expect_containers(dataset: &Dataset) -> Result<()> {
-    fn walk<'a>(tortilla: &'a Tortilla, path: &mut SamplePath, versions: &mut Versions<'a>) -> Result<()> {
+    fn walk<'a>(
+        tortilla: &'a Tortilla,
+        path: &mut SamplePath,
+        versions: &mut Versions<'a>,
+    ) -> Result<()> {
         for sample in &tortilla.samples {
             path.0.push(sample.id.clone());
             match &sample.payload {
                 Payload::Asset { path: asset, .. } => {
-                    versions.expect(asset).map_err(|error| named(error, &path.to_string()))?;
+                    versions
+                        .expect(asset)
+                        .map_err(|error| named(error, &path.to_string()))?;
                 }
                 Payload::Folder(children) => walk(children, path, versions)?,
                 Payload::Bytes(_) => {}
@@ -58,7 +74,11 @@ pub fn expect_containers(dataset: &Dataset) -> Result<()> {
         }
         Ok(())
     }
-    walk(&dataset.root, &mut SamplePath::default(), &mut Versions::default())
+    walk(
+        &dataset.root,
+        &mut SamplePath::default(),
+        &mut Versions::default(),
+    )
 }
 
 impl Assembly {
@@ -71,15 +91,17 @@ impl Assembly {
         for (depth, level) in self.levels.iter().enumerate() {
             for (row, source) in (0u32..).zip(&level.sources) {
                 if let RowSource::Asset { path, .. } = source {
-                    versions.expect(path).map_err(|error| named(error, &self.tree.path(depth, row).to_string()))?;
+                    versions
+                        .expect(path)
+                        .map_err(|error| named(error, &self.tree.path(depth, row).to_string()))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// Stores the digest of the central directories of local archives in their ranges, for a draft that may outlive the session.
-    /// Unreadable archives are skipped; the copy reports them.
+    /// Stores the digest of the central directories of local archives in their ranges, for a draft
+    /// that may outlive the session. Unreadable archives are skipped; the copy reports them.
     ///
     ///
     /// When the job is cancelled.
@@ -87,10 +109,22 @@ impl Assembly {
         let mut known: HashMap<(Arc<Path>, Arc<Stamp>), Arc<Stamp>> = HashMap::new();
         let mut last: Option<(Arc<Stamp>, Arc<Stamp>)> = None;
         for source in self.levels.iter_mut().flat_map(|level| &mut level.sources) {
-            let RowSource::Asset { path, .. } = source else { continue };
+            let RowSource::Asset { path, .. } = source else {
+                continue;
+            };
             let asset = path.clone();
-            let AssetPath::Range { container, stamp: Some(stamp), .. } = path else { continue };
-            if let Some((_, now)) = last.as_ref().filter(|(before, _)| Arc::ptr_eq(before, stamp)) {
+            let AssetPath::Range {
+                container,
+                stamp: Some(stamp),
+                ..
+            } = path
+            else {
+                continue;
+            };
+            if let Some((_, now)) = last
+                .as_ref()
+                .filter(|(before, _)| Arc::ptr_eq(before, stamp))
+            {
                 *stamp = now.clone();
                 continue;
             }
@@ -99,7 +133,8 @@ impl Assembly {
                 Some(now) => now.clone(),
                 None => {
                     ctx.check()?;
-                    let now = with_directory(&asset, &before).map_or_else(|| before.clone(), Arc::new);
+                    let now =
+                        with_directory(&asset, &before).map_or_else(|| before.clone(), Arc::new);
                     known.insert((container.clone(), before.clone()), now.clone());
                     now
                 }
@@ -111,9 +146,15 @@ impl Assembly {
     }
 }
 
-/// The version of a local archive including its directory digest. A remote one is identified by its ETag.
+/// The version of a local archive including its directory digest. A remote one is identified by its
+/// ETag.
 fn with_directory(asset: &AssetPath, stamp: &Stamp) -> Option<Stamp> {
-    let file = ByteSource::open_for(asset).ok().filter(|file| !file.is_remote() && is_archive(file).unwrap_or(false))?;
+    let file = ByteSource::open_for(asset)
+        .ok()
+        .filter(|file| !file.is_remote() && is_archive(file).unwrap_or(false))?;
     let directory = CentralDirectory::read(&file).ok()?;
-    Some(Stamp { directory: Some(directory.digest), ..stamp.clone() })
+    Some(Stamp {
+        directory: Some(directory.digest),
+        ..stamp.clone()
+    })
 }

@@ -1,5 +1,5 @@
-//! Aligns the fields of all tortillas of a level, as PIT-2 requires one schema per level (TACO 2.0, section 5.4). Pure: returns
-//! edits.
+//! Aligns the fields of all tortillas of a level, as PIT-2 requires one schema per level (TACO 2.0,
+//! section 5.4). Pure: returns edits.
 
 use std::sync::Arc;
 
@@ -11,9 +11,10 @@ use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
 use crate::table::{inferred, value_text};
 
-/// The edit that sets the same fields for all tortillas of a level: those of the first tortilla, then those of the others, filled
-/// with nulls. A field with several types is cast to the first tortilla's type, or where that loses a value to int64, float64 or
-/// string. `None` when the fields are equal, or even a cast to string would lose a value.
+/// The edit that sets the same fields for all tortillas of a level: those of the first tortilla,
+/// then those of the others, filled with nulls. A field with several types is cast to the first
+/// tortilla's type, or where that loses a value to int64, float64 or string. `None` when the fields
+/// are equal, or even a cast to string would lose a value.
 pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
     let mut tortillas = Vec::new();
     collect(&dataset.root, level, &mut NodePath::root(), &mut tortillas);
@@ -25,10 +26,18 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
         if tortilla.schema != schema {
             odd.get_or_insert(&tortilla.schema);
             let with = Arc::new(with_schema(tortilla, &schema));
-            edits.push(Edit::ReplaceTortilla { tortilla: path.clone(), with });
+            edits.push(Edit::ReplaceTortilla {
+                tortilla: path.clone(),
+                with,
+            });
         }
     }
-    let lines = |schema: &Schema| schema.iter().map(|field| format!("{} {}", field.name, dtype_name(&field.dtype))).collect();
+    let lines = |schema: &Schema| {
+        schema
+            .iter()
+            .map(|field| format!("{} {}", field.name, dtype_name(&field.dtype)))
+            .collect()
+    };
     let (affects, preview) = (edits.len() as u64, (lines(odd?), lines(&schema)));
     let label = tr_n!(
         affects,
@@ -37,27 +46,50 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
         n = affects,
         level
     );
-    let edit = Edit::Batch { label: label.clone(), edits };
-    Some(Fix { verb: FixVerb::Give, label, edit, care: Care::Safe, affects, preview, renames: Vec::new(), drops: Vec::new() })
+    let edit = Edit::Batch {
+        label: label.clone(),
+        edits,
+    };
+    Some(Fix {
+        verb: FixVerb::Give,
+        label,
+        edit,
+        care: Care::Safe,
+        affects,
+        preview,
+        renames: Vec::new(),
+        drops: Vec::new(),
+    })
 }
 
-/// Both tortillas as one: the samples of `first`, then those of `second`. Fields are chosen as in [`one_schema`].
+/// Both tortillas as one: the samples of `first`, then those of `second`. Fields are chosen as in
+/// [`one_schema`].
 ///
 /// # Errors
 /// Names the field whose values no type holds.
 pub fn joined(first: &Tortilla, second: &Tortilla) -> Result<Tortilla> {
     let schema = common_schema(&[first, second]).map_err(|field| {
-        Error::usage(format!("the field {field} has values of two types, and a text of one of them would not be complete"))
-            .hint("rename the field on one side first")
+        Error::usage(format!(
+            "the field {field} has values of two types, and a text of one of them \
+            would not be complete"
+        ))
+        .hint("rename the field on one side first")
     })?;
-    let fitted = |tortilla: &Tortilla| if tortilla.schema == schema { tortilla.clone() } else { with_schema(tortilla, &schema) };
+    let fitted = |tortilla: &Tortilla| {
+        if tortilla.schema == schema {
+            tortilla.clone()
+        } else {
+            with_schema(tortilla, &schema)
+        }
+    };
     let mut joined = fitted(first);
     joined.samples.extend(fitted(second).samples);
     Ok(joined)
 }
 
-/// The fields of all tortillas in order of their first appearance, each with the type of its first tortilla, or where that loses a value
-/// int64, float64 or string. Fails with the name of a field of which even a string would lose a value.
+/// The fields of all tortillas in order of their first appearance, each with the type of its first
+/// tortilla, or where that loses a value int64, float64 or string. Fails with the name of a field
+/// of which even a string would lose a value.
 fn common_schema(tortillas: &[&Tortilla]) -> std::result::Result<Schema, String> {
     let mut fields: Vec<FieldSpec> = Vec::new();
     for field in tortillas.iter().flat_map(|tortilla| tortilla.schema.iter()) {
@@ -69,12 +101,17 @@ fn common_schema(tortillas: &[&Tortilla]) -> std::result::Result<Schema, String>
     }
     for field in &mut fields {
         let lost = |dtype: &DataType| {
-            let field = FieldSpec { dtype: dtype.clone(), ..field.clone() };
+            let field = FieldSpec {
+                dtype: dtype.clone(),
+                ..field.clone()
+            };
             tortillas.iter().any(|tortilla| loses(tortilla, &field))
         };
         if lost(&field.dtype) {
             let number = |dtype: &DataType| dtype.is_integer() || dtype.is_floating();
-            let wider = [DataType::Int64, DataType::Float64].into_iter().filter(|_| number(&field.dtype));
+            let wider = [DataType::Int64, DataType::Float64]
+                .into_iter()
+                .filter(|_| number(&field.dtype));
             let found = wider.chain([DataType::Utf8]).find(|dtype| !lost(dtype));
             field.dtype = found.ok_or_else(|| field.name.clone())?;
         }
@@ -82,7 +119,12 @@ fn common_schema(tortillas: &[&Tortilla]) -> std::result::Result<Schema, String>
     Ok(fields.into())
 }
 
-fn collect<'a>(tortilla: &'a Tortilla, level: usize, path: &mut NodePath, found: &mut Vec<(NodePath, &'a Tortilla)>) {
+fn collect<'a>(
+    tortilla: &'a Tortilla,
+    level: usize,
+    path: &mut NodePath,
+    found: &mut Vec<(NodePath, &'a Tortilla)>,
+) {
     if level == 0 {
         found.push((path.clone(), tortilla));
         return;
@@ -96,24 +138,39 @@ fn collect<'a>(tortilla: &'a Tortilla, level: usize, path: &mut NodePath, found:
     }
 }
 
-/// True when the cast would lose a value of the field. A string that does not survive the round trip through a number, like
-/// `007`, stays a string.
+/// True when the cast would lose a value of the field. A string that does not survive the round
+/// trip through a number, like `007`, stays a string.
 fn loses(tortilla: &Tortilla, field: &FieldSpec) -> bool {
-    let Some(index) = tortilla.field(&field.name) else { return false };
+    let Some(index) = tortilla.field(&field.name) else {
+        return false;
+    };
     let from = &tortilla.schema[index].dtype;
     let lost = |sample: &Sample| {
         let value = sample.value(index);
-        let differs = |new: Value| matches!(value, Value::Text(text) if value_text(&new, &field.dtype) != **text);
+        let differs = |new: Value| {
+            matches!(
+                value,
+                Value::Text(text) if value_text(&new, &field.dtype) != **text
+            )
+        };
         cast(value, from, &field.dtype).is_none_or(differs)
     };
     *from != field.dtype && tortilla.samples.iter().any(lost)
 }
 
 fn with_schema(tortilla: &Tortilla, schema: &Schema) -> Tortilla {
-    let sources: Vec<Option<usize>> = schema.iter().map(|field| tortilla.field(&field.name)).collect();
+    let sources: Vec<Option<usize>> = schema
+        .iter()
+        .map(|field| tortilla.field(&field.name))
+        .collect();
     let row = |sample: &Sample| -> Arc<[Value]> {
         let cell = |(field, source): (&FieldSpec, &Option<usize>)| match *source {
-            Some(index) => cast(sample.value(index), &tortilla.schema[index].dtype, &field.dtype).unwrap_or_default(),
+            Some(index) => cast(
+                sample.value(index),
+                &tortilla.schema[index].dtype,
+                &field.dtype,
+            )
+            .unwrap_or_default(),
             None => Value::Null,
         };
         schema.iter().zip(&sources).map(cell).collect()
@@ -123,7 +180,10 @@ fn with_schema(tortilla: &Tortilla, schema: &Schema) -> Tortilla {
         payload: sample.payload.clone(),
         values: row(sample),
     });
-    Tortilla { schema: schema.clone(), samples: samples.collect() }
+    Tortilla {
+        schema: schema.clone(),
+        samples: samples.collect(),
+    }
 }
 
 /// Converts a value to another type; `None` when that would lose information.
@@ -152,23 +212,38 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
         _ => false,
     };
     // Integers beyond 2^53 would be rounded.
-    let exact = |number: i64| number.unsigned_abs() <= 1 << 53 && (*to == DataType::Float64 || number.unsigned_abs() <= 1 << 24);
-    let plain = from.is_integer() || from.is_floating() || is_text(from) || *from == DataType::Boolean;
+    let exact = |number: i64| {
+        number.unsigned_abs() <= 1 << 53
+            && (*to == DataType::Float64 || number.unsigned_abs() <= 1 << 24)
+    };
+    let plain =
+        from.is_integer() || from.is_floating() || is_text(from) || *from == DataType::Boolean;
     match (value, to) {
         _ if !plain => None,
-        (Value::Int(number), DataType::Float32 | DataType::Float64) => exact(*number).then_some(Value::Float(*number as f64)),
-        (Value::UInt(number), DataType::Float32 | DataType::Float64) => {
-            i64::try_from(*number).ok().filter(|number| exact(*number)).map(|number| Value::Float(number as f64))
+        (Value::Int(number), DataType::Float32 | DataType::Float64) => {
+            exact(*number).then_some(Value::Float(*number as f64))
         }
+        (Value::UInt(number), DataType::Float32 | DataType::Float64) => i64::try_from(*number)
+            .ok()
+            .filter(|number| exact(*number))
+            .map(|number| Value::Float(number as f64)),
         (Value::Float(_), DataType::Float64) => Some(value.clone()),
-        (Value::Float(number), DataType::Float32) => (f64::from(*number as f32) == *number).then(|| value.clone()),
+        (Value::Float(number), DataType::Float32) => {
+            (f64::from(*number as f32) == *number).then(|| value.clone())
+        }
         (Value::Float(number), _) if number.fract() == 0.0 && number.abs() <= 9e15 => {
             cast(&Value::Int(*number as i64), &DataType::Int64, to)
         }
         (Value::Int(number), _) if fits(*number) => Some(Value::Int(*number)),
-        (Value::Int(number), _) => u64::try_from(*number).ok().filter(|&number| unsigned(number)).map(Value::UInt),
+        (Value::Int(number), _) => u64::try_from(*number)
+            .ok()
+            .filter(|&number| unsigned(number))
+            .map(Value::UInt),
         (Value::UInt(number), _) if unsigned(*number) => Some(Value::UInt(*number)),
-        (Value::UInt(number), _) => i64::try_from(*number).ok().filter(|&number| fits(number)).map(Value::Int),
+        (Value::UInt(number), _) => i64::try_from(*number)
+            .ok()
+            .filter(|&number| fits(number))
+            .map(Value::Int),
         (Value::Text(text), _) => {
             let number = number_of(text.trim())?;
             cast(&number, &inferred(&number), to)
@@ -178,24 +253,35 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
 }
 
 fn is_text(dtype: &DataType) -> bool {
-    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    matches!(
+        dtype,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
 }
 
 fn is_binary(dtype: &DataType) -> bool {
-    matches!(dtype, DataType::Binary | DataType::LargeBinary | DataType::BinaryView)
+    matches!(
+        dtype,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView
+    )
 }
 
-/// The number that a text represents. `None` for integers that do not fit 64 bits, as a float would round them.
+/// The number that a text represents. `None` for integers that do not fit 64 bits, as a float would
+/// round them.
 fn number_of(text: &str) -> Option<Value> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) {
-        return text.parse::<i64>().ok().map(Value::Int).or_else(|| text.parse::<u64>().ok().map(Value::UInt));
+        return text
+            .parse::<i64>()
+            .ok()
+            .map(Value::Int)
+            .or_else(|| text.parse::<u64>().ok().map(Value::UInt));
     }
     text.parse::<f64>().ok().map(Value::Float)
 }
 
-/// The complete value as text: bytes as hexadecimal digits; `None` for nested values that contain bytes, whose display text is
-/// truncated.
+/// The complete value as text: bytes as hexadecimal digits; `None` for nested values that contain
+/// bytes, whose display text is truncated.
 fn as_text(value: &Value, from: &DataType) -> Option<Value> {
     if let Some(bytes) = bytes_of(value) {
         return Some(Value::text(hex::encode(bytes)));
@@ -213,7 +299,8 @@ fn bytes_of(value: &Value) -> Option<Arc<[u8]>> {
         Value::Bytes(bytes) => Some(bytes.clone()),
         Value::Other(array) => {
             let view = array.as_binary_view_opt().map(|view| view.value(0));
-            view.or_else(|| array.as_fixed_size_binary_opt().map(|fixed| fixed.value(0))).map(Arc::from)
+            view.or_else(|| array.as_fixed_size_binary_opt().map(|fixed| fixed.value(0)))
+                .map(Arc::from)
         }
         _ => None,
     }
@@ -223,8 +310,12 @@ fn holds_bytes(value: &Value) -> bool {
     fn inside(dtype: &DataType) -> bool {
         match dtype {
             DataType::FixedSizeBinary(_) => true,
-            DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => inside(item.data_type()),
-            DataType::ListView(item) | DataType::LargeListView(item) | DataType::Map(item, _) => inside(item.data_type()),
+            DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+                inside(item.data_type())
+            }
+            DataType::ListView(item) | DataType::LargeListView(item) | DataType::Map(item, _) => {
+                inside(item.data_type())
+            }
             DataType::Struct(fields) => fields.iter().any(|field| inside(field.data_type())),
             DataType::Dictionary(_, values) => inside(values),
             DataType::RunEndEncoded(_, values) => inside(values.data_type()),
@@ -250,7 +341,10 @@ mod tests {
     fn tortilla(name: &str, dtype: DataType, value: Value) -> Tortilla {
         let mut sample = Sample::file("x", "/x", 1);
         sample.values = vec![value].into();
-        Tortilla { schema: vec![FieldSpec::new(name, dtype)].into(), samples: vec![sample] }
+        Tortilla {
+            schema: vec![FieldSpec::new(name, dtype)].into(),
+            samples: vec![sample],
+        }
     }
 
     #[test]
@@ -260,13 +354,19 @@ mod tests {
             Sample::folder("b", tortilla("cloud", DataType::Int64, Value::Int(3))),
             Sample::folder("c", tortilla("split", DataType::Utf8, Value::text("train"))),
         ];
-        let mut dataset = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };
+        let mut dataset = Dataset {
+            root: Tortilla::new(roots).into(),
+            ..Dataset::default()
+        };
         let fix = one_schema(&dataset, 1).expect("is needed");
         assert_eq!((fix.affects, fix.care), (3, Care::Safe));
         fix.edit.apply(&mut dataset).expect("applies");
         let below = |index: usize| dataset.root.samples[index].children().expect("is a FOLDER");
         assert_eq!(below(1).samples[0].value(0), &Value::Float(3.0));
-        assert_eq!(below(2).samples[0].values.to_vec(), [Value::Null, Value::text("train")]);
+        assert_eq!(
+            below(2).samples[0].values.to_vec(),
+            [Value::Null, Value::text("train")]
+        );
         assert_eq!(one_schema(&dataset, 1), None);
     }
 
@@ -274,16 +374,44 @@ mod tests {
     fn joined_tortillas_have_the_fields_of_both() {
         let first = tortilla("cloud", DataType::Int64, Value::Int(3));
         let mut second = tortilla("cloud", DataType::Float64, Value::Float(1.5));
-        second.schema = vec![second.schema[0].clone(), FieldSpec::new("split", DataType::Utf8)].into();
+        second.schema = vec![
+            second.schema[0].clone(),
+            FieldSpec::new("split", DataType::Utf8),
+        ]
+        .into();
         second.samples[0].values = vec![Value::Float(1.5), Value::text("train")].into();
         let both = joined(&first, &second).expect("one schema");
-        let types: Vec<_> = both.schema.iter().map(|field| (field.name.as_str(), field.dtype.clone())).collect();
-        assert_eq!(types, [("cloud", DataType::Float64), ("split", DataType::Utf8)]);
-        let values: Vec<_> = both.samples.iter().map(|sample| sample.values.to_vec()).collect();
-        assert_eq!(values, [[Value::Float(3.0), Value::Null], [Value::Float(1.5), Value::text("train")]]);
+        let types: Vec<_> = both
+            .schema
+            .iter()
+            .map(|field| (field.name.as_str(), field.dtype.clone()))
+            .collect();
+        assert_eq!(
+            types,
+            [("cloud", DataType::Float64), ("split", DataType::Utf8)]
+        );
+        let values: Vec<_> = both
+            .samples
+            .iter()
+            .map(|sample| sample.values.to_vec())
+            .collect();
+        assert_eq!(
+            values,
+            [
+                [Value::Float(3.0), Value::Null],
+                [Value::Float(1.5), Value::text("train")]
+            ]
+        );
         let list = DataType::List(Arc::new(Field::new("item", DataType::Binary, true)));
-        let bytes = tortilla("cloud", list, Value::List(vec![Value::Bytes([1].as_slice().into())].into()));
-        assert_eq!(common_schema(&[&first, &bytes]).expect_err("no type holds both"), "cloud");
+        let bytes = tortilla(
+            "cloud",
+            list,
+            Value::List(vec![Value::Bytes([1].as_slice().into())].into()),
+        );
+        assert_eq!(
+            common_schema(&[&first, &bytes]).expect_err("no type holds both"),
+            "cloud"
+        );
         assert!(joined(&first, &bytes).is_err());
     }
 
@@ -293,19 +421,38 @@ mod tests {
             Sample::folder("a", tortilla("cloud", DataType::Int64, Value::Int(3))),
             Sample::folder("b", tortilla("cloud", DataType::Float64, Value::Float(1.5))),
         ];
-        let mut dataset = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };
-        one_schema(&dataset, 1).expect("is needed").edit.apply(&mut dataset).expect("applies");
+        let mut dataset = Dataset {
+            root: Tortilla::new(roots).into(),
+            ..Dataset::default()
+        };
+        one_schema(&dataset, 1)
+            .expect("is needed")
+            .edit
+            .apply(&mut dataset)
+            .expect("applies");
         let below = |index: usize| dataset.root.samples[index].children().expect("is a FOLDER");
-        assert_eq!((below(0).schema[0].dtype.clone(), below(0).samples[0].value(0)), (DataType::Float64, &Value::Float(3.0)));
+        assert_eq!(
+            (
+                below(0).schema[0].dtype.clone(),
+                below(0).samples[0].value(0)
+            ),
+            (DataType::Float64, &Value::Float(3.0))
+        );
     }
 
     #[test]
     fn casts_that_lose_values_are_refused() {
         let int = DataType::Int64;
-        assert_eq!(cast(&Value::Float(2.0), &DataType::Float64, &int), Some(Value::Int(2)));
+        assert_eq!(
+            cast(&Value::Float(2.0), &DataType::Float64, &int),
+            Some(Value::Int(2))
+        );
         assert_eq!(cast(&Value::Float(2.5), &DataType::Float64, &int), None);
         assert_eq!(cast(&Value::Int(300), &int, &DataType::UInt8), None);
-        assert_eq!(cast(&Value::text(" 7 "), &DataType::Utf8, &DataType::UInt8), Some(Value::UInt(7)));
+        assert_eq!(
+            cast(&Value::text(" 7 "), &DataType::Utf8, &DataType::UInt8),
+            Some(Value::UInt(7))
+        );
         assert_eq!(cast(&Value::text("x"), &DataType::Utf8, &int), None);
         assert_eq!(cast(&Value::Int(i64::MAX), &int, &DataType::Float64), None);
     }
@@ -313,57 +460,117 @@ mod tests {
     #[test]
     fn kinds_of_text_and_of_bytes_keep_the_value() {
         let bytes = Value::Bytes((0..40).collect());
-        let binaries = [DataType::Binary, DataType::LargeBinary, DataType::BinaryView];
+        let binaries = [
+            DataType::Binary,
+            DataType::LargeBinary,
+            DataType::BinaryView,
+        ];
         let texts = [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View];
         for (kinds, value) in [(&binaries, bytes), (&texts, Value::text(" 7 "))] {
             for from in kinds {
                 for to in kinds {
-                    assert_eq!(cast(&value, from, to), Some(value.clone()), "{from} to {to}");
+                    assert_eq!(
+                        cast(&value, from, to),
+                        Some(value.clone()),
+                        "{from} to {to}"
+                    );
                 }
             }
         }
         // A view is stored in an array; plain binary stores its bytes directly.
         let view: ArrayRef = Arc::new(BinaryViewArray::from(vec![b"some".as_slice()]));
         let plain = Value::Bytes(b"some".as_slice().into());
-        assert_eq!(cast(&Value::Other(view), &DataType::BinaryView, &DataType::Binary), Some(plain));
+        assert_eq!(
+            cast(
+                &Value::Other(view),
+                &DataType::BinaryView,
+                &DataType::Binary
+            ),
+            Some(plain)
+        );
     }
 
     #[test]
     fn bytes_become_text_whole_or_not_at_all() {
         let bytes = Value::Bytes((0..40).collect());
-        let Some(Value::Text(text)) = cast(&bytes, &DataType::Binary, &DataType::Utf8) else { panic!("is text") };
-        assert!(text.len() == 80 && text.starts_with("000102") && text.ends_with("252627"), "{text}");
+        let Some(Value::Text(text)) = cast(&bytes, &DataType::Binary, &DataType::Utf8) else {
+            panic!("is text")
+        };
+        assert!(
+            text.len() == 80 && text.starts_with("000102") && text.ends_with("252627"),
+            "{text}"
+        );
         let mut point = vec![1u8, 1, 0, 0, 0];
         point.extend([0u8; 16]);
-        let hexed = cast(&Value::Bytes(point.into()), &DataType::LargeBinary, &DataType::LargeUtf8);
+        let hexed = cast(
+            &Value::Bytes(point.into()),
+            &DataType::LargeBinary,
+            &DataType::LargeUtf8,
+        );
         assert_eq!(hexed, Some(Value::text(format!("0101{}", "0".repeat(38)))));
         let view: ArrayRef = Arc::new(BinaryViewArray::from(vec![[0xABu8; 30].as_slice()]));
-        assert_eq!(cast(&Value::Other(view), &DataType::BinaryView, &DataType::Utf8), Some(Value::text("ab".repeat(30))));
+        assert_eq!(
+            cast(&Value::Other(view), &DataType::BinaryView, &DataType::Utf8),
+            Some(Value::text("ab".repeat(30)))
+        );
 
         let list = |item: DataType| DataType::List(Arc::new(Field::new("item", item, true)));
         let inner = Value::List(vec![Value::List(vec![Value::Null, bytes].into())].into());
-        assert_eq!(cast(&inner, &list(list(DataType::Binary)), &DataType::Utf8), None);
+        assert_eq!(
+            cast(&inner, &list(list(DataType::Binary)), &DataType::Utf8),
+            None
+        );
         let numbers = Value::List(vec![Value::Int(1), Value::Int(2)].into());
-        assert_eq!(cast(&numbers, &list(DataType::Int64), &DataType::Utf8), Some(Value::text("[1, 2]")));
+        assert_eq!(
+            cast(&numbers, &list(DataType::Int64), &DataType::Utf8),
+            Some(Value::text("[1, 2]"))
+        );
         let array: ArrayRef = Arc::new(BinaryArray::from(vec![b"x".as_slice()]));
-        let pair = StructArray::from(vec![(Arc::new(Field::new("b", DataType::Binary, true)), array)]);
+        let pair = StructArray::from(vec![(
+            Arc::new(Field::new("b", DataType::Binary, true)),
+            array,
+        )]);
         let dtype = pair.data_type().clone();
-        assert_eq!(cast(&Value::Other(Arc::new(pair)), &dtype, &DataType::Utf8), None);
+        assert_eq!(
+            cast(&Value::Other(Arc::new(pair)), &dtype, &DataType::Utf8),
+            None
+        );
 
         // Where text would lose bytes, there is no fix.
         let roots = vec![
             Sample::folder("a", tortilla("x", DataType::Utf8, Value::text("t"))),
             Sample::folder("b", tortilla("x", list(list(DataType::Binary)), inner)),
         ];
-        assert_eq!(one_schema(&Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() }, 1), None);
+        assert_eq!(
+            one_schema(
+                &Dataset {
+                    root: Tortilla::new(roots).into(),
+                    ..Dataset::default()
+                },
+                1
+            ),
+            None
+        );
     }
 
     #[test]
     fn whole_numbers_in_text_are_not_rounded() {
         let read = |text: &str, to: DataType| cast(&Value::text(text), &DataType::Utf8, &to);
-        assert_eq!(read("18446744073709551615", DataType::UInt64), Some(Value::UInt(u64::MAX)));
-        for text in ["18446744073709551615", "+9223372036854775808", "-9223372036854775809", "99999999999999999999"] {
-            assert_eq!((read(text, DataType::Float64), read(text, DataType::Int64)), (None, None), "{text}");
+        assert_eq!(
+            read("18446744073709551615", DataType::UInt64),
+            Some(Value::UInt(u64::MAX))
+        );
+        for text in [
+            "18446744073709551615",
+            "+9223372036854775808",
+            "-9223372036854775809",
+            "99999999999999999999",
+        ] {
+            assert_eq!(
+                (read(text, DataType::Float64), read(text, DataType::Int64)),
+                (None, None),
+                "{text}"
+            );
         }
         assert_eq!(read("007", DataType::Int64), Some(Value::Int(7)));
         assert_eq!(read("+7", DataType::Float64), Some(Value::Float(7.0)));
@@ -377,15 +584,41 @@ mod tests {
                 Sample::folder("a", tortilla("code", dtype, number)),
                 Sample::folder("b", tortilla("code", DataType::Utf8, Value::text(text))),
             ];
-            let mut dataset = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };
-            one_schema(&dataset, 1).expect("is needed").edit.apply(&mut dataset).expect("applies");
-            [0, 1].map(|root: usize| dataset.root.samples[root].children().expect("is a FOLDER").samples[0].value(0).clone())
+            let mut dataset = Dataset {
+                root: Tortilla::new(roots).into(),
+                ..Dataset::default()
+            };
+            one_schema(&dataset, 1)
+                .expect("is needed")
+                .edit
+                .apply(&mut dataset)
+                .expect("applies");
+            [0, 1].map(|root: usize| {
+                dataset.root.samples[root]
+                    .children()
+                    .expect("is a FOLDER")
+                    .samples[0]
+                    .value(0)
+                    .clone()
+            })
         };
         for text in ["007", "+7", " 7", "7.0", "7e0"] {
-            assert_eq!(given(DataType::Int64, Value::Int(3), text), [Value::text("3"), Value::text(text)]);
+            assert_eq!(
+                given(DataType::Int64, Value::Int(3), text),
+                [Value::text("3"), Value::text(text)]
+            );
         }
-        assert_eq!(given(DataType::Int64, Value::Int(3), "7"), [Value::Int(3), Value::Int(7)]);
-        assert_eq!(given(DataType::Float64, Value::Float(0.5), "1.50"), [Value::text("0.5"), Value::text("1.50")]);
-        assert_eq!(given(DataType::Float64, Value::Float(0.5), "1.5"), [Value::Float(0.5), Value::Float(1.5)]);
+        assert_eq!(
+            given(DataType::Int64, Value::Int(3), "7"),
+            [Value::Int(3), Value::Int(7)]
+        );
+        assert_eq!(
+            given(DataType::Float64, Value::Float(0.5), "1.50"),
+            [Value::text("0.5"), Value::text("1.50")]
+        );
+        assert_eq!(
+            given(DataType::Float64, Value::Float(0.5), "1.5"),
+            [Value::Float(0.5), Value::Float(1.5)]
+        );
     }
 }

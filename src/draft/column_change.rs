@@ -1,5 +1,5 @@
-//! Changes of one field on a whole level: PIT-2 requires one schema per level (TACO 2.0, section 5.4), so a field is added,
-//! removed, renamed, cast, filled or split in all tortillas at once.
+//! Changes of one field on a whole level: PIT-2 requires one schema per level (TACO 2.0, section
+//! 5.4), so a field is added, removed, renamed, cast, filled or split in all tortillas at once.
 
 use std::sync::Arc;
 
@@ -39,44 +39,73 @@ impl ColumnChange {
     }
 }
 
-pub(super) fn change_column(dataset: &mut Dataset, level: usize, change: &ColumnChange) -> Result<Edit> {
+pub(super) fn change_column(
+    dataset: &mut Dataset,
+    level: usize,
+    change: &ColumnChange,
+) -> Result<Edit> {
     let target = match change {
         ColumnChange::Cast { dtype, .. } => {
-            Some(dtype.parse::<DataType>().map_err(|error| Error::usage(format!("there is no type {dtype}")).because(error))?)
+            Some(dtype.parse::<DataType>().map_err(|error| {
+                Error::usage(format!("there is no type {dtype}")).because(error)
+            })?)
         }
         _ => None,
     };
     if let ColumnChange::Split { by, into, .. } = change
         && (by.is_empty() || into.is_empty())
     {
-        return Err(Error::usage("a field is split at a separator into at least one new field"));
+        return Err(Error::usage(
+            "a field is split at a separator into at least one new field",
+        ));
     }
-    // Tortillas of a level usually have equal schemas, either shared or (after an import) one copy each; the changed schema is
-    // shared.
+    // Tortillas of a level usually have equal schemas, either shared or (after an import) one copy
+    // each; the changed schema is shared.
     let mut schemas: Vec<(Schema, Schema)> = Vec::new();
-    let root = map_level(&dataset.root, level, 0, &mut Vec::new(), &mut |tortilla, _| {
-        let Some(plan) = plan(tortilla, change, target.as_ref())? else { return Ok(None) };
-        let same = |before: &Schema| Arc::ptr_eq(before, &tortilla.schema) || *before == tortilla.schema;
-        let schema = match schemas.iter().find(|(before, _)| same(before)) {
-            Some((_, after)) => after.clone(),
-            None => {
-                schemas.push((tortilla.schema.clone(), plan.schema.clone()));
-                plan.schema.clone()
+    let root = map_level(
+        &dataset.root,
+        level,
+        0,
+        &mut Vec::new(),
+        &mut |tortilla, _| {
+            let Some(plan) = plan(tortilla, change, target.as_ref())? else {
+                return Ok(None);
+            };
+            let same = |before: &Schema| {
+                Arc::ptr_eq(before, &tortilla.schema) || *before == tortilla.schema
+            };
+            let schema = match schemas.iter().find(|(before, _)| same(before)) {
+                Some((_, after)) => after.clone(),
+                None => {
+                    schemas.push((tortilla.schema.clone(), plan.schema.clone()));
+                    plan.schema.clone()
+                }
+            };
+            let mut samples = Vec::with_capacity(tortilla.samples.len());
+            for sample in &tortilla.samples {
+                let values = plan.row(sample, tortilla)?;
+                samples.push(Sample {
+                    id: sample.id.clone(),
+                    payload: sample.payload.clone(),
+                    values,
+                });
             }
-        };
-        let mut samples = Vec::with_capacity(tortilla.samples.len());
-        for sample in &tortilla.samples {
-            let values = plan.row(sample, tortilla)?;
-            samples.push(Sample { id: sample.id.clone(), payload: sample.payload.clone(), values });
-        }
-        Ok(Some(Tortilla { schema, samples }))
-    })?;
+            Ok(Some(Tortilla { schema, samples }))
+        },
+    )?;
     match root {
-        Some(root) => Ok(Edit::ReplaceTortilla { tortilla: NodePath::root(), with: std::mem::replace(&mut dataset.root, root) }),
-        None if matches!(change, ColumnChange::Add { .. }) => {
-            Err(Error::usage(format!("there is a field {} on level {level} already", change.name())))
-        }
-        None => Err(Error::usage(format!("nothing to change: is there a field {} on level {level}?", change.name()))),
+        Some(root) => Ok(Edit::ReplaceTortilla {
+            tortilla: NodePath::root(),
+            with: std::mem::replace(&mut dataset.root, root),
+        }),
+        None if matches!(change, ColumnChange::Add { .. }) => Err(Error::usage(format!(
+            "there is a field {} on level {level} already",
+            change.name()
+        ))),
+        None => Err(Error::usage(format!(
+            "nothing to change: is there a field {} on level {level}?",
+            change.name()
+        ))),
     }
 }
 
@@ -90,7 +119,11 @@ struct RowChange<'a> {
     fill: Value,
 }
 
-fn plan<'a>(tortilla: &Tortilla, change: &'a ColumnChange, target: Option<&'a DataType>) -> Result<Option<RowChange<'a>>> {
+fn plan<'a>(
+    tortilla: &Tortilla,
+    change: &'a ColumnChange,
+    target: Option<&'a DataType>,
+) -> Result<Option<RowChange<'a>>> {
     let found = tortilla.field(change.name());
     let mut fields = tortilla.schema.to_vec();
     let mut fill = Value::Null;
@@ -112,7 +145,9 @@ fn plan<'a>(tortilla: &Tortilla, change: &'a ColumnChange, target: Option<&'a Da
             free(tortilla, to)?;
             fields[index].name = to.clone();
         }
-        ColumnChange::Describe { description, .. } => fields[index].description = description.clone(),
+        ColumnChange::Describe { description, .. } => {
+            fields[index].description = description.clone()
+        }
         ColumnChange::Cast { .. } => {
             let target = target.ok_or_else(|| Error::internal("a cast has no type"))?;
             if fields[index].dtype == *target {
@@ -124,7 +159,9 @@ fn plan<'a>(tortilla: &Tortilla, change: &'a ColumnChange, target: Option<&'a Da
         ColumnChange::Split { into, keep, .. } => {
             for (at, name) in into.iter().enumerate() {
                 if into[..at].contains(name) {
-                    return Err(Error::usage(format!("two of the new fields are called {name}")));
+                    return Err(Error::usage(format!(
+                        "two of the new fields are called {name}"
+                    )));
                 }
                 if *keep || name != change.name() {
                     free(tortilla, name)?;
@@ -135,7 +172,13 @@ fn plan<'a>(tortilla: &Tortilla, change: &'a ColumnChange, target: Option<&'a Da
             fields.splice(start..index + 1, parts);
         }
     }
-    Ok(Some(RowChange { change, schema: fields.into(), index, target, fill }))
+    Ok(Some(RowChange {
+        change,
+        schema: fields.into(),
+        index,
+        target,
+        fill,
+    }))
 }
 
 fn free(tortilla: &Tortilla, name: &str) -> Result<()> {
@@ -149,12 +192,21 @@ fn free(tortilla: &Tortilla, name: &str) -> Result<()> {
 fn fitting(value: &Value, field: &FieldSpec) -> Result<Value> {
     cast(value, &inferred(value), &field.dtype)
         .or_else(|| (inferred(value) == field.dtype).then(|| value.clone()))
-        .ok_or_else(|| Error::usage(format!("the value does not fit {}, which is {}", field.name, dtype_name(&field.dtype))))
+        .ok_or_else(|| {
+            Error::usage(format!(
+                "the value does not fit {}, which is {}",
+                field.name,
+                dtype_name(&field.dtype)
+            ))
+        })
 }
 
 impl RowChange<'_> {
     fn row(&self, sample: &Sample, tortilla: &Tortilla) -> Result<Arc<[Value]>> {
-        if matches!(self.change, ColumnChange::Rename { .. } | ColumnChange::Describe { .. }) {
+        if matches!(
+            self.change,
+            ColumnChange::Rename { .. } | ColumnChange::Describe { .. }
+        ) {
             return Ok(sample.values.clone());
         }
         let mut row = full_row(sample, tortilla.schema.len());
@@ -162,14 +214,23 @@ impl RowChange<'_> {
             ColumnChange::Add { .. } => row.insert(self.index, self.fill.clone()),
             ColumnChange::Remove { .. } => drop(row.remove(self.index)),
             ColumnChange::Cast { name, lossy, .. } => {
-                let (from, to) = (&tortilla.schema[self.index].dtype, self.target.unwrap_or(&DataType::Null));
+                let (from, to) = (
+                    &tortilla.schema[self.index].dtype,
+                    self.target.unwrap_or(&DataType::Null),
+                );
                 row[self.index] = match cast(&row[self.index], from, to) {
                     Some(value) => value,
                     None if *lossy => Value::Null,
                     None => {
                         let text = value_text(&row[self.index], from);
-                        let error = Error::usage(format!("{text} of {} is no {}", sample.id, dtype_name(to))).at(name);
-                        return Err(error.hint("let values that do not fit become null, or change them first"));
+                        let error = Error::usage(format!(
+                            "{text} of {} is no {}",
+                            sample.id,
+                            dtype_name(to)
+                        ))
+                        .at(name);
+                        return Err(error
+                            .hint("let values that do not fit become null, or change them first"));
                     }
                 };
             }
@@ -184,8 +245,15 @@ impl RowChange<'_> {
                     Value::Null => None,
                     value => Some(value_text(value, &tortilla.schema[self.index].dtype)),
                 };
-                let mut parts = text.as_deref().map(|text| text.splitn(into.len(), by.as_str())).into_iter().flatten();
-                let parts: Vec<Value> = into.iter().map(|_| parts.next().map_or(Value::Null, Value::text)).collect();
+                let mut parts = text
+                    .as_deref()
+                    .map(|text| text.splitn(into.len(), by.as_str()))
+                    .into_iter()
+                    .flatten();
+                let parts: Vec<Value> = into
+                    .iter()
+                    .map(|_| parts.next().map_or(Value::Null, Value::text))
+                    .collect();
                 row.splice(self.index + usize::from(*keep)..self.index + 1, parts);
             }
             ColumnChange::Rename { .. } | ColumnChange::Describe { .. } => {}
@@ -200,82 +268,223 @@ mod tests {
     use crate::model::Payload;
 
     fn dataset() -> Dataset {
-        let schema: Schema = vec![FieldSpec::new("name", DataType::Utf8), FieldSpec::new("cloud", DataType::Float64)].into();
-        let file = |id: &str, values: Vec<Value>| Sample { values: values.into(), ..Sample::file(id, "/x", 1) };
-        let scene = |id: &str, cloud: Value| {
-            let samples = vec![file("a", vec![Value::text("r-1-x-y"), cloud]), file("b", vec![])];
-            Sample::folder(id, Tortilla { schema: schema.clone(), samples })
+        let schema: Schema = vec![
+            FieldSpec::new("name", DataType::Utf8),
+            FieldSpec::new("cloud", DataType::Float64),
+        ]
+        .into();
+        let file = |id: &str, values: Vec<Value>| Sample {
+            values: values.into(),
+            ..Sample::file(id, "/x", 1)
         };
-        let roots = vec![scene("one", Value::Float(2.0)), scene("two", Value::Float(2.5))];
-        Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() }
+        let scene = |id: &str, cloud: Value| {
+            let samples = vec![
+                file("a", vec![Value::text("r-1-x-y"), cloud]),
+                file("b", vec![]),
+            ];
+            Sample::folder(
+                id,
+                Tortilla {
+                    schema: schema.clone(),
+                    samples,
+                },
+            )
+        };
+        let roots = vec![
+            scene("one", Value::Float(2.0)),
+            scene("two", Value::Float(2.5)),
+        ];
+        Dataset {
+            root: Tortilla::new(roots).into(),
+            ..Dataset::default()
+        }
     }
 
-    /// Field names of level 1 and values of its first sample after a change; also checks that undo restores the former state.
+    /// Field names of level 1 and values of its first sample after a change; also checks that undo
+    /// restores the former state.
     fn changed(change: ColumnChange) -> (Vec<String>, Vec<Value>) {
         let mut dataset = dataset();
         let before = dataset.clone();
         let edit = Edit::Column { level: 1, change };
         let text = serde_json::to_string(&edit).expect("writes");
-        assert_eq!(serde_json::from_str::<Edit>(&text).expect("reads"), edit, "{text}");
+        assert_eq!(
+            serde_json::from_str::<Edit>(&text).expect("reads"),
+            edit,
+            "{text}"
+        );
         let inverse = edit.apply(&mut dataset).expect("applies");
-        let [first, second] = [0, 1].map(|root: usize| dataset.root.samples[root].children().expect("is a FOLDER").clone());
-        assert!(Arc::ptr_eq(&first.schema, &second.schema), "one schema for the level");
+        let [first, second] = [0, 1].map(|root: usize| {
+            dataset.root.samples[root]
+                .children()
+                .expect("is a FOLDER")
+                .clone()
+        });
+        assert!(
+            Arc::ptr_eq(&first.schema, &second.schema),
+            "one schema for the level"
+        );
         inverse.apply(&mut dataset).expect("undoes");
         assert_eq!(dataset, before);
-        (first.schema.iter().map(|field| field.name.clone()).collect(), first.samples[0].values.to_vec())
+        (
+            first
+                .schema
+                .iter()
+                .map(|field| field.name.clone())
+                .collect(),
+            first.samples[0].values.to_vec(),
+        )
     }
 
     #[test]
     fn a_field_changes_in_every_tortilla_of_the_level() {
         let (one, cloud) = (Value::text("r-1-x-y"), Value::Float(2.0));
-        let add = ColumnChange::Add { field: FieldSpec::new("n", DataType::Float64), at: Some(0), value: Value::Int(3) };
-        assert_eq!(changed(add).1, [Value::Float(3.0), one.clone(), cloud.clone()]);
-        assert_eq!(changed(ColumnChange::Remove { name: "name".into() }).1, std::slice::from_ref(&cloud));
-        let renamed = changed(ColumnChange::Rename { name: "cloud".into(), to: "cover".into() });
-        assert_eq!(renamed, (vec!["name".into(), "cover".into()], vec![one.clone(), cloud]));
-        let lossy = ColumnChange::Cast { name: "cloud".into(), dtype: "Int64".into(), lossy: true };
+        let add = ColumnChange::Add {
+            field: FieldSpec::new("n", DataType::Float64),
+            at: Some(0),
+            value: Value::Int(3),
+        };
+        assert_eq!(
+            changed(add).1,
+            [Value::Float(3.0), one.clone(), cloud.clone()]
+        );
+        assert_eq!(
+            changed(ColumnChange::Remove {
+                name: "name".into()
+            })
+            .1,
+            std::slice::from_ref(&cloud)
+        );
+        let renamed = changed(ColumnChange::Rename {
+            name: "cloud".into(),
+            to: "cover".into(),
+        });
+        assert_eq!(
+            renamed,
+            (
+                vec!["name".into(), "cover".into()],
+                vec![one.clone(), cloud]
+            )
+        );
+        let lossy = ColumnChange::Cast {
+            name: "cloud".into(),
+            dtype: "Int64".into(),
+            lossy: true,
+        };
         assert_eq!(changed(lossy).1, [one, Value::Int(2)]);
         let into = ["roi", "row", "rest"].map(str::to_owned).to_vec();
-        let split = changed(ColumnChange::Split { name: "name".into(), by: "-".into(), into, keep: false });
+        let split = changed(ColumnChange::Split {
+            name: "name".into(),
+            by: "-".into(),
+            into,
+            keep: false,
+        });
         assert_eq!(split.0, ["roi", "row", "rest", "cloud"]);
-        assert_eq!(split.1[..3], [Value::text("r"), Value::text("1"), Value::text("x-y")]);
+        assert_eq!(
+            split.1[..3],
+            [Value::text("r"), Value::text("1"), Value::text("x-y")]
+        );
         let mut filled = dataset();
-        let fill = ColumnChange::Fill { name: "cloud".into(), value: Value::Int(9), all: false };
-        Edit::Column { level: 1, change: fill }.apply(&mut filled).expect("fills");
+        let fill = ColumnChange::Fill {
+            name: "cloud".into(),
+            value: Value::Int(9),
+            all: false,
+        };
+        Edit::Column {
+            level: 1,
+            change: fill,
+        }
+        .apply(&mut filled)
+        .expect("fills");
         let below = filled.root.samples[1].children().expect("is a FOLDER");
-        assert_eq!([below.samples[0].value(1), below.samples[1].value(1)], [&Value::Float(2.5), &Value::Float(9.0)]);
+        assert_eq!(
+            [below.samples[0].value(1), below.samples[1].value(1)],
+            [&Value::Float(2.5), &Value::Float(9.0)]
+        );
     }
 
     #[test]
     fn equal_schemas_become_one() {
         let mut dataset = dataset();
         for sample in &mut Arc::make_mut(&mut dataset.root).samples {
-            let Payload::Folder(below) = &mut sample.payload else { panic!("is a FOLDER") };
+            let Payload::Folder(below) = &mut sample.payload else {
+                panic!("is a FOLDER")
+            };
             let below = Arc::make_mut(below);
             below.schema = below.schema.to_vec().into();
         }
-        let schema = |dataset: &Dataset, root: usize| dataset.root.samples[root].children().expect("is a FOLDER").schema.clone();
-        assert!(!Arc::ptr_eq(&schema(&dataset, 0), &schema(&dataset, 1)), "each has its own");
-        let change = ColumnChange::Rename { name: "cloud".into(), to: "cover".into() };
-        Edit::Column { level: 1, change }.apply(&mut dataset).expect("applies");
-        assert!(Arc::ptr_eq(&schema(&dataset, 0), &schema(&dataset, 1)), "one for both");
+        let schema = |dataset: &Dataset, root: usize| {
+            dataset.root.samples[root]
+                .children()
+                .expect("is a FOLDER")
+                .schema
+                .clone()
+        };
+        assert!(
+            !Arc::ptr_eq(&schema(&dataset, 0), &schema(&dataset, 1)),
+            "each has its own"
+        );
+        let change = ColumnChange::Rename {
+            name: "cloud".into(),
+            to: "cover".into(),
+        };
+        Edit::Column { level: 1, change }
+            .apply(&mut dataset)
+            .expect("applies");
+        assert!(
+            Arc::ptr_eq(&schema(&dataset, 0), &schema(&dataset, 1)),
+            "one for both"
+        );
         assert_eq!(schema(&dataset, 1)[1].name, "cover");
     }
 
     #[test]
     fn changes_that_lose_a_value_are_refused() {
         let refused = [
-            ColumnChange::Cast { name: "cloud".into(), dtype: "Int64".into(), lossy: false },
-            ColumnChange::Cast { name: "cloud".into(), dtype: "Nonsense".into(), lossy: false },
-            ColumnChange::Rename { name: "cloud".into(), to: "name".into() },
-            ColumnChange::Add { field: FieldSpec::new("cloud", DataType::Float64), at: None, value: Value::Null },
-            ColumnChange::Add { field: FieldSpec::new("n", DataType::Int64), at: None, value: Value::text("x") },
-            ColumnChange::Remove { name: "none".into() },
-            ColumnChange::Split { name: "name".into(), by: "-".into(), into: vec!["cloud".into()], keep: false },
+            ColumnChange::Cast {
+                name: "cloud".into(),
+                dtype: "Int64".into(),
+                lossy: false,
+            },
+            ColumnChange::Cast {
+                name: "cloud".into(),
+                dtype: "Nonsense".into(),
+                lossy: false,
+            },
+            ColumnChange::Rename {
+                name: "cloud".into(),
+                to: "name".into(),
+            },
+            ColumnChange::Add {
+                field: FieldSpec::new("cloud", DataType::Float64),
+                at: None,
+                value: Value::Null,
+            },
+            ColumnChange::Add {
+                field: FieldSpec::new("n", DataType::Int64),
+                at: None,
+                value: Value::text("x"),
+            },
+            ColumnChange::Remove {
+                name: "none".into(),
+            },
+            ColumnChange::Split {
+                name: "name".into(),
+                by: "-".into(),
+                into: vec!["cloud".into()],
+                keep: false,
+            },
         ];
         for change in refused {
             let mut untouched = dataset();
-            assert!(Edit::Column { level: 1, change: change.clone() }.apply(&mut untouched).is_err(), "{change:?}");
+            assert!(
+                Edit::Column {
+                    level: 1,
+                    change: change.clone()
+                }
+                .apply(&mut untouched)
+                .is_err(),
+                "{change:?}"
+            );
             assert_eq!(untouched, dataset());
         }
     }

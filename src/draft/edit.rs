@@ -1,11 +1,15 @@
-//! Edits: plain data that can be logged, replayed from a file and undone. Applying an edit returns its inverse.
+//! Edits: plain data that can be logged, replayed from a file and undone. Applying an edit returns
+//! its inverse.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use crate::model::{AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value, is_remote};
+use crate::model::{
+    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value,
+    is_remote,
+};
 
 /// The state that edits change.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,7 +93,8 @@ pub enum ColumnChange {
         #[serde(default)]
         all: bool,
     },
-    /// Splits a string field at a separator into new string fields after it. The last one gets the remainder.
+    /// Splits a string field at a separator into new string fields after it. The last one gets the
+    /// remainder.
     Split {
         /// Field name.
         name: String,
@@ -103,7 +108,8 @@ pub enum ColumnChange {
     },
 }
 
-/// One change of a draft. Samples are addressed by position, so a replayed edit has the same effect.
+/// One change of a draft. Samples are addressed by position, so a replayed edit has the same
+/// effect.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "edit", rename_all = "snake_case")]
 pub enum Edit {
@@ -132,7 +138,8 @@ pub enum Edit {
         /// The new id; an invalid id is reported by the checks.
         id: Arc<str>,
     },
-    /// Moves a sample to another position or FOLDER. `to` and `at` refer to the tree without the sample.
+    /// Moves a sample to another position or FOLDER. `to` and `at` refer to the tree without the
+    /// sample.
     Move {
         /// The sample.
         sample: NodePath,
@@ -169,8 +176,8 @@ pub enum Edit {
         /// The samples; none may be a descendant of another.
         samples: Vec<NodePath>,
     },
-    /// Moves samples to one FOLDER, in the given order. `to` refers to the tree before the edit, `at` to the FOLDER without the
-    /// samples.
+    /// Moves samples to one FOLDER, in the given order. `to` refers to the tree before the edit,
+    /// `at` to the FOLDER without the samples.
     MoveMany {
         /// The samples; none may be a descendant of another.
         samples: Vec<NodePath>,
@@ -242,7 +249,8 @@ pub enum Edit {
         /// The new contents.
         files: Arc<[Unplaced]>,
     },
-    /// Updates the paths of moved sources: every path at or below `from` becomes one at or below `to`.
+    /// Updates the paths of moved sources: every path at or below `from` becomes one at or below
+    /// `to`.
     Relocate {
         /// The former folder.
         from: PathBuf,
@@ -300,34 +308,88 @@ impl Edit {
     /// Description for menus and the history, such as "Rename to label".
     pub fn label(&self) -> String {
         match self {
-            Edit::Insert { samples, .. } if samples.len() == 1 => tr!("Add {name}", name = samples[0].id),
-            Edit::Insert { samples, .. } => tr_n!(samples.len(), "Add {n} sample", "Add {n} samples", n = samples.len()),
-            Edit::Remove { count, .. } => tr_n!(*count, "Remove {n} sample", "Remove {n} samples", n = count),
+            Edit::Insert { samples, .. } if samples.len() == 1 => {
+                tr!("Add {name}", name = samples[0].id)
+            }
+            Edit::Insert { samples, .. } => tr_n!(
+                samples.len(),
+                "Add {n} sample",
+                "Add {n} samples",
+                n = samples.len()
+            ),
+            Edit::Remove { count, .. } => {
+                tr_n!(*count, "Remove {n} sample", "Remove {n} samples", n = count)
+            }
             Edit::Rename { id, .. } => tr!("Rename to {id}", id),
             Edit::Move { .. } => tr!("Move sample").into(),
             Edit::SetPayload { .. } => tr!("Change the data of a sample").into(),
             Edit::SetValue { field, .. } => tr!("Set {name}", name = field),
             Edit::SetRow { .. } => tr!("Set the values of a sample").into(),
-            Edit::RemoveMany { samples } => tr_n!(samples.len(), "Remove {n} sample", "Remove {n} samples", n = samples.len()),
-            Edit::MoveMany { samples, .. } => tr_n!(samples.len(), "Move {n} sample", "Move {n} samples", n = samples.len()),
+            Edit::RemoveMany { samples } => tr_n!(
+                samples.len(),
+                "Remove {n} sample",
+                "Remove {n} samples",
+                n = samples.len()
+            ),
+            Edit::MoveMany { samples, .. } => tr_n!(
+                samples.len(),
+                "Move {n} sample",
+                "Move {n} samples",
+                n = samples.len()
+            ),
             Edit::Reorder { .. } => tr!("Reorder samples").into(),
             Edit::Group { positions, id, .. } => {
-                tr_n!(positions.len(), "Group {n} sample into {id}", "Group {n} samples into {id}", n = positions.len(), id)
+                tr_n!(
+                    positions.len(),
+                    "Group {n} sample into {id}",
+                    "Group {n} samples into {id}",
+                    n = positions.len(),
+                    id
+                )
             }
             Edit::Unnest { .. } => tr!("Un-nest a FOLDER").into(),
-            Edit::RenameMany { names } => tr_n!(names.len(), "Rename {n} sample", "Rename {n} samples", n = names.len()),
-            Edit::RenameBy { level, find, replace, .. } => {
-                tr!("Rename {find} to {replace} on level {level}", find, replace, level)
+            Edit::RenameMany { names } => tr_n!(
+                names.len(),
+                "Rename {n} sample",
+                "Rename {n} samples",
+                n = names.len()
+            ),
+            Edit::RenameBy {
+                level,
+                find,
+                replace,
+                ..
+            } => {
+                tr!(
+                    "Rename {find} to {replace} on level {level}",
+                    find,
+                    replace,
+                    level
+                )
             }
-            Edit::Column { level, change } => tr!("{change} on level {level}", change = change.label(), level),
+            Edit::Column { level, change } => {
+                tr!("{change} on level {level}", change = change.label(), level)
+            }
             Edit::AddToTray { files } => {
-                tr_n!(files.len(), "Put {n} file into the tray", "Put {n} files into the tray", n = files.len())
+                tr_n!(
+                    files.len(),
+                    "Put {n} file into the tray",
+                    "Put {n} files into the tray",
+                    n = files.len()
+                )
             }
             Edit::RemoveFromTray { places } => {
-                tr_n!(places.len(), "Take {n} file out of the tray", "Take {n} files out of the tray", n = places.len())
+                tr_n!(
+                    places.len(),
+                    "Take {n} file out of the tray",
+                    "Take {n} files out of the tray",
+                    n = places.len()
+                )
             }
             Edit::ReplaceTray { .. } => tr!("Change the tray").into(),
-            Edit::Relocate { to, .. } => tr!("Look for the sources in {folder}", folder = to.display()),
+            Edit::Relocate { to, .. } => {
+                tr!("Look for the sources in {folder}", folder = to.display())
+            }
             Edit::AddField { field, .. } => tr!("Add field {name}", name = field.name),
             Edit::RemoveField { field, .. } => tr!("Remove field {name}", name = field),
             Edit::ReplaceTortilla { .. } => tr!("Replace samples").into(),
@@ -337,15 +399,26 @@ impl Edit {
         }
     }
 
-    /// What the edit does to this content, in the past tense where it says more than the label, such as "Removed bahamas_08 (3 files
-    /// stay on disk)".
+    /// What the edit does to this content, in the past tense where it says more than the label,
+    /// such as "Removed bahamas_08 (3 files stay on disk)".
     pub fn told(&self, content: &Content) -> String {
         let removed: Vec<&Sample> = match self {
             Edit::Remove { parent, at, count } => {
-                let siblings = content.dataset.tortilla(parent).map(|tortilla| tortilla.samples.iter());
-                siblings.into_iter().flatten().skip(*at as usize).take(*count as usize).collect()
+                let siblings = content
+                    .dataset
+                    .tortilla(parent)
+                    .map(|tortilla| tortilla.samples.iter());
+                siblings
+                    .into_iter()
+                    .flatten()
+                    .skip(*at as usize)
+                    .take(*count as usize)
+                    .collect()
             }
-            Edit::RemoveMany { samples } => samples.iter().filter_map(|path| content.dataset.sample(path)).collect(),
+            Edit::RemoveMany { samples } => samples
+                .iter()
+                .filter_map(|path| content.dataset.sample(path))
+                .collect(),
             _ => Vec::new(),
         };
         let files: usize = removed.iter().map(|sample| local_files(sample)).sum();
@@ -359,7 +432,12 @@ impl Edit {
                 name = one.id,
                 n = files
             ),
-            (many, 0) => tr_n!(many.len(), "Removed {n} sample", "Removed {n} samples", n = many.len()),
+            (many, 0) => tr_n!(
+                many.len(),
+                "Removed {n} sample",
+                "Removed {n} samples",
+                n = many.len()
+            ),
             (many, files) => tr_n!(
                 files,
                 "Removed {count} samples ({n} file stays on disk)",
@@ -370,7 +448,8 @@ impl Edit {
         }
     }
 
-    /// True for edits that only assign values to cells or collection fields, whose effect is visible to the user who typed them.
+    /// True for edits that only assign values to cells or collection fields, whose effect is
+    /// visible to the user who typed them.
     pub fn only_sets(&self) -> bool {
         match self {
             Edit::SetValue { .. } | Edit::SetRow { .. } | Edit::SetCollection { .. } => true,
@@ -398,14 +477,22 @@ impl Edit {
 fn local_files(sample: &Sample) -> usize {
     match &sample.payload {
         Payload::Folder(children) => children.samples.iter().map(local_files).sum(),
-        Payload::Asset { path: AssetPath::File(path), size, .. } => usize::from(*size > 0 && !is_remote(path)),
+        Payload::Asset {
+            path: AssetPath::File(path),
+            size,
+            ..
+        } => usize::from(*size > 0 && !is_remote(path)),
         _ => 0,
     }
 }
 
 /// "1 sample", "3 samples".
 pub(super) fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
 }
 
 /// Serde helper: an absent key and a null are distinct in a collection.
@@ -413,11 +500,16 @@ mod present {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::Value as Json;
 
-    pub fn serialize<S: Serializer>(value: &Option<Json>, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(
+        value: &Option<Json>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         value.serialize(serializer)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Json>, D::Error> {
         Json::deserialize(deserializer).map(Some)
     }
 }
@@ -429,10 +521,14 @@ mod tests {
 
     fn dataset() -> Dataset {
         let scene = |id: &str| {
-            let parts = ["before", "after", "label"].map(|part| Sample::file(part, format!("/{id}/{part}.tif"), 10));
+            let parts = ["before", "after", "label"]
+                .map(|part| Sample::file(part, format!("/{id}/{part}.tif"), 10));
             Sample::folder(id, Tortilla::new(parts.into()))
         };
-        Dataset { collection: Collection::template(), root: Tortilla::new(vec![scene("a"), scene("b"), scene("c")]).into() }
+        Dataset {
+            collection: Collection::template(),
+            root: Tortilla::new(vec![scene("a"), scene("b"), scene("c")]).into(),
+        }
     }
 
     fn path(positions: &[u32]) -> NodePath {
@@ -442,32 +538,110 @@ mod tests {
     fn edits() -> Vec<Edit> {
         let cloud = FieldSpec::new("cloud_cover", DataType::Float64);
         vec![
-            Edit::Insert { parent: path(&[1]), at: 3, samples: vec![Sample::file("extra", "/x", 1)] },
-            Edit::Remove { parent: path(&[]), at: 0, count: 2 },
-            Edit::Rename { sample: path(&[2, 1]), id: "renamed".into() },
-            Edit::Move { sample: path(&[0]), to: path(&[]), at: 2 },
-            Edit::Move { sample: path(&[0]), to: path(&[2]), at: 1 },
-            Edit::Move { sample: path(&[2, 2]), to: path(&[]), at: 0 },
-            Edit::Move { sample: path(&[2, 2]), to: path(&[0]), at: 3 },
-            Edit::AddField { tortilla: path(&[]), at: 0, field: cloud.clone(), values: vec![] },
+            Edit::Insert {
+                parent: path(&[1]),
+                at: 3,
+                samples: vec![Sample::file("extra", "/x", 1)],
+            },
+            Edit::Remove {
+                parent: path(&[]),
+                at: 0,
+                count: 2,
+            },
+            Edit::Rename {
+                sample: path(&[2, 1]),
+                id: "renamed".into(),
+            },
+            Edit::Move {
+                sample: path(&[0]),
+                to: path(&[]),
+                at: 2,
+            },
+            Edit::Move {
+                sample: path(&[0]),
+                to: path(&[2]),
+                at: 1,
+            },
+            Edit::Move {
+                sample: path(&[2, 2]),
+                to: path(&[]),
+                at: 0,
+            },
+            Edit::Move {
+                sample: path(&[2, 2]),
+                to: path(&[0]),
+                at: 3,
+            },
+            Edit::AddField {
+                tortilla: path(&[]),
+                at: 0,
+                field: cloud.clone(),
+                values: vec![],
+            },
             Edit::Batch {
                 label: "Add and set".into(),
                 edits: vec![
-                    Edit::AddField { tortilla: path(&[]), at: 0, field: cloud, values: vec![Value::Float(1.0); 3] },
-                    Edit::SetValue { sample: path(&[1]), field: "cloud_cover".into(), value: Value::Float(9.5) },
+                    Edit::AddField {
+                        tortilla: path(&[]),
+                        at: 0,
+                        field: cloud,
+                        values: vec![Value::Float(1.0); 3],
+                    },
+                    Edit::SetValue {
+                        sample: path(&[1]),
+                        field: "cloud_cover".into(),
+                        value: Value::Float(9.5),
+                    },
                 ],
             },
-            Edit::RemoveMany { samples: vec![path(&[0, 1]), path(&[2])] },
-            Edit::MoveMany { samples: vec![path(&[0, 1]), path(&[2])], to: path(&[1]), at: 2 },
-            Edit::Reorder { parent: path(&[1]), order: vec![2, 0, 1] },
-            Edit::Group { parent: path(&[0]), positions: vec![2, 0], id: "pair".into() },
+            Edit::RemoveMany {
+                samples: vec![path(&[0, 1]), path(&[2])],
+            },
+            Edit::MoveMany {
+                samples: vec![path(&[0, 1]), path(&[2])],
+                to: path(&[1]),
+                at: 2,
+            },
+            Edit::Reorder {
+                parent: path(&[1]),
+                order: vec![2, 0, 1],
+            },
+            Edit::Group {
+                parent: path(&[0]),
+                positions: vec![2, 0],
+                id: "pair".into(),
+            },
             Edit::Unnest { folder: path(&[1]) },
-            Edit::RenameMany { names: vec![(path(&[0, 0]), "x".into()), (path(&[0]), "y".into()), (path(&[0, 0]), "z".into())] },
-            Edit::RenameBy { level: 1, under: None, find: "^b(.*)$".into(), replace: "$1".into(), regex: true },
-            Edit::Relocate { from: "/a".into(), to: "/moved/a".into() },
-            Edit::SetCollection { key: "title".into(), value: Some(Json::from("New")) },
-            Edit::SetCollection { key: "description".into(), value: None },
-            Edit::ReplaceTortilla { tortilla: path(&[1]), with: Arc::default() },
+            Edit::RenameMany {
+                names: vec![
+                    (path(&[0, 0]), "x".into()),
+                    (path(&[0]), "y".into()),
+                    (path(&[0, 0]), "z".into()),
+                ],
+            },
+            Edit::RenameBy {
+                level: 1,
+                under: None,
+                find: "^b(.*)$".into(),
+                replace: "$1".into(),
+                regex: true,
+            },
+            Edit::Relocate {
+                from: "/a".into(),
+                to: "/moved/a".into(),
+            },
+            Edit::SetCollection {
+                key: "title".into(),
+                value: Some(Json::from("New")),
+            },
+            Edit::SetCollection {
+                key: "description".into(),
+                value: None,
+            },
+            Edit::ReplaceTortilla {
+                tortilla: path(&[1]),
+                with: Arc::default(),
+            },
         ]
     }
 
@@ -490,15 +664,38 @@ mod tests {
     #[test]
     fn an_edit_that_fails_changes_nothing() {
         let bad = [
-            Edit::Insert { parent: path(&[9]), at: 0, samples: vec![] },
-            Edit::Remove { parent: path(&[]), at: 2, count: 2 },
-            Edit::Move { sample: path(&[0]), to: path(&[0]), at: 0 },
-            Edit::SetValue { sample: path(&[0]), field: "none".into(), value: Value::Null },
+            Edit::Insert {
+                parent: path(&[9]),
+                at: 0,
+                samples: vec![],
+            },
+            Edit::Remove {
+                parent: path(&[]),
+                at: 2,
+                count: 2,
+            },
+            Edit::Move {
+                sample: path(&[0]),
+                to: path(&[0]),
+                at: 0,
+            },
+            Edit::SetValue {
+                sample: path(&[0]),
+                field: "none".into(),
+                value: Value::Null,
+            },
             Edit::Batch {
                 label: "half".into(),
                 edits: vec![
-                    Edit::Rename { sample: path(&[0]), id: "z".into() },
-                    Edit::Remove { parent: path(&[]), at: 7, count: 1 },
+                    Edit::Rename {
+                        sample: path(&[0]),
+                        id: "z".into(),
+                    },
+                    Edit::Remove {
+                        parent: path(&[]),
+                        at: 7,
+                        count: 1,
+                    },
                 ],
             },
         ];
@@ -513,7 +710,11 @@ mod tests {
     fn edits_are_plain_data() {
         for edit in edits() {
             let text = serde_json::to_string(&edit).expect("writes");
-            assert_eq!(serde_json::from_str::<Edit>(&text).expect("reads"), edit, "{text}");
+            assert_eq!(
+                serde_json::from_str::<Edit>(&text).expect("reads"),
+                edit,
+                "{text}"
+            );
         }
     }
 }

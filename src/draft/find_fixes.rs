@@ -1,5 +1,5 @@
-//! Finds fixes: for a finding, the edits that resolve it, best first, each with a preview. A safe fix is undone in one step and removes
-//! nothing. Pure: fixes are computed, not applied.
+//! Finds fixes: for a finding, the edits that resolve it, best first, each with a preview. A safe
+//! fix is undone in one step and removes nothing. Pure: fixes are computed, not applied.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::str::FromStr;
@@ -11,23 +11,48 @@ use super::tray_index::TrayIndex;
 use super::{Care, Edit, Fix, FixVerb, Structure};
 use crate::error::{Error, Result};
 use crate::model::{
-    Dataset, Finding, Location, MAX_LEVELS, NodePath, Payload, Rule, Sample, SamplePath, Tortilla, check_sample_id, is_padding,
+    Dataset, Finding, Location, MAX_LEVELS, NodePath, Payload, Rule, Sample, SamplePath, Tortilla,
+    check_sample_id, is_padding,
 };
 
-/// The fixes of a finding, best first; those that remove samples come last, and name them. Empty when only the user can resolve it, and
-/// where no shape is the pattern.
+/// The fixes of a finding, best first; those that remove samples come last, and name them. Empty
+/// when only the user can resolve it, and where no shape is the pattern.
 ///
-/// Samples with other ids are matched with positions by another spelling of the name, unless `kinds` contradicts; never by position.
-pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tray: &TrayIndex, kinds: &Kinds) -> Vec<Fix> {
-    let Location::Sample { level, row, .. } = &finding.at else { return Vec::new() };
-    let Some(node) = structure.node(*level, *row).filter(|node| dataset.sample(node).is_some()) else { return Vec::new() };
+/// Samples with other ids are matched with positions by another spelling of the name, unless
+/// `kinds` contradicts; never by position.
+pub fn fixes_of(
+    dataset: &Dataset,
+    structure: &Structure,
+    finding: &Finding,
+    tray: &TrayIndex,
+    kinds: &Kinds,
+) -> Vec<Fix> {
+    let Location::Sample { level, row, .. } = &finding.at else {
+        return Vec::new();
+    };
+    let Some(node) = structure
+        .node(*level, *row)
+        .filter(|node| dataset.sample(node).is_some())
+    else {
+        return Vec::new();
+    };
     let mut fixes = Vec::new();
     match finding.rule {
         Rule::PitRoots | Rule::PitMixed if structure.nothing_common() => {}
         Rule::PitRoots | Rule::PitEmptyFolder => {
-            let files = if tray.files().is_empty() { None } else { fit_root(dataset, structure, node.0[0], tray, kinds) };
+            let files = if tray.files().is_empty() {
+                None
+            } else {
+                fit_root(dataset, structure, node.0[0], tray, kinds)
+            };
             fixes.extend(files.filter(|fix| fix.verb == FixVerb::Place));
-            fixes.extend(fit_root(dataset, structure, node.0[0], &TrayIndex::default(), kinds));
+            fixes.extend(fit_root(
+                dataset,
+                structure,
+                node.0[0],
+                &TrayIndex::default(),
+                kinds,
+            ));
             fixes.extend(drop_root(dataset, node.0[0]));
         }
         Rule::PitMixed => {
@@ -48,39 +73,100 @@ pub fn fixes_of(dataset: &Dataset, structure: &Structure, finding: &Finding, tra
     fixes
 }
 
-/// A single edit that fixes every root that can be fixed without removing anything, and the number of roots. Missing positions
-/// are filled with matching files of the tray, or else padded.
-pub fn fix_safe(dataset: &Dataset, structure: &Structure, tray: &TrayIndex, kinds: &Kinds) -> Option<(Edit, u64)> {
+/// A single edit that fixes every root that can be fixed without removing anything, and the number
+/// of roots. Missing positions are filled with matching files of the tray, or else padded.
+pub fn fix_safe(
+    dataset: &Dataset,
+    structure: &Structure,
+    tray: &TrayIndex,
+    kinds: &Kinds,
+) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let label = |roots: u64| tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots);
-    each(dataset, structure, tray, kinds, roots, |actions| actions.care() == Care::Safe, label)
+    each(
+        dataset,
+        structure,
+        tray,
+        kinds,
+        roots,
+        |actions| actions.care() == Care::Safe,
+        label,
+    )
 }
 
-/// Applies the fix of one root to all roots of the same shape: a single edit, and the number of roots.
-pub fn apply_alike(dataset: &Dataset, structure: &Structure, tray: &TrayIndex, kinds: &Kinds, root: usize) -> Option<(Edit, u64)> {
+/// Applies the fix of one root to all roots of the same shape: a single edit, and the number of
+/// roots.
+pub fn apply_alike(
+    dataset: &Dataset,
+    structure: &Structure,
+    tray: &TrayIndex,
+    kinds: &Kinds,
+    root: usize,
+) -> Option<(Edit, u64)> {
     let alike = (0..structure.roots()).filter(|&other| structure.alike(root, other));
-    let label = |roots: u64| tr_n!(roots, "Fix {n} root alike", "Fix {n} roots alike", n = roots);
+    let label = |roots: u64| {
+        tr_n!(
+            roots,
+            "Fix {n} root alike",
+            "Fix {n} roots alike",
+            n = roots
+        )
+    };
     each(dataset, structure, tray, kinds, alike, |_| true, label)
 }
 
-/// Pads every missing position so that PIT-1 holds (TACO 2.0, section 5.4); also returns the number of roots. Roots with other
-/// differences are left unchanged.
+/// Pads every missing position so that PIT-1 holds (TACO 2.0, section 5.4); also returns the number
+/// of roots. Roots with other differences are left unchanged.
 pub fn fill_missing(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let label = |roots: u64| tr_n!(roots, "Pad {n} root", "Pad {n} roots", n = roots);
-    each(dataset, structure, &TrayIndex::default(), &Kinds::default(), roots, FittingActions::only_pads, label)
+    each(
+        dataset,
+        structure,
+        &TrayIndex::default(),
+        &Kinds::default(),
+        roots,
+        FittingActions::only_pads,
+        label,
+    )
 }
 
-/// Removes the roots of one shape in a single edit, for a draft of their own; also returns those roots in order.
-pub fn split_off(dataset: &Dataset, structure: &Structure, root: usize) -> Option<(Edit, Vec<Sample>)> {
-    let alike: Vec<usize> = (0..structure.roots()).filter(|&other| structure.alike(root, other)).collect();
-    let samples: Vec<Sample> = alike.iter().filter_map(|&index| dataset.root.samples.get(index).cloned()).collect();
+/// Removes the roots of one shape in a single edit, for a draft of their own; also returns those
+/// roots in order.
+pub fn split_off(
+    dataset: &Dataset,
+    structure: &Structure,
+    root: usize,
+) -> Option<(Edit, Vec<Sample>)> {
+    let alike: Vec<usize> = (0..structure.roots())
+        .filter(|&other| structure.alike(root, other))
+        .collect();
+    let samples: Vec<Sample> = alike
+        .iter()
+        .filter_map(|&index| dataset.root.samples.get(index).cloned())
+        .collect();
     if samples.is_empty() || samples.len() == dataset.root.samples.len() {
         return None;
     }
-    let label = tr_n!(samples.len(), "Split off {n} root", "Split off {n} roots", n = samples.len());
-    let edit = Edit::RemoveMany { samples: alike.iter().map(|&index| NodePath(vec![index as u32])).collect() };
-    Some((Edit::Batch { label, edits: vec![edit] }, samples))
+    let label = tr_n!(
+        samples.len(),
+        "Split off {n} root",
+        "Split off {n} roots",
+        n = samples.len()
+    );
+    let edit = Edit::RemoveMany {
+        samples: alike
+            .iter()
+            .map(|&index| NodePath(vec![index as u32]))
+            .collect(),
+    };
+    Some((
+        Edit::Batch {
+            label,
+            edits: vec![edit],
+        },
+        samples,
+    ))
 }
 
 /// Which tortillas get padding.
@@ -92,8 +178,11 @@ pub enum PadPlace {
     Folder(SamplePath),
 }
 
-/// Tortillas, and a number that has to divide their numbers of samples. As text `N`, `LEVEL:N` or `PATH:N`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+/// Tortillas, and a number that has to divide their numbers of samples. As text `N`, `LEVEL:N` or
+/// `PATH:N`.
+#[derive(
+    Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
 pub struct PadTo {
     /// Which tortillas.
@@ -114,8 +203,13 @@ impl FromStr for PadTo {
             },
         };
         match multiple.parse::<usize>() {
-            Ok(multiple) if (1..=PAD_MULTIPLE_MAX).contains(&multiple) => Ok(Self { place, multiple }),
-            _ => Err(format!("{multiple} is not a number from 1 to {PAD_MULTIPLE_MAX}: write N, LEVEL:N or PATH:N")),
+            Ok(multiple) if (1..=PAD_MULTIPLE_MAX).contains(&multiple) => {
+                Ok(Self { place, multiple })
+            }
+            _ => Err(format!(
+                "{multiple} is not a number from 1 to {PAD_MULTIPLE_MAX}: write N, LEVEL:N or \
+                    PATH:N"
+            )),
         }
     }
 }
@@ -140,34 +234,50 @@ impl From<PadTo> for String {
 /// Most samples that a tortilla is padded to a multiple of.
 pub const PAD_MULTIPLE_MAX: usize = 1_000_000;
 
-/// Appends padding to tortillas so that their numbers of samples are multiples of `multiple` (TACO 2.0, section 7.1.1). `None` when they
-/// are already.
+/// Appends padding to tortillas so that their numbers of samples are multiples of `multiple` (TACO
+/// 2.0, section 7.1.1). `None` when they are already.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such level or FOLDER.
 pub fn pad_to(dataset: &Dataset, place: &PadPlace, multiple: usize) -> Result<Option<Edit>> {
-    Ok(padding_edit(dataset, tortillas_at(dataset, place)?.into_iter().map(|node| (node, multiple))))
+    Ok(padding_edit(
+        dataset,
+        tortillas_at(dataset, place)?
+            .into_iter()
+            .map(|node| (node, multiple)),
+    ))
 }
 
-/// As [`pad_to`] for several places, whose order makes no difference: tortillas of deeper levels are padded first, so that
-/// placeholders above them get as many children, and a tortilla with several multiples gets their least common one.
+/// As [`pad_to`] for several places, whose order makes no difference: tortillas of deeper levels
+/// are padded first, so that placeholders above them get as many children, and a tortilla with
+/// several multiples gets their least common one.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such level or FOLDER, and when a common multiple exceeds
-/// [`PAD_MULTIPLE_MAX`].
+/// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such level or FOLDER, and when a
+/// common multiple exceeds [`PAD_MULTIPLE_MAX`].
 pub fn pad_all(dataset: &mut Dataset, paddings: &[PadTo]) -> Result<()> {
     let mut by_depth: BTreeMap<usize, BTreeMap<Vec<u32>, usize>> = BTreeMap::new();
     for PadTo { place, multiple } in paddings {
         for node in tortillas_at(dataset, place)? {
-            let common = by_depth.entry(node.0.len()).or_default().entry(node.0).or_insert(1);
+            let common = by_depth
+                .entry(node.0.len())
+                .or_default()
+                .entry(node.0)
+                .or_insert(1);
             *common = common_multiple(*common, *multiple).ok_or_else(|| {
-                let message = format!("a tortilla would be padded to a multiple of {common} and of {multiple}");
-                Error::usage(message).hint(format!("choose multiples whose least common one is {PAD_MULTIPLE_MAX} at most"))
+                let message = format!(
+                    "a tortilla would be padded to a multiple of {common} and of {multiple}"
+                );
+                Error::usage(message).hint(format!(
+                    "choose multiples whose least common one is {PAD_MULTIPLE_MAX} at most"
+                ))
             })?;
         }
     }
     for tortillas in by_depth.into_values().rev() {
-        let tortillas = tortillas.into_iter().map(|(node, multiple)| (NodePath(node), multiple));
+        let tortillas = tortillas
+            .into_iter()
+            .map(|(node, multiple)| (NodePath(node), multiple));
         if let Some(edit) = padding_edit(dataset, tortillas) {
             edit.apply(dataset)?;
         }
@@ -181,7 +291,9 @@ fn common_multiple(one: usize, other: usize) -> Option<usize> {
     while rest > 0 {
         (divisor, rest) = (rest, divisor % rest);
     }
-    (one.max(1) / divisor).checked_mul(other.max(1)).filter(|common| *common <= PAD_MULTIPLE_MAX)
+    (one.max(1) / divisor)
+        .checked_mul(other.max(1))
+        .filter(|common| *common <= PAD_MULTIPLE_MAX)
 }
 
 /// The tortillas at a place.
@@ -190,7 +302,11 @@ fn tortillas_at(dataset: &Dataset, place: &PadPlace) -> Result<Vec<NodePath>> {
         if level == 0 {
             return found.push(NodePath(path.clone()));
         }
-        for (index, children) in tortilla.samples.iter().enumerate().filter_map(|(index, sample)| Some((index, sample.children()?)))
+        for (index, children) in tortilla
+            .samples
+            .iter()
+            .enumerate()
+            .filter_map(|(index, sample)| Some((index, sample.children()?)))
         {
             path.push(index as u32);
             on_level(children, path, level - 1, found);
@@ -210,7 +326,10 @@ fn tortillas_at(dataset: &Dataset, place: &PadPlace) -> Result<Vec<NodePath>> {
         PadPlace::Folder(ids) => {
             let (mut tortilla, mut path) = (dataset.root.as_ref(), Vec::new());
             for id in &ids.0 {
-                let index = tortilla.samples.iter().position(|sample| *sample.id == **id);
+                let index = tortilla
+                    .samples
+                    .iter()
+                    .position(|sample| *sample.id == **id);
                 let below = index.and_then(|index| tortilla.samples.get(index)?.children());
                 let (Some(index), Some(below)) = (index, below) else {
                     return Err(Error::usage("there is no such FOLDER to pad").at(ids));
@@ -224,20 +343,35 @@ fn tortillas_at(dataset: &Dataset, place: &PadPlace) -> Result<Vec<NodePath>> {
     Ok(found)
 }
 
-/// The edit that appends padding to these tortillas, each up to its multiple. `None` when all are multiples already.
-fn padding_edit(dataset: &Dataset, tortillas: impl Iterator<Item = (NodePath, usize)>) -> Option<Edit> {
+/// The edit that appends padding to these tortillas, each up to its multiple. `None` when all are
+/// multiples already.
+fn padding_edit(
+    dataset: &Dataset,
+    tortillas: impl Iterator<Item = (NodePath, usize)>,
+) -> Option<Edit> {
     let mut edits = Vec::new();
     for (parent, multiple) in tortillas {
-        let tortilla = if parent.0.is_empty() { Some(&dataset.root) } else { dataset.sample(&parent).and_then(Sample::children) };
+        let tortilla = if parent.0.is_empty() {
+            Some(&dataset.root)
+        } else {
+            dataset.sample(&parent).and_then(Sample::children)
+        };
         let Some(tortilla) = tortilla else { continue };
         let samples = crate::model::pad_to(tortilla, multiple);
         if !samples.is_empty() {
-            edits.push(Edit::Insert { parent, at: tortilla.samples.len() as u32, samples });
+            edits.push(Edit::Insert {
+                parent,
+                at: tortilla.samples.len() as u32,
+                samples,
+            });
         }
     }
     match edits.len() {
         0 | 1 => edits.pop(),
-        count => Some(Edit::Batch { label: tr_n!(count, "Pad {n} tortilla", "Pad {n} tortillas", n = count), edits }),
+        count => Some(Edit::Batch {
+            label: tr_n!(count, "Pad {n} tortilla", "Pad {n} tortillas", n = count),
+            edits,
+        }),
     }
 }
 
@@ -254,10 +388,13 @@ fn each(
     let mut edits = Vec::new();
     let mut used = BTreeSet::new();
     for root in roots {
-        let Some(sample) = dataset.root.samples.get(root) else { continue };
+        let Some(sample) = dataset.root.samples.get(root) else {
+            continue;
+        };
         let mut fitting = Fitting::new(dataset, structure, tray, kinds, used);
         let fitted = fitting.sample(model, sample.clone(), &[]);
-        let apply = !fitting.actions.impossible && fitting.actions.total() > 0 && wanted(&fitting.actions);
+        let apply =
+            !fitting.actions.impossible && fitting.actions.total() > 0 && wanted(&fitting.actions);
         used = fitting.used;
         if apply {
             edits.push(put(root as u32, sample, fitted));
@@ -269,29 +406,54 @@ fn each(
     }
     let count = edits.len() as u64;
     edits.extend(out_of_tray(&used));
-    (count > 0).then(|| (Edit::Batch { label: label(count), edits }, count))
+    (count > 0).then(|| {
+        (
+            Edit::Batch {
+                label: label(count),
+                edits,
+            },
+            count,
+        )
+    })
 }
 
 /// The edit that removes placed files from the tray.
 fn out_of_tray(used: &BTreeSet<u32>) -> Option<Edit> {
-    (!used.is_empty()).then(|| Edit::RemoveFromTray { places: used.iter().copied().collect() })
+    (!used.is_empty()).then(|| Edit::RemoveFromTray {
+        places: used.iter().copied().collect(),
+    })
 }
 
 /// The edit that replaces a root by its fixed version.
 fn put(root: u32, old: &Sample, new: Sample) -> Edit {
     let path = NodePath(vec![root]);
     match (&new.payload, old.children()) {
-        (Payload::Folder(tortilla), Some(_)) => Edit::ReplaceTortilla { tortilla: path, with: tortilla.clone() },
-        _ => Edit::SetPayload { sample: path, payload: new.payload },
+        (Payload::Folder(tortilla), Some(_)) => Edit::ReplaceTortilla {
+            tortilla: path,
+            with: tortilla.clone(),
+        },
+        _ => Edit::SetPayload {
+            sample: path,
+            payload: new.payload,
+        },
     }
 }
 
 /// The root that the others are fitted to; `None` when no shape is common.
 fn model_of<'a>(dataset: &'a Dataset, structure: &Structure) -> Option<&'a Sample> {
-    dataset.root.samples.get(structure.model().filter(|_| !structure.nothing_common())?)
+    dataset
+        .root
+        .samples
+        .get(structure.model().filter(|_| !structure.nothing_common())?)
 }
 
-fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayIndex, kinds: &Kinds) -> Option<Fix> {
+fn fit_root(
+    dataset: &Dataset,
+    structure: &Structure,
+    root: u32,
+    tray: &TrayIndex,
+    kinds: &Kinds,
+) -> Option<Fix> {
     let model = model_of(dataset, structure)?;
     let sample = dataset.root.samples.get(root as usize)?;
     let mut fitting = Fitting::new(dataset, structure, tray, kinds, BTreeSet::new());
@@ -302,17 +464,37 @@ fn fit_root(dataset: &Dataset, structure: &Structure, root: u32, tray: &TrayInde
     }
     let preview = (lines(sample), lines(&fitted));
     let (verb, label) = actions.label();
-    let edits = std::iter::once(put(root, sample, fitted)).chain(out_of_tray(&used)).collect();
-    let edit = Edit::Batch { label: label.clone(), edits };
+    let edits = std::iter::once(put(root, sample, fitted))
+        .chain(out_of_tray(&used))
+        .collect();
+    let edit = Edit::Batch {
+        label: label.clone(),
+        edits,
+    };
     let (care, affects) = (actions.care(), actions.total());
-    Some(Fix { verb, label, edit, care, affects, preview, renames: actions.renames, drops: actions.drops })
+    Some(Fix {
+        verb,
+        label,
+        edit,
+        care,
+        affects,
+        preview,
+        renames: actions.renames,
+        drops: actions.drops,
+    })
 }
 
 fn fit_types(dataset: &Dataset, structure: &Structure, kinds: &Kinds) -> Option<Fix> {
     let model = model_of(dataset, structure)?;
     let odd = odd_types(dataset, model);
-    let label =
-        |roots: u64| tr_n!(roots, "Give {n} root the type of the others", "Give {n} roots the type of the others", n = roots);
+    let label = |roots: u64| {
+        tr_n!(
+            roots,
+            "Give {n} root the type of the others",
+            "Give {n} roots the type of the others",
+            n = roots
+        )
+    };
     let (mut care, mut renames, mut drops) = (Care::Safe, Vec::new(), Vec::new());
     let note = |actions: &FittingActions| {
         care = care.max(actions.care());
@@ -320,20 +502,57 @@ fn fit_types(dataset: &Dataset, structure: &Structure, kinds: &Kinds) -> Option<
         drops.extend_from_slice(&actions.drops);
         true
     };
-    let (edit, affects) = each(dataset, structure, &TrayIndex::default(), kinds, odd.iter().copied(), note, label)?;
+    let (edit, affects) = each(
+        dataset,
+        structure,
+        &TrayIndex::default(),
+        kinds,
+        odd.iter().copied(),
+        note,
+        label,
+    )?;
     // Roots that cannot be made to fit are left unchanged.
-    let fits = |root: usize| fit_root(dataset, structure, root as u32, &TrayIndex::default(), kinds).is_some();
-    let shown: Vec<&Sample> = odd.iter().filter(|&&index| fits(index)).take(8).map(|&index| &dataset.root.samples[index]).collect();
-    let before = shown.iter().map(|sample| format!("{} {}", sample.id, sample.kind()));
-    let after = shown.iter().map(|sample| format!("{} {}", sample.id, model.kind()));
+    let fits = |root: usize| {
+        fit_root(
+            dataset,
+            structure,
+            root as u32,
+            &TrayIndex::default(),
+            kinds,
+        )
+        .is_some()
+    };
+    let shown: Vec<&Sample> = odd
+        .iter()
+        .filter(|&&index| fits(index))
+        .take(8)
+        .map(|&index| &dataset.root.samples[index])
+        .collect();
+    let before = shown
+        .iter()
+        .map(|sample| format!("{} {}", sample.id, sample.kind()));
+    let after = shown
+        .iter()
+        .map(|sample| format!("{} {}", sample.id, model.kind()));
     let preview = (before.collect(), after.collect());
-    Some(Fix { verb: FixVerb::Give, label: edit.label(), edit, care, affects, preview, renames, drops })
+    Some(Fix {
+        verb: FixVerb::Give,
+        label: edit.label(),
+        edit,
+        care,
+        affects,
+        preview,
+        renames,
+        drops,
+    })
 }
 
 /// The roots that are of another type than the model.
 fn odd_types(dataset: &Dataset, model: &Sample) -> Vec<usize> {
     let samples = &dataset.root.samples;
-    (0..samples.len()).filter(|&index| samples[index].kind() != model.kind()).collect()
+    (0..samples.len())
+        .filter(|&index| samples[index].kind() != model.kind())
+        .collect()
 }
 
 fn drop_odd_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
@@ -341,11 +560,30 @@ fn drop_odd_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
     if let [one] = odd.as_slice() {
         return drop_root(dataset, *one as u32);
     }
-    let label = tr_n!(odd.len(), "Drop {n} root of the other type", "Drop {n} roots of the other type", n = odd.len());
-    let drops: Vec<String> = odd.iter().map(|&index| dataset.root.samples[index].id.to_string()).collect();
-    let edit = Edit::RemoveMany { samples: odd.iter().map(|&index| NodePath(vec![index as u32])).collect() };
-    let (affects, preview) = (odd.len() as u64, (drops.iter().take(200).cloned().collect(), Vec::new()));
-    let edit = Edit::Batch { label: label.clone(), edits: vec![edit] };
+    let label = tr_n!(
+        odd.len(),
+        "Drop {n} root of the other type",
+        "Drop {n} roots of the other type",
+        n = odd.len()
+    );
+    let drops: Vec<String> = odd
+        .iter()
+        .map(|&index| dataset.root.samples[index].id.to_string())
+        .collect();
+    let edit = Edit::RemoveMany {
+        samples: odd
+            .iter()
+            .map(|&index| NodePath(vec![index as u32]))
+            .collect(),
+    };
+    let (affects, preview) = (
+        odd.len() as u64,
+        (drops.iter().take(200).cloned().collect(), Vec::new()),
+    );
+    let edit = Edit::Batch {
+        label: label.clone(),
+        edits: vec![edit],
+    };
     (affects > 0).then_some(Fix {
         verb: FixVerb::Drop,
         label,
@@ -360,30 +598,79 @@ fn drop_odd_types(dataset: &Dataset, structure: &Structure) -> Option<Fix> {
 
 fn drop_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let sample = dataset.root.samples.get(root as usize)?;
-    let edit = Edit::Remove { parent: NodePath::root(), at: root, count: 1 };
-    let (label, preview) = (tr!("Drop {id}", id = sample.id), (lines(sample), Vec::new()));
+    let edit = Edit::Remove {
+        parent: NodePath::root(),
+        at: root,
+        count: 1,
+    };
+    let (label, preview) = (
+        tr!("Drop {id}", id = sample.id),
+        (lines(sample), Vec::new()),
+    );
     let drops = vec![sample.id.to_string()];
-    Some(Fix { verb: FixVerb::Drop, label, edit, care: Care::Removes, affects: 1, preview, renames: Vec::new(), drops })
+    Some(Fix {
+        verb: FixVerb::Drop,
+        label,
+        edit,
+        care: Care::Removes,
+        affects: 1,
+        preview,
+        renames: Vec::new(),
+        drops,
+    })
 }
 
 fn rename_root(dataset: &Dataset, root: u32) -> Option<Fix> {
     let sample = dataset.root.samples.get(root as usize)?;
-    let plain: String = sample.id.chars().map(|c| if matches!(c, '/' | '\\' | ':') || c.is_control() { '_' } else { c }).collect();
+    let plain: String = sample
+        .id
+        .chars()
+        .map(|c| {
+            if matches!(c, '/' | '\\' | ':') || c.is_control() {
+                '_'
+            } else {
+                c
+            }
+        })
+        .collect();
     let plain = match plain.trim_start_matches('_') {
         "" | "." | ".." => "sample".to_owned(),
         rest if plain.starts_with("__") && !is_padding(&plain) => rest.to_owned(),
         _ => plain,
     };
-    let end = (0..=plain.len().min(240)).rev().find(|&end| plain.is_char_boundary(end)).unwrap_or(0);
-    let taken: HashSet<&str> = dataset.root.samples.iter().map(|sample| &*sample.id).collect();
-    let names = std::iter::once(plain[..end].to_owned()).chain((2..).map(|number| format!("{}_{number}", &plain[..end])));
-    let id: Arc<str> =
-        names.take(taken.len() + 2).find(|name| !taken.contains(name.as_str()) && check_sample_id(name).is_ok())?.into();
+    let end = (0..=plain.len().min(240))
+        .rev()
+        .find(|&end| plain.is_char_boundary(end))
+        .unwrap_or(0);
+    let taken: HashSet<&str> = dataset
+        .root
+        .samples
+        .iter()
+        .map(|sample| &*sample.id)
+        .collect();
+    let names = std::iter::once(plain[..end].to_owned())
+        .chain((2..).map(|number| format!("{}_{number}", &plain[..end])));
+    let id: Arc<str> = names
+        .take(taken.len() + 2)
+        .find(|name| !taken.contains(name.as_str()) && check_sample_id(name).is_ok())?
+        .into();
     let preview = (vec![sample.id.to_string()], vec![id.to_string()]);
     let label = tr!("Rename to {id}", id);
-    let edit = Edit::Rename { sample: NodePath(vec![root]), id };
+    let edit = Edit::Rename {
+        sample: NodePath(vec![root]),
+        id,
+    };
     let (renames, drops) = (Vec::new(), Vec::new());
-    Some(Fix { verb: FixVerb::Rename, label, edit, care: Care::Safe, affects: 1, preview, renames, drops })
+    Some(Fix {
+        verb: FixVerb::Rename,
+        label,
+        edit,
+        care: Care::Safe,
+        affects: 1,
+        preview,
+        renames,
+        drops,
+    })
 }
 
 /// A root and its descendants, one sample per line.
@@ -391,7 +678,11 @@ fn lines(sample: &Sample) -> Vec<String> {
     fn below(sample: &Sample, depth: usize, lines: &mut Vec<String>) {
         if lines.len() < 200 {
             lines.push(format!("{}{}", "  ".repeat(depth), sample.id));
-            sample.children().into_iter().flat_map(|children| &children.samples).for_each(|child| below(child, depth + 1, lines));
+            sample
+                .children()
+                .into_iter()
+                .flat_map(|children| &children.samples)
+                .for_each(|child| below(child, depth + 1, lines));
         }
     }
     let mut all = Vec::new();
@@ -417,11 +708,21 @@ mod tests {
 
     fn scene(id: &str) -> Sample {
         let times = Tortilla::new(vec![file("t0"), file("t1")]);
-        Sample::folder(id, Tortilla::new(vec![file("before"), Sample::folder("s2", times), file("label")]))
+        Sample::folder(
+            id,
+            Tortilla::new(vec![
+                file("before"),
+                Sample::folder("s2", times),
+                file("label"),
+            ]),
+        )
     }
 
     fn dataset(samples: Vec<Sample>) -> Dataset {
-        Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() }
+        Dataset {
+            root: Tortilla::new(samples).into(),
+            ..Dataset::default()
+        }
     }
 
     fn children(sample: &mut Sample) -> &mut Vec<Sample> {
@@ -433,7 +734,11 @@ mod tests {
 
     fn tree_findings(dataset: &Dataset) -> Vec<Finding> {
         let report = validate::dataset(dataset, &JobContext::default()).expect("checks");
-        report.findings.into_iter().filter(|finding| !matches!(finding.at, Location::Collection(_))).collect()
+        report
+            .findings
+            .into_iter()
+            .filter(|finding| !matches!(finding.at, Location::Collection(_)))
+            .collect()
     }
 
     fn damaged(random: &mut ChaCha8Rng) -> Dataset {
@@ -450,7 +755,9 @@ mod tests {
                 1 => parts.push(file("extra")),
                 2 => parts.reverse(),
                 3 => parts[0] = file("befor"),
-                4 if parts.len() > 1 && parts[1].children().is_some() => drop(children(&mut parts[1]).remove(0)),
+                4 if parts.len() > 1 && parts[1].children().is_some() => {
+                    drop(children(&mut parts[1]).remove(0))
+                }
                 5 => parts[0] = Sample::folder("before", Tortilla::new(vec![file("inside")])),
                 6 => drop(parts.remove(0)),
                 7 => samples[index] = file(&format!("lone{index}")),
@@ -469,18 +776,46 @@ mod tests {
             let structure = Structure::of(&before);
             let findings = tree_findings(&before);
             for finding in &findings {
-                let fixes = fixes_of(&before, &structure, finding, &TrayIndex::default(), &Kinds::default());
+                let fixes = fixes_of(
+                    &before,
+                    &structure,
+                    finding,
+                    &TrayIndex::default(),
+                    &Kinds::default(),
+                );
                 assert!(!fixes.is_empty(), "seed {seed}: nothing mends {finding:?}");
                 for fix in fixes {
                     let mut after = before.clone();
                     let inverse = fix.edit.clone().apply(&mut after).expect("applies");
                     let left = tree_findings(&after);
-                    let key = |finding: &Finding| (finding.rule, finding.at.to_string(), finding.message.clone());
+                    let key = |finding: &Finding| {
+                        (
+                            finding.rule,
+                            finding.at.to_string(),
+                            finding.message.clone(),
+                        )
+                    };
                     // Removing a root moves the rows after it, so findings are compared by id.
-                    let twin = |list: &[Finding]| list.iter().filter(|other| key(other) == key(finding)).count();
-                    assert!(twin(&left) < twin(&findings), "seed {seed}: {} left {finding:?}", fix.label);
-                    let kind = |list: &[Finding]| list.iter().filter(|other| other.rule == finding.rule).count();
-                    assert!(kind(&left) < kind(&findings), "seed {seed}: {} after {finding:?}: {left:#?}", fix.label);
+                    let twin = |list: &[Finding]| {
+                        list.iter()
+                            .filter(|other| key(other) == key(finding))
+                            .count()
+                    };
+                    assert!(
+                        twin(&left) < twin(&findings),
+                        "seed {seed}: {} left {finding:?}",
+                        fix.label
+                    );
+                    let kind = |list: &[Finding]| {
+                        list.iter()
+                            .filter(|other| other.rule == finding.rule)
+                            .count()
+                    };
+                    assert!(
+                        kind(&left) < kind(&findings),
+                        "seed {seed}: {} after {finding:?}: {left:#?}",
+                        fix.label
+                    );
                     inverse.apply(&mut after).expect("undoes");
                     assert_eq!(after, before, "seed {seed}: {}", fix.label);
                     tried += 1;
@@ -498,30 +833,91 @@ mod tests {
         let structure = Structure::of(&data);
         let finding = &tree_findings(&data)[0];
         let unplaced = vec![
-            Unplaced { path: "/new/r2_before.tif".into(), size: 7 },
-            Unplaced { path: "/new/r3_before.tif".into(), size: 7 },
-            Unplaced { path: "/new/r22_before.tif".into(), size: 7 },
+            Unplaced {
+                path: "/new/r2_before.tif".into(),
+                size: 7,
+            },
+            Unplaced {
+                path: "/new/r3_before.tif".into(),
+                size: 7,
+            },
+            Unplaced {
+                path: "/new/r22_before.tif".into(),
+                size: 7,
+            },
         ];
-        // At level 0 the containing folder says nothing about the root; the file name contains the root's id.
-        let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(unplaced.clone().into()), &Kinds::default());
+        // At level 0 the containing folder says nothing about the root; the file name contains the
+        // root's id.
+        let fixes = fixes_of(
+            &data,
+            &structure,
+            finding,
+            &TrayIndex::of(unplaced.clone().into()),
+            &Kinds::default(),
+        );
         let labels: Vec<&str> = fixes.iter().map(|fix| fix.label.as_str()).collect();
-        assert_eq!(labels, ["Place r2_before.tif as before", "Pad before", "Drop r2"]);
-        assert_eq!(fixes.iter().map(|fix| fix.care).collect::<Vec<_>>(), [Care::Safe, Care::Safe, Care::Removes]);
-        let mut content = Content { dataset: data.clone(), tray: unplaced.clone().into() };
-        fixes[0].edit.clone().apply_to(&mut content).expect("places");
-        assert_eq!(&*content.tray, &unplaced[1..], "what is placed is no longer in the tray");
-        let (edit, _) = fix_safe(&data, &structure, &TrayIndex::of(unplaced.clone().into()), &Kinds::default()).expect("has a gap");
-        let mut safe = Content { dataset: data.clone(), tray: unplaced.clone().into() };
+        assert_eq!(
+            labels,
+            ["Place r2_before.tif as before", "Pad before", "Drop r2"]
+        );
+        assert_eq!(
+            fixes.iter().map(|fix| fix.care).collect::<Vec<_>>(),
+            [Care::Safe, Care::Safe, Care::Removes]
+        );
+        let mut content = Content {
+            dataset: data.clone(),
+            tray: unplaced.clone().into(),
+        };
+        fixes[0]
+            .edit
+            .clone()
+            .apply_to(&mut content)
+            .expect("places");
+        assert_eq!(
+            &*content.tray,
+            &unplaced[1..],
+            "what is placed is no longer in the tray"
+        );
+        let (edit, _) = fix_safe(
+            &data,
+            &structure,
+            &TrayIndex::of(unplaced.clone().into()),
+            &Kinds::default(),
+        )
+        .expect("has a gap");
+        let mut safe = Content {
+            dataset: data.clone(),
+            tray: unplaced.clone().into(),
+        };
         edit.apply_to(&mut safe).expect("places");
         assert_eq!(safe, content);
-        let two = vec![unplaced[0].clone(), Unplaced { path: "/b/r2_before.png".into(), size: 1 }];
-        let fixes = fixes_of(&data, &structure, finding, &TrayIndex::of(two.into()), &Kinds::default());
-        assert_eq!(fixes[0].label, "Pad before", "two files fit: nobody guesses");
+        let two = vec![
+            unplaced[0].clone(),
+            Unplaced {
+                path: "/b/r2_before.png".into(),
+                size: 1,
+            },
+        ];
+        let fixes = fixes_of(
+            &data,
+            &structure,
+            finding,
+            &TrayIndex::of(two.into()),
+            &Kinds::default(),
+        );
+        assert_eq!(
+            fixes[0].label, "Pad before",
+            "two files fit: nobody guesses"
+        );
     }
 
     #[test]
     fn a_folder_of_several_files_does_not_become_an_empty_file() {
-        for inside in [vec![file("x"), file("y")], Vec::new(), vec![padding_file(0)]] {
+        for inside in [
+            vec![file("x"), file("y")],
+            Vec::new(),
+            vec![padding_file(0)],
+        ] {
             let mut samples: Vec<Sample> = (0..5).map(|n| scene(&format!("r{n}"))).collect();
             let odd = children(&mut samples[1]);
             odd[0] = Sample::folder("before", Tortilla::new(inside));
@@ -529,15 +925,38 @@ mod tests {
             children(&mut samples[2]).pop();
             let data = dataset(samples);
             let structure = Structure::of(&data);
-            let tray: Arc<[Unplaced]> =
-                ["/new/r1_label.tif", "/new/r2_label.tif"].map(|path| Unplaced { path: path.into(), size: 7 }).into();
+            let tray: Arc<[Unplaced]> = ["/new/r1_label.tif", "/new/r2_label.tif"]
+                .map(|path| Unplaced {
+                    path: path.into(),
+                    size: 7,
+                })
+                .into();
             let index = TrayIndex::of(tray.clone());
-            let fixes = fixes_of(&data, &structure, &fault_of(&data, 1).expect("is there"), &index, &Kinds::default());
-            assert_eq!(fixes.iter().map(|fix| fix.label.as_str()).collect::<Vec<_>>(), ["Drop r1"]);
-            assert_eq!(apply_alike(&data, &structure, &index, &Kinds::default(), 1), None);
+            let fixes = fixes_of(
+                &data,
+                &structure,
+                &fault_of(&data, 1).expect("is there"),
+                &index,
+                &Kinds::default(),
+            );
+            assert_eq!(
+                fixes
+                    .iter()
+                    .map(|fix| fix.label.as_str())
+                    .collect::<Vec<_>>(),
+                ["Drop r1"]
+            );
+            assert_eq!(
+                apply_alike(&data, &structure, &index, &Kinds::default(), 1),
+                None
+            );
             // The other roots are fixed, and the unused file stays in the tray.
-            let (edit, roots) = fix_safe(&data, &structure, &index, &Kinds::default()).expect("r2 can be mended");
-            let mut content = Content { dataset: data.clone(), tray: tray.clone() };
+            let (edit, roots) =
+                fix_safe(&data, &structure, &index, &Kinds::default()).expect("r2 can be mended");
+            let mut content = Content {
+                dataset: data.clone(),
+                tray: tray.clone(),
+            };
             edit.apply_to(&mut content).expect("applies");
             assert_eq!((roots, &*content.tray), (1, &tray[..1]));
             assert_eq!(content.dataset.root.samples[1], data.root.samples[1]);
@@ -549,40 +968,69 @@ mod tests {
         let mended = |samples: Vec<Sample>| {
             let data = dataset(samples);
             let structure = Structure::of(&data);
-            let fixes =
-                fixes_of(&data, &structure, &fault_of(&data, 1).expect("is there"), &TrayIndex::default(), &Kinds::default());
-            let (edit, _) = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default()).expect("can be mended");
+            let fixes = fixes_of(
+                &data,
+                &structure,
+                &fault_of(&data, 1).expect("is there"),
+                &TrayIndex::default(),
+                &Kinds::default(),
+            );
+            let (edit, _) = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default())
+                .expect("can be mended");
             let mut mended = data.clone();
             edit.apply(&mut mended).expect("applies");
             assert!(!Structure::of(&mended).worst(1).is_fault());
-            (fixes[0].label.clone(), fixes[0].verb, fixes[0].care, mended.root.samples[1].clone())
+            (
+                fixes[0].label.clone(),
+                fixes[0].verb,
+                fixes[0].care,
+                mended.root.samples[1].clone(),
+            )
         };
         let all_padding = |sample: &Sample| {
             let children = sample.children().expect("is a FOLDER");
-            sample.is_padding() && !children.samples.is_empty() && children.samples.iter().all(Sample::is_padding)
+            sample.is_padding()
+                && !children.samples.is_empty()
+                && children.samples.iter().all(Sample::is_padding)
         };
-        let whole = || (0..4).map(|n| scene(&format!("r{n}"))).collect::<Vec<Sample>>();
+        let whole = || {
+            (0..4)
+                .map(|n| scene(&format!("r{n}")))
+                .collect::<Vec<Sample>>()
+        };
         let mut samples = whole();
         children(&mut samples[1])[1] = padding_file(6);
         let (label, verb, care, root) = mended(samples);
         let s2 = &root.children().expect("is a FOLDER").samples[1];
-        assert_eq!((label.as_str(), verb, care), ("Pad s2", FixVerb::Pad, Care::Safe));
+        assert_eq!(
+            (label.as_str(), verb, care),
+            ("Pad s2", FixVerb::Pad, Care::Safe)
+        );
         assert_eq!(&*s2.id, "__TACOPAD__6");
         assert!(all_padding(s2), "{s2:?}");
 
         let mut samples = whole();
         samples[1] = padding_file(6);
         let (_, verb, care, root) = mended(samples);
-        assert_eq!((verb, care, &*root.id), (FixVerb::Pad, Care::Safe, "__TACOPAD__6"));
+        assert_eq!(
+            (verb, care, &*root.id),
+            (FixVerb::Pad, Care::Safe, "__TACOPAD__6")
+        );
         assert!(all_padding(&root), "{root:?}");
 
         let mut samples = whole();
-        let folder = Sample::folder("__TACOPAD__6", Tortilla::new(vec![padding_file(0), padding_file(1)]));
+        let folder = Sample::folder(
+            "__TACOPAD__6",
+            Tortilla::new(vec![padding_file(0), padding_file(1)]),
+        );
         children(&mut samples[1])[0] = folder;
         let (_, verb, care, root) = mended(samples);
         let before = &root.children().expect("is a FOLDER").samples[0];
         assert_eq!((verb, care), (FixVerb::Pad, Care::Safe));
-        assert_eq!((&*before.id, before.kind(), before.size_bytes()), ("__TACOPAD__6", SampleKind::File, 0));
+        assert_eq!(
+            (&*before.id, before.kind(), before.size_bytes()),
+            ("__TACOPAD__6", SampleKind::File, 0)
+        );
     }
 
     #[test]
@@ -597,39 +1045,97 @@ mod tests {
         let mut padded = data.clone();
         edit.apply(&mut padded).expect("applies");
         assert_eq!((roots, tree_findings(&padded).len()), (1, 2));
-        let s2 = &padded.root.samples[1].children().expect("is a FOLDER").samples[1];
-        assert_eq!((&*s2.id, s2.children().map(|t| t.samples.len())), ("__TACOPAD__1", Some(2)));
-        let (edit, roots) = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default()).expect("has fixes");
+        let s2 = &padded.root.samples[1]
+            .children()
+            .expect("is a FOLDER")
+            .samples[1];
+        assert_eq!(
+            (&*s2.id, s2.children().map(|t| t.samples.len())),
+            ("__TACOPAD__1", Some(2))
+        );
+        let (edit, roots) = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default())
+            .expect("has fixes");
         let mut mended = data.clone();
         edit.apply(&mut mended).expect("applies");
-        assert_eq!((roots, tree_findings(&mended).len()), (2, 1), "the sample too much stays");
-        let (edit, _) = apply_alike(&data, &structure, &TrayIndex::default(), &Kinds::default(), 3).expect("has a fix");
+        assert_eq!(
+            (roots, tree_findings(&mended).len()),
+            (2, 1),
+            "the sample too much stays"
+        );
+        let (edit, _) = apply_alike(
+            &data,
+            &structure,
+            &TrayIndex::default(),
+            &Kinds::default(),
+            3,
+        )
+        .expect("has a fix");
         edit.apply(&mut mended).expect("applies");
         assert_eq!(tree_findings(&mended), []);
     }
 
     #[test]
     fn only_another_spelling_of_a_name_is_renamed() {
-        let scene = |id: &str, parts: &[&str]| Sample::folder(id, Tortilla::new(parts.iter().map(|part| file(part)).collect()));
+        let scene = |id: &str, parts: &[&str]| {
+            Sample::folder(
+                id,
+                Tortilla::new(parts.iter().map(|part| file(part)).collect()),
+            )
+        };
         let whole = ["after.tif", "before.tif"];
         let labels = |odd: &[&str]| {
-            let data = dataset(vec![scene("a", &whole), scene("b", odd), scene("c", &whole)]);
+            let data = dataset(vec![
+                scene("a", &whole),
+                scene("b", odd),
+                scene("c", &whole),
+            ]);
             let structure = Structure::of(&data);
-            let fixes = fixes_of(&data, &structure, &tree_findings(&data)[0], &TrayIndex::default(), &Kinds::default());
+            let fixes = fixes_of(
+                &data,
+                &structure,
+                &tree_findings(&data)[0],
+                &TrayIndex::default(),
+                &Kinds::default(),
+            );
             let safe = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default());
-            (fixes.iter().map(|fix| (fix.changes().join("; "), fix.care)).collect::<Vec<_>>(), safe.is_some())
+            (
+                fixes
+                    .iter()
+                    .map(|fix| (fix.changes().join("; "), fix.care))
+                    .collect::<Vec<_>>(),
+                safe.is_some(),
+            )
         };
         let drop = ("Drop b".to_owned(), Care::Removes);
         let padded = ("Pad 1, drop 1; Drop label.tif".to_owned(), Care::Removes);
-        assert_eq!(labels(&["after.tif", "label.tif"]), (vec![padded, drop.clone()], false));
+        assert_eq!(
+            labels(&["after.tif", "label.tif"]),
+            (vec![padded, drop.clone()], false)
+        );
         let renamed = ("S2_before_v2.tif → before.tif".to_owned(), Care::Ids);
-        assert_eq!(labels(&["after.tif", "S2_before_v2.tif"]), (vec![renamed, drop.clone()], false));
+        assert_eq!(
+            labels(&["after.tif", "S2_before_v2.tif"]),
+            (vec![renamed, drop.clone()], false)
+        );
         // Two files could be the one that is missing.
         let (fixes, safe) = labels(&["after.tif", "before_v1.tif", "before_v2.tif"]);
-        assert!(fixes.iter().all(|(_, care)| *care == Care::Removes) && !safe, "{fixes:?}");
+        assert!(
+            fixes.iter().all(|(_, care)| *care == Care::Removes) && !safe,
+            "{fixes:?}"
+        );
 
-        let data = dataset(vec![scene("a", &whole), scene("b", &["after.tif", "befor.tif"]), scene("c", &whole)]);
-        let (_, roots) = fix_safe(&data, &Structure::of(&data), &TrayIndex::default(), &Kinds::default()).expect("is a slip");
+        let data = dataset(vec![
+            scene("a", &whole),
+            scene("b", &["after.tif", "befor.tif"]),
+            scene("c", &whole),
+        ]);
+        let (_, roots) = fix_safe(
+            &data,
+            &Structure::of(&data),
+            &TrayIndex::default(),
+            &Kinds::default(),
+        )
+        .expect("is a slip");
         assert_eq!(roots, 1);
 
         // When many roots have the other spelling, it is ambiguous which is intended.
@@ -637,7 +1143,15 @@ mod tests {
         let mut roots = vec![scene("a", &whole), scene("b", &whole), scene("c", &whole)];
         roots.extend(["d", "e", "f"].map(|id| scene(id, &slip)));
         let data = dataset(roots);
-        assert_eq!(fix_safe(&data, &Structure::of(&data), &TrayIndex::default(), &Kinds::default()), None);
+        assert_eq!(
+            fix_safe(
+                &data,
+                &Structure::of(&data),
+                &TrayIndex::default(),
+                &Kinds::default()
+            ),
+            None
+        );
     }
 
     #[test]
@@ -650,16 +1164,30 @@ mod tests {
             let data = dataset(samples);
             let structure = Structure::of(&data);
             let finding = fault_of(&data, 1).expect("is there");
-            let fixes = fixes_of(&data, &structure, &finding, &TrayIndex::default(), &Kinds::default());
+            let fixes = fixes_of(
+                &data,
+                &structure,
+                &finding,
+                &TrayIndex::default(),
+                &Kinds::default(),
+            );
             let safe = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default());
-            assert_eq!(fill_missing(&data, &structure), safe, "only padding is safe here");
+            assert_eq!(
+                fill_missing(&data, &structure),
+                safe,
+                "only padding is safe here"
+            );
             let labels: Vec<Vec<String>> = fixes.iter().map(Fix::changes).collect();
             (labels, safe.is_some())
         };
         let days = ["01", "06", "11", "16"];
         let other = ["03", "08", "13", "18", "23", "28"];
         for odd in [&other[..], &other[..4], &other[..2]] {
-            let found = fixes(vec![series("a", &days), series("b", odd), series("c", &days)]);
+            let found = fixes(vec![
+                series("a", &days),
+                series("b", odd),
+                series("c", &days),
+            ]);
             assert_eq!(found, (vec![vec!["Drop b".to_owned()]], false), "{odd:?}");
         }
         // Every root has dates of its own: nothing is the pattern, and nothing follows from it.
@@ -667,9 +1195,19 @@ mod tests {
         assert_eq!(fixes(tie().into()), (Vec::new(), false));
         // What the pattern lacks is named before it is dropped.
         let more = ["01", "06", "11", "16", "21", "26"];
-        let (labels, safe) = fixes(vec![series("a", &days), series("b", &more), series("c", &days)]);
-        let drops = vec!["Drop 20200121.tif".to_owned(), "Drop 20200126.tif".to_owned()];
-        assert_eq!((labels, safe), (vec![drops, vec!["Drop b".to_owned()]], false));
+        let (labels, safe) = fixes(vec![
+            series("a", &days),
+            series("b", &more),
+            series("c", &days),
+        ]);
+        let drops = vec![
+            "Drop 20200121.tif".to_owned(),
+            "Drop 20200126.tif".to_owned(),
+        ];
+        assert_eq!(
+            (labels, safe),
+            (vec![drops, vec!["Drop b".to_owned()]], false)
+        );
     }
 
     #[test]
@@ -679,14 +1217,29 @@ mod tests {
             Sample::folder(id, Tortilla::new(parts.iter().map(file).collect()))
         };
         let whole = ["after.tif", "before.tif", "label.tif"];
-        let odd = ["Label_FINAL.TIF", "after_20200101.tif", "before_20190101.tif"];
+        let odd = [
+            "Label_FINAL.TIF",
+            "after_20200101.tif",
+            "before_20190101.tif",
+        ];
         let names = |samples: &[Sample]| {
             let data = dataset(samples.to_vec());
             let structure = Structure::of(&data);
-            let image = |path: &str| path.contains("after") || path.contains("before") || path.contains("pic");
+            let image = |path: &str| {
+                path.contains("after") || path.contains("before") || path.contains("pic")
+            };
             let kinds = Kinds::new(move |path: &crate::model::AssetPath| {
-                let (dtype, bands) = if image(&path.to_vsi()) { ("UInt16", 3) } else { ("Byte", 1) };
-                Some(FileKind::Raster { dtype: dtype.into(), bands, size: (8, 8), crs: Some("EPSG:4326".into()) })
+                let (dtype, bands) = if image(&path.to_vsi()) {
+                    ("UInt16", 3)
+                } else {
+                    ("Byte", 1)
+                };
+                Some(FileKind::Raster {
+                    dtype: dtype.into(),
+                    bands,
+                    size: (8, 8),
+                    crs: Some("EPSG:4326".into()),
+                })
             });
             let finding = fault_of(&data, 1).expect("is there");
             let fixes = fixes_of(&data, &structure, &finding, &TrayIndex::default(), &kinds);
@@ -698,7 +1251,11 @@ mod tests {
                 .iter()
                 .map(|child| match &child.payload {
                     Payload::Asset { path, .. } => {
-                        format!("{} = {}", child.id, path.to_vsi().rsplit('/').next().unwrap_or_default())
+                        format!(
+                            "{} = {}",
+                            child.id,
+                            path.to_vsi().rsplit('/').next().unwrap_or_default()
+                        )
                     }
                     _ => child.id.to_string(),
                 })
@@ -708,10 +1265,21 @@ mod tests {
         let three = |odd: &[&str]| [scene("a", &whole), scene("b", odd), scene("c", &whole)];
         // Names are alike although the order of names differs.
         let (fix, pairs) = names(&three(&odd));
-        let right = ["after.tif = after_20200101.tif", "before.tif = before_20190101.tif", "label.tif = Label_FINAL.TIF"];
+        let right = [
+            "after.tif = after_20200101.tif",
+            "before.tif = before_20190101.tif",
+            "label.tif = Label_FINAL.TIF",
+        ];
         assert_eq!(pairs, right);
-        assert_eq!(fix.label, "Rename all 3 to match: after_20200101.tif → after.tif, …");
-        let shown = ["after_20200101.tif → after.tif", "before_20190101.tif → before.tif", "Label_FINAL.TIF → label.tif"];
+        assert_eq!(
+            fix.label,
+            "Rename all 3 to match: after_20200101.tif → after.tif, …"
+        );
+        let shown = [
+            "after_20200101.tif → after.tif",
+            "before_20190101.tif → before.tif",
+            "Label_FINAL.TIF → label.tif",
+        ];
         assert_eq!(fix.changes(), shown);
         // A name that says nothing is not guessed from the kind of file.
         let (fix, _) = names(&three(&["aaa.tif", "before.tif", "pic.tif"]));
@@ -719,24 +1287,50 @@ mod tests {
         // Only an image is left for the position of the label: it is not renamed.
         let (fix, pairs) = names(&three(&["after.tif", "before.tif", "pic.tif"]));
         assert_eq!(fix.care, Care::Removes, "{}", fix.label);
-        assert!(pairs.iter().all(|pair| !pair.contains("pic.tif")), "{pairs:?}");
+        assert!(
+            pairs.iter().all(|pair| !pair.contains("pic.tif")),
+            "{pairs:?}"
+        );
     }
 
     #[test]
     fn a_file_is_wrapped_only_when_unambiguous() {
-        let scene = |id: &str, parts: &[&str]| Sample::folder(id, Tortilla::new(parts.iter().map(|part| file(part)).collect()));
+        let scene = |id: &str, parts: &[&str]| {
+            Sample::folder(
+                id,
+                Tortilla::new(parts.iter().map(|part| file(part)).collect()),
+            )
+        };
         let whole = ["after.tif", "before.tif"];
         let wrapped = |odd: &str, parts: &[&str]| {
             let data = dataset(vec![scene("a", parts), file(odd), scene("c", parts)]);
             let structure = Structure::of(&data);
-            let finding = tree_findings(&data).into_iter().find(|finding| finding.rule == Rule::PitMixed).expect("is mixed");
-            let fixes = fixes_of(&data, &structure, &finding, &TrayIndex::default(), &Kinds::default());
-            let safe = fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default()).is_some();
+            let finding = tree_findings(&data)
+                .into_iter()
+                .find(|finding| finding.rule == Rule::PitMixed)
+                .expect("is mixed");
+            let fixes = fixes_of(
+                &data,
+                &structure,
+                &finding,
+                &TrayIndex::default(),
+                &Kinds::default(),
+            );
+            let safe =
+                fix_safe(&data, &structure, &TrayIndex::default(), &Kinds::default()).is_some();
             assert_eq!(fixes[0].care, if safe { Care::Safe } else { Care::Removes });
             let mut mended = data.clone();
             fixes[0].edit.clone().apply(&mut mended).expect("applies");
-            let inside = mended.root.samples[1].children().expect("is a FOLDER").samples.clone();
-            inside.into_iter().find(|sample| !sample.is_padding()).map(|sample| sample.id.to_string()).filter(|_| safe)
+            let inside = mended.root.samples[1]
+                .children()
+                .expect("is a FOLDER")
+                .samples
+                .clone();
+            inside
+                .into_iter()
+                .find(|sample| !sample.is_padding())
+                .map(|sample| sample.id.to_string())
+                .filter(|_| safe)
         };
         assert_eq!(wrapped("b_before.tif", &whole), Some("before.tif".into()));
         assert_eq!(wrapped("b", &["image.tif"]), Some("image.tif".into()));

@@ -1,5 +1,6 @@
-//! Fits one root to the pattern: which samples are placed, padded, renamed, moved, wrapped or removed, and how certain that is. Ids
-//! decide, never positions: a sample of another name is not what the pattern has at its position.
+//! Fits one root to the pattern: which samples are placed, padded, renamed, moved, wrapped or
+//! removed, and how certain that is. Ids decide, never positions: a sample of another name is not
+//! what the pattern has at its position.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -51,7 +52,11 @@ impl FittingActions {
     }
 
     fn note(&mut self, verb: FixVerb, what: String) {
-        self.single = if self.total() == 1 { Some((verb, what)) } else { None };
+        self.single = if self.total() == 1 {
+            Some((verb, what))
+        } else {
+            None
+        };
     }
 
     pub fn label(&self) -> (FixVerb, String) {
@@ -61,21 +66,57 @@ impl FittingActions {
         if self.renamed == self.total()
             && let Some((old, new)) = self.renames.first()
         {
-            return (FixVerb::Rename, tr!("Rename all {n} to match: {old} → {new}, …", n = self.renamed, old, new));
+            return (
+                FixVerb::Rename,
+                tr!(
+                    "Rename all {n} to match: {old} → {new}, …",
+                    n = self.renamed,
+                    old,
+                    new
+                ),
+            );
         }
         let parts = [
-            (FixVerb::Place, self.placed, tr!("place {n}", n = self.placed)),
+            (
+                FixVerb::Place,
+                self.placed,
+                tr!("place {n}", n = self.placed),
+            ),
             (FixVerb::Pad, self.padded, tr!("pad {n}", n = self.padded)),
-            (FixVerb::Rename, self.renamed, tr!("rename {n}", n = self.renamed)),
-            (FixVerb::Reorder, self.moved, tr!("reorder {n}", n = self.moved)),
-            (FixVerb::Wrap, self.wrapped, tr!("wrap {n}", n = self.wrapped)),
-            (FixVerb::Drop, self.dropped, tr!("drop {n}", n = self.dropped)),
+            (
+                FixVerb::Rename,
+                self.renamed,
+                tr!("rename {n}", n = self.renamed),
+            ),
+            (
+                FixVerb::Reorder,
+                self.moved,
+                tr!("reorder {n}", n = self.moved),
+            ),
+            (
+                FixVerb::Wrap,
+                self.wrapped,
+                tr!("wrap {n}", n = self.wrapped),
+            ),
+            (
+                FixVerb::Drop,
+                self.dropped,
+                tr!("drop {n}", n = self.dropped),
+            ),
         ];
-        let (verbs, texts): (Vec<FixVerb>, Vec<String>) =
-            parts.into_iter().filter(|part| part.1 > 0).map(|(verb, _, text)| (verb, text)).unzip();
+        let (verbs, texts): (Vec<FixVerb>, Vec<String>) = parts
+            .into_iter()
+            .filter(|part| part.1 > 0)
+            .map(|(verb, _, text)| (verb, text))
+            .unzip();
         let text = texts.join(", ");
         let mut rest = text.chars();
-        let label = rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect();
+        let label = rest
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .chain(rest)
+            .collect();
         (verbs.first().copied().unwrap_or(FixVerb::Give), label)
     }
 }
@@ -99,14 +140,32 @@ pub(super) struct Fitting<'a> {
 
 impl<'a> Fitting<'a> {
     /// Starts with one root; the tray files in `used` are taken already.
-    pub fn new(dataset: &'a Dataset, structure: &'a Structure, tray: &'a TrayIndex, kinds: &'a Kinds, used: BTreeSet<u32>) -> Self {
-        Self { dataset, kinds, inside: Vec::new(), structure, tray, used, taken: Vec::new(), actions: FittingActions::default() }
+    pub fn new(
+        dataset: &'a Dataset,
+        structure: &'a Structure,
+        tray: &'a TrayIndex,
+        kinds: &'a Kinds,
+        used: BTreeSet<u32>,
+    ) -> Self {
+        Self {
+            dataset,
+            kinds,
+            inside: Vec::new(),
+            structure,
+            tray,
+            used,
+            taken: Vec::new(),
+            actions: FittingActions::default(),
+        }
     }
 
     /// Returns `found` fitted to `wanted`, recursively.
     fn tortilla(&mut self, wanted: &Tortilla, found: &Tortilla, above: &[Arc<str>]) -> Tortilla {
         let aligned = align_files(wanted, found, self.dataset, &self.inside, self.kinds);
-        let mut fitted = Tortilla { schema: found.schema.clone(), samples: Vec::with_capacity(wanted.samples.len()) };
+        let mut fitted = Tortilla {
+            schema: found.schema.clone(),
+            samples: Vec::with_capacity(wanted.samples.len()),
+        };
         for (position, (state, place)) in aligned.places.iter().enumerate() {
             let model = &wanted.samples[position];
             let Some(place) = *place else {
@@ -117,13 +176,23 @@ impl<'a> Fitting<'a> {
             let mut sample = found.samples[place].clone();
             if *state == PositionState::WrongOrder {
                 self.actions.moved += 1;
-                self.actions.note(FixVerb::Move, tr!("Move {id} to position {position}", id = sample.id, position));
+                self.actions.note(
+                    FixVerb::Move,
+                    tr!("Move {id} to position {position}", id = sample.id, position),
+                );
             }
             if *state == PositionState::WrongId {
                 self.actions.renamed += 1;
-                self.actions.guessed += u64::from(!self.is_slip(&sample.id, &model.id) || self.is_odd(wanted, position, &sample));
-                self.actions.renames.push((sample.id.clone(), model.id.clone()));
-                self.actions.note(FixVerb::Rename, tr!("Rename {old} to {new}", old = sample.id, new = model.id));
+                self.actions.guessed += u64::from(
+                    !self.is_slip(&sample.id, &model.id) || self.is_odd(wanted, position, &sample),
+                );
+                self.actions
+                    .renames
+                    .push((sample.id.clone(), model.id.clone()));
+                self.actions.note(
+                    FixVerb::Rename,
+                    tr!("Rename {old} to {new}", old = sample.id, new = model.id),
+                );
                 sample.id = model.id.clone();
             }
             self.inside.push(model.id.clone());
@@ -133,12 +202,30 @@ impl<'a> Fitting<'a> {
         }
         for &index in &aligned.extra {
             self.note_drop(&found.samples[index].id);
-            self.actions.note(FixVerb::Drop, tr!("Drop {id}", id = found.samples[index].id));
+            self.actions.note(
+                FixVerb::Drop,
+                tr!("Drop {id}", id = found.samples[index].id),
+            );
         }
-        let missing = aligned.places.iter().zip(&wanted.samples).filter(|((_, place), _)| place.is_none()).map(|(_, model)| model);
-        let extra = || aligned.extra.iter().filter_map(|&index| found.samples.get(index));
-        // Another date or tile instead of the expected one: neither its removal nor another name for it is a repair.
-        if missing.take(COMPARED).any(|model| extra().take(COMPARED).any(|sample| differ_in_data(&model.id, &sample.id))) {
+        let missing = aligned
+            .places
+            .iter()
+            .zip(&wanted.samples)
+            .filter(|((_, place), _)| place.is_none())
+            .map(|(_, model)| model);
+        let extra = || {
+            aligned
+                .extra
+                .iter()
+                .filter_map(|&index| found.samples.get(index))
+        };
+        // Another date or tile instead of the expected one: neither its removal nor another name
+        // for it is a repair.
+        if missing.take(COMPARED).any(|model| {
+            extra()
+                .take(COMPARED)
+                .any(|sample| differ_in_data(&model.id, &sample.id))
+        }) {
             self.actions.impossible = true;
         }
         fitted
@@ -150,8 +237,8 @@ impl<'a> Fitting<'a> {
         self.actions.dropped += 1;
     }
 
-    /// True when `old` is only another spelling of `new`, and is not an id of the pattern or of so many roots that it cannot be a
-    /// typing error.
+    /// True when `old` is only another spelling of `new`, and is not an id of the pattern or of so
+    /// many roots that it cannot be a typing error.
     fn is_slip(&self, old: &str, new: &str) -> bool {
         near_identical(old, new)
             && !self.structure.pattern().iter().any(|node| *node.id == *old)
@@ -160,16 +247,28 @@ impl<'a> Fitting<'a> {
 
     /// True when the file is of another kind than the other roots have at this position.
     fn is_odd(&self, wanted: &Tortilla, position: usize, sample: &Sample) -> bool {
-        self.kinds.fits(self.dataset, &self.inside, wanted, position, sample) == KindMatch::Odd
+        self.kinds
+            .fits(self.dataset, &self.inside, wanted, position, sample)
+            == KindMatch::Odd
     }
 
-    /// Which FILE of `wanted` a FILE with the id `own` becomes when it is wrapped in a FOLDER: the only one, or the only one that
-    /// its id names. `None` when another could be meant.
+    /// Which FILE of `wanted` a FILE with the id `own` becomes when it is wrapped in a FOLDER: the
+    /// only one, or the only one that its id names. `None` when another could be meant.
     fn place_in(wanted: &Tortilla, own: &str) -> Option<Arc<str>> {
-        let files: Vec<&Sample> = wanted.samples.iter().filter(|child| child.children().is_none() && !child.is_padding()).collect();
+        let files: Vec<&Sample> = wanted
+            .samples
+            .iter()
+            .filter(|child| child.children().is_none() && !child.is_padding())
+            .collect();
         let (spoken, _) = split_name(own);
-        let is_named = |file: &Sample| near_identical(own, &file.id) || contains_word(&spoken, &split_name(&file.id).0);
-        let named: Vec<&Sample> = files.iter().copied().filter(|file| is_named(file)).collect();
+        let is_named = |file: &Sample| {
+            near_identical(own, &file.id) || contains_word(&spoken, &split_name(&file.id).0)
+        };
+        let named: Vec<&Sample> = files
+            .iter()
+            .copied()
+            .filter(|file| is_named(file))
+            .collect();
         match (files.as_slice(), named.as_slice()) {
             ([one], _) | (_, [one]) => Some(one.id.clone()),
             _ => None,
@@ -191,33 +290,58 @@ impl<'a> Fitting<'a> {
                 sample
             }
             (None, None) => sample,
-            // Padding of the wrong type contains nothing: it is replaced by padding of the model's type.
+            // Padding of the wrong type contains nothing: it is replaced by padding of the model's
+            // type.
             _ if sample.is_padding() && sample.size_bytes() == 0 => {
                 self.actions.padded += 1;
                 // A root keeps its own id.
-                let id = if above.is_empty() { &sample.id } else { &model.id };
+                let id = if above.is_empty() {
+                    &sample.id
+                } else {
+                    &model.id
+                };
                 self.actions.note(FixVerb::Pad, tr!("Pad {id}", id));
-                Sample { id: sample.id, ..padding_like(model, 0) }
+                Sample {
+                    id: sample.id,
+                    ..padding_like(model, 0)
+                }
             }
             (Some(wanted), None) => {
                 self.actions.wrapped += 1;
-                self.actions.note(FixVerb::Wrap, tr!("Wrap {id} into a tortilla", id = sample.id));
+                self.actions.note(
+                    FixVerb::Wrap,
+                    tr!("Wrap {id} into a tortilla", id = sample.id),
+                );
                 let id = sample.id.clone();
                 let values = std::mem::replace(&mut sample.values, Arc::from([]));
                 match Self::place_in(wanted, &id) {
                     Some(inside) => sample.id = inside,
                     None => self.actions.impossible = true,
                 }
-                let inside = Tortilla { schema: wanted.schema.clone(), samples: vec![sample] };
+                let inside = Tortilla {
+                    schema: wanted.schema.clone(),
+                    samples: vec![sample],
+                };
                 let fitted = self.tortilla(wanted, &inside, above);
-                Sample { id, payload: Payload::Folder(fitted.into()), values }
+                Sample {
+                    id,
+                    payload: Payload::Folder(fitted.into()),
+                    values,
+                }
             }
             (None, Some(found)) => {
                 match found.samples.as_slice() {
-                    // A single file replaces its FOLDER; its values belong to another level and are dropped.
+                    // A single file replaces its FOLDER; its values belong to another level and are
+                    // dropped.
                     [one] if one.children().is_none() && !one.is_padding() => {
                         self.note_drop(&one.id);
-                        self.actions.note(FixVerb::Put, tr!("Put one file in the place of the FOLDER {id}", id = sample.id));
+                        self.actions.note(
+                            FixVerb::Put,
+                            tr!(
+                                "Put one file in the place of the FOLDER {id}",
+                                id = sample.id
+                            ),
+                        );
                         sample.payload = one.payload.clone();
                     }
                     // It is ambiguous which file is meant, if any.
@@ -229,7 +353,14 @@ impl<'a> Fitting<'a> {
     }
 
     /// The file for an empty position, or padding.
-    fn fill(&mut self, model: &Sample, position: usize, found: &Tortilla, so_far: &Tortilla, above: &[Arc<str>]) -> Sample {
+    fn fill(
+        &mut self,
+        model: &Sample,
+        position: usize,
+        found: &Tortilla,
+        so_far: &Tortilla,
+        above: &[Arc<str>],
+    ) -> Sample {
         if model.children().is_none()
             && let Some(index) = self.tray.matching(&model.id, above, &self.used)
             && let Some(file) = self.tray.files().get(index as usize)
@@ -238,12 +369,17 @@ impl<'a> Fitting<'a> {
             self.taken.push(index);
             self.actions.placed += 1;
             let name = file.path.file_name().unwrap_or_default().to_string_lossy();
-            self.actions.note(FixVerb::Place, tr!("Place {name} as {id}", name, id = model.id));
+            self.actions.note(
+                FixVerb::Place,
+                tr!("Place {name} as {id}", name, id = model.id),
+            );
             return Sample::file(&model.id, &file.path, file.size);
         }
         self.actions.padded += 1;
-        self.actions.note(FixVerb::Pad, tr!("Pad {id}", id = model.id));
-        let number = free_padding_number(found, position as u64).max(free_padding_number(so_far, position as u64));
+        self.actions
+            .note(FixVerb::Pad, tr!("Pad {id}", id = model.id));
+        let number = free_padding_number(found, position as u64)
+            .max(free_padding_number(so_far, position as u64));
         padding_like(model, number)
     }
 }

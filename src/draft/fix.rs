@@ -49,7 +49,8 @@ impl FixVerb {
 pub enum Care {
     /// Removes nothing, and assigns no id that might belong to another sample.
     Safe,
-    /// Assigns ids that are not similar to the old ones; the user has to confirm that they fit the samples.
+    /// Assigns ids that are not similar to the old ones; the user has to confirm that they fit the
+    /// samples.
     Ids,
     /// Removes samples from the dataset.
     Removes,
@@ -77,15 +78,18 @@ pub struct Fix {
 }
 
 impl Fix {
-    /// Lines that describe the fix: `old → new` for each renamed sample, and each removed sample, after the label if samples change in
-    /// another way too; without them, the label alone.
+    /// Lines that describe the fix: `old → new` for each renamed sample, and each removed sample,
+    /// after the label if samples change in another way too; without them, the label alone.
     pub fn changes(&self) -> Vec<String> {
         let listed = (self.renames.len() + self.drops.len()) as u64;
         if listed == 0 || (self.renames.is_empty() && self.affects <= 1) {
             return vec![self.label.clone()];
         }
         let label = (listed < self.affects).then(|| self.label.clone());
-        let renames = self.renames.iter().map(|(old, new)| format!("{old} → {new}"));
+        let renames = self
+            .renames
+            .iter()
+            .map(|(old, new)| format!("{old} → {new}"));
         let drops = self.drops.iter().map(|path| tr!("Drop {id}", id = path));
         label.into_iter().chain(renames).chain(drops).collect()
     }

@@ -1,5 +1,5 @@
-//! A draft: dataset, tray, revision, and the undo and redo stacks. The oldest steps are dropped when the history exceeds its
-//! memory limit.
+//! A draft: dataset, tray, revision, and the undo and redo stacks. The oldest steps are dropped
+//! when the history exceeds its memory limit.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -39,7 +39,8 @@ pub struct Draft {
     written: Option<u64>,
     /// Number of the last step at that revision.
     saved_step: usize,
-    /// Steps of the saved revision that are before the first edit since; the others were undone for good.
+    /// Steps of the saved revision that are before the first edit since; the others were undone for
+    /// good.
     shared_steps: usize,
     undo: VecDeque<HistoryStep>,
     redo: Vec<HistoryStep>,
@@ -73,17 +74,26 @@ impl Draft {
 
     /// An empty draft with the template collection.
     pub fn new() -> Self {
-        Self::of(Dataset { collection: Collection::template(), ..Dataset::default() })
+        Self::of(Dataset {
+            collection: Collection::template(),
+            ..Dataset::default()
+        })
     }
 
     /// A draft that starts from `dataset`.
     pub fn of(dataset: Dataset) -> Self {
-        Self::with_content(Content { dataset, ..Content::default() })
+        Self::with_content(Content {
+            dataset,
+            ..Content::default()
+        })
     }
 
     /// A draft that starts from a dataset and a tray.
     pub fn with_content(content: Content) -> Self {
-        Self { content, ..Self::default() }
+        Self {
+            content,
+            ..Self::default()
+        }
     }
 
     /// Sets the memory limit of the history in bytes.
@@ -112,7 +122,8 @@ impl Draft {
         self.revision
     }
 
-    /// True when something changed since the last [`Draft::mark_saved`] and the last [`Draft::mark_written`].
+    /// True when something changed since the last [`Draft::mark_saved`] and the last
+    /// [`Draft::mark_written`].
     pub fn is_dirty(&self) -> bool {
         self.revision != self.saved && !self.is_written()
     }
@@ -122,8 +133,9 @@ impl Draft {
         self.written == Some(self.revision)
     }
 
-    /// True when closing would lose changes: there are unsaved changes that were not all undone. A dataset that was written has neither
-    /// the sources, the unplaced files nor the history of its draft.
+    /// True when closing would lose changes: there are unsaved changes that were not all undone. A
+    /// dataset that was written has neither the sources, the unplaced files nor the history of its
+    /// draft.
     pub fn has_unsaved(&self) -> bool {
         // A saved or restored draft differs from the disk even when no step can be undone.
         self.revision != self.saved
@@ -131,10 +143,12 @@ impl Draft {
             && self.unsaved_changes() != Some(0)
     }
 
-    /// Number of steps between the saved revision and this one, done or undone; `None` for a restored draft.
+    /// Number of steps between the saved revision and this one, done or undone; `None` for a
+    /// restored draft.
     pub fn unsaved_changes(&self) -> Option<u64> {
         let shared = self.shared_steps.min(self.step_number());
-        let steps = (self.saved_step - self.shared_steps.min(self.saved_step)) + (self.step_number() - shared);
+        let steps = (self.saved_step - self.shared_steps.min(self.saved_step))
+            + (self.step_number() - shared);
         let undone = self.shared_steps - shared;
         (self.saved != u64::MAX).then_some((steps + undone) as u64)
     }
@@ -144,7 +158,8 @@ impl Draft {
         self.undo.len()
     }
 
-    /// Number of the last step, counted from the beginning of the draft, whatever the memory limit has forgotten.
+    /// Number of the last step, counted from the beginning of the draft, whatever the memory limit
+    /// has forgotten.
     pub fn step_number(&self) -> usize {
         self.undo.len() + self.forgotten as usize
     }
@@ -182,7 +197,8 @@ impl Draft {
         Ok(label)
     }
 
-    /// Installs the result of an edit applied to a clone of [`Draft::content`], with the inverse edit.
+    /// Installs the result of an edit applied to a clone of [`Draft::content`], with the inverse
+    /// edit.
     pub fn install(&mut self, label: String, content: Content, inverse: Edit) {
         self.content = content;
         self.note(label, inverse);
@@ -223,7 +239,10 @@ impl Draft {
     /// # Errors
     /// When there is nothing to undo.
     pub fn undo(&mut self) -> Result<String> {
-        let step = self.undo.pop_back().ok_or_else(|| Error::usage("there is nothing to undo"))?;
+        let step = self
+            .undo
+            .pop_back()
+            .ok_or_else(|| Error::usage("there is nothing to undo"))?;
         self.held -= step.bytes;
         let inverse = step.edit.apply_to(&mut self.content)?;
         let again = HistoryStep::new(step.label.clone(), inverse);
@@ -238,7 +257,10 @@ impl Draft {
     /// # Errors
     /// When there is nothing to redo.
     pub fn redo(&mut self) -> Result<String> {
-        let step = self.redo.pop().ok_or_else(|| Error::usage("there is nothing to redo"))?;
+        let step = self
+            .redo
+            .pop()
+            .ok_or_else(|| Error::usage("there is nothing to redo"))?;
         self.held -= step.bytes;
         let inverse = step.edit.apply_to(&mut self.content)?;
         let back = HistoryStep::new(step.label.clone(), inverse);
@@ -272,7 +294,10 @@ mod tests {
     #[test]
     fn the_changes_that_closing_would_lose_are_counted() {
         let mut draft = Draft::new();
-        let set = |value: &str| Edit::SetCollection { key: "title".into(), value: Some(value.into()) };
+        let set = |value: &str| Edit::SetCollection {
+            key: "title".into(),
+            value: Some(value.into()),
+        };
         let changes = |draft: &Draft| (draft.unsaved_changes(), draft.has_unsaved());
         assert_eq!(changes(&draft), (Some(0), false));
         for title in ["One", "Two", "Three"] {
@@ -295,10 +320,16 @@ mod tests {
     #[test]
     fn a_written_draft_is_not_saved() {
         let mut draft = Draft::new();
-        let set = |value: &str| Edit::SetCollection { key: "title".into(), value: Some(value.into()) };
+        let set = |value: &str| Edit::SetCollection {
+            key: "title".into(),
+            value: Some(value.into()),
+        };
         draft.apply(set("One")).expect("applies");
         draft.mark_written();
-        assert!(!draft.is_dirty() && draft.is_written() && draft.has_unsaved(), "its sources and history are nowhere else");
+        assert!(
+            !draft.is_dirty() && draft.is_written() && draft.has_unsaved(),
+            "its sources and history are nowhere else"
+        );
         assert_eq!(draft.unsaved_changes(), Some(1));
         draft.mark_saved();
         assert!(!draft.has_unsaved());
@@ -310,7 +341,10 @@ mod tests {
     fn undo_and_redo_walk_the_same_path() {
         let mut draft = Draft::new();
         let before = draft.dataset().clone();
-        let set = |value: &str| Edit::SetCollection { key: "title".into(), value: Some(value.into()) };
+        let set = |value: &str| Edit::SetCollection {
+            key: "title".into(),
+            value: Some(value.into()),
+        };
         draft.apply(set("One")).expect("applies");
         draft.apply(set("Two")).expect("applies");
         assert_eq!(draft.undo().expect("undoes"), "Set title");
@@ -321,7 +355,10 @@ mod tests {
         draft.undo().expect("undoes");
         assert_eq!(draft.dataset(), &before);
         assert!(draft.undo().is_err());
-        assert!(draft.is_dirty() && !draft.has_unsaved(), "all was taken back");
+        assert!(
+            draft.is_dirty() && !draft.has_unsaved(),
+            "all was taken back"
+        );
         draft.mark_unsaved();
         assert!(draft.has_unsaved(), "a restored draft is nowhere else");
     }
@@ -330,7 +367,10 @@ mod tests {
     fn the_oldest_steps_are_forgotten_beyond_the_budget() {
         let mut draft = Draft::new();
         draft.set_budget(20_000);
-        let set = |number: usize| Edit::SetCollection { key: "title".into(), value: Some(format!("{number:01000}").into()) };
+        let set = |number: usize| Edit::SetCollection {
+            key: "title".into(),
+            value: Some(format!("{number:01000}").into()),
+        };
         (0..100).for_each(|number| drop(draft.apply(set(number)).expect("applies")));
         assert!((5..40).contains(&draft.steps()), "{}", draft.steps());
         assert_eq!(draft.forgotten() as usize + draft.steps(), 100);
@@ -338,7 +378,10 @@ mod tests {
         (0..steps).for_each(|_| drop(draft.undo().expect("undoes")));
         assert!(draft.undo().is_err());
         (0..steps).for_each(|_| drop(draft.redo().expect("redoes")));
-        assert_eq!(draft.dataset().collection.text("title"), format!("{:01000}", 99));
+        assert_eq!(
+            draft.dataset().collection.text("title"),
+            format!("{:01000}", 99)
+        );
         draft.set_budget(0);
         assert_eq!(draft.steps(), 1, "the newest can always be undone");
     }

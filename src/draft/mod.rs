@@ -1,5 +1,5 @@
-//! A dataset being built: edits as plain data with their inverses, the undo history, the tray of unplaced files, the pattern of
-//! file names, the structure view and its fixes. No threads, no IO.
+//! A dataset being built: edits as plain data with their inverses, the undo history, the tray of
+//! unplaced files, the pattern of file names, the structure view and its fixes. No threads, no IO.
 
 mod align_schema;
 mod apply;
@@ -30,22 +30,25 @@ pub use edit::{ColumnChange, Content, Edit, TrayPlace, Unplaced};
 pub use edit_memory::edit_weight;
 pub use file_kind::{FileKind, KindReader, Kinds};
 pub use find_fixes::{
-    PAD_MULTIPLE_MAX, PadPlace, PadTo, apply_alike, fill_missing, fix_safe, fixes_of, pad_all, pad_to, split_off,
+    PAD_MULTIPLE_MAX, PadPlace, PadTo, apply_alike, fill_missing, fix_safe, fixes_of, pad_all,
+    pad_to, split_off,
 };
 pub use fix::{Care, Fix, FixVerb};
 pub use history::{Draft, HistoryStep};
 pub use layout::{
-    ArrangedFiles, ArrangedPosition, ArrangedRoot, FolderRole, LayoutAlternative, LayoutConflict, LayoutQuestion, LayoutReading,
-    LayoutWay, NameRole, RenamedId, UnclearLayout, arrange_files, folder_layout, folders_are_scenes, list_family, recognise_layout,
-    split_named_by, stem_layout,
+    ArrangedFiles, ArrangedPosition, ArrangedRoot, FolderRole, LayoutAlternative, LayoutConflict,
+    LayoutQuestion, LayoutReading, LayoutWay, NameRole, RenamedId, UnclearLayout, arrange_files,
+    folder_layout, folders_are_scenes, list_family, recognise_layout, split_named_by, stem_layout,
 };
 pub use pattern::{
-    Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole, find_pattern, place_by_pattern,
+    Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole,
+    find_pattern, place_by_pattern,
 };
 pub use rename_pattern::{Renaming, proposed_pattern, renaming};
 pub use slot::{Slot, place_between, place_file};
 pub use structure::{PatternChoice, PatternNode, PositionState, StateCounts, Structure};
 pub use structure_view::{
-    FixPlan, Overview, PatternCell, alike_count, alike_plan, fault_of, group_plans, overview, places, plan_of, safe_plan,
+    FixPlan, Overview, PatternCell, alike_count, alike_plan, fault_of, group_plans, overview,
+    places, plan_of, safe_plan,
 };
 pub use tray_index::TrayIndex;

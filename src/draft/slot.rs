@@ -38,7 +38,10 @@ pub(super) fn position_path(pattern: &[PatternNode], position: usize) -> Vec<usi
     // A chain longer than the pattern would be a cycle.
     while let Some(node) = next.filter(|_| path.len() <= pattern.len()) {
         path.push(node);
-        next = pattern.get(node).and_then(|node| node.parent).map(|parent| parent as usize);
+        next = pattern
+            .get(node)
+            .and_then(|node| node.parent)
+            .map(|parent| parent as usize);
     }
     path.reverse();
     path
@@ -47,24 +50,40 @@ pub(super) fn position_path(pattern: &[PatternNode], position: usize) -> Vec<usi
 /// The edit that places a file. It does not remove the file from the tray.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) when the target does not exist, is a FOLDER, or is occupied.
-pub fn place_file(dataset: &Dataset, pattern: &[PatternNode], file: &Unplaced, slot: &Slot) -> Result<Edit> {
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the target does not exist, is a FOLDER, or is
+/// occupied.
+pub fn place_file(
+    dataset: &Dataset,
+    pattern: &[PatternNode],
+    file: &Unplaced,
+    slot: &Slot,
+) -> Result<Edit> {
     let name = file.path.file_name().unwrap_or_default().to_string_lossy();
     match slot {
         Slot::Gap { into, at, id } => {
             let id = id.clone().unwrap_or_else(|| name.as_ref().into());
             let sample = Sample::file(&id, &file.path, file.size);
-            Ok(Edit::Insert { parent: into.clone(), at: *at, samples: vec![sample] })
+            Ok(Edit::Insert {
+                parent: into.clone(),
+                at: *at,
+                samples: vec![sample],
+            })
         }
         Slot::Position { root, position } => {
             let top = dataset.root.samples.get(*root as usize);
             let top = top.ok_or_else(|| Error::usage(format!("there is no root {root}")))?;
             let wanted = pattern.get(*position as usize);
-            let wanted = wanted.ok_or_else(|| Error::usage(format!("the pattern has no position {position}")))?;
+            let wanted = wanted
+                .ok_or_else(|| Error::usage(format!("the pattern has no position {position}")))?;
             if wanted.kind == SampleKind::Folder {
-                return Err(Error::usage(format!("{} is a FOLDER; a file can't be placed there", wanted.id)));
+                return Err(Error::usage(format!(
+                    "{} is a FOLDER; a file can't be placed there",
+                    wanted.id
+                )));
             }
-            let children = top.children().ok_or_else(|| Error::usage(format!("{} is a FILE; it has no positions", top.id)))?;
+            let children = top.children().ok_or_else(|| {
+                Error::usage(format!("{} is a FILE; it has no positions", top.id))
+            })?;
             let path = position_path(pattern, *position as usize);
             let sample = Sample::file(&wanted.id, &file.path, file.size);
             into_position(pattern, &path, children, &NodePath(vec![*root]), sample)
@@ -72,28 +91,66 @@ pub fn place_file(dataset: &Dataset, pattern: &[PatternNode], file: &Unplaced, s
     }
 }
 
-/// A single edit that inserts the tray files at these indices into a FOLDER, in tray order, with their file names as ids. `None`
-/// when there are none.
+/// A single edit that inserts the tray files at these indices into a FOLDER, in tray order, with
+/// their file names as ids. `None` when there are none.
 pub fn place_between(tray: &[Unplaced], places: &[u32], into: NodePath, at: u32) -> Option<Edit> {
-    let files: Vec<&Unplaced> = places.iter().filter_map(|&place| tray.get(place as usize)).collect();
-    let name = |file: &Unplaced| file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let files: Vec<&Unplaced> = places
+        .iter()
+        .filter_map(|&place| tray.get(place as usize))
+        .collect();
+    let name = |file: &Unplaced| {
+        file.path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
     let label = match files.as_slice() {
         [] => return None,
         [one] => tr!("Place {name}", name = name(one)),
-        many => tr_n!(many.len(), "Place {n} file", "Place {n} files", n = many.len()),
+        many => tr_n!(
+            many.len(),
+            "Place {n} file",
+            "Place {n} files",
+            n = many.len()
+        ),
     };
-    let samples = files.iter().map(|file| Sample::file(&name(file), &file.path, file.size)).collect();
+    let samples = files
+        .iter()
+        .map(|file| Sample::file(&name(file), &file.path, file.size))
+        .collect();
     let mut places = places.to_vec();
     places.sort_unstable();
     places.dedup();
-    Some(Edit::Batch { label, edits: vec![Edit::Insert { parent: into, at, samples }, Edit::RemoveFromTray { places }] })
+    Some(Edit::Batch {
+        label,
+        edits: vec![
+            Edit::Insert {
+                parent: into,
+                at,
+                samples,
+            },
+            Edit::RemoveFromTray { places },
+        ],
+    })
 }
 
 /// Descends along `path`, a list of indices in the pattern, and creates missing FOLDERs.
-fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: &NodePath, sample: Sample) -> Result<Edit> {
-    let Some((&here, rest)) = path.split_first() else { return Err(Error::internal("a position without a place")) };
+fn into_position(
+    pattern: &[PatternNode],
+    path: &[usize],
+    found: &Tortilla,
+    at: &NodePath,
+    sample: Sample,
+) -> Result<Edit> {
+    let Some((&here, rest)) = path.split_first() else {
+        return Err(Error::internal("a position without a place"));
+    };
     let parent = pattern[here].parent;
-    let wanted: Vec<&PatternNode> = pattern.iter().filter(|node| node.parent == parent).collect();
+    let wanted: Vec<&PatternNode> = pattern
+        .iter()
+        .filter(|node| node.parent == parent)
+        .collect();
     let wanted_ids: Vec<&str> = wanted.iter().map(|node| &*node.id).collect();
     let found_ids: Vec<&str> = found.samples.iter().map(|sample| &*sample.id).collect();
     let aligned = align(&wanted_ids, &found_ids);
@@ -101,11 +158,22 @@ fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: 
     let place = aligned.places.get(position).and_then(|place| place.1);
     let Some(place) = place else {
         // After the last sample that precedes it in the pattern.
-        let before = aligned.places.iter().take(position).filter_map(|place| place.1).max();
+        let before = aligned
+            .places
+            .iter()
+            .take(position)
+            .filter_map(|place| place.1)
+            .max();
         let folders = path.iter().rev().skip(1);
-        let made = folders.fold(sample, |inside, &node| Sample::folder(&pattern[node].id, Tortilla::new(vec![inside])));
+        let made = folders.fold(sample, |inside, &node| {
+            Sample::folder(&pattern[node].id, Tortilla::new(vec![inside]))
+        });
         let gap = before.map_or(0, |before| before as u32 + 1);
-        return Ok(Edit::Insert { parent: at.clone(), at: gap, samples: vec![made] });
+        return Ok(Edit::Insert {
+            parent: at.clone(),
+            at: gap,
+            samples: vec![made],
+        });
     };
     let there = at.child(place as u32);
     let present = &found.samples[place];
@@ -116,22 +184,37 @@ fn into_position(pattern: &[PatternNode], path: &[usize], found: &Tortilla, at: 
             // A FOLDER of padding becomes a regular one.
             match is_padding(&present.id) {
                 false => Ok(inside),
-                true => {
-                    Ok(Edit::Batch { label, edits: vec![Edit::Rename { sample: there, id: pattern[here].id.clone() }, inside] })
-                }
+                true => Ok(Edit::Batch {
+                    label,
+                    edits: vec![
+                        Edit::Rename {
+                            sample: there,
+                            id: pattern[here].id.clone(),
+                        },
+                        inside,
+                    ],
+                }),
             }
         }
-        (true, payload) if is_padding(&present.id) && !matches!(payload, Payload::Folder(_)) => Ok(Edit::Batch {
-            label: tr!("Place {name}", name = sample.id),
-            edits: vec![
-                Edit::Rename { sample: there.clone(), id: sample.id },
-                Edit::SetPayload { sample: there, payload: sample.payload },
-            ],
-        }),
-        _ => {
-            Err(Error::usage(format!("{} is at this position already", present.id))
-                .hint("take it out first, or choose another place"))
+        (true, payload) if is_padding(&present.id) && !matches!(payload, Payload::Folder(_)) => {
+            Ok(Edit::Batch {
+                label: tr!("Place {name}", name = sample.id),
+                edits: vec![
+                    Edit::Rename {
+                        sample: there.clone(),
+                        id: sample.id,
+                    },
+                    Edit::SetPayload {
+                        sample: there,
+                        payload: sample.payload,
+                    },
+                ],
+            })
         }
+        _ => Err(
+            Error::usage(format!("{} is at this position already", present.id))
+                .hint("take it out first, or choose another place"),
+        ),
     }
 }
 
@@ -151,15 +234,35 @@ mod tests {
 
     #[test]
     fn several_files_go_into_a_folder_in_one_step() {
-        let tray: Vec<Unplaced> = ["/in/a", "/in/b", "/in/c"].map(|path| Unplaced { path: path.into(), size: 2 }).into();
+        let tray: Vec<Unplaced> = ["/in/a", "/in/b", "/in/c"]
+            .map(|path| Unplaced {
+                path: path.into(),
+                size: 2,
+            })
+            .into();
         let root = Tortilla::new(vec![scene("s", vec![file("x"), file("y")])]).into();
-        let mut content = Content { dataset: Dataset { root, ..Dataset::default() }, tray: tray.clone().into() };
+        let mut content = Content {
+            dataset: Dataset {
+                root,
+                ..Dataset::default()
+            },
+            tray: tray.clone().into(),
+        };
         let before = content.clone();
         let edit = place_between(&tray, &[0, 2], NodePath(vec![0]), 1).expect("has files");
         assert_eq!(edit.label(), "Place 2 files");
         let inverse = edit.apply_to(&mut content).expect("places");
-        let inside = content.dataset.root.samples[0].children().expect("is a FOLDER");
-        assert_eq!(inside.samples.iter().map(|sample| &*sample.id).collect::<Vec<_>>(), ["x", "a", "c", "y"]);
+        let inside = content.dataset.root.samples[0]
+            .children()
+            .expect("is a FOLDER");
+        assert_eq!(
+            inside
+                .samples
+                .iter()
+                .map(|sample| &*sample.id)
+                .collect::<Vec<_>>(),
+            ["x", "a", "c", "y"]
+        );
         assert_eq!(&*content.tray, &tray[1..2]);
         inverse.apply_to(&mut content).expect("undoes");
         assert_eq!(content, before);
@@ -174,17 +277,35 @@ mod tests {
             whole("a"),
             whole("b"),
             scene("c", vec![file("label")]),
-            scene("d", vec![padding_file(0), scene("s2", vec![file("t1")]), file("label")]),
+            scene(
+                "d",
+                vec![
+                    padding_file(0),
+                    scene("s2", vec![file("t1")]),
+                    file("label"),
+                ],
+            ),
             padding_like(&whole("x"), 0),
         ];
-        let data = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };
+        let data = Dataset {
+            root: Tortilla::new(roots).into(),
+            ..Dataset::default()
+        };
         let structure = Structure::of(&data);
         let ids: Vec<&str> = structure.pattern().iter().map(|node| &*node.id).collect();
         assert_eq!(ids, ["before", "s2", "t0", "t1", "label"]);
-        let new = Unplaced { path: "/in/new.tif".into(), size: 5 };
+        let new = Unplaced {
+            path: "/in/new.tif".into(),
+            size: 5,
+        };
         let placed = |root: u32, position: u32| {
             let mut data = data.clone();
-            let edit = place_file(&data, structure.pattern(), &new, &Slot::Position { root, position })?;
+            let edit = place_file(
+                &data,
+                structure.pattern(),
+                &new,
+                &Slot::Position { root, position },
+            )?;
             edit.apply(&mut data)?;
             let mut lines = Vec::new();
             let sample = &data.root.samples[root as usize];
@@ -201,16 +322,30 @@ mod tests {
             Ok::<_, Error>(lines)
         };
         assert_eq!(placed(2, 0).expect("is a gap"), ["before 5", "label 1"]);
-        assert_eq!(placed(2, 3).expect("is a gap"), ["s2 5", "  t1 5", "label 1"]);
-        assert_eq!(placed(3, 0).expect("is padding"), ["before 5", "s2 1", "  t1 1", "label 1"]);
-        assert_eq!(placed(3, 2).expect("is a gap")[1..4], ["s2 6", "  t0 5", "  t1 1"]);
+        assert_eq!(
+            placed(2, 3).expect("is a gap"),
+            ["s2 5", "  t1 5", "label 1"]
+        );
+        assert_eq!(
+            placed(3, 0).expect("is padding"),
+            ["before 5", "s2 1", "  t1 1", "label 1"]
+        );
+        assert_eq!(
+            placed(3, 2).expect("is a gap")[1..4],
+            ["s2 6", "  t0 5", "  t1 1"]
+        );
         for (root, position) in [(0, 0), (0, 1), (9, 0), (0, 9)] {
             assert!(placed(root, position).is_err(), "{root} {position}");
         }
-        assert_eq!(placed(4, 3).expect("is padding")[1..4], ["s2 5", "  __TACOPAD__0 0", "  t1 5"]);
+        assert_eq!(
+            placed(4, 3).expect("is padding")[1..4],
+            ["s2 5", "  __TACOPAD__0 0", "  t1 5"]
+        );
         let gap: Slot = serde_json::from_str(r#"{"into": [2], "at": 1}"#).expect("reads");
         let edit = place_file(&data, structure.pattern(), &new, &gap).expect("is a gap");
-        let Edit::Insert { samples, .. } = edit else { panic!("{edit:?}") };
+        let Edit::Insert { samples, .. } = edit else {
+            panic!("{edit:?}")
+        };
         assert_eq!(&*samples[0].id, "new.tif");
     }
 }

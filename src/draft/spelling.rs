@@ -2,12 +2,14 @@
 
 /// File extensions that an id may include or omit.
 const ENDINGS: [&str; 33] = [
-    "tif", "tiff", "jp2", "png", "jpg", "jpeg", "webp", "nc", "json", "geojson", "npy", "npz", "csv", "txt", "parquet", "h5",
-    "hdf5", "xml", "zarr", "hdf", "grib", "vrt", "img", "dat", "bin", "shp", "gpkg", "kml", "gml", "md", "pdf", "db", "tfw",
+    "tif", "tiff", "jp2", "png", "jpg", "jpeg", "webp", "nc", "json", "geojson", "npy", "npz",
+    "csv", "txt", "parquet", "h5", "hdf5", "xml", "zarr", "hdf", "grib", "vrt", "img", "dat",
+    "bin", "shp", "gpkg", "kml", "gml", "md", "pdf", "db", "tfw",
 ];
 
-/// True for two spellings of one name: a difference in case, separators or extension, or a single typing error in a word of at
-/// least five letters. Digits, short words and first letters distinguish bands, times and sides, and must be equal.
+/// True for two spellings of one name: a difference in case, separators or extension, or a single
+/// typing error in a word of at least five letters. Digits, short words and first letters
+/// distinguish bands, times and sides, and must be equal.
 pub(super) fn near_identical(a: &str, b: &str) -> bool {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let ((a, a_ending), (b, b_ending)) = (split_ending(&a), split_ending(&b));
@@ -16,34 +18,56 @@ pub(super) fn near_identical(a: &str, b: &str) -> bool {
     // Words may be joined or split; two adjacent numbers must not be joined.
     let joined = |words: &[String]| {
         let number = |word: &String| word.starts_with(char::is_numeric);
-        words.iter().map(|word| if number(word) { format!("_{word}_") } else { word.clone() }).collect::<String>()
+        words
+            .iter()
+            .map(|word| {
+                if number(word) {
+                    format!("_{word}_")
+                } else {
+                    word.clone()
+                }
+            })
+            .collect::<String>()
     };
-    let alike = joined(&a) == joined(&b) || a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| is_one_slip(a, b));
+    let alike = joined(&a) == joined(&b)
+        || a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| is_one_slip(a, b));
     endings && !a.is_empty() && alike
 }
 
-/// How much `found` looks like another name of `wanted`: 1000 for two spellings of one name; 500 and more when one has further words,
-/// as `Label_FINAL.TIF` has beside `label.tif`; otherwise 0. Renaming never gives `found` a number that it does not have, and never
-/// takes one from a name of numbers only: numbers are dates, tiles, and steps.
+/// How much `found` looks like another name of `wanted`: 1000 for two spellings of one name; 500
+/// and more when one has further words, as `Label_FINAL.TIF` has beside `label.tif`; otherwise 0.
+/// Renaming never gives `found` a number that it does not have, and never takes one from a name of
+/// numbers only: numbers are dates, tiles, and steps.
 pub(super) fn likeness(wanted: &str, found: &str) -> usize {
     if near_identical(wanted, found) {
         return 1000;
     }
     let (wanted, found) = (wanted.to_lowercase(), found.to_lowercase());
-    let ((wanted, wanted_ending), (found, found_ending)) = (split_ending(&wanted), split_ending(&found));
+    let ((wanted, wanted_ending), (found, found_ending)) =
+        (split_ending(&wanted), split_ending(&found));
     if !endings_agree(wanted_ending, found_ending) {
         return 0;
     }
     let (a, b) = (words(wanted), words(found));
     let inside = |some: &[String], all: &[String]| {
         // A number or a single letter alone names nothing.
-        some.iter().any(|word| word.chars().count() > 1 && word.chars().all(char::is_alphabetic))
-            && some.iter().all(|word| all.iter().any(|other| word == other || is_one_slip(word, other)))
+        some.iter()
+            .any(|word| word.chars().count() > 1 && word.chars().all(char::is_alphabetic))
+            && some.iter().all(|word| {
+                all.iter()
+                    .any(|other| word == other || is_one_slip(word, other))
+            })
     };
     let is_number = |word: &&String| word.starts_with(char::is_numeric);
     let has_number = |all: &[String], number: &String| all.iter().any(|other| other == number);
-    let invents = a.iter().filter(is_number).any(|number| !has_number(&b, number));
-    let loses = b.iter().filter(is_number).any(|number| !has_number(&a, number));
+    let invents = a
+        .iter()
+        .filter(is_number)
+        .any(|number| !has_number(&b, number));
+    let loses = b
+        .iter()
+        .filter(is_number)
+        .any(|number| !has_number(&a, number));
     let named = a.iter().any(|word| word.chars().all(char::is_alphabetic));
     let affix = contains_part(found, wanted) || contains_part(wanted, found);
     if invents || (loses && !named) || !(affix || inside(&a, &b) || inside(&b, &a)) {
@@ -51,23 +75,40 @@ pub(super) fn likeness(wanted: &str, found: &str) -> usize {
     }
     let common = |a: &[char], b: &[char]| {
         let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-        let tail = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+        let tail = a
+            .iter()
+            .rev()
+            .zip(b.iter().rev())
+            .take_while(|(a, b)| a == b)
+            .count();
         100 * (head + tail).min(a.len().min(b.len())) / a.len().max(b.len()).max(1)
     };
     let chars = |text: &str| text.chars().collect::<Vec<char>>();
     500 + common(&chars(wanted), &chars(found))
 }
 
-/// True when two names are made alike and differ in their numbers, as those of time steps and tiles do: none is another spelling of the
-/// other, and which replaces which cannot be known.
+/// True when two names are made alike and differ in their numbers, as those of time steps and tiles
+/// do: none is another spelling of the other, and which replaces which cannot be known.
 pub(super) fn differ_in_data(a: &str, b: &str) -> bool {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let (a, b) = (split_ending(&a).0, split_ending(&b).0);
-    let numbers = |name: &str| words(name).into_iter().filter(|word| word.starts_with(char::is_numeric)).collect::<Vec<_>>();
+    let numbers = |name: &str| {
+        words(name)
+            .into_iter()
+            .filter(|word| word.starts_with(char::is_numeric))
+            .collect::<Vec<_>>()
+    };
     // `t9` and `t10` have the same letters; tiles such as `T31UFS` the same kinds of characters.
-    let letters = |name: &str| name.chars().filter(|c| c.is_alphabetic()).collect::<String>();
+    let letters = |name: &str| {
+        name.chars()
+            .filter(|c| c.is_alphabetic())
+            .collect::<String>()
+    };
     let (own, other) = (numbers(a), numbers(b));
-    own != other && !own.is_empty() && !other.is_empty() && (letters(a) == letters(b) || form_of(a) == form_of(b))
+    own != other
+        && !own.is_empty()
+        && !other.is_empty()
+        && (letters(a) == letters(b) || form_of(a) == form_of(b))
 }
 
 /// A name with `0` for each digit and `a` for each letter.
@@ -84,7 +125,9 @@ fn form_of(name: &str) -> String {
 fn contains_part(name: &str, part: &str) -> bool {
     let bounded = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     let mut found = name.match_indices(part).filter(|_| !part.is_empty());
-    found.any(|(at, _)| bounded(name[..at].chars().next_back()) && bounded(name[at + part.len()..].chars().next()))
+    found.any(|(at, _)| {
+        bounded(name[..at].chars().next_back()) && bounded(name[at + part.len()..].chars().next())
+    })
 }
 
 /// False for extensions of two file formats.
@@ -100,7 +143,9 @@ fn endings_agree(a: Option<&str>, b: Option<&str>) -> bool {
 
 fn split_ending(name: &str) -> (&str, Option<&str>) {
     match name.rsplit_once('.') {
-        Some((stem, ending)) if !stem.is_empty() && ENDINGS.contains(&ending) => (stem, Some(ending)),
+        Some((stem, ending)) if !stem.is_empty() && ENDINGS.contains(&ending) => {
+            (stem, Some(ending))
+        }
         _ => (name, None),
     }
 }
@@ -128,14 +173,20 @@ fn is_one_slip(a: &str, b: &str) -> bool {
     }
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let (a, b) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    if b.len() < 5 || b.len() - a.len() > 1 || a.first() != b.first() || b.iter().any(|c| c.is_numeric()) {
+    if b.len() < 5
+        || b.len() - a.len() > 1
+        || a.first() != b.first()
+        || b.iter().any(|c| c.is_numeric())
+    {
         return false;
     }
     let head = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[head..], &b[head..]);
     match (a, b) {
         _ if a.len() < b.len() => *a == b[1..],
-        ([first, second, ..], [other, another, ..]) if (first, second) == (another, other) => a[2..] == b[2..],
+        ([first, second, ..], [other, another, ..]) if (first, second) == (another, other) => {
+            a[2..] == b[2..]
+        }
         _ => a[1..] == b[1..],
     }
 }
@@ -154,7 +205,11 @@ mod tests {
             ("image_0001.tif", "scene_image_0001.tif"),
         ];
         for (wanted, found) in alike {
-            assert!((500..1000).contains(&likeness(wanted, found)), "{found} for {wanted}: {}", likeness(wanted, found));
+            assert!(
+                (500..1000).contains(&likeness(wanted, found)),
+                "{found} for {wanted}: {}",
+                likeness(wanted, found)
+            );
         }
         for (wanted, found) in [
             ("Label_FINAL.TIF", "after.tif"),
@@ -182,12 +237,20 @@ mod tests {
         ] {
             assert_eq!(likeness(wanted, found), 0, "{found} for {wanted}");
         }
-        for (a, b) in [("20200101.tif", "20200108.tif"), ("t9.tif", "t10.tif"), ("T31UFS.tif", "T32UQD.tif"), ("a_1", "a_2")] {
+        for (a, b) in [
+            ("20200101.tif", "20200108.tif"),
+            ("t9.tif", "t10.tif"),
+            ("T31UFS.tif", "T32UQD.tif"),
+            ("a_1", "a_2"),
+        ] {
             assert!(differ_in_data(a, b) && differ_in_data(b, a), "{a} {b}");
         }
-        for (a, b) in
-            [("label.tif", "mask.tif"), ("label.tif", "thumbs.db"), ("before_2020.tif", "label_2020.tif"), ("t0.tif", "dem.tif")]
-        {
+        for (a, b) in [
+            ("label.tif", "mask.tif"),
+            ("label.tif", "thumbs.db"),
+            ("before_2020.tif", "label_2020.tif"),
+            ("t0.tif", "dem.tif"),
+        ] {
             assert!(!differ_in_data(a, b), "{a} {b}");
         }
     }
@@ -205,7 +268,10 @@ mod tests {
             ("cloud_mask_2020", "colud_mask_2020"),
         ];
         for (a, b) in same {
-            assert!(near_identical(a, b) && near_identical(b, a), "{a} and {b} are one name");
+            assert!(
+                near_identical(a, b) && near_identical(b, a),
+                "{a} and {b} are one name"
+            );
         }
         let others = [
             ("label.tif", "before.tif"),
@@ -222,7 +288,10 @@ mod tests {
             ("", "a"),
         ];
         for (a, b) in others {
-            assert!(!near_identical(a, b) && !near_identical(b, a), "{a} and {b} may be two things");
+            assert!(
+                !near_identical(a, b) && !near_identical(b, a),
+                "{a} and {b} may be two things"
+            );
         }
     }
 }

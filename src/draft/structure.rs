@@ -1,6 +1,6 @@
-//! Structure view: the pattern that all roots should have (PIT-1; TACO 2.0, section 5.4), and for every root and position the
-//! state. States are stored once per distinct shape, so a million samples take a few megabytes, and an edit of one root updates
-//! one root. Pure: no IO, no threads.
+//! Structure view: the pattern that all roots should have (PIT-1; TACO 2.0, section 5.4), and for
+//! every root and position the state. States are stored once per distinct shape, so a million
+//! samples take a few megabytes, and an edit of one root updates one root. Pure: no IO, no threads.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::file_kind::{KindMatch, Kinds};
 use super::spelling::likeness;
-use crate::model::{Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, Tortilla, is_padding};
+use crate::model::{
+    Dataset, NodePath, RootChanges, RootShapes, SampleKind, ShapeId, Tortilla, is_padding,
+};
 
 /// State of a position of the pattern, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -30,8 +32,14 @@ pub enum PositionState {
 
 impl PositionState {
     /// All states, best first, in the order of [`StateCounts`].
-    pub const ALL: [PositionState; 6] =
-        [Self::Present, Self::Padded, Self::WrongOrder, Self::WrongId, Self::WrongType, Self::Missing];
+    pub const ALL: [PositionState; 6] = [
+        Self::Present,
+        Self::Padded,
+        Self::WrongOrder,
+        Self::WrongId,
+        Self::WrongType,
+        Self::Missing,
+    ];
 
     /// True when the state violates PIT-1.
     pub fn is_fault(self) -> bool {
@@ -51,7 +59,11 @@ impl StateCounts {
 
     /// The number in states that violate PIT-1.
     pub fn faults(&self) -> u64 {
-        PositionState::ALL.iter().filter(|state| state.is_fault()).map(|&state| self.of(state)).sum()
+        PositionState::ALL
+            .iter()
+            .filter(|state| state.is_fault())
+            .map(|&state| self.of(state))
+            .sum()
     }
 
     fn add(&mut self, state: PositionState, by: u64) {
@@ -127,7 +139,8 @@ impl Structure {
         &self.choice
     }
 
-    /// Updates to `dataset`, visiting only roots that changed. Returns the indices of changed roots.
+    /// Updates to `dataset`, visiting only roots that changed. Returns the indices of changed
+    /// roots.
     pub fn update(&mut self, dataset: &Dataset) -> Vec<usize> {
         self.follow(dataset).touched
     }
@@ -150,11 +163,20 @@ impl Structure {
         let picked = match &self.choice {
             PatternChoice::MostCommon => None,
             PatternChoice::Root(id) => {
-                let at = self.shapes.tortilla().samples.iter().position(|sample| sample.id == *id);
+                let at = self
+                    .shapes
+                    .tortilla()
+                    .samples
+                    .iter()
+                    .position(|sample| sample.id == *id);
                 at.map(|index| (self.shapes.roots()[index].shape, index))
             }
         };
-        let common = if picked.is_none() { self.shapes.most_common() } else { None };
+        let common = if picked.is_none() {
+            self.shapes.most_common()
+        } else {
+            None
+        };
         self.nothing_common = common.is_some_and(|(.., is_common)| !is_common);
         let chosen = picked.or_else(|| common.map(|(shape, first, _)| (shape, first)));
         self.model = chosen.map_or(0, |(_, index)| index);
@@ -182,8 +204,18 @@ impl Structure {
     fn lay_out(&mut self, shape: ShapeId, level: usize, parent: Option<u32>) {
         for position in 0..self.shapes.shapes().width(shape) {
             let (id, below) = self.shapes.shapes().child(shape, position);
-            let kind = if self.shapes.shapes().is_folder(below) { SampleKind::Folder } else { SampleKind::File };
-            let node = PatternNode { id: id.clone(), kind, level, position: position as u32, parent };
+            let kind = if self.shapes.shapes().is_folder(below) {
+                SampleKind::Folder
+            } else {
+                SampleKind::File
+            };
+            let node = PatternNode {
+                id: id.clone(),
+                kind,
+                level,
+                position: position as u32,
+                parent,
+            };
             let here = self.pattern.len() as u32;
             self.pattern.push(node);
             self.lay_out(below, level + 1, Some(here));
@@ -191,7 +223,11 @@ impl Structure {
     }
 
     fn compare_root(&self, found: ShapeId) -> ShapeComparison {
-        let mut row = ShapeComparison { states: Box::default(), extra: 0, worst: PositionState::Present };
+        let mut row = ShapeComparison {
+            states: Box::default(),
+            extra: 0,
+            worst: PositionState::Present,
+        };
         let mut states = Vec::with_capacity(self.pattern.len());
         if let Some(wanted) = self.pattern_shape {
             if self.shapes.shapes().is_folder(wanted) == self.shapes.shapes().is_folder(found) {
@@ -201,12 +237,23 @@ impl Structure {
                 row.worst = PositionState::WrongType;
             }
         }
-        row.worst = states.iter().copied().max().unwrap_or(row.worst).max(row.worst);
+        row.worst = states
+            .iter()
+            .copied()
+            .max()
+            .unwrap_or(row.worst)
+            .max(row.worst);
         row.states = states.into();
         row
     }
 
-    fn compare(&self, wanted: ShapeId, found: ShapeId, states: &mut Vec<PositionState>, extra: &mut u32) {
+    fn compare(
+        &self,
+        wanted: ShapeId,
+        found: ShapeId,
+        states: &mut Vec<PositionState>,
+        extra: &mut u32,
+    ) {
         if wanted == found {
             let all = self.shapes.shapes().total(wanted) as usize;
             // Padding in the pattern itself is expected.
@@ -216,7 +263,12 @@ impl Structure {
             return;
         }
         let shapes = self.shapes.shapes();
-        let ids = |shape: ShapeId| shapes.children(shape).map(|(id, _)| &**id).collect::<Vec<&str>>();
+        let ids = |shape: ShapeId| {
+            shapes
+                .children(shape)
+                .map(|(id, _)| &**id)
+                .collect::<Vec<&str>>()
+        };
         let aligned = align(&ids(wanted), &ids(found));
         *extra += aligned.extra.len() as u32;
         for (position, (state, place)) in aligned.places.iter().enumerate() {
@@ -242,7 +294,11 @@ impl Structure {
     /// Sets one state for all descendants of a FOLDER of the pattern.
     fn fill(&self, shape: ShapeId, state: Option<PositionState>, states: &mut Vec<PositionState>) {
         for (id, below) in self.shapes.shapes().children(shape) {
-            let own = if is_padding(id) { PositionState::Padded } else { PositionState::Present };
+            let own = if is_padding(id) {
+                PositionState::Padded
+            } else {
+                PositionState::Present
+            };
             states.push(state.unwrap_or(own));
             self.fill(below, state, states);
         }
@@ -256,9 +312,21 @@ impl Structure {
     /// Index of the first root that has most samples below it; `None` where no root has children.
     pub fn longest(&self) -> Option<usize> {
         let shapes = self.shapes.shapes();
-        let (longest, _) = self.shapes.held().min_by_key(|(shape, _)| std::cmp::Reverse(shapes.total(*shape)))?;
-        let first = || self.shapes.roots().iter().position(|root| root.shape == longest);
-        if shapes.total(longest) > 0 { first() } else { None }
+        let (longest, _) = self
+            .shapes
+            .held()
+            .min_by_key(|(shape, _)| std::cmp::Reverse(shapes.total(*shape)))?;
+        let first = || {
+            self.shapes
+                .roots()
+                .iter()
+                .position(|root| root.shape == longest)
+        };
+        if shapes.total(longest) > 0 {
+            first()
+        } else {
+            None
+        }
     }
 
     /// Index of the first root that has the pattern's shape.
@@ -266,8 +334,8 @@ impl Structure {
         self.pattern_shape.map(|_| self.model)
     }
 
-    /// True when the most common shape is asked for and none is common: the roots are compared with an arbitrary one, and no fix follows
-    /// from it.
+    /// True when the most common shape is asked for and none is common: the roots are compared with
+    /// an arbitrary one, and no fix follows from it.
     pub fn nothing_common(&self) -> bool {
         self.nothing_common
     }
@@ -289,7 +357,8 @@ impl Structure {
 
     /// The worst state of a root; at least [`PositionState::WrongOrder`] when it has extra samples.
     pub fn worst(&self, root: usize) -> PositionState {
-        self.row(root).map_or(PositionState::Present, |row| row.with_extra())
+        self.row(root)
+            .map_or(PositionState::Present, |row| row.with_extra())
     }
 
     /// The states of the roots in a range: the visible rows of a matrix.
@@ -298,18 +367,27 @@ impl Structure {
         (range.start.min(end)..end).map(|root| (root, self.states(root)))
     }
 
-    /// Worst state of each of `width` consecutive groups of roots, for an overview strip of the whole dataset.
+    /// Worst state of each of `width` consecutive groups of roots, for an overview strip of the
+    /// whole dataset.
     pub fn strip(&self, width: usize) -> Vec<PositionState> {
         let (roots, width) = (self.roots(), width.min(self.roots()));
-        let cell = |cell: usize| (cell * roots / width..(cell + 1) * roots / width).map(|root| self.worst(root)).max();
-        (0..width).map(|index| cell(index).unwrap_or(PositionState::Present)).collect()
+        let cell = |cell: usize| {
+            (cell * roots / width..(cell + 1) * roots / width)
+                .map(|root| self.worst(root))
+                .max()
+        };
+        (0..width)
+            .map(|index| cell(index).unwrap_or(PositionState::Present))
+            .collect()
     }
 
     /// For each position, the number of roots by state.
     pub fn position_counts(&self) -> Vec<StateCounts> {
         let mut counts = vec![StateCounts::default(); self.pattern.len()];
         for (shape, roots) in self.by_shape() {
-            let Some(row) = self.row_of(shape) else { continue };
+            let Some(row) = self.row_of(shape) else {
+                continue;
+            };
             for (count, &state) in counts.iter_mut().zip(row.states.iter()) {
                 count.add(state, roots);
             }
@@ -341,7 +419,8 @@ impl Structure {
             for (shape, roots) in self.by_shape() {
                 let mut ids = BTreeSet::new();
                 self.ids_below(shape, &mut ids);
-                ids.into_iter().for_each(|id| *all.entry(id.clone()).or_default() += roots);
+                ids.into_iter()
+                    .for_each(|id| *all.entry(id.clone()).or_default() += roots);
             }
             all
         });
@@ -368,7 +447,11 @@ impl Structure {
         let shapes = self.shapes.shapes();
         let mut rest = row;
         for (index, root) in self.shapes.roots().iter().enumerate() {
-            let count = shapes.counts(root.shape).get(level - 1).copied().unwrap_or(0);
+            let count = shapes
+                .counts(root.shape)
+                .get(level - 1)
+                .copied()
+                .unwrap_or(0);
             if rest >= count {
                 rest -= count;
                 continue;
@@ -376,8 +459,13 @@ impl Structure {
             let mut path = vec![index as u32];
             let mut shape = root.shape;
             for below in (0..level).rev() {
-                let inside =
-                    |shape: ShapeId| if below == 0 { 1 } else { shapes.counts(shape).get(below - 1).copied().unwrap_or(0) };
+                let inside = |shape: ShapeId| {
+                    if below == 0 {
+                        1
+                    } else {
+                        shapes.counts(shape).get(below - 1).copied().unwrap_or(0)
+                    }
+                };
                 let mut place = None;
                 for (position, (_, child)) in shapes.children(shape).enumerate() {
                     if rest < inside(child) {
@@ -404,13 +492,19 @@ impl Structure {
     }
 
     fn by_shape(&self) -> impl Iterator<Item = (ShapeId, u64)> {
-        self.shapes.held().map(|(shape, count)| (shape, u64::from(count)))
+        self.shapes
+            .held()
+            .map(|(shape, count)| (shape, u64::from(count)))
     }
 }
 
 impl ShapeComparison {
     fn with_extra(&self) -> PositionState {
-        if self.extra > 0 { self.worst.max(PositionState::WrongOrder) } else { self.worst }
+        if self.extra > 0 {
+            self.worst.max(PositionState::WrongOrder)
+        } else {
+            self.worst
+        }
     }
 }
 
@@ -423,8 +517,9 @@ pub(super) struct Aligned {
     pub extra: Vec<usize>,
 }
 
-/// Matches children with positions of the pattern, to describe a root: by id, then padding by position, then other spellings of a name,
-/// and, when the number of children is right, by position.
+/// Matches children with positions of the pattern, to describe a root: by id, then padding by
+/// position, then other spellings of a name, and, when the number of children is right, by
+/// position.
 pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
     let mut matching = ChildMatching::of(wanted, found);
     matching.match_spellings(|_, _| KindMatch::Unknown);
@@ -447,7 +542,8 @@ impl<'a> ChildMatching<'a> {
     /// Matches equal ids, then padding by position.
     fn of(wanted: &'a [&'a str], found: &'a [&'a str]) -> Self {
         let mut taken = vec![false; found.len()];
-        let mut places: Vec<(PositionState, Option<usize>)> = vec![(PositionState::Missing, None); wanted.len()];
+        let mut places: Vec<(PositionState, Option<usize>)> =
+            vec![(PositionState::Missing, None); wanted.len()];
         let mut by_id: HashMap<&str, usize> = HashMap::with_capacity(found.len());
         for (index, id) in found.iter().enumerate() {
             by_id.entry(id).or_insert(index);
@@ -455,7 +551,14 @@ impl<'a> ChildMatching<'a> {
         for (place, id) in places.iter_mut().zip(wanted) {
             if let Some(&index) = by_id.get(id).filter(|&&index| !taken[index]) {
                 taken[index] = true;
-                *place = (if is_padding(id) { PositionState::Padded } else { PositionState::Present }, Some(index));
+                *place = (
+                    if is_padding(id) {
+                        PositionState::Padded
+                    } else {
+                        PositionState::Present
+                    },
+                    Some(index),
+                );
             }
         }
         for (position, place) in places.iter_mut().enumerate() {
@@ -465,15 +568,24 @@ impl<'a> ChildMatching<'a> {
                 *place = (PositionState::Padded, Some(position));
             }
         }
-        Self { wanted, found, taken, places }
+        Self {
+            wanted,
+            found,
+            taken,
+            places,
+        }
     }
 
     fn open(&self) -> Vec<usize> {
-        (0..self.wanted.len()).filter(|&position| self.places[position].1.is_none()).collect()
+        (0..self.wanted.len())
+            .filter(|&position| self.places[position].1.is_none())
+            .collect()
     }
 
     fn left(&self) -> Vec<usize> {
-        (0..self.found.len()).filter(|&index| !self.taken[index] && !is_padding(self.found[index])).collect()
+        (0..self.found.len())
+            .filter(|&index| !self.taken[index] && !is_padding(self.found[index]))
+            .collect()
     }
 
     fn match_pair(&mut self, position: usize, index: usize) {
@@ -481,8 +593,8 @@ impl<'a> ChildMatching<'a> {
         self.places[position] = (PositionState::WrongId, Some(index));
     }
 
-    /// Matches names that are spelled in another way, where nothing else can be meant. `kind(position, index)` says what is known about
-    /// the file; no match crosses kinds.
+    /// Matches names that are spelled in another way, where nothing else can be meant.
+    /// `kind(position, index)` says what is known about the file; no match crosses kinds.
     fn match_spellings(&mut self, kind: impl Fn(usize, usize) -> KindMatch) {
         let (open, left) = (self.open(), self.left());
         if open.is_empty() || open.len().saturating_mul(left.len()) > COMPARED {
@@ -507,10 +619,13 @@ impl<'a> ChildMatching<'a> {
         let (mut positions, mut indices) = (BTreeSet::new(), BTreeSet::new());
         for equals in pairs.chunk_by(|a, b| a.0 == b.0) {
             let free: Vec<(usize, usize)> = (equals.iter())
-                .filter(|(_, position, index)| !positions.contains(position) && !indices.contains(index))
+                .filter(|(_, position, index)| {
+                    !positions.contains(position) && !indices.contains(index)
+                })
                 .map(|&(_, position, index)| (position, index))
                 .collect();
-            let (mut of_position, mut of_index): (HashMap<usize, usize>, HashMap<usize, usize>) = Default::default();
+            let (mut of_position, mut of_index): (HashMap<usize, usize>, HashMap<usize, usize>) =
+                Default::default();
             for (position, index) in &free {
                 *of_position.entry(*position).or_default() += 1;
                 *of_index.entry(*index).or_default() += 1;
@@ -526,7 +641,8 @@ impl<'a> ChildMatching<'a> {
         }
     }
 
-    /// With the right number of children, matches the rest by position: shows what is at a position, and is no reason to rename it.
+    /// With the right number of children, matches the rest by position: shows what is at a
+    /// position, and is no reason to rename it.
     fn match_positions(&mut self) {
         if self.wanted.len() != self.found.len() {
             return;
@@ -543,13 +659,25 @@ impl<'a> ChildMatching<'a> {
     }
 
     fn aligned(self) -> Aligned {
-        let Self { taken, mut places, found, .. } = self;
+        let Self {
+            taken,
+            mut places,
+            found,
+            ..
+        } = self;
         // The samples outside the longest increasing subsequence are the ones that moved.
-        let order: Vec<usize> =
-            places.iter().filter(|place| place.0 != PositionState::WrongId).filter_map(|place| place.1).collect();
+        let order: Vec<usize> = places
+            .iter()
+            .filter(|place| place.0 != PositionState::WrongId)
+            .filter_map(|place| place.1)
+            .collect();
         let in_order = longest_run(&order);
         for place in &mut places {
-            if place.0 == PositionState::Present && place.1.is_some_and(|index| in_order.binary_search(&index).is_err()) {
+            if place.0 == PositionState::Present
+                && place
+                    .1
+                    .is_some_and(|index| in_order.binary_search(&index).is_err())
+            {
                 place.0 = PositionState::WrongOrder;
             }
         }
@@ -563,12 +691,21 @@ pub(super) fn align_samples(wanted: &Tortilla, found: &Tortilla) -> Aligned {
     align(&ids_of(wanted), &ids_of(found))
 }
 
-/// Matches the children of two FOLDERs, to fix them: as [`align_samples`], with the kinds of the files and nothing by position. `above`
-/// are the ids of the pattern below the root, down to the FOLDER.
-pub(super) fn align_files(wanted: &Tortilla, found: &Tortilla, dataset: &Dataset, above: &[Arc<str>], kinds: &Kinds) -> Aligned {
+/// Matches the children of two FOLDERs, to fix them: as [`align_samples`], with the kinds of the
+/// files and nothing by position. `above` are the ids of the pattern below the root, down to the
+/// FOLDER.
+pub(super) fn align_files(
+    wanted: &Tortilla,
+    found: &Tortilla,
+    dataset: &Dataset,
+    above: &[Arc<str>],
+    kinds: &Kinds,
+) -> Aligned {
     let (ids, found_ids) = (ids_of(wanted), ids_of(found));
     let mut matching = ChildMatching::of(&ids, &found_ids);
-    matching.match_spellings(|position, index| kinds.fits(dataset, above, wanted, position, &found.samples[index]));
+    matching.match_spellings(|position, index| {
+        kinds.fits(dataset, above, wanted, position, &found.samples[index])
+    });
     matching.aligned()
 }
 
@@ -583,7 +720,11 @@ fn longest_run(order: &[usize]) -> Vec<usize> {
     for (index, &value) in order.iter().enumerate() {
         let at = ends.partition_point(|&end| order[end] < value);
         before[index] = at.checked_sub(1).map(|at| ends[at]);
-        if at == ends.len() { ends.push(index) } else { ends[at] = index }
+        if at == ends.len() {
+            ends.push(index)
+        } else {
+            ends[at] = index
+        }
     }
     let mut run = Vec::with_capacity(ends.len());
     let mut next = ends.last().copied();
@@ -611,7 +752,10 @@ mod tests {
     }
 
     fn dataset(roots: Vec<Sample>) -> Dataset {
-        Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() }
+        Dataset {
+            root: Tortilla::new(roots).into(),
+            ..Dataset::default()
+        }
     }
 
     #[test]
@@ -619,7 +763,9 @@ mod tests {
         let parts = ["before", "after", "label"];
         let mut typed = scene("t", &["before", "after"]);
         if let crate::model::Payload::Folder(children) = &mut typed.payload {
-            Arc::make_mut(children).samples.push(Sample::folder("label", files(&["x"])));
+            Arc::make_mut(children)
+                .samples
+                .push(Sample::folder("label", files(&["x"])));
         }
         let padded = padding_like(&scene("p", &parts), 0);
         let data = dataset(vec![
@@ -634,8 +780,18 @@ mod tests {
             scene("z", &parts),
         ]);
         let structure = Structure::of(&data);
-        assert_eq!(structure.pattern().iter().map(|node| &*node.id).collect::<Vec<_>>(), parts);
-        let states: Vec<Vec<PositionState>> = structure.rows(0..99).map(|(_, states)| states.to_vec()).collect();
+        assert_eq!(
+            structure
+                .pattern()
+                .iter()
+                .map(|node| &*node.id)
+                .collect::<Vec<_>>(),
+            parts
+        );
+        let states: Vec<Vec<PositionState>> = structure
+            .rows(0..99)
+            .map(|(_, states)| states.to_vec())
+            .collect();
         assert_eq!(states[0], [Present; 3]);
         assert_eq!(states[1], [Present, Missing, Present]);
         assert_eq!(states[2], [Present, Present, WrongId]);
@@ -652,14 +808,26 @@ mod tests {
 
     #[test]
     fn an_edit_of_one_root_changes_only_its_row() {
-        let mut roots: Vec<Sample> = (0..20).map(|n| scene(&format!("r{n}"), &["a", "b"])).collect();
+        let mut roots: Vec<Sample> = (0..20)
+            .map(|n| scene(&format!("r{n}"), &["a", "b"]))
+            .collect();
         let mut structure = Structure::of(&dataset(roots.clone()));
         roots[7] = scene("r7", &["a"]);
         assert_eq!(structure.update(&dataset(roots.clone())), [7]);
-        assert_eq!((structure.states(7), structure.states(8)), (&[Present, Missing][..], &[Present, Present][..]));
+        assert_eq!(
+            (structure.states(7), structure.states(8)),
+            (&[Present, Missing][..], &[Present, Present][..])
+        );
         assert_eq!(structure.longest(), Some(0));
         structure.choose(PatternChoice::Root("r7".into()));
-        assert_eq!((structure.pattern().len(), structure.extra(0), structure.extra(7)), (1, 1, 0));
+        assert_eq!(
+            (
+                structure.pattern().len(),
+                structure.extra(0),
+                structure.extra(7)
+            ),
+            (1, 1, 0)
+        );
         structure.choose(PatternChoice::MostCommon);
         assert_eq!(structure.root_counts().faults(), 1);
     }
@@ -667,7 +835,14 @@ mod tests {
     #[test]
     fn rows_of_levels_lead_to_addresses() {
         let deep = |id: &str| {
-            Sample::folder(id, Tortilla::new(vec![scene("s1", &["x"]), Sample::file("l", "/l", 1), scene("s2", &["y", "z"])]))
+            Sample::folder(
+                id,
+                Tortilla::new(vec![
+                    scene("s1", &["x"]),
+                    Sample::file("l", "/l", 1),
+                    scene("s2", &["y", "z"]),
+                ]),
+            )
         };
         let data = dataset(vec![deep("a"), scene("b", &["q"]), deep("c")]);
         let structure = Structure::of(&data);

@@ -1,5 +1,5 @@
-//! Data for the structure view of the window: one root compared with the pattern, an overview of the whole dataset with one row
-//! per pixel, and the planned fixes of many roots. Pure.
+//! Data for the structure view of the window: one root compared with the pattern, an overview of
+//! the whole dataset with one row per pixel, and the planned fixes of many roots. Pure.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,12 +24,24 @@ pub struct PatternCell {
     pub kind: Option<SampleKind>,
 }
 
-/// One root compared with the pattern: an entry per position, and the samples without a position. Empty without a pattern.
-pub fn places(dataset: &Dataset, structure: &Structure, root: usize) -> (Vec<PatternCell>, Vec<NodePath>) {
-    let model = structure.model().and_then(|model| dataset.root.samples.get(model));
+/// One root compared with the pattern: an entry per position, and the samples without a position.
+/// Empty without a pattern.
+pub fn places(
+    dataset: &Dataset,
+    structure: &Structure,
+    root: usize,
+) -> (Vec<PatternCell>, Vec<NodePath>) {
+    let model = structure
+        .model()
+        .and_then(|model| dataset.root.samples.get(model));
     let sample = dataset.root.samples.get(root);
-    let mut beside = BesidePattern { places: Vec::with_capacity(structure.pattern().len()), extra: Vec::new() };
-    let (Some(wanted), Some(sample)) = (model.and_then(|model| model.children()), sample) else { return (Vec::new(), Vec::new()) };
+    let mut beside = BesidePattern {
+        places: Vec::with_capacity(structure.pattern().len()),
+        extra: Vec::new(),
+    };
+    let (Some(wanted), Some(sample)) = (model.and_then(|model| model.children()), sample) else {
+        return (Vec::new(), Vec::new());
+    };
     match sample.children() {
         Some(found) => beside.compare(wanted, found, &NodePath(vec![root as u32])),
         None => beside.nothing(wanted),
@@ -55,7 +67,10 @@ impl BesidePattern {
                     id: None,
                     kind: None,
                 });
-                model.children().into_iter().for_each(|below| self.nothing(below));
+                model
+                    .children()
+                    .into_iter()
+                    .for_each(|below| self.nothing(below));
                 continue;
             };
             let node = at.child(place.unwrap_or_default() as u32);
@@ -66,7 +81,11 @@ impl BesidePattern {
                 id = here.id.clone();
             }
             let wrong = sample.kind() != model.kind();
-            let state = if wrong { PositionState::WrongType } else { *state };
+            let state = if wrong {
+                PositionState::WrongType
+            } else {
+                *state
+            };
             self.places.push(PatternCell {
                 state,
                 unreachable: false,
@@ -80,18 +99,29 @@ impl BesidePattern {
                 (None, _) => {}
             }
         }
-        self.extra.extend(aligned.extra.iter().map(|&index| at.child(index as u32)));
+        self.extra
+            .extend(aligned.extra.iter().map(|&index| at.child(index as u32)));
     }
 
     fn nothing(&mut self, wanted: &Tortilla) {
         for model in &wanted.samples {
-            self.places.push(PatternCell { state: PositionState::Missing, unreachable: true, found: None, id: None, kind: None });
-            model.children().into_iter().for_each(|below| self.nothing(below));
+            self.places.push(PatternCell {
+                state: PositionState::Missing,
+                unreachable: true,
+                found: None,
+                id: None,
+                kind: None,
+            });
+            model
+                .children()
+                .into_iter()
+                .for_each(|below| self.nothing(below));
         }
     }
 }
 
-/// The whole dataset reduced to few rows: for each row and position, the worst state of the roots in the row.
+/// The whole dataset reduced to few rows: for each row and position, the worst state of the roots
+/// in the row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overview {
     /// Number of rows; at most one per root.
@@ -108,8 +138,12 @@ pub struct Overview {
 pub fn overview(structure: &Structure, rows: usize) -> Overview {
     let (roots, columns) = (structure.roots(), structure.pattern().len());
     let rows = rows.min(roots);
-    let mut view =
-        Overview { rows, columns, cells: vec![PositionState::Present; rows * columns], worst: structure.strip(rows.max(1)) };
+    let mut view = Overview {
+        rows,
+        columns,
+        cells: vec![PositionState::Present; rows * columns],
+        worst: structure.strip(rows.max(1)),
+    };
     view.worst.truncate(rows);
     if columns == 0 {
         return view;
@@ -137,7 +171,8 @@ pub struct FixPlan {
     pub edit: Edit,
     /// Number of changed roots.
     pub roots: u64,
-    /// (id of the root, description of the change), old and new id for each renamed sample; of about `LISTED` changes.
+    /// (id of the root, description of the change), old and new id for each renamed sample; of
+    /// about `LISTED` changes.
     pub changes: Vec<(Arc<str>, String)>,
     /// How much attention it needs: the maximum of the individual fixes.
     pub care: Care,
@@ -150,16 +185,25 @@ pub struct FixPlan {
 /// Maximum number of changes listed in a plan.
 const LISTED: usize = 500;
 
-/// A single edit that applies the first fix without removal to every root that violates PIT-1; `fixes` returns the fixes of a
-/// finding.
-pub fn safe_plan(dataset: &Dataset, structure: &Structure, fixes: impl Fn(&Finding) -> Vec<Fix>) -> Option<FixPlan> {
+/// A single edit that applies the first fix without removal to every root that violates PIT-1;
+/// `fixes` returns the fixes of a finding.
+pub fn safe_plan(
+    dataset: &Dataset,
+    structure: &Structure,
+    fixes: impl Fn(&Finding) -> Vec<Fix>,
+) -> Option<FixPlan> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let chosen = roots.filter_map(|root| {
         let finding = fault_of(dataset, root)?;
-        let fix = fixes(&finding).into_iter().next().filter(|fix| fix.care == Care::Safe)?;
+        let fix = fixes(&finding)
+            .into_iter()
+            .next()
+            .filter(|fix| fix.care == Care::Safe)?;
         Some((root, fix))
     });
-    plan(dataset, chosen, |roots| tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots))
+    plan(dataset, chosen, |roots| {
+        tr_n!(roots, "Fix {n} root", "Fix {n} roots", n = roots)
+    })
 }
 
 /// A single edit that applies the same kind of fix to every root with the shape of `root`.
@@ -173,15 +217,25 @@ pub fn alike_plan(
     let roots = (0..structure.roots()).filter(|&other| structure.alike(root, other));
     let chosen = roots.filter_map(|other| {
         let finding = fault_of(dataset, other)?;
-        let fix = fixes(&finding).into_iter().find(|fix| fix.care == like.care && fix.verb == like.verb)?;
+        let fix = fixes(&finding)
+            .into_iter()
+            .find(|fix| fix.care == like.care && fix.verb == like.verb)?;
         Some((other, fix))
     });
-    let label = |roots: u64| tr_n!(roots, "{verb} in {n} root", "{verb} in {n} roots", verb = like.verb.text(), n = roots);
+    let label = |roots: u64| {
+        tr_n!(
+            roots,
+            "{verb} in {n} root",
+            "{verb} in {n} roots",
+            verb = like.verb.text(),
+            n = roots
+        )
+    };
     plan(dataset, chosen, label)
 }
 
-/// One plan for each kind of fix of the roots that violate PIT-1, with all roots that have this kind: those that remove nothing first,
-/// then those of most roots.
+/// One plan for each kind of fix of the roots that violate PIT-1, with all roots that have this
+/// kind: those that remove nothing first, then those of most roots.
 ///
 /// # Errors
 /// When `check` fails, which is called before each root.
@@ -196,7 +250,9 @@ pub fn group_plans(
     let mut kinds: Vec<Kind> = Vec::new();
     for root in (0..structure.roots()).filter(|&root| structure.worst(root).is_fault()) {
         check()?;
-        let Some(finding) = fault_of(dataset, root) else { continue };
+        let Some(finding) = fault_of(dataset, root) else {
+            continue;
+        };
         let mut seen: Vec<(FixVerb, Care)> = Vec::new();
         for fix in fixes(&finding) {
             let kind = (fix.verb, fix.care);
@@ -213,10 +269,19 @@ pub fn group_plans(
     let mut plans: Vec<FixPlan> = kinds
         .into_iter()
         .filter_map(|((verb, _), roots)| {
-            let first = roots.first().map(|(_, fix)| fix.label.clone()).unwrap_or_default();
+            let first = roots
+                .first()
+                .map(|(_, fix)| fix.label.clone())
+                .unwrap_or_default();
             let same = verb != FixVerb::Drop && roots.iter().all(|(_, fix)| fix.label == first);
             plan(dataset, roots.into_iter(), |count| match same {
-                true => tr_n!(count, "{fix} in {n} root", "{fix} in {n} roots", fix = first, n = count),
+                true => tr_n!(
+                    count,
+                    "{fix} in {n} root",
+                    "{fix} in {n} roots",
+                    fix = first,
+                    n = count
+                ),
                 false => tr!("{verb} {n}", verb = verb.text(), n = count),
             })
         })
@@ -227,27 +292,46 @@ pub fn group_plans(
 
 /// Number of roots with the shape of `root`.
 pub fn alike_count(structure: &Structure, root: usize) -> u64 {
-    (0..structure.roots()).filter(|&other| structure.alike(root, other)).count() as u64
+    (0..structure.roots())
+        .filter(|&other| structure.alike(root, other))
+        .count() as u64
 }
 
 /// A finding stating that this root violates PIT-1; `None` when it does not.
 pub fn fault_of(dataset: &Dataset, root: usize) -> Option<Finding> {
     let sample = dataset.root.samples.get(root)?;
-    let at = Location::Sample { level: 0, row: root as u32, path: SamplePath(vec![sample.id.clone()]) };
-    Some(Finding::new(Rule::PitRoots, at, tr!("this root differs from the pattern")))
+    let at = Location::Sample {
+        level: 0,
+        row: root as u32,
+        path: SamplePath(vec![sample.id.clone()]),
+    };
+    Some(Finding::new(
+        Rule::PitRoots,
+        at,
+        tr!("this root differs from the pattern"),
+    ))
 }
 
 /// The plan of one fix, for showing what it changes before it is applied.
 pub fn plan_of(dataset: &Dataset, root: usize, fix: &Fix) -> Option<FixPlan> {
     let label = fix.label.clone();
-    plan(dataset, std::iter::once((root, fix.clone())), |_| label.clone())
+    plan(dataset, std::iter::once((root, fix.clone())), |_| {
+        label.clone()
+    })
 }
 
-fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: impl Fn(u64) -> String) -> Option<FixPlan> {
+fn plan(
+    dataset: &Dataset,
+    chosen: impl Iterator<Item = (usize, Fix)>,
+    label: impl Fn(u64) -> String,
+) -> Option<FixPlan> {
     let mut edits = Vec::new();
     let mut plan = FixPlan {
         label: String::new(),
-        edit: Edit::Batch { label: String::new(), edits: Vec::new() },
+        edit: Edit::Batch {
+            label: String::new(),
+            edits: Vec::new(),
+        },
         roots: 0,
         changes: Vec::new(),
         listed: 0,
@@ -257,7 +341,9 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
     let mut placed: BTreeSet<u32> = BTreeSet::new();
     let mut dropped = Vec::new();
     for (root, fix) in chosen {
-        let Some(sample) = dataset.root.samples.get(root) else { continue };
+        let Some(sample) = dataset.root.samples.get(root) else {
+            continue;
+        };
         let mut places = Vec::new();
         let changes = fix.changes();
         let edit = beside_the_tray(fix.edit, &mut places);
@@ -274,28 +360,43 @@ fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: im
         }
         if plan.changes.len() < LISTED {
             plan.listed += 1;
-            plan.changes.extend(changes.into_iter().map(|change| (sample.id.clone(), change)));
+            plan.changes.extend(
+                changes
+                    .into_iter()
+                    .map(|change| (sample.id.clone(), change)),
+            );
         }
         match edit {
-            Some(Edit::Remove { parent, at, count: 1 }) if parent.0.is_empty() => dropped.push(NodePath(vec![at])),
+            Some(Edit::Remove {
+                parent,
+                at,
+                count: 1,
+            }) if parent.0.is_empty() => dropped.push(NodePath(vec![at])),
             edit => edits.extend(edit),
         }
     }
-    plan.verbs.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    plan.verbs
+        .sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     // Roots are removed last, so the other edits' addresses stay valid.
     if !dropped.is_empty() {
         edits.push(Edit::RemoveMany { samples: dropped });
     }
     // Indices refer to the current tray, so all files are removed from it in one edit.
     if !placed.is_empty() {
-        edits.push(Edit::RemoveFromTray { places: placed.into_iter().collect() });
+        edits.push(Edit::RemoveFromTray {
+            places: placed.into_iter().collect(),
+        });
     }
     plan.label = label(plan.roots);
-    plan.edit = Edit::Batch { label: plan.label.clone(), edits };
+    plan.edit = Edit::Batch {
+        label: plan.label.clone(),
+        edits,
+    };
     (plan.roots > 0).then_some(plan)
 }
 
-/// The edit without its removals from the tray, whose indices are appended to `places`. `None` when nothing else remains.
+/// The edit without its removals from the tray, whose indices are appended to `places`. `None` when
+/// nothing else remains.
 fn beside_the_tray(edit: Edit, places: &mut Vec<u32>) -> Option<Edit> {
     match edit {
         Edit::RemoveFromTray { places: own } => {
@@ -303,7 +404,10 @@ fn beside_the_tray(edit: Edit, places: &mut Vec<u32>) -> Option<Edit> {
             None
         }
         Edit::Batch { label, edits } => {
-            let edits = edits.into_iter().filter_map(|edit| beside_the_tray(edit, places)).collect();
+            let edits = edits
+                .into_iter()
+                .filter_map(|edit| beside_the_tray(edit, places))
+                .collect();
             Some(Edit::Batch { label, edits })
         }
         other => Some(other),
@@ -328,20 +432,43 @@ mod tests {
     }
 
     fn whole(id: &str) -> Sample {
-        scene(id, vec![scene("s2", vec![file("t0"), file("t1")]), file("dem"), file("label")])
+        scene(
+            id,
+            vec![
+                scene("s2", vec![file("t0"), file("t1")]),
+                file("dem"),
+                file("label"),
+            ],
+        )
     }
 
     fn dataset() -> Dataset {
         let samples = vec![
             whole("a"),
             scene("b", vec![file("s2"), file("dem"), file("label")]),
-            scene("c", vec![scene("s2", vec![file("t0")]), file("dem"), file("lable")]),
-            scene("d", vec![file("dem"), scene("s2", vec![file("t0"), file("t1")]), file("label")]),
+            scene(
+                "c",
+                vec![scene("s2", vec![file("t0")]), file("dem"), file("lable")],
+            ),
+            scene(
+                "d",
+                vec![
+                    file("dem"),
+                    scene("s2", vec![file("t0"), file("t1")]),
+                    file("label"),
+                ],
+            ),
             whole("e"),
-            scene("f", vec![scene("s2", vec![file("t0")]), file("dem"), file("lable")]),
+            scene(
+                "f",
+                vec![scene("s2", vec![file("t0")]), file("dem"), file("lable")],
+            ),
             file("g"),
         ];
-        Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() }
+        Dataset {
+            root: Tortilla::new(samples).into(),
+            ..Dataset::default()
+        }
     }
 
     #[test]
@@ -351,15 +478,25 @@ mod tests {
         for root in 0..data.root.samples.len() {
             let (places, _) = places(&data, &structure, root);
             let states: Vec<PositionState> = places.iter().map(|place| place.state).collect();
-            assert_eq!(states, structure.states(root), "the same states as the lens, root {root}");
+            assert_eq!(
+                states,
+                structure.states(root),
+                "the same states as the lens, root {root}"
+            );
         }
         let (b, _) = places(&data, &structure, 1);
-        assert_eq!((b[0].state, b[0].kind, b[1].unreachable), (WrongType, Some(SampleKind::File), true));
+        assert_eq!(
+            (b[0].state, b[0].kind, b[1].unreachable),
+            (WrongType, Some(SampleKind::File), true)
+        );
         let (c, _) = places(&data, &structure, 2);
         assert_eq!((c[2].state, c[2].unreachable), (Missing, false));
         assert_eq!((c[4].state, c[4].id.as_deref()), (WrongId, Some("lable")));
         let (d, _) = places(&data, &structure, 3);
-        let moved = d.iter().find(|place| place.state == WrongOrder).expect("one is out of order");
+        let moved = d
+            .iter()
+            .find(|place| place.state == WrongOrder)
+            .expect("one is out of order");
         assert!(moved.id.is_some() && moved.found.is_some());
         assert_eq!(places(&data, &structure, 0).0[0].state, Present);
     }
@@ -381,14 +518,28 @@ mod tests {
     fn applying_a_plan_makes_the_listed_changes() {
         let data = dataset();
         let structure = Structure::of(&data);
-        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &TrayIndex::default(), &Kinds::default());
+        let fixes = |finding: &Finding| {
+            fixes_of(
+                &data,
+                &structure,
+                finding,
+                &TrayIndex::default(),
+                &Kinds::default(),
+            )
+        };
         let safe = safe_plan(&data, &structure, fixes).expect("has fixes");
         // Which FILE of the pattern is meant by the one at `s2` in b, and by g, is ambiguous.
         assert_eq!(safe.care, Care::Safe);
         let mut roots: Vec<&str> = safe.changes.iter().map(|(root, _)| &**root).collect();
         roots.dedup();
         assert_eq!(roots, ["c", "d", "f"]);
-        assert!(safe.changes.iter().any(|(root, what)| &**root == "c" && what == "lable → label"), "{:?}", safe.changes);
+        assert!(
+            safe.changes
+                .iter()
+                .any(|(root, what)| &**root == "c" && what == "lable → label"),
+            "{:?}",
+            safe.changes
+        );
         let mut mended = data.clone();
         safe.edit.apply(&mut mended).expect("applies");
         let left = Structure::of(&mended).root_counts().faults();
@@ -400,57 +551,130 @@ mod tests {
             .find(|fix| fix.care == Care::Removes)
             .expect("can be dropped");
         let plan = alike_plan(&data, &structure, 2, &drop, fixes).expect("has fixes");
-        assert_eq!((plan.roots, alike_count(&structure, 2), plan.care), (2, 2, Care::Removes));
+        assert_eq!(
+            (plan.roots, alike_count(&structure, 2), plan.care),
+            (2, 2, Care::Removes)
+        );
         let mut rest = data.clone();
         plan.edit.apply(&mut rest).expect("applies");
         let ids: Vec<&str> = rest.root.samples.iter().map(|sample| &*sample.id).collect();
         assert_eq!(ids, ["a", "b", "d", "e", "g"]);
-        assert!(plan.changes.iter().all(|(_, what)| what.starts_with("Drop ")));
+        assert!(
+            plan.changes
+                .iter()
+                .all(|(_, what)| what.starts_with("Drop "))
+        );
     }
 
     #[test]
     fn every_kind_of_fix_has_a_plan_for_all_its_roots() {
         let data = dataset();
         let structure = Structure::of(&data);
-        let fixes = |finding: &Finding| fixes_of(&data, &structure, finding, &TrayIndex::default(), &Kinds::default());
+        let fixes = |finding: &Finding| {
+            fixes_of(
+                &data,
+                &structure,
+                finding,
+                &TrayIndex::default(),
+                &Kinds::default(),
+            )
+        };
         let plans = group_plans(&data, &structure, fixes, || Ok(())).expect("is not cancelled");
-        assert!(plans.windows(2).all(|pair| pair[0].care <= pair[1].care), "{plans:?}");
+        assert!(
+            plans.windows(2).all(|pair| pair[0].care <= pair[1].care),
+            "{plans:?}"
+        );
         let faults = structure.root_counts().faults();
-        let drop = plans.iter().find(|plan| plan.verbs[0].0 == FixVerb::Drop).expect("every root can be dropped");
-        assert_eq!((drop.roots, drop.care, drop.label.clone()), (faults, Care::Removes, format!("Drop {faults}")));
+        let drop = plans
+            .iter()
+            .find(|plan| plan.verbs[0].0 == FixVerb::Drop)
+            .expect("every root can be dropped");
+        assert_eq!(
+            (drop.roots, drop.care, drop.label.clone()),
+            (faults, Care::Removes, format!("Drop {faults}"))
+        );
         for plan in plans {
             let mut mended = data.clone();
             plan.edit.apply(&mut mended).expect("applies");
-            assert_eq!(Structure::of(&mended).root_counts().faults(), faults - plan.roots, "{}", plan.label);
+            assert_eq!(
+                Structure::of(&mended).root_counts().faults(),
+                faults - plan.roots,
+                "{}",
+                plan.label
+            );
         }
     }
 
     /// Three complete roots plus `odd`, and the safe plan with these files in the tray.
     fn planned(odd: Vec<Sample>, names: &[&str]) -> (Content, Option<FixPlan>) {
         let whole = |id: &str| scene(id, vec![file("before"), file("after"), file("label")]);
-        let samples = ["w0", "w1", "w2"].map(whole).into_iter().chain(odd).collect();
-        let dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
-        let tray: Arc<[Unplaced]> = names.iter().map(|name| Unplaced { path: format!("/new/{name}").into(), size: 7 }).collect();
+        let samples = ["w0", "w1", "w2"]
+            .map(whole)
+            .into_iter()
+            .chain(odd)
+            .collect();
+        let dataset = Dataset {
+            root: Tortilla::new(samples).into(),
+            ..Dataset::default()
+        };
+        let tray: Arc<[Unplaced]> = names
+            .iter()
+            .map(|name| Unplaced {
+                path: format!("/new/{name}").into(),
+                size: 7,
+            })
+            .collect();
         let (structure, index) = (Structure::of(&dataset), TrayIndex::of(tray.clone()));
-        let plan = safe_plan(&dataset, &structure, |finding| fixes_of(&dataset, &structure, finding, &index, &Kinds::default()));
+        let plan = safe_plan(&dataset, &structure, |finding| {
+            fixes_of(&dataset, &structure, finding, &index, &Kinds::default())
+        });
         (Content { dataset, tray }, plan)
     }
 
     #[test]
     fn the_files_of_all_roots_leave_the_tray_at_once() {
-        let odd = vec![scene("north", vec![file("label")]), scene("south", vec![file("after"), file("label")])];
-        let names = ["south_before.tif", "north_before.tif", "foreign.tif", "north_after.tif"];
+        let odd = vec![
+            scene("north", vec![file("label")]),
+            scene("south", vec![file("after"), file("label")]),
+        ];
+        let names = [
+            "south_before.tif",
+            "north_before.tif",
+            "foreign.tif",
+            "north_after.tif",
+        ];
         let (mut content, plan) = planned(odd, &names);
         let (before, plan) = (content.clone(), plan.expect("has fixes"));
         assert_eq!((plan.roots, plan.care), (2, Care::Safe));
         let inverse = plan.edit.apply_to(&mut content).expect("applies");
-        let left: Vec<_> = content.tray.iter().map(|file| file.path.as_path()).collect();
+        let left: Vec<_> = content
+            .tray
+            .iter()
+            .map(|file| file.path.as_path())
+            .collect();
         assert_eq!(left, [std::path::Path::new("/new/foreign.tif")]);
         let placed = |id: &str, name: &str| Sample::file(id, format!("/new/{name}"), 7);
-        let below = |root: usize| content.dataset.root.samples[root].children().expect("is a FOLDER").samples.clone();
-        let north = [placed("before", "north_before.tif"), placed("after", "north_after.tif"), file("label")];
+        let below = |root: usize| {
+            content.dataset.root.samples[root]
+                .children()
+                .expect("is a FOLDER")
+                .samples
+                .clone()
+        };
+        let north = [
+            placed("before", "north_before.tif"),
+            placed("after", "north_after.tif"),
+            file("label"),
+        ];
         assert_eq!(below(3), north);
-        assert_eq!(below(4), [placed("before", "south_before.tif"), file("after"), file("label")]);
+        assert_eq!(
+            below(4),
+            [
+                placed("before", "south_before.tif"),
+                file("after"),
+                file("label")
+            ]
+        );
         inverse.apply_to(&mut content).expect("undoes");
         assert_eq!(content, before);
     }
@@ -458,17 +682,29 @@ mod tests {
     #[test]
     fn roots_whose_fixes_read_the_same_are_all_planned() {
         let odd = ["north", "south"].map(|id| scene(id, vec![file("label")]));
-        let names = ["north_before.tif", "south_before.tif", "north_after.tif", "south_after.tif"];
+        let names = [
+            "north_before.tif",
+            "south_before.tif",
+            "north_after.tif",
+            "south_after.tif",
+        ];
         let (mut content, plan) = planned(odd.into(), &names);
         let plan = plan.expect("has fixes");
-        let changes: Vec<(&str, &str)> = plan.changes.iter().map(|(root, what)| (&**root, what.as_str())).collect();
+        let changes: Vec<(&str, &str)> = plan
+            .changes
+            .iter()
+            .map(|(root, what)| (&**root, what.as_str()))
+            .collect();
         assert_eq!(changes, [("north", "Place 2"), ("south", "Place 2")]);
         plan.edit.apply_to(&mut content).expect("applies");
         assert!(content.tray.is_empty());
         assert_eq!(Structure::of(&content.dataset).root_counts().faults(), 0);
         // A file that matches two roots is placed in the first.
         let lacking = |id: &str| scene(id, vec![file("after"), file("label")]);
-        let (_, plan) = planned(vec![lacking("north"), lacking("north_2")], &["north_2_before.tif"]);
+        let (_, plan) = planned(
+            vec![lacking("north"), lacking("north_2")],
+            &["north_2_before.tif"],
+        );
         assert_eq!(plan.map(|plan| plan.roots), Some(1));
     }
 }

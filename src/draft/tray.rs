@@ -1,4 +1,5 @@
-//! The tray: files that belong to the draft but are not placed in the tree. Also updates paths of moved sources. Performs no IO.
+//! The tray: files that belong to the draft but are not placed in the tree. Also updates paths of
+//! moved sources. Performs no IO.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,11 +10,21 @@ use crate::error::{Error, Result};
 use crate::model::{AssetPath, Modified, NodePath, PackedMember, Payload, Sample, Stamp, Tortilla};
 
 impl Edit {
-    /// The edit that appends files to the tray, skipping those already in it. `None` when no file remains.
-    pub fn append_to_tray(tray: &[Unplaced], files: impl IntoIterator<Item = Unplaced>) -> Option<Edit> {
-        let mut known: std::collections::HashSet<PathBuf> = tray.iter().map(|file| file.path.clone()).collect();
-        let fresh = files.into_iter().filter(|file| known.insert(file.path.clone()));
-        let files: Vec<TrayPlace> = fresh.zip(tray.len() as u32..).map(|(file, at)| TrayPlace { at, file }).collect();
+    /// The edit that appends files to the tray, skipping those already in it. `None` when no file
+    /// remains.
+    pub fn append_to_tray(
+        tray: &[Unplaced],
+        files: impl IntoIterator<Item = Unplaced>,
+    ) -> Option<Edit> {
+        let mut known: std::collections::HashSet<PathBuf> =
+            tray.iter().map(|file| file.path.clone()).collect();
+        let fresh = files
+            .into_iter()
+            .filter(|file| known.insert(file.path.clone()));
+        let files: Vec<TrayPlace> = fresh
+            .zip(tray.len() as u32..)
+            .map(|(file, at)| TrayPlace { at, file })
+            .collect();
         (!files.is_empty()).then_some(Edit::AddToTray { files })
     }
 }
@@ -22,7 +33,10 @@ pub(super) fn add_to_tray(tray: &mut Arc<[Unplaced]>, files: Vec<TrayPlace>) -> 
     let total = tray.len() + files.len();
     let ascending = files.windows(2).all(|pair| pair[0].at < pair[1].at);
     if !ascending || files.last().is_some_and(|last| last.at as usize >= total) {
-        return Err(Error::usage(format!("the indices do not match a tray of {}", counted(total, "file"))));
+        return Err(Error::usage(format!(
+            "the indices do not match a tray of {}",
+            counted(total, "file")
+        )));
     }
     let places = files.iter().map(|file| file.at).collect();
     let mut incoming = files.into_iter().peekable();
@@ -40,15 +54,25 @@ pub(super) fn add_to_tray(tray: &mut Arc<[Unplaced]>, files: Vec<TrayPlace>) -> 
 
 pub(super) fn remove_from_tray(tray: &mut Arc<[Unplaced]>, places: Vec<u32>) -> Result<Edit> {
     let ascending = places.windows(2).all(|pair| pair[0] < pair[1]);
-    if !ascending || places.last().is_some_and(|&last| last as usize >= tray.len()) {
-        return Err(Error::usage(format!("there are no such files; the tray has {}", counted(tray.len(), "file"))));
+    if !ascending
+        || places
+            .last()
+            .is_some_and(|&last| last as usize >= tray.len())
+    {
+        return Err(Error::usage(format!(
+            "there are no such files; the tray has {}",
+            counted(tray.len(), "file")
+        )));
     }
     let mut files = Vec::with_capacity(places.len());
     let mut kept = Vec::with_capacity(tray.len() - places.len());
     let mut next = places.iter().peekable();
     for (file, at) in tray.iter().zip(0..) {
         match next.next_if(|place| **place == at) {
-            Some(_) => files.push(TrayPlace { at, file: file.clone() }),
+            Some(_) => files.push(TrayPlace {
+                at,
+                file: file.clone(),
+            }),
             None => kept.push(file.clone()),
         }
     }
@@ -57,12 +81,20 @@ pub(super) fn remove_from_tray(tray: &mut Arc<[Unplaced]>, places: Vec<u32>) -> 
 }
 
 pub(super) fn replace_tray(tray: &mut Arc<[Unplaced]>, files: Arc<[Unplaced]>) -> Edit {
-    Edit::ReplaceTray { files: std::mem::replace(tray, files) }
+    Edit::ReplaceTray {
+        files: std::mem::replace(tray, files),
+    }
 }
 
 /// Replaces the prefix `from` of every source path by `to`.
 pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) -> Result<Edit> {
-    let mut moving = Moving { from, to, moved: 0, last: None, last_stamp: None };
+    let mut moving = Moving {
+        from,
+        to,
+        moved: 0,
+        last: None,
+        last_stamp: None,
+    };
     let root = moving.tortilla(&content.dataset.root);
     let mut tray = content.tray.to_vec();
     for file in &mut tray {
@@ -77,15 +109,25 @@ pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) ->
     let mut edits = Vec::new();
     if let Some(root) = root {
         let with = std::mem::replace(&mut content.dataset.root, root);
-        edits.push(Edit::ReplaceTortilla { tortilla: NodePath::root(), with });
+        edits.push(Edit::ReplaceTortilla {
+            tortilla: NodePath::root(),
+            with,
+        });
     }
     edits.push(replace_tray(&mut content.tray, tray.into()));
-    Ok(Edit::Batch { label: tr!("Look for the sources in {folder}", folder = from.display()), edits })
+    Ok(Edit::Batch {
+        label: tr!("Look for the sources in {folder}", folder = from.display()),
+        edits,
+    })
 }
 
 fn joined(folder: &Path, rest: &Path) -> PathBuf {
     // Joining an empty path would append a slash.
-    if rest.as_os_str().is_empty() { folder.to_owned() } else { folder.join(rest) }
+    if rest.as_os_str().is_empty() {
+        folder.to_owned()
+    } else {
+        folder.join(rest)
+    }
 }
 
 struct Moving<'a> {
@@ -106,43 +148,82 @@ impl Moving<'_> {
             let payload = match &sample.payload {
                 Payload::Folder(below) => self.tortilla(below).map(Payload::Folder),
                 // A copy has another modification time, so none is kept.
-                Payload::Asset { path, size, .. } => self.asset(path).map(|path| Payload::asset(path, *size)),
+                Payload::Asset { path, size, .. } => {
+                    self.asset(path).map(|path| Payload::asset(path, *size))
+                }
                 Payload::Bytes(_) => None,
             };
             if let Some(payload) = payload {
                 changed.get_or_insert_with(|| tortilla.samples.clone())[index].payload = payload;
             }
         }
-        changed.map(|samples| Arc::new(Tortilla { schema: tortilla.schema.clone(), samples }))
+        changed.map(|samples| {
+            Arc::new(Tortilla {
+                schema: tortilla.schema.clone(),
+                samples,
+            })
+        })
     }
 
     fn asset(&mut self, path: &AssetPath) -> Option<AssetPath> {
         match path {
             AssetPath::File(file) => self.path(file).map(AssetPath::File),
-            AssetPath::Range { container, offset, size, stamp } => {
-                let (container, stamp) = (self.path(container)?, stamp.as_ref().map(|stamp| self.stamp(stamp)));
-                Some(AssetPath::Range { container, offset: *offset, size: *size, stamp })
+            AssetPath::Range {
+                container,
+                offset,
+                size,
+                stamp,
+            } => {
+                let (container, stamp) = (
+                    self.path(container)?,
+                    stamp.as_ref().map(|stamp| self.stamp(stamp)),
+                );
+                Some(AssetPath::Range {
+                    container,
+                    offset: *offset,
+                    size: *size,
+                    stamp,
+                })
             }
             AssetPath::Packed(member) => {
                 let (archive, stamp) = (self.path(&member.archive)?, self.stamp(&member.stamp));
-                Some(AssetPath::Packed(PackedMember { archive, stamp, ..member.as_ref().clone() }.into()))
+                Some(AssetPath::Packed(
+                    PackedMember {
+                        archive,
+                        stamp,
+                        ..member.as_ref().clone()
+                    }
+                    .into(),
+                ))
             }
             AssetPath::Vsi(_) => None,
         }
     }
 
-    /// The version without its modification time, which a copy does not preserve; length and directory digest identify it.
+    /// The version without its modification time, which a copy does not preserve; length and
+    /// directory digest identify it.
     fn stamp(&mut self, stamp: &Arc<Stamp>) -> Arc<Stamp> {
-        if let Some((_, now)) = self.last_stamp.as_ref().filter(|(before, _)| Arc::ptr_eq(before, stamp)) {
+        if let Some((_, now)) = self
+            .last_stamp
+            .as_ref()
+            .filter(|(before, _)| Arc::ptr_eq(before, stamp))
+        {
             return now.clone();
         }
-        let now = Arc::new(Stamp { modified: Modified::default(), ..stamp.as_ref().clone() });
+        let now = Arc::new(Stamp {
+            modified: Modified::default(),
+            ..stamp.as_ref().clone()
+        });
         self.last_stamp = Some((stamp.clone(), now.clone()));
         now
     }
 
     fn path(&mut self, path: &Arc<Path>) -> Option<Arc<Path>> {
-        if let Some((_, now)) = self.last.as_ref().filter(|(before, _)| Arc::ptr_eq(before, path)) {
+        if let Some((_, now)) = self
+            .last
+            .as_ref()
+            .filter(|(before, _)| Arc::ptr_eq(before, path))
+        {
             self.moved += 1;
             return Some(now.clone());
         }
@@ -160,23 +241,39 @@ mod tests {
     use crate::model::Dataset;
 
     fn file(name: &str) -> Unplaced {
-        Unplaced { path: name.into(), size: 1 }
+        Unplaced {
+            path: name.into(),
+            size: 1,
+        }
     }
 
     #[test]
     fn files_leave_the_tray_and_come_back_to_their_place() {
-        let mut content = Content { tray: ["a", "b", "c", "d"].map(file).into(), ..Content::default() };
+        let mut content = Content {
+            tray: ["a", "b", "c", "d"].map(file).into(),
+            ..Content::default()
+        };
         let before = content.clone();
-        let inverse = Edit::RemoveFromTray { places: vec![0, 2] }.apply_to(&mut content).expect("removes");
+        let inverse = Edit::RemoveFromTray { places: vec![0, 2] }
+            .apply_to(&mut content)
+            .expect("removes");
         assert_eq!(&*content.tray, ["b", "d"].map(file));
         let again = inverse.apply_to(&mut content).expect("puts back");
         assert_eq!(content, before);
         assert_eq!(again, Edit::RemoveFromTray { places: vec![0, 2] });
         for places in [vec![4], vec![1, 1], vec![2, 0]] {
-            assert!(Edit::RemoveFromTray { places }.apply_to(&mut content).is_err());
+            assert!(
+                Edit::RemoveFromTray { places }
+                    .apply_to(&mut content)
+                    .is_err()
+            );
         }
-        assert!(Edit::append_to_tray(&content.tray, [file("b")]).is_none(), "a file is in the tray once");
-        let add = Edit::append_to_tray(&content.tray, [file("b"), file("e"), file("e")]).expect("one is new");
+        assert!(
+            Edit::append_to_tray(&content.tray, [file("b")]).is_none(),
+            "a file is in the tray once"
+        );
+        let add = Edit::append_to_tray(&content.tray, [file("b"), file("e"), file("e")])
+            .expect("one is new");
         add.apply_to(&mut content).expect("adds");
         assert_eq!(content.tray.last(), Some(&file("e")));
         assert_eq!(content.tray.len(), 5);
@@ -184,14 +281,26 @@ mod tests {
 
     #[test]
     fn sources_follow_a_moved_folder_by_whole_names() {
-        let samples = ["/data/old/a.tif", "/data/older/b.tif", "/data/old"].map(|path| Sample::file("x", path, 1));
+        let samples = ["/data/old/a.tif", "/data/older/b.tif", "/data/old"]
+            .map(|path| Sample::file("x", path, 1));
         let root = Tortilla::new(vec![Sample::folder("f", Tortilla::new(samples.to_vec()))]).into();
-        let mut content = Content { dataset: Dataset { root, ..Dataset::default() }, tray: [file("/data/old/t")].into() };
+        let mut content = Content {
+            dataset: Dataset {
+                root,
+                ..Dataset::default()
+            },
+            tray: [file("/data/old/t")].into(),
+        };
         let before = content.clone();
-        let moved = Edit::Relocate { from: "/data/old".into(), to: "/new".into() };
+        let moved = Edit::Relocate {
+            from: "/data/old".into(),
+            to: "/new".into(),
+        };
         let inverse = moved.clone().apply_to(&mut content).expect("moves");
         let paths = |content: &Content| {
-            let below = content.dataset.root.samples[0].children().expect("is a FOLDER");
+            let below = content.dataset.root.samples[0]
+                .children()
+                .expect("is a FOLDER");
             below
                 .samples
                 .iter()
@@ -201,9 +310,15 @@ mod tests {
                 })
                 .collect::<Vec<_>>()
         };
-        assert_eq!(paths(&content), ["/new/a.tif", "/data/older/b.tif", "/new"].map(PathBuf::from));
+        assert_eq!(
+            paths(&content),
+            ["/new/a.tif", "/data/older/b.tif", "/new"].map(PathBuf::from)
+        );
         assert_eq!(content.tray[0].path, Path::new("/new/t"));
-        assert!(moved.apply_to(&mut content).is_err(), "no source is below it any more");
+        assert!(
+            moved.apply_to(&mut content).is_err(),
+            "no source is below it any more"
+        );
         inverse.apply_to(&mut content).expect("moves back");
         assert_eq!(content, before);
     }

@@ -14,14 +14,17 @@ pub struct TrayIndex {
 
 /// The words of a text in lower case: runs of letters and digits.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
 }
 
 /// True when `word` occurs in `text` between characters other than letters and digits.
 pub(super) fn contains_word(text: &str, word: &str) -> bool {
     let bounded = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     let mut found = text.match_indices(word);
-    found.any(|(at, _)| bounded(text[..at].chars().next_back()) && bounded(text[at + word.len()..].chars().next()))
+    found.any(|(at, _)| {
+        bounded(text[..at].chars().next_back()) && bounded(text[at + word.len()..].chars().next())
+    })
 }
 
 /// A file name split into stem and last extension, both in lower case.
@@ -37,7 +40,8 @@ impl TrayIndex {
     pub fn of(files: Arc<[Unplaced]>) -> Self {
         let mut by_word: HashMap<String, Vec<u32>> = HashMap::new();
         for (file, index) in files.iter().zip(0..) {
-            let (stem, _) = split_name(&file.path.file_name().unwrap_or_default().to_string_lossy());
+            let (stem, _) =
+                split_name(&file.path.file_name().unwrap_or_default().to_string_lossy());
             for word in words(&stem) {
                 let list = by_word.entry(word.to_owned()).or_default();
                 if list.last() != Some(&index) {
@@ -53,21 +57,27 @@ impl TrayIndex {
         &self.files
     }
 
-    /// Index of the only unused file whose path contains the ids in `above` and whose name contains `id`, with the extension of
-    /// `id` if it has one. `None` when there are several.
+    /// Index of the only unused file whose path contains the ids in `above` and whose name contains
+    /// `id`, with the extension of `id` if it has one. `None` when there are several.
     pub fn matching(&self, id: &str, above: &[Arc<str>], used: &BTreeSet<u32>) -> Option<u32> {
         let (wanted, end) = split_name(id);
         let candidates = self.by_word.get(words(&wanted).next()?)?;
         let above: Vec<String> = above.iter().map(|folder| folder.to_lowercase()).collect();
         let fits = |index: u32| {
-            let Some(file) = self.files.get(index as usize) else { return false };
+            let Some(file) = self.files.get(index as usize) else {
+                return false;
+            };
             let path = file.path.to_string_lossy().to_lowercase();
-            let (name, found) = split_name(&file.path.file_name().unwrap_or_default().to_string_lossy());
+            let (name, found) =
+                split_name(&file.path.file_name().unwrap_or_default().to_string_lossy());
             (end.is_none() || found == end)
                 && contains_word(&name, &wanted)
                 && above.iter().all(|folder| contains_word(&path, folder))
         };
-        let mut fitting = candidates.iter().copied().filter(|&index| !used.contains(&index) && fits(index));
+        let mut fitting = candidates
+            .iter()
+            .copied()
+            .filter(|&index| !used.contains(&index) && fits(index));
         let first = fitting.next()?;
         fitting.next().is_none().then_some(first)
     }
@@ -79,8 +89,20 @@ mod tests {
 
     #[test]
     fn a_file_fits_by_whole_words_and_its_ending() {
-        let paths = ["/in/r2_before.tif", "/in/r22_before.tif", "/in/r2_before.xml", "/in/r2/SR_B4.TIF", "/in/r2/SR_B40.TIF"];
-        let files: Vec<Unplaced> = paths.iter().map(|path| Unplaced { path: path.into(), size: 1 }).collect();
+        let paths = [
+            "/in/r2_before.tif",
+            "/in/r22_before.tif",
+            "/in/r2_before.xml",
+            "/in/r2/SR_B4.TIF",
+            "/in/r2/SR_B40.TIF",
+        ];
+        let files: Vec<Unplaced> = paths
+            .iter()
+            .map(|path| Unplaced {
+                path: path.into(),
+                size: 1,
+            })
+            .collect();
         let index = TrayIndex::of(files.into());
         let none = BTreeSet::new();
         let find = |id: &str, root: &str| index.matching(id, &[root.into()], &none);
@@ -89,6 +111,9 @@ mod tests {
         assert_eq!(find("before", "r2"), None, "two files fit");
         assert_eq!(find("sr_b4", "r2"), Some(3));
         assert_eq!(find("before.tif", "r3"), None);
-        assert_eq!(index.matching("before.tif", &["r2".into()], &BTreeSet::from([0])), None);
+        assert_eq!(
+            index.matching("before.tif", &["r2".into()], &BTreeSet::from([0])),
+            None
+        );
     }
 }

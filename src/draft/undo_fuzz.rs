@@ -1,5 +1,5 @@
-//! Property tests: undoing any sequence of edits restores the first draft, redoing restores the last. A failing edit changes
-//! nothing.
+//! Property tests: undoing any sequence of edits restores the first draft, redoing restores the
+//! last. A failing edit changes nothing.
 
 use std::sync::Arc;
 
@@ -8,7 +8,9 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::*;
-use crate::model::{Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value, padding_file};
+use crate::model::{
+    Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Tortilla, Value, padding_file,
+};
 
 struct Dice(ChaCha8Rng);
 
@@ -18,7 +20,12 @@ impl Dice {
     }
 
     fn id(&mut self) -> Arc<str> {
-        format!("{}{}", ["s", "before_", "x-y_", "__TACOPAD__"][self.up_to(4)], self.up_to(30)).into()
+        format!(
+            "{}{}",
+            ["s", "before_", "x-y_", "__TACOPAD__"][self.up_to(4)],
+            self.up_to(30)
+        )
+        .into()
     }
 
     fn name(&mut self) -> String {
@@ -59,24 +66,44 @@ impl Dice {
             }
         }
         let mut samples: Vec<Sample> = (0..self.up_to(5)).map(|_| self.sample(depth)).collect();
-        samples.iter_mut().for_each(|sample| sample.values = sample.values.iter().take(fields.len()).cloned().collect());
-        Tortilla { schema: fields.into(), samples }
+        samples.iter_mut().for_each(|sample| {
+            sample.values = sample.values.iter().take(fields.len()).cloned().collect()
+        });
+        Tortilla {
+            schema: fields.into(),
+            samples,
+        }
     }
 
     fn content(&mut self) -> Content {
-        let dataset = Dataset { collection: Collection::template(), root: self.tortilla(0).into() };
-        let tray = (0..self.up_to(4)).map(|n| Unplaced { path: format!("/data/t{n}.tif").into(), size: 1 });
-        Content { dataset, tray: tray.collect() }
+        let dataset = Dataset {
+            collection: Collection::template(),
+            root: self.tortilla(0).into(),
+        };
+        let tray = (0..self.up_to(4)).map(|n| Unplaced {
+            path: format!("/data/t{n}.tif").into(),
+            size: 1,
+        });
+        Content {
+            dataset,
+            tray: tray.collect(),
+        }
     }
 
     /// A path that exists in most cases.
     fn path(&mut self, content: &Content, folder: bool) -> NodePath {
         let mut path = NodePath::root();
         loop {
-            let Some(tortilla) = content.dataset.tortilla(&path) else { return path };
+            let Some(tortilla) = content.dataset.tortilla(&path) else {
+                return path;
+            };
             let stop = self.up_to(3) == 0;
             if tortilla.samples.is_empty() || (folder && stop) || self.up_to(40) == 0 {
-                return if folder { path } else { path.child(self.up_to(6) as u32) };
+                return if folder {
+                    path
+                } else {
+                    path.child(self.up_to(6) as u32)
+                };
             }
             let next = path.child(self.up_to(tortilla.samples.len()) as u32);
             let is_folder = content.dataset.tortilla(&next).is_some();
@@ -88,24 +115,76 @@ impl Dice {
     }
 
     fn edit(&mut self, content: &Content, depth: usize) -> Edit {
-        let many = |dice: &mut Self| (0..1 + dice.up_to(3)).map(|_| dice.path(content, false)).collect::<Vec<_>>();
+        let many = |dice: &mut Self| {
+            (0..1 + dice.up_to(3))
+                .map(|_| dice.path(content, false))
+                .collect::<Vec<_>>()
+        };
         match self.up_to(if depth == 0 { 24 } else { 23 }) {
-            0 => Edit::Insert { parent: self.path(content, true), at: self.up_to(4) as u32, samples: vec![self.sample(1)] },
-            1 => Edit::Remove { parent: self.path(content, true), at: self.up_to(4) as u32, count: self.up_to(3) as u32 },
-            2 => Edit::Rename { sample: self.path(content, false), id: self.id() },
-            3 | 4 => Edit::Move { sample: self.path(content, false), to: self.path(content, true), at: self.up_to(4) as u32 },
-            5 => Edit::SetPayload { sample: self.path(content, false), payload: self.sample(2).payload },
-            6 => Edit::SetValue { sample: self.path(content, false), field: self.name(), value: self.value() },
-            7 => Edit::AddField { tortilla: self.path(content, true), at: self.up_to(3), field: self.field(), values: vec![] },
-            8 => Edit::RemoveField { tortilla: self.path(content, true), field: self.name() },
-            9 => Edit::ReplaceTortilla { tortilla: self.path(content, true), with: self.tortilla(2).into() },
-            10 => Edit::SetCollection { key: "title".into(), value: (self.up_to(2) == 0).then(|| self.name().into()) },
-            11 => Edit::SetRow { sample: self.path(content, false), values: vec![self.value(), self.value()] },
-            12 => Edit::RemoveMany { samples: many(self) },
-            13 | 14 => Edit::MoveMany { samples: many(self), to: self.path(content, true), at: self.up_to(3) as u32 },
+            0 => Edit::Insert {
+                parent: self.path(content, true),
+                at: self.up_to(4) as u32,
+                samples: vec![self.sample(1)],
+            },
+            1 => Edit::Remove {
+                parent: self.path(content, true),
+                at: self.up_to(4) as u32,
+                count: self.up_to(3) as u32,
+            },
+            2 => Edit::Rename {
+                sample: self.path(content, false),
+                id: self.id(),
+            },
+            3 | 4 => Edit::Move {
+                sample: self.path(content, false),
+                to: self.path(content, true),
+                at: self.up_to(4) as u32,
+            },
+            5 => Edit::SetPayload {
+                sample: self.path(content, false),
+                payload: self.sample(2).payload,
+            },
+            6 => Edit::SetValue {
+                sample: self.path(content, false),
+                field: self.name(),
+                value: self.value(),
+            },
+            7 => Edit::AddField {
+                tortilla: self.path(content, true),
+                at: self.up_to(3),
+                field: self.field(),
+                values: vec![],
+            },
+            8 => Edit::RemoveField {
+                tortilla: self.path(content, true),
+                field: self.name(),
+            },
+            9 => Edit::ReplaceTortilla {
+                tortilla: self.path(content, true),
+                with: self.tortilla(2).into(),
+            },
+            10 => Edit::SetCollection {
+                key: "title".into(),
+                value: (self.up_to(2) == 0).then(|| self.name().into()),
+            },
+            11 => Edit::SetRow {
+                sample: self.path(content, false),
+                values: vec![self.value(), self.value()],
+            },
+            12 => Edit::RemoveMany {
+                samples: many(self),
+            },
+            13 | 14 => Edit::MoveMany {
+                samples: many(self),
+                to: self.path(content, true),
+                at: self.up_to(3) as u32,
+            },
             15 => {
                 let parent = self.path(content, true);
-                let count = content.dataset.tortilla(&parent).map_or(0, |tortilla| tortilla.samples.len());
+                let count = content
+                    .dataset
+                    .tortilla(&parent)
+                    .map_or(0, |tortilla| tortilla.samples.len());
                 let mut order: Vec<u32> = (0..count as u32).collect();
                 (1..count).for_each(|index| order.swap(index, self.up_to(index + 1)));
                 Edit::Reorder { parent, order }
@@ -115,8 +194,15 @@ impl Dice {
                 positions: vec![self.up_to(4) as u32, self.up_to(4) as u32],
                 id: self.id(),
             },
-            17 => Edit::Unnest { folder: self.path(content, false) },
-            18 => Edit::RenameMany { names: many(self).into_iter().map(|path| (path, self.id())).collect() },
+            17 => Edit::Unnest {
+                folder: self.path(content, false),
+            },
+            18 => Edit::RenameMany {
+                names: many(self)
+                    .into_iter()
+                    .map(|path| (path, self.id()))
+                    .collect(),
+            },
             19 => Edit::RenameBy {
                 level: self.up_to(3),
                 under: None,
@@ -124,22 +210,53 @@ impl Dice {
                 replace: "$2$1".into(),
                 regex: true,
             },
-            20 => Edit::Column { level: self.up_to(3), change: self.change() },
-            21 => Edit::RemoveFromTray { places: vec![self.up_to(4) as u32] },
-            22 => Edit::Relocate { from: ["/data", "/moved"][self.up_to(2)].into(), to: ["/data", "/moved"][self.up_to(2)].into() },
-            _ => Edit::Batch { label: "several".into(), edits: (0..3).map(|_| self.edit(content, 1)).collect() },
+            20 => Edit::Column {
+                level: self.up_to(3),
+                change: self.change(),
+            },
+            21 => Edit::RemoveFromTray {
+                places: vec![self.up_to(4) as u32],
+            },
+            22 => Edit::Relocate {
+                from: ["/data", "/moved"][self.up_to(2)].into(),
+                to: ["/data", "/moved"][self.up_to(2)].into(),
+            },
+            _ => Edit::Batch {
+                label: "several".into(),
+                edits: (0..3).map(|_| self.edit(content, 1)).collect(),
+            },
         }
     }
 
     fn change(&mut self) -> ColumnChange {
         let name = self.name();
         match self.up_to(6) {
-            0 => ColumnChange::Add { field: self.field(), at: None, value: Value::Null },
+            0 => ColumnChange::Add {
+                field: self.field(),
+                at: None,
+                value: Value::Null,
+            },
             1 => ColumnChange::Remove { name },
-            2 => ColumnChange::Rename { name, to: self.name() },
-            3 => ColumnChange::Cast { name, dtype: ["Utf8", "Int64"][self.up_to(2)].into(), lossy: self.up_to(2) == 0 },
-            4 => ColumnChange::Fill { name, value: self.value(), all: self.up_to(2) == 0 },
-            _ => ColumnChange::Split { name, by: "-".into(), into: vec![self.name(), "rest".into()], keep: self.up_to(2) == 0 },
+            2 => ColumnChange::Rename {
+                name,
+                to: self.name(),
+            },
+            3 => ColumnChange::Cast {
+                name,
+                dtype: ["Utf8", "Int64"][self.up_to(2)].into(),
+                lossy: self.up_to(2) == 0,
+            },
+            4 => ColumnChange::Fill {
+                name,
+                value: self.value(),
+                all: self.up_to(2) == 0,
+            },
+            _ => ColumnChange::Split {
+                name,
+                by: "-".into(),
+                into: vec![self.name(), "rest".into()],
+                keep: self.up_to(2) == 0,
+            },
         }
     }
 }
@@ -171,47 +288,95 @@ fn any_sequence_of_edits_goes_back_and_forth() {
                 }
                 Err(_) => {
                     refused += 1;
-                    assert_eq!(draft.content(), &before, "seed {seed}: {text} failed and changed something");
+                    assert_eq!(
+                        draft.content(),
+                        &before,
+                        "seed {seed}: {text} failed and changed something"
+                    );
                 }
             }
         }
         for state in states.iter().rev().skip(1) {
             draft.undo().expect("undoes");
-            assert_eq!(draft.content(), state, "seed {seed}: undo to step {}", draft.steps());
+            assert_eq!(
+                draft.content(),
+                state,
+                "seed {seed}: undo to step {}",
+                draft.steps()
+            );
         }
         assert!(draft.undo().is_err());
         for state in &states[1..] {
             draft.redo().expect("redoes");
-            assert_eq!(draft.content(), state, "seed {seed}: redo to step {}", draft.steps());
+            assert_eq!(
+                draft.content(),
+                state,
+                "seed {seed}: redo to step {}",
+                draft.steps()
+            );
         }
         // Undo half of the steps, then apply another edit.
         (0..states.len() / 2).for_each(|_| drop(draft.undo().expect("undoes")));
-        draft.apply(Edit::SetCollection { key: "id".into(), value: Some("other".into()) }).expect("applies");
+        draft
+            .apply(Edit::SetCollection {
+                key: "id".into(),
+                value: Some("other".into()),
+            })
+            .expect("applies");
         assert!(draft.redo().is_err(), "what was undone is gone");
         while draft.undo().is_ok() {}
         assert_eq!(draft.content(), &states[0], "seed {seed}");
     }
-    assert!(applied > 2000 && refused > 300, "{applied} applied, {refused} refused");
+    assert!(
+        applied > 2000 && refused > 300,
+        "{applied} applied, {refused} refused"
+    );
     assert!(kinds.len() > 18, "{kinds:?}");
 }
 
 #[test]
 fn unchanged_parts_are_shared_with_the_previous_draft() {
     let mut dice = Dice(ChaCha8Rng::seed_from_u64(1));
-    let roots: Vec<Sample> = (0..50).map(|n| Sample::folder(&format!("r{n}"), dice.tortilla(2))).collect();
-    let before = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };
+    let roots: Vec<Sample> = (0..50)
+        .map(|n| Sample::folder(&format!("r{n}"), dice.tortilla(2)))
+        .collect();
+    let before = Dataset {
+        root: Tortilla::new(roots).into(),
+        ..Dataset::default()
+    };
     let mut draft = Draft::of(before.clone());
     let edits = [
-        Edit::Rename { sample: NodePath(vec![7]), id: "new".into() },
-        Edit::RenameBy { level: 0, under: None, find: "r1".into(), replace: "q1".into(), regex: false },
-        Edit::Reorder { parent: NodePath::root(), order: (0..50).rev().collect() },
+        Edit::Rename {
+            sample: NodePath(vec![7]),
+            id: "new".into(),
+        },
+        Edit::RenameBy {
+            level: 0,
+            under: None,
+            find: "r1".into(),
+            replace: "q1".into(),
+            regex: false,
+        },
+        Edit::Reorder {
+            parent: NodePath::root(),
+            order: (0..50).rev().collect(),
+        },
     ];
-    edits.into_iter().for_each(|edit| drop(draft.apply(edit).expect("applies")));
+    edits
+        .into_iter()
+        .for_each(|edit| drop(draft.apply(edit).expect("applies")));
     let children = |sample: &Sample| match &sample.payload {
         Payload::Folder(children) => children.clone(),
         _ => panic!("is a FOLDER"),
     };
     for (index, sample) in draft.dataset().root.samples.iter().enumerate() {
-        assert!(Arc::ptr_eq(&children(sample), &children(&before.root.samples[49 - index])), "{}", sample.id);
+        assert!(
+            Arc::ptr_eq(
+                &children(sample),
+                &children(&before.root.samples[49 - index])
+            ),
+            "{}",
+            sample.id
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The data card: a summary of the dataset in blocks, and its Markdown form with the front matter that hubs read.
+//! The data card: a summary of the dataset in blocks, and its Markdown form with the front matter
+//! that hubs read.
 
 use serde_json::Value as Json;
 
@@ -23,11 +24,17 @@ pub(super) enum Block {
 }
 
 pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<Block>> {
-    let mut blocks = vec![Block::Heading(1, described.title().to_owned()), Block::Text(described.description().to_owned())];
+    let mut blocks = vec![
+        Block::Heading(1, described.title().to_owned()),
+        Block::Text(described.description().to_owned()),
+    ];
     let mut facts = vec![
         format!("Identifier: {}", described.id()),
         format!("Version: {}", described.version()),
-        format!("Licence: {}", or_dash(&described.texts("licenses").join(", "))),
+        format!(
+            "Licence: {}",
+            or_dash(&described.texts("licenses").join(", "))
+        ),
         format!("Tasks: {}", or_dash(&described.texts("tasks").join(", "))),
         match described.facts.size_bytes {
             Some(size) => format!("Format: {}, {size} bytes", described.facts.format.badge()),
@@ -35,7 +42,9 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
         },
     ];
     if let Some([west, south, east, north]) = described.bbox {
-        facts.push(format!("Extent: {west}, {south}, {east}, {north} (west, south, east, north in degrees)"));
+        facts.push(format!(
+            "Extent: {west}, {south}, {east}, {north} (west, south, east, north in degrees)"
+        ));
     }
     if let Some([start, end]) = &described.interval {
         facts.push(format!("Time: {start} to {end}"));
@@ -55,31 +64,54 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
     }
     if files.len() > 1 {
         blocks.push(Block::Heading(2, "Files".into()));
-        let head = ["File", "West, south, east, north", "Time"].map(str::to_owned).to_vec();
+        let head = ["File", "West, south, east, north", "Time"]
+            .map(str::to_owned)
+            .to_vec();
         blocks.push(Block::Table(std::iter::once(head).chain(files).collect()));
     }
     structure(described, &mut blocks);
     blocks.push(Block::Heading(2, "Fields".into()));
     for level in 0..described.assembly.levels.len() {
         let fields = fields_of(described, level);
-        blocks.push(Block::Heading(3, format!("Level {level} ({} fields)", fields.len())));
-        let head = ["Field", "Type", "What it means"].map(str::to_owned).to_vec();
-        blocks.push(Block::Table(std::iter::once(head).chain(fields.into_iter().map(Vec::from)).collect()));
+        blocks.push(Block::Heading(
+            3,
+            format!("Level {level} ({} fields)", fields.len()),
+        ));
+        let head = ["Field", "Type", "What it means"]
+            .map(str::to_owned)
+            .to_vec();
+        blocks.push(Block::Table(
+            std::iter::once(head)
+                .chain(fields.into_iter().map(Vec::from))
+                .collect(),
+        ));
     }
     if let Some(rows) = splits(described) {
         blocks.push(Block::Heading(2, "Splits".into()));
         blocks.push(Block::Table(rows));
     }
-    if let Some(classes) = described.fields.get("labels:classes").and_then(|classes| classes.as_array()) {
-        let mut rows = vec![vec!["Class".into(), "Category".into(), "What it means".into()]];
+    if let Some(classes) = described
+        .fields
+        .get("labels:classes")
+        .and_then(|classes| classes.as_array())
+    {
+        let mut rows = vec![vec![
+            "Class".into(),
+            "Category".into(),
+            "What it means".into(),
+        ]];
         let text = |value: Option<&serde_json::Value>| match value {
             Some(serde_json::Value::String(text)) => text.clone(),
             Some(serde_json::Value::Null) | None => String::new(),
             Some(other) => other.to_string(),
         };
-        rows.extend(
-            classes.iter().map(|class| vec![text(class.get("name")), text(class.get("category")), text(class.get("description"))]),
-        );
+        rows.extend(classes.iter().map(|class| {
+            vec![
+                text(class.get("name")),
+                text(class.get("category")),
+                text(class.get("description")),
+            ]
+        }));
         blocks.push(Block::Heading(2, "Classes".into()));
         blocks.push(Block::Table(rows));
     }
@@ -88,7 +120,11 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
         .iter()
         .filter(|(key, value)| key.starts_with("rai:") && !value.is_null())
         .map(|(key, value)| {
-            format!("{}: {}", key.trim_start_matches("rai:"), value.as_str().map_or(value.to_string(), str::to_owned))
+            format!(
+                "{}: {}",
+                key.trim_start_matches("rai:"),
+                value.as_str().map_or(value.to_string(), str::to_owned)
+            )
         })
         .collect();
     if !rai.is_empty() {
@@ -100,8 +136,16 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
             .contacts(key)
             .into_iter()
             .map(|contact| {
-                let more = [contact.organization.filter(|o| *o != contact.name), contact.email, contact.url];
-                let roles = if contact.roles.is_empty() { String::new() } else { format!(" ({})", contact.roles.join(", ")) };
+                let more = [
+                    contact.organization.filter(|o| *o != contact.name),
+                    contact.email,
+                    contact.url,
+                ];
+                let roles = if contact.roles.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", contact.roles.join(", "))
+                };
                 let more: Vec<String> = more.into_iter().flatten().collect();
                 [vec![contact.name + &roles], more].concat().join(", ")
             })
@@ -116,7 +160,11 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
         .into_iter()
         .map(|one| {
             let doi = one.doi.map(|doi| format!("https://doi.org/{doi}"));
-            one.citation.into_iter().chain(doi).collect::<Vec<_>>().join(" ")
+            one.citation
+                .into_iter()
+                .chain(doi)
+                .collect::<Vec<_>>()
+                .join(" ")
         })
         .collect();
     if !publications.is_empty() {
@@ -132,18 +180,45 @@ pub(super) fn blocks(described: &Described<'_>, ctx: &JobContext) -> Result<Vec<
 
 /// Python code for the official reader.
 fn how_to_read(described: &Described<'_>) -> String {
-    let names: Vec<String> = described.datasets().iter().map(|one| described.address(one, "")).collect();
-    python_code(&names, described.facts.format, None).trim_end().to_owned()
+    let names: Vec<String> = described
+        .datasets()
+        .iter()
+        .map(|one| described.address(one, ""))
+        .collect();
+    python_code(&names, described.facts.format, None)
+        .trim_end()
+        .to_owned()
 }
 
 /// The parts of a dataset: name, bounding box, time.
 fn files(described: &Described<'_>) -> Vec<Vec<String>> {
-    let extents = described.fields.get("taco:sources").and_then(|sources| sources.get("extents")?.as_array());
+    let extents = described
+        .fields
+        .get("taco:sources")
+        .and_then(|sources| sources.get("extents")?.as_array());
     let line = |extent: &Json| {
-        let numbers = extent.get("spatial").and_then(Json::as_array).into_iter().flatten().map(Json::to_string);
-        let times = extent.get("temporal").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
-        let file = extent.get("file").and_then(Json::as_str).unwrap_or_default().to_owned();
-        vec![file, numbers.collect::<Vec<_>>().join(", "), times.collect::<Vec<_>>().join(" to ")]
+        let numbers = extent
+            .get("spatial")
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+            .map(Json::to_string);
+        let times = extent
+            .get("temporal")
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Json::as_str);
+        let file = extent
+            .get("file")
+            .and_then(Json::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        vec![
+            file,
+            numbers.collect::<Vec<_>>().join(", "),
+            times.collect::<Vec<_>>().join(" to "),
+        ]
     };
     extents.into_iter().flatten().map(line).collect()
 }
@@ -151,11 +226,19 @@ fn files(described: &Described<'_>) -> Vec<Vec<String>> {
 /// The tree pattern: a table of counts, and the pattern itself.
 fn structure(described: &Described<'_>, blocks: &mut Vec<Block>) {
     blocks.push(Block::Heading(2, "Structure".into()));
-    let Some(pit) = PitSchema::of(&described.assembly.tree) else { return };
+    let Some(pit) = PitSchema::of(&described.assembly.tree) else {
+        return;
+    };
     let top = &described.assembly.tree.levels[0];
-    let first: Vec<&str> = (0..top.len().min(3)).map(|row| top.ids.value(row)).collect();
+    let first: Vec<&str> = (0..top.len().min(3))
+        .map(|row| top.ids.value(row))
+        .collect();
     let more = |shown: usize, all: usize| if all > shown { ", …" } else { "" };
-    let mut rows = vec![["Level", "Type", "Samples", "Ids"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        ["Level", "Type", "Samples", "Ids"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
     rows.push(vec![
         "Level 0".into(),
         format!("All {}", pit.root.kind.as_str()),
@@ -171,7 +254,12 @@ fn structure(described: &Described<'_>, blocks: &mut Vec<Block>) {
                 count if alike && count > TREE_IDS => format!("{count} × {}", kinds[0]),
                 _ => kinds.join(" + "),
             };
-            let ids: Vec<&str> = pattern.ids.iter().take(TREE_IDS).map(String::as_str).collect();
+            let ids: Vec<&str> = pattern
+                .ids
+                .iter()
+                .take(TREE_IDS)
+                .map(String::as_str)
+                .collect();
             rows.push(vec![
                 format!("Level {level}"),
                 kinds,
@@ -187,38 +275,74 @@ fn structure(described: &Described<'_>, blocks: &mut Vec<Block>) {
 /// The pattern as an indented tree.
 fn tree_text(pit: &PitSchema) -> String {
     /// Appends the children of the next FOLDER of a level; patterns are in tree order.
-    fn below(pit: &PitSchema, level: usize, taken: &mut Vec<usize>, indent: &str, text: &mut String) {
-        let Some(patterns) = pit.hierarchy.get(&level.to_string()) else { return };
+    fn below(
+        pit: &PitSchema,
+        level: usize,
+        taken: &mut Vec<usize>,
+        indent: &str,
+        text: &mut String,
+    ) {
+        let Some(patterns) = pit.hierarchy.get(&level.to_string()) else {
+            return;
+        };
         if taken.len() < level {
             taken.resize(level, 0);
         }
-        let Some(pattern) = patterns.get(taken[level - 1]) else { return };
+        let Some(pattern) = patterns.get(taken[level - 1]) else {
+            return;
+        };
         taken[level - 1] += 1;
         let count = pattern.ids.len();
         for (position, (id, kind)) in pattern.ids.iter().zip(&pattern.kinds).enumerate() {
             let last = position + 1 == count;
             let folder = *kind == SampleKind::Folder;
             if position < TREE_IDS || last || folder {
-                let (branch, mark) = (if last { "└── " } else { "├── " }, if folder { "/" } else { "" });
+                let (branch, mark) = (
+                    if last { "└── " } else { "├── " },
+                    if folder { "/" } else { "" },
+                );
                 text.push_str(&format!("{indent}{branch}{id}{mark}\n"));
             } else if position == TREE_IDS {
                 text.push_str(&format!("{indent}├── … {} more\n", count - TREE_IDS - 1));
             }
             if folder {
-                below(pit, level + 1, taken, &format!("{indent}{}", if last { "    " } else { "│   " }), text);
+                below(
+                    pit,
+                    level + 1,
+                    taken,
+                    &format!("{indent}{}", if last { "    " } else { "│   " }),
+                    text,
+                );
             }
         }
     }
-    let mut text = format!("{} samples, each a {}\n", pit.root.n, pit.root.kind.as_str());
+    let mut text = format!(
+        "{} samples, each a {}\n",
+        pit.root.n,
+        pit.root.kind.as_str()
+    );
     below(pit, 1, &mut Vec::new(), "", &mut text);
     text.trim_end().to_owned()
 }
 
 /// Fields of a level with their descriptions, in table order; `internal:*` fields last.
 fn fields_of(described: &Described<'_>, level: usize) -> Vec<[String; 3]> {
-    let said = described.fields.get("taco:field_schema").and_then(|schema| schema.get(format!("level{level}"))?.as_array());
-    let text = |entry: &Json, at: usize| entry.get(at).and_then(Json::as_str).unwrap_or_default().to_owned();
-    let said: Vec<[String; 3]> = said.into_iter().flatten().map(|entry| [text(entry, 0), text(entry, 1), text(entry, 2)]).collect();
+    let said = described
+        .fields
+        .get("taco:field_schema")
+        .and_then(|schema| schema.get(format!("level{level}"))?.as_array());
+    let text = |entry: &Json, at: usize| {
+        entry
+            .get(at)
+            .and_then(Json::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let said: Vec<[String; 3]> = said
+        .into_iter()
+        .flatten()
+        .map(|entry| [text(entry, 0), text(entry, 1), text(entry, 2)])
+        .collect();
     let mut fields = Vec::new();
     for field in described
         .assembly
@@ -226,14 +350,33 @@ fn fields_of(described: &Described<'_>, level: usize) -> Vec<[String; 3]> {
         .iter()
         .skip(level)
         .take(1)
-        .flat_map(|table| table.batch.schema().fields().clone().iter().cloned().collect::<Vec<_>>())
+        .flat_map(|table| {
+            table
+                .batch
+                .schema()
+                .fields()
+                .clone()
+                .iter()
+                .cloned()
+                .collect::<Vec<_>>()
+        })
     {
         let known = said.iter().find(|entry| entry[0] == *field.name());
-        let dtype =
-            known.map(|entry| entry[1].clone()).filter(|dtype| !dtype.is_empty()).unwrap_or_else(|| dtype_name(field.data_type()));
-        fields.push([field.name().clone(), dtype, croissant::described_field(described, level, field.name())]);
+        let dtype = known
+            .map(|entry| entry[1].clone())
+            .filter(|dtype| !dtype.is_empty())
+            .unwrap_or_else(|| dtype_name(field.data_type()));
+        fields.push([
+            field.name().clone(),
+            dtype,
+            croissant::described_field(described, level, field.name()),
+        ]);
     }
-    let rest = said.into_iter().filter(|entry| !fields.iter().any(|field: &[String; 3]| field[0] == entry[0]));
+    let rest = said.into_iter().filter(|entry| {
+        !fields
+            .iter()
+            .any(|field: &[String; 3]| field[0] == entry[0])
+    });
     let rest: Vec<[String; 3]> = rest.filter(|entry| !entry[0].is_empty()).collect();
     fields.extend(rest);
     fields
@@ -256,7 +399,11 @@ fn splits(described: &Described<'_>) -> Option<Vec<Vec<String>>> {
         *counts.entry(name).or_default() += 1;
     }
     let mut rows = vec![vec!["Split".into(), "Samples".into()]];
-    rows.extend(counts.into_iter().map(|(name, count)| vec![name, count.to_string()]));
+    rows.extend(
+        counts
+            .into_iter()
+            .map(|(name, count)| vec![name, count.to_string()]),
+    );
     Some(rows)
 }
 
@@ -267,26 +414,64 @@ fn splits(described: &Described<'_>) -> Option<Vec<Vec<String>>> {
 pub fn markdown(described: &Described<'_>, ctx: &JobContext) -> Result<String> {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let list = |name: &str, items: &[&str]| -> String {
-        let lines: String = items.iter().map(|item| format!("- {}\n", quoted(item))).collect();
-        if items.is_empty() { String::new() } else { format!("{name}:\n{lines}") }
+        let lines: String = items
+            .iter()
+            .map(|item| format!("- {}\n", quoted(item)))
+            .collect();
+        if items.is_empty() {
+            String::new()
+        } else {
+            format!("{name}:\n{lines}")
+        }
     };
-    let lower: Vec<String> = described.texts("licenses").iter().map(|licence| licence.to_lowercase()).collect();
+    let lower: Vec<String> = described
+        .texts("licenses")
+        .iter()
+        .map(|licence| licence.to_lowercase())
+        .collect();
     let lower: Vec<&str> = lower.iter().map(String::as_str).collect();
-    let mut text = format!("---\npretty_name: {}\n{}", quoted(described.title()), list("license", &lower));
-    text.push_str(&list("tags", &described.texts("keywords").into_iter().chain(described.texts("tasks")).collect::<Vec<_>>()));
+    let mut text = format!(
+        "---\npretty_name: {}\n{}",
+        quoted(described.title()),
+        list("license", &lower)
+    );
+    text.push_str(&list(
+        "tags",
+        &described
+            .texts("keywords")
+            .into_iter()
+            .chain(described.texts("tasks"))
+            .collect::<Vec<_>>(),
+    ));
     text.push_str("---\n");
     for block in blocks(described, ctx)? {
         text.push('\n');
         match block {
-            Block::Heading(depth, heading) => text.push_str(&format!("{} {}\n", "#".repeat(depth), plain(&heading))),
-            Block::Text(body) => text.push_str(&format!("{}\n", body.lines().map(plain).collect::<Vec<_>>().join("\n"))),
-            Block::List(items) => items.iter().for_each(|item| text.push_str(&format!("- {}\n", plain(item)))),
-            Block::Code(code) => text.push_str(&format!("```\n{}\n```\n", code.replace("```", "'''"))),
+            Block::Heading(depth, heading) => {
+                text.push_str(&format!("{} {}\n", "#".repeat(depth), plain(&heading)))
+            }
+            Block::Text(body) => text.push_str(&format!(
+                "{}\n",
+                body.lines().map(plain).collect::<Vec<_>>().join("\n")
+            )),
+            Block::List(items) => items
+                .iter()
+                .for_each(|item| text.push_str(&format!("- {}\n", plain(item)))),
+            Block::Code(code) => {
+                text.push_str(&format!("```\n{}\n```\n", code.replace("```", "'''")))
+            }
             // Hubs render this as a map.
-            Block::Map(map) => text.push_str(&format!("{}\n\n```geojson\n{}\n```\n", plain(&map.caption), map.geojson)),
+            Block::Map(map) => text.push_str(&format!(
+                "{}\n\n```geojson\n{}\n```\n",
+                plain(&map.caption),
+                map.geojson
+            )),
             Block::Table(rows) => {
                 for (at, row) in rows.iter().enumerate() {
-                    let cells: Vec<String> = row.iter().map(|cell| plain(cell).replace('|', "\\|")).collect();
+                    let cells: Vec<String> = row
+                        .iter()
+                        .map(|cell| plain(cell).replace('|', "\\|"))
+                        .collect();
                     text.push_str(&format!("| {} |\n", cells.join(" | ")));
                     if at == 0 {
                         text.push_str(&format!("|{}\n", "---|".repeat(row.len())));

@@ -1,4 +1,5 @@
-//! Croissant 1.0: archive or folder as file objects, level tables as record sets, RAI fields, and coverage in space and time.
+//! Croissant 1.0: archive or folder as file objects, level tables as record sets, RAI fields, and
+//! coverage in space and time.
 
 use arrow::datatypes::DataType;
 use serde_json::{Map, Value as Json, json};
@@ -11,19 +12,36 @@ pub fn document(described: &Described<'_>) -> Json {
     let mut out = Map::new();
     out.insert("@context".into(), context());
     out.insert("@type".into(), json!("sc:Dataset"));
-    let rai: Vec<(&String, &Json)> =
-        described.fields.iter().filter(|(key, value)| key.starts_with("rai:") && !value.is_null()).collect();
+    let rai: Vec<(&String, &Json)> = described
+        .fields
+        .iter()
+        .filter(|(key, value)| key.starts_with("rai:") && !value.is_null())
+        .collect();
     let mut conforms = vec!["http://mlcommons.org/croissant/1.0"];
     if !rai.is_empty() {
         conforms.push("http://mlcommons.org/croissant/RAI/1.0");
     }
-    out.insert("conformsTo".into(), if conforms.len() == 1 { json!(conforms[0]) } else { json!(conforms) });
+    out.insert(
+        "conformsTo".into(),
+        if conforms.len() == 1 {
+            json!(conforms[0])
+        } else {
+            json!(conforms)
+        },
+    );
     out.insert("name".into(), json!(described.id()));
     if let Some(title) = described.text("title") {
         out.insert("alternateName".into(), json!(title));
     }
     out.insert("description".into(), json!(described.description()));
-    out.insert("url".into(), json!(described.url().unwrap_or_else(|| format!("urn:taco:{}", described.id()))));
+    out.insert(
+        "url".into(),
+        json!(
+            described
+                .url()
+                .unwrap_or_else(|| format!("urn:taco:{}", described.id()))
+        ),
+    );
     out.insert("version".into(), json!(semantic(described.version())));
     if let Some(day) = described.day() {
         out.insert("datePublished".into(), json!(day));
@@ -36,8 +54,19 @@ pub fn document(described: &Described<'_>) -> Json {
             None => licence.to_owned(),
         })
         .collect();
-    out.insert("license".into(), if licences.len() == 1 { json!(licences[0]) } else { json!(licences) });
-    let keywords: Vec<&str> = described.texts("keywords").into_iter().chain(described.texts("tasks")).collect();
+    out.insert(
+        "license".into(),
+        if licences.len() == 1 {
+            json!(licences[0])
+        } else {
+            json!(licences)
+        },
+    );
+    let keywords: Vec<&str> = described
+        .texts("keywords")
+        .into_iter()
+        .chain(described.texts("tasks"))
+        .collect();
     if !keywords.is_empty() {
         out.insert("keywords".into(), json!(keywords));
     }
@@ -52,8 +81,12 @@ pub fn document(described: &Described<'_>) -> Json {
     out.insert("citeAs".into(), json!(citation(described)));
     if let Some([west, south, east, north]) = described.bbox {
         // schema.org boxes start with latitude.
-        let shape = json!({ "@type": "sc:GeoShape", "box": format!("{south} {west} {north} {east}") });
-        out.insert("spatialCoverage".into(), json!({ "@type": "sc:Place", "geo": shape }));
+        let shape =
+            json!({ "@type": "sc:GeoShape", "box": format!("{south} {west} {north} {east}") });
+        out.insert(
+            "spatialCoverage".into(),
+            json!({ "@type": "sc:Place", "geo": shape }),
+        );
     }
     if let Some([start, end]) = &described.interval {
         out.insert("temporalCoverage".into(), json!(format!("{start}/{end}")));
@@ -70,16 +103,29 @@ pub fn document(described: &Described<'_>) -> Json {
 /// The JSON-LD context of the standard, extended by the geo vocabulary.
 fn context() -> Json {
     json!({
-        "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
-        "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/", "rai": "http://mlcommons.org/croissant/RAI/",
-        "geocr": "http://mlcommons.org/croissant/geo/", "data": { "@id": "cr:data", "@type": "@json" },
+        "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs",
+        "column": "cr:column",
+        "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/",
+        "rai": "http://mlcommons.org/croissant/RAI/",
+        "geocr": "http://mlcommons.org/croissant/geo/", "data": {
+            "@id": "cr:data",
+            "@type": "@json",
+        },
         "dataType": { "@id": "cr:dataType", "@type": "@vocab" }, "dct": "http://purl.org/dc/terms/",
-        "equivalentProperty": "cr:equivalentProperty", "examples": { "@id": "cr:examples", "@type": "@json" },
-        "extract": "cr:extract", "field": "cr:field", "fileProperty": "cr:fileProperty", "fileObject": "cr:fileObject",
-        "fileSet": "cr:fileSet", "format": "cr:format", "includes": "cr:includes", "isLiveDataset": "cr:isLiveDataset",
-        "jsonPath": "cr:jsonPath", "key": "cr:key", "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path",
-        "recordSet": "cr:recordSet", "references": "cr:references", "regex": "cr:regex", "repeated": "cr:repeated",
-        "replace": "cr:replace", "samplingRate": "cr:samplingRate", "sc": "https://schema.org/", "separator": "cr:separator",
+        "equivalentProperty": "cr:equivalentProperty", "examples": {
+            "@id": "cr:examples",
+            "@type": "@json",
+        },
+        "extract": "cr:extract", "field": "cr:field", "fileProperty": "cr:fileProperty",
+        "fileObject": "cr:fileObject",
+        "fileSet": "cr:fileSet", "format": "cr:format", "includes": "cr:includes",
+        "isLiveDataset": "cr:isLiveDataset",
+        "jsonPath": "cr:jsonPath", "key": "cr:key", "md5": "cr:md5",
+        "parentField": "cr:parentField", "path": "cr:path",
+        "recordSet": "cr:recordSet", "references": "cr:references", "regex": "cr:regex",
+        "repeated": "cr:repeated",
+        "replace": "cr:replace", "samplingRate": "cr:samplingRate", "sc": "https://schema.org/",
+        "separator": "cr:separator",
         "source": "cr:source", "subField": "cr:subField", "transform": "cr:transform"
     })
 }
@@ -88,7 +134,11 @@ fn context() -> Json {
 fn semantic(version: &str) -> String {
     let plain = version.trim().trim_start_matches('v');
     let mut numbers: Vec<&str> = plain.split('.').collect();
-    if numbers.iter().any(|number| number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit())) || numbers.len() > 3 {
+    if numbers
+        .iter()
+        .any(|number| number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()))
+        || numbers.len() > 3
+    {
         return version.to_owned();
     }
     numbers.resize(3, "0");
@@ -96,9 +146,19 @@ fn semantic(version: &str) -> String {
 }
 
 fn person(contact: &super::Contact) -> Json {
-    let alone = contact.organization.as_ref().is_some_and(|organization| *organization == contact.name);
+    let alone = contact
+        .organization
+        .as_ref()
+        .is_some_and(|organization| *organization == contact.name);
     let mut out = Map::new();
-    out.insert("@type".into(), json!(if alone { "sc:Organization" } else { "sc:Person" }));
+    out.insert(
+        "@type".into(),
+        json!(if alone {
+            "sc:Organization"
+        } else {
+            "sc:Person"
+        }),
+    );
     out.insert("name".into(), json!(contact.name));
     if let Some(email) = &contact.email {
         out.insert("email".into(), json!(email));
@@ -111,11 +171,22 @@ fn person(contact: &super::Contact) -> Json {
 
 /// The dataset's citation, or one composed of its metadata.
 pub fn citation(described: &Described<'_>) -> String {
-    if let Some(text) = described.publications().into_iter().find_map(|one| one.citation) {
+    if let Some(text) = described
+        .publications()
+        .into_iter()
+        .find_map(|one| one.citation)
+    {
         return text;
     }
-    let names: Vec<String> = described.contacts("providers").into_iter().map(|contact| contact.name).collect();
-    let year = described.year().map(|year| format!("year = {{{year}}}, ")).unwrap_or_default();
+    let names: Vec<String> = described
+        .contacts("providers")
+        .into_iter()
+        .map(|contact| contact.name)
+        .collect();
+    let year = described
+        .year()
+        .map(|year| format!("year = {{{year}}}, "))
+        .unwrap_or_default();
     format!(
         "@misc{{{}, author = {{{}}}, title = {{{}}}, {year}version = {{{}}}}}",
         described.id(),
@@ -147,7 +218,11 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<CroissantTable>) {
         // When several datasets are described as one, ids are prefixed with the dataset's name.
         let (archive_id, before, what) = match datasets.len() {
             1 => ("archive".to_owned(), String::new(), "The whole dataset."),
-            _ => (own_name.clone(), format!("{own_name}/"), "One of the datasets."),
+            _ => (
+                own_name.clone(),
+                format!("{own_name}/"),
+                "One of the datasets.",
+            ),
         };
         let name_of = |level: usize| format!("METADATA/level{level}.parquet");
         let table = |level: usize| CroissantTable {
@@ -160,8 +235,12 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<CroissantTable>) {
             for level in (0..levels).filter(|_| dataset.format == Format::Zip) {
                 let table = table(level);
                 files.push(json!({
-                    "@type": "cr:FileObject", "@id": table.file, "name": format!("level{level}.parquet"),
-                    "description": format!("The samples of level {level}."), "containedIn": { "@id": archive_id },
+                    "@type": "cr:FileObject", "@id": table.file, "name": format!(
+                        "level{level}.parquet"
+                    ),
+                    "description": format!(
+                        "The samples of level {level}."
+                    ), "containedIn": { "@id": archive_id },
                     "contentUrl": name_of(level), "encodingFormat": PARQUET
                 }));
                 tables.push(table);
@@ -170,12 +249,21 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<CroissantTable>) {
         }
         for (name, size, sha256) in &dataset.tables {
             files.push(json!({
-                "@type": "cr:FileObject", "@id": format!("{before}{name}"), "name": name.rsplit('/').next(),
-                "description": "Metadata of the dataset.", "contentUrl": format!("{}/{name}", described.address(dataset, "").trim_end_matches('/')),
+                "@type": "cr:FileObject", "@id": format!(
+                    "{before}{name}"
+                ), "name": name.rsplit('/').next(),
+                "description": "Metadata of the dataset.", "contentUrl": format!(
+                    "{}/{name}",
+                    described.address(dataset, "").trim_end_matches('/')
+                ),
                 "contentSize": format!("{size} B"),
-                "encodingFormat": if name.ends_with(".json") { "application/json" } else { PARQUET }, "sha256": sha256
+                "encodingFormat":
+                    if name.ends_with(
+                        ".json",
+                    ) { "application/json" } else { PARQUET }, "sha256": sha256
             }));
-            let level = (0..levels).find(|level| name_of(*level) == *name && dataset.format == Format::Folder);
+            let level = (0..levels)
+                .find(|level| name_of(*level) == *name && dataset.format == Format::Folder);
             tables.extend(level.map(table));
         }
     }
@@ -185,7 +273,9 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<CroissantTable>) {
 /// The file object of a dataset that is a single file.
 fn archive(described: &Described<'_>, dataset: &Facts, id: &str, description: &str) -> Json {
     let mut file = json!({
-        "@type": "cr:FileObject", "@id": id, "name": described.file_name(dataset), "description": description,
+        "@type": "cr:FileObject", "@id": id, "name": described.file_name(
+            dataset,
+        ), "description": description,
         "contentUrl": described.address(dataset, ""), "encodingFormat": dataset.media_type()
     });
     if let Some(size) = dataset.size_bytes {
@@ -218,17 +308,36 @@ fn record_sets(described: &Described<'_>, tables: &[CroissantTable]) -> Vec<Json
                 Some(entry)
             })
             .collect();
-        let description = if level == 0 { "The samples.".to_owned() } else { format!("What the samples hold, {level} deep.") };
-        Some(json!({ "@type": "cr:RecordSet", "@id": set, "name": set, "description": description, "field": fields }))
+        let description = if level == 0 {
+            "The samples.".to_owned()
+        } else {
+            format!("What the samples hold, {level} deep.")
+        };
+        Some(json!({
+            "@type": "cr:RecordSet",
+            "@id": set,
+            "name": set,
+            "description": description,
+            "field": fields,
+        }))
     };
     tables.iter().filter_map(set).collect()
 }
 
 /// The description from `taco:field_schema`, else one derived from the name.
 pub fn described_field(described: &Described<'_>, level: usize, name: &str) -> String {
-    let columns = described.fields.get("taco:field_schema").and_then(|schema| schema.get(format!("level{level}"))?.as_array());
-    let found = columns.and_then(|columns| columns.iter().find(|column| column.get(0).and_then(Json::as_str) == Some(name)));
-    let text = found.and_then(|column| column.get(2)?.as_str()).filter(|text| !text.is_empty());
+    let columns = described
+        .fields
+        .get("taco:field_schema")
+        .and_then(|schema| schema.get(format!("level{level}"))?.as_array());
+    let found = columns.and_then(|columns| {
+        columns
+            .iter()
+            .find(|column| column.get(0).and_then(Json::as_str) == Some(name))
+    });
+    let text = found
+        .and_then(|column| column.get(2)?.as_str())
+        .filter(|text| !text.is_empty());
     match (text, name) {
         (Some(text), _) => text.to_owned(),
         (None, "id") => "Identifier of the sample, unique among its siblings.".into(),
@@ -242,11 +351,16 @@ fn data_type(dtype: &DataType) -> Option<(&'static str, bool)> {
     Some(match dtype {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ("sc:Text", false),
         DataType::Boolean => ("sc:Boolean", false),
-        DataType::Float16 | DataType::Float32 | DataType::Float64 | DataType::Decimal128(..) => ("sc:Float", false),
+        DataType::Float16 | DataType::Float32 | DataType::Float64 | DataType::Decimal128(..) => {
+            ("sc:Float", false)
+        }
         DataType::Date32 | DataType::Date64 => ("sc:Date", false),
         DataType::Timestamp(..) => ("sc:DateTime", false),
         whole if whole.is_integer() => ("sc:Integer", false),
-        DataType::List(item) | DataType::LargeList(item) => (data_type(item.data_type()).filter(|inner| !inner.1)?.0, true),
+        DataType::List(item) | DataType::LargeList(item) => (
+            data_type(item.data_type()).filter(|inner| !inner.1)?.0,
+            true,
+        ),
         _ => return None,
     })
 }

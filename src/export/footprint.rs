@@ -1,5 +1,5 @@
-//! Footprints and times of samples in the form of catalogues: [`crate::footprint`] and GeoJSON. A FOLDER that states no place, or no
-//! time, has that of its children.
+//! Footprints and times of samples in the form of catalogues: [`crate::footprint`] and GeoJSON. A
+//! FOLDER that states no place, or no time, has that of its children.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use serde_json::{Value as Json, json};
 use crate::container::Assembly;
 use crate::error::{Error, Result};
 use crate::footprint::{
-    BoxOfDegrees, COLUMNS, Footprint, PlaceColumns, SampleTimes, StatedLocation, TIME_COLUMNS, footprints, has_places, sample_times,
+    BoxOfDegrees, COLUMNS, Footprint, PlaceColumns, SampleTimes, StatedLocation, TIME_COLUMNS,
+    footprints, has_places, sample_times,
 };
 use crate::jobs::JobContext;
 use crate::model::is_padding;
@@ -31,25 +32,49 @@ pub struct ItemFootprint {
     pub times: SampleTimes,
 }
 
-/// The requested level; otherwise the first level with locations of its own, or 0 when there is none.
+/// The requested level; otherwise the first level with locations of its own, or 0 when there is
+/// none.
 pub fn level_with_places(assembly: &Assembly, wanted: Option<usize>) -> usize {
-    let found = assembly.levels.iter().position(|level| has_places(&level.batch));
-    wanted.filter(|level| *level < assembly.levels.len()).or(found).unwrap_or(0)
+    let found = assembly
+        .levels
+        .iter()
+        .position(|level| has_places(&level.batch));
+    wanted
+        .filter(|level| *level < assembly.levels.len())
+        .or(found)
+        .unwrap_or(0)
 }
 
-/// Location and time of rows of a level. The caller bounds their number: a footprint takes hundreds of bytes.
+/// Location and time of rows of a level. The caller bounds their number: a footprint takes hundreds
+/// of bytes.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn places(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<ItemFootprint>> {
-    places_as(assembly, level, rows, |footprint| footprint.geometry.clone(), ctx)
+pub fn places(
+    assembly: &Assembly,
+    level: usize,
+    rows: &[u32],
+    ctx: &JobContext,
+) -> Result<Vec<ItemFootprint>> {
+    places_as(
+        assembly,
+        level,
+        rows,
+        |footprint| footprint.geometry.clone(),
+        ctx,
+    )
 }
 
 /// As [`places`], without geometry collections, which STAC Items do not allow.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn places_of_items(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<ItemFootprint>> {
+pub fn places_of_items(
+    assembly: &Assembly,
+    level: usize,
+    rows: &[u32],
+    ctx: &JobContext,
+) -> Result<Vec<ItemFootprint>> {
     places_as(assembly, level, rows, Footprint::without_collection, ctx)
 }
 
@@ -70,15 +95,22 @@ fn places_as(
     Ok(footprints.into_iter().zip(times).map(place).collect())
 }
 
-/// Some rows of the named columns of a table, as far as it has them. A slice would not do: casts of nested columns work on the items
-/// of all rows.
+/// Some rows of the named columns of a table, as far as it has them. A slice would not do: casts of
+/// nested columns work on the items of all rows.
 fn rows_of(batch: &RecordBatch, names: &[&str], rows: &[u32]) -> Result<RecordBatch> {
     let schema = batch.schema();
-    let chosen: Vec<usize> = (0..batch.num_columns()).filter(|&at| names.contains(&schema.field(at).name().as_str())).collect();
-    let unchosen = |error: arrow::error::ArrowError| Error::internal("rows can't be chosen").because(error);
+    let chosen: Vec<usize> = (0..batch.num_columns())
+        .filter(|&at| names.contains(&schema.field(at).name().as_str()))
+        .collect();
+    let unchosen =
+        |error: arrow::error::ArrowError| Error::internal("rows can't be chosen").because(error);
     let indices = UInt32Array::from(rows.to_vec());
-    let columns = chosen.iter().map(|&at| take(batch.column(at), &indices, None));
-    let columns = columns.collect::<std::result::Result<Vec<_>, _>>().map_err(unchosen)?;
+    let columns = chosen
+        .iter()
+        .map(|&at| take(batch.column(at), &indices, None));
+    let columns = columns
+        .collect::<std::result::Result<Vec<_>, _>>()
+        .map_err(unchosen)?;
     // A table may have none of them.
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
     let fields = schema.project(&chosen).map_err(unchosen)?;
@@ -86,28 +118,53 @@ fn rows_of(batch: &RecordBatch, names: &[&str], rows: &[u32]) -> Result<RecordBa
 }
 
 /// The children of rows, without padding, each with the index in `rows` of its parent.
-fn children_of(assembly: &Assembly, level: usize, rows: impl Iterator<Item = (usize, u32)>) -> (Vec<usize>, Vec<u32>) {
-    let (Some(above), Some(below)) = (assembly.tree.levels.get(level), assembly.tree.levels.get(level + 1)) else {
+fn children_of(
+    assembly: &Assembly,
+    level: usize,
+    rows: impl Iterator<Item = (usize, u32)>,
+) -> (Vec<usize>, Vec<u32>) {
+    let (Some(above), Some(below)) = (
+        assembly.tree.levels.get(level),
+        assembly.tree.levels.get(level + 1),
+    ) else {
         return Default::default();
     };
-    let pairs = |(index, row): (usize, u32)| above.children(row).iter().map(move |child| (index, *child));
-    rows.flat_map(pairs).filter(|(_, child)| !is_padding(below.id(*child))).unzip()
+    let pairs =
+        |(index, row): (usize, u32)| above.children(row).iter().map(move |child| (index, *child));
+    rows.flat_map(pairs)
+        .filter(|(_, child)| !is_padding(below.id(*child)))
+        .unzip()
 }
 
 /// Footprints of rows: their own, or the union of those of their children.
-fn footprints_below(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<Option<Footprint>>> {
+fn footprints_below(
+    assembly: &Assembly,
+    level: usize,
+    rows: &[u32],
+    ctx: &JobContext,
+) -> Result<Vec<Option<Footprint>>> {
     ctx.check()?;
-    let Some(table) = assembly.levels.get(level) else { return Ok(vec![None; rows.len()]) };
+    let Some(table) = assembly.levels.get(level) else {
+        return Ok(vec![None; rows.len()]);
+    };
     let columns = PlaceColumns::of(&rows_of(&table.batch, &COLUMNS, rows)?);
     let stated: Vec<StatedLocation> = (0..rows.len()).map(|row| columns.stated(row)).collect();
     let mut found = footprints(&stated, ctx)?;
-    let bare = rows.iter().copied().enumerate().filter(|(index, _)| found[*index].is_none());
+    let bare = rows
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(index, _)| found[*index].is_none());
     let (parents, children) = children_of(assembly, level, bare);
     if children.is_empty() {
         return Ok(found);
     }
     let mut gathered: BTreeMap<usize, Vec<Footprint>> = BTreeMap::new();
-    for (parent, footprint) in parents.into_iter().zip(footprints_below(assembly, level + 1, &children, ctx)?) {
+    for (parent, footprint) in
+        parents
+            .into_iter()
+            .zip(footprints_below(assembly, level + 1, &children, ctx)?)
+    {
         gathered.entry(parent).or_default().extend(footprint);
     }
     for (parent, parts) in gathered {
@@ -121,17 +178,44 @@ fn footprints_below(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobCo
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn times(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<SampleTimes>> {
+pub fn times(
+    assembly: &Assembly,
+    level: usize,
+    rows: &[u32],
+    ctx: &JobContext,
+) -> Result<Vec<SampleTimes>> {
     ctx.check()?;
-    let Some(table) = assembly.levels.get(level) else { return Ok(vec![SampleTimes::default(); rows.len()]) };
+    let Some(table) = assembly.levels.get(level) else {
+        return Ok(vec![SampleTimes::default(); rows.len()]);
+    };
     let mut found = sample_times(&rows_of(&table.batch, &TIME_COLUMNS, rows)?);
-    let bare = rows.iter().copied().enumerate().filter(|(index, _)| found[*index] == SampleTimes::default());
+    let bare = rows
+        .iter()
+        .copied()
+        .enumerate()
+        .filter(|(index, _)| found[*index] == SampleTimes::default());
     let (parents, children) = children_of(assembly, level, bare);
-    for (parents, children) in parents.chunks(CHILDREN_AT_ONCE).zip(children.chunks(CHILDREN_AT_ONCE)) {
-        for (&parent, below) in parents.iter().zip(times(assembly, level + 1, children, ctx)?) {
+    for (parents, children) in parents
+        .chunks(CHILDREN_AT_ONCE)
+        .zip(children.chunks(CHILDREN_AT_ONCE))
+    {
+        for (&parent, below) in parents
+            .iter()
+            .zip(times(assembly, level + 1, children, ctx)?)
+        {
             let slot = &mut found[parent];
-            slot.start = slot.start.into_iter().chain(below.start).chain(below.end).min();
-            slot.end = slot.end.into_iter().chain(below.end).chain(below.start).max();
+            slot.start = slot
+                .start
+                .into_iter()
+                .chain(below.start)
+                .chain(below.end)
+                .min();
+            slot.end = slot
+                .end
+                .into_iter()
+                .chain(below.end)
+                .chain(below.start)
+                .max();
             slot.nominal = slot.start;
         }
     }
@@ -140,25 +224,45 @@ pub fn times(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) 
 
 /// A geometry as GeoJSON with seven decimals (about 1 cm).
 pub fn geojson(geometry: &Geometry<f64>) -> Json {
-    let rounded = geometry.map_coords(|c| geo::Coord { x: digits(c.x), y: digits(c.y) });
-    let line = |line: &LineString<f64>| -> Json { line.coords().map(|c| json!([c.x, c.y])).collect() };
-    let polygon =
-        |polygon: &Polygon<f64>| -> Json { std::iter::once(polygon.exterior()).chain(polygon.interiors()).map(line).collect() };
+    let rounded = geometry.map_coords(|c| geo::Coord {
+        x: digits(c.x),
+        y: digits(c.y),
+    });
+    let line =
+        |line: &LineString<f64>| -> Json { line.coords().map(|c| json!([c.x, c.y])).collect() };
+    let polygon = |polygon: &Polygon<f64>| -> Json {
+        std::iter::once(polygon.exterior())
+            .chain(polygon.interiors())
+            .map(line)
+            .collect()
+    };
     match &rounded {
         Geometry::Point(point) => json!({ "type": "Point", "coordinates": [point.x(), point.y()] }),
         Geometry::LineString(one) => json!({ "type": "LineString", "coordinates": line(one) }),
         Geometry::Polygon(one) => json!({ "type": "Polygon", "coordinates": polygon(one) }),
         Geometry::MultiPoint(many) => {
-            json!({ "type": "MultiPoint", "coordinates": many.iter().map(|p| json!([p.x(), p.y()])).collect::<Json>() })
+            json!({
+                "type": "MultiPoint",
+                "coordinates": many.iter().map(|p| json!([p.x(), p.y()])).collect::<Json>(),
+            })
         }
         Geometry::MultiLineString(many) => {
-            json!({ "type": "MultiLineString", "coordinates": many.iter().map(line).collect::<Json>() })
+            json!({
+                "type": "MultiLineString",
+                "coordinates": many.iter().map(line).collect::<Json>(),
+            })
         }
         Geometry::MultiPolygon(many) => {
-            json!({ "type": "MultiPolygon", "coordinates": many.iter().map(polygon).collect::<Json>() })
+            json!({
+                "type": "MultiPolygon",
+                "coordinates": many.iter().map(polygon).collect::<Json>(),
+            })
         }
         Geometry::GeometryCollection(many) => {
-            json!({ "type": "GeometryCollection", "geometries": many.iter().map(geojson).collect::<Json>() })
+            json!({
+                "type": "GeometryCollection",
+                "geometries": many.iter().map(geojson).collect::<Json>(),
+            })
         }
         _ => Json::Null,
     }

@@ -18,7 +18,8 @@ const NAMES_MAX: usize = 64;
 /// A FOLDER with more files has the whole dataset as its asset.
 const FILES_MAX: usize = 1000;
 
-/// A file below a sample of level 0: its level, its row and its path below the sample, empty for the sample itself.
+/// A file below a sample of level 0: its level, its row and its path below the sample, empty for
+/// the sample itself.
 struct MemberFile {
     level: usize,
     row: u32,
@@ -72,8 +73,8 @@ pub struct AssetFields {
     pub range: bool,
 }
 
-/// How the assets of Items are called. A file is the asset `data`; the files below a FOLDER have their paths as keys, or numbers where
-/// paths differ from sample to sample.
+/// How the assets of Items are called. A file is the asset `data`; the files below a FOLDER have
+/// their paths as keys, or numbers where paths differ from sample to sample.
 pub struct AssetNames {
     numbered: bool,
 }
@@ -102,14 +103,22 @@ impl AssetNames {
                 return Ok(Self { numbered: true });
             }
         }
-        Ok(Self { numbered: names.len() > NAMES_MAX && names.len() > 2 * longest })
+        Ok(Self {
+            numbered: names.len() > NAMES_MAX && names.len() > 2 * longest,
+        })
     }
 
-    /// The keys of the assets of these rows of level 0, and the fields that assets of each key have.
+    /// The keys of the assets of these rows of level 0, and the fields that assets of each key
+    /// have.
     ///
     /// # Errors
     /// When the job is cancelled.
-    pub fn fields(&self, described: &Described<'_>, rows: &[u32], ctx: &JobContext) -> Result<BTreeMap<String, AssetFields>> {
+    pub fn fields(
+        &self,
+        described: &Described<'_>,
+        rows: &[u32],
+        ctx: &JobContext,
+    ) -> Result<BTreeMap<String, AssetFields>> {
         let mut found: BTreeMap<String, AssetFields> = BTreeMap::new();
         for (number, &row) in rows.iter().enumerate() {
             if number % 1024 == 0 {
@@ -117,7 +126,9 @@ impl AssetNames {
             }
             let mut is_bare = true;
             for (number, file) in members_of(described, row).into_iter().enumerate() {
-                let Some((path, _)) = place_of_file(described, &file) else { continue };
+                let Some((path, _)) = place_of_file(described, &file) else {
+                    continue;
+                };
                 let key = self.key(number, file);
                 let fields = match found.get_mut(&key) {
                     Some(fields) => fields,
@@ -136,14 +147,24 @@ impl AssetNames {
 
     /// The assets of a row of level 0.
     pub fn assets_of(&self, described: &Described<'_>, row: u32) -> Vec<ItemAsset> {
-        let dataset = described.dataset_of(row as usize).unwrap_or(described.facts);
+        let dataset = described
+            .dataset_of(row as usize)
+            .unwrap_or(described.facts);
         let members = members_of(described, row).into_iter().enumerate();
-        let mut assets: Vec<ItemAsset> =
-            members.filter_map(|(number, file)| self.asset_of_file(described, dataset, number, file)).collect();
+        let mut assets: Vec<ItemAsset> = members
+            .filter_map(|(number, file)| self.asset_of_file(described, dataset, number, file))
+            .collect();
         if assets.is_empty() {
             let (href, media_type) = stac::data_link(described, dataset, "../");
             let (key, title) = (DATA.to_owned(), described.title().to_owned());
-            assets.push(ItemAsset { key, href, title, media_type, size: None, range: None });
+            assets.push(ItemAsset {
+                key,
+                href,
+                title,
+                media_type,
+                size: None,
+                range: None,
+            });
         }
         assets
     }
@@ -156,13 +177,24 @@ impl AssetNames {
         }
     }
 
-    /// A file as an asset: a byte range as the path that GDAL opens, with offset, size and the file that contains it; a whole file as its
-    /// address. `None` for bytes that no file has yet.
-    fn asset_of_file(&self, described: &Described<'_>, dataset: &Facts, number: usize, file: MemberFile) -> Option<ItemAsset> {
+    /// A file as an asset: a byte range as the path that GDAL opens, with offset, size and the file
+    /// that contains it; a whole file as its address. `None` for bytes that no file has yet.
+    fn asset_of_file(
+        &self,
+        described: &Described<'_>,
+        dataset: &Facts,
+        number: usize,
+        file: MemberFile,
+    ) -> Option<ItemAsset> {
         let (path, size) = place_of_file(described, &file)?;
         let title = described.assembly.tree.archive_path(file.level, file.row);
         let (href, range) = match path {
-            AssetPath::Range { container, offset, size, .. } => {
+            AssetPath::Range {
+                container,
+                offset,
+                size,
+                ..
+            } => {
                 let place = link_of(dataset, container);
                 let href = AssetPath::range(absolute(dataset, &place), *offset, *size).to_vsi();
                 (href, Some((*offset, href_of(described, dataset, &place))))
@@ -171,13 +203,26 @@ impl AssetNames {
             AssetPath::Packed(_) | AssetPath::Vsi(_) => (path.to_vsi(), None),
         };
         let media_type = media_type(&title);
-        Some(ItemAsset { key: self.key(number, file), href, title, media_type, size: Some(size), range })
+        Some(ItemAsset {
+            key: self.key(number, file),
+            href,
+            title,
+            media_type,
+            size: Some(size),
+            range,
+        })
     }
 }
 
 /// Where the bytes of a file are, and their number; `None` for bytes that no file has yet.
 fn place_of_file<'a>(described: &Described<'a>, file: &MemberFile) -> Option<(&'a AssetPath, u64)> {
-    match described.assembly.levels.get(file.level)?.sources.get(file.row as usize)? {
+    match described
+        .assembly
+        .levels
+        .get(file.level)?
+        .sources
+        .get(file.row as usize)?
+    {
         RowSource::Asset { path, size, .. } => Some((path, *size)),
         RowSource::Folder | RowSource::Bytes(_) => None,
     }
@@ -194,21 +239,40 @@ fn members_of(described: &Described<'_>, row: u32) -> Vec<MemberFile> {
 }
 
 /// The files of a row, without padding, at most one more than [`FILES_MAX`].
-fn gather(described: &Described<'_>, level: usize, row: u32, path: String, members: &mut Vec<MemberFile>) {
+fn gather(
+    described: &Described<'_>,
+    level: usize,
+    row: u32,
+    path: String,
+    members: &mut Vec<MemberFile>,
+) {
     let levels = &described.assembly.tree.levels;
-    let Some(here) = levels.get(level).filter(|_| members.len() <= FILES_MAX) else { return };
+    let Some(here) = levels.get(level).filter(|_| members.len() <= FILES_MAX) else {
+        return;
+    };
     if !here.folder.get(row as usize).is_some_and(|folder| *folder) {
         return members.push(MemberFile { level, row, path });
     }
-    let Some(below) = levels.get(level + 1) else { return };
-    for &child in here.children(row).iter().filter(|child| !is_padding(below.id(**child))) {
+    let Some(below) = levels.get(level + 1) else {
+        return;
+    };
+    for &child in here
+        .children(row)
+        .iter()
+        .filter(|child| !is_padding(below.id(**child)))
+    {
         let id = below.id(child);
-        let path = if path.is_empty() { id.to_owned() } else { format!("{path}/{id}") };
+        let path = if path.is_empty() {
+            id.to_owned()
+        } else {
+            format!("{path}/{id}")
+        };
         gather(described, level + 1, child, path, members);
     }
 }
 
-/// Where readers of the document find a file of a dataset: as it is read, or below the place at which the dataset is published.
+/// Where readers of the document find a file of a dataset: as it is read, or below the place at
+/// which the dataset is published.
 fn link_of(dataset: &Facts, file: &Path) -> PathBuf {
     if dataset.opened == dataset.path {
         return file.to_owned();
@@ -222,14 +286,19 @@ fn link_of(dataset: &Facts, file: &Path) -> PathBuf {
     };
     // Files of an index are beside its folder.
     let beside = || below(dataset.opened.parent()?, dataset.path.parent()?);
-    below(&dataset.opened, &dataset.path).or_else(beside).unwrap_or_else(|| file.to_owned())
+    below(&dataset.opened, &dataset.path)
+        .or_else(beside)
+        .unwrap_or_else(|| file.to_owned())
 }
 
-/// The path that GDAL opens from any folder; that of a published file stays relative to its folder, and no address has a secret.
+/// The path that GDAL opens from any folder; that of a published file stays relative to its folder,
+/// and no address has a secret.
 fn absolute(dataset: &Facts, place: &Path) -> PathBuf {
     match Address::of(place) {
         Some(address) => address.without_secret().0.to_string().into(),
-        None if dataset.opened == dataset.path => std::path::absolute(place).unwrap_or_else(|_| place.to_owned()),
+        None if dataset.opened == dataset.path => {
+            std::path::absolute(place).unwrap_or_else(|_| place.to_owned())
+        }
         None => place.to_owned(),
     }
 }
@@ -243,15 +312,25 @@ fn href_of(described: &Described<'_>, dataset: &Facts, place: &Path) -> String {
         Ok(rest) if rest.as_os_str().is_empty() => described.address(dataset, "../"),
         Ok(rest) => {
             let rest = rest.to_string_lossy().replace('\\', "/");
-            format!("{}/{rest}", described.address(dataset, "../").trim_end_matches('/'))
+            format!(
+                "{}/{rest}",
+                described.address(dataset, "../").trim_end_matches('/')
+            )
         }
-        Err(_) => format!("../{}", place.file_name().map_or_else(|| place.to_string_lossy(), |name| name.to_string_lossy())),
+        Err(_) => format!(
+            "../{}",
+            place
+                .file_name()
+                .map_or_else(|| place.to_string_lossy(), |name| name.to_string_lossy())
+        ),
     }
 }
 
 /// The media type that the ending of a name states.
 fn media_type(name: &str) -> &'static str {
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    let ending = name
+        .rsplit_once('.')
+        .map(|(_, ending)| ending.to_ascii_lowercase());
     match ending.as_deref() {
         Some("tif" | "tiff" | "gtiff" | "geotiff") => "image/tiff; application=geotiff",
         Some("jp2" | "j2k") => "image/jp2",
@@ -298,16 +377,35 @@ mod tests {
 
     #[test]
     fn files_of_a_published_dataset_are_found_where_it_is_published() {
-        let link = |opened: &str, path: &str, file: &str| link_of(&dataset(opened, path), Path::new(file)).display().to_string();
-        assert_eq!(link("/a/x.tacozip", "/a/x.tacozip", "/a/x.tacozip"), "/a/x.tacozip");
-        assert_eq!(link("/a/x.tacozip", "x.tacozip", "/a/x.tacozip"), "x.tacozip");
-        assert_eq!(link("/a/set", "https://h.org/d/set", "/a/set/DATA/s 1/b.tif"), "https://h.org/d/set/DATA/s%201/b.tif");
-        assert_eq!(link("/a/.tacocat", "out/.tacocat", "/a/part1.tacozip"), "out/part1.tacozip");
+        let link = |opened: &str, path: &str, file: &str| {
+            link_of(&dataset(opened, path), Path::new(file))
+                .display()
+                .to_string()
+        };
+        assert_eq!(
+            link("/a/x.tacozip", "/a/x.tacozip", "/a/x.tacozip"),
+            "/a/x.tacozip"
+        );
+        assert_eq!(
+            link("/a/x.tacozip", "x.tacozip", "/a/x.tacozip"),
+            "x.tacozip"
+        );
+        assert_eq!(
+            link("/a/set", "https://h.org/d/set", "/a/set/DATA/s 1/b.tif"),
+            "https://h.org/d/set/DATA/s%201/b.tif"
+        );
+        assert_eq!(
+            link("/a/.tacocat", "out/.tacocat", "/a/part1.tacozip"),
+            "out/part1.tacozip"
+        );
     }
 
     #[test]
     fn media_types_are_those_of_stac() {
-        assert_eq!(media_type("roi/s2/B04.TIF"), "image/tiff; application=geotiff");
+        assert_eq!(
+            media_type("roi/s2/B04.TIF"),
+            "image/tiff; application=geotiff"
+        );
         assert_eq!(media_type("roi/s2.v1/B04"), "application/octet-stream");
     }
 }

@@ -1,12 +1,14 @@
-//! The columns of level 0 as properties of STAC Items: names and types that STAC gives a meaning, in the form that both JSON and
-//! Parquet hold. A column called as one of STAC's fields, but of another type, goes under the prefix `taco:`.
+//! The columns of level 0 as properties of STAC Items: names and types that STAC gives a meaning,
+//! in the form that both JSON and Parquet hold. A column called as one of STAC's fields, but of
+//! another type, goes under the prefix `taco:`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, FixedSizeListArray, Float64Builder, GenericListArray, Int64Builder, ListBuilder, OffsetSizeTrait,
-    RecordBatch, StringArray, StructArray, TimestampMicrosecondArray, UInt32Array,
+    Array, ArrayRef, AsArray, FixedSizeListArray, Float64Builder, GenericListArray, Int64Builder,
+    ListBuilder, OffsetSizeTrait, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray,
+    UInt32Array,
 };
 use arrow::compute::{cast, take};
 use arrow::datatypes::{DataType, Field, FieldRef, Float32Type, Float64Type, TimeUnit};
@@ -20,15 +22,32 @@ use crate::table::cell_json;
 /// Prefix of columns whose names mean something else to STAC.
 const PREFIX: &str = "taco:";
 /// Fields of an Item itself, which stac-geoparquet has as columns beside the properties.
-const OF_ITEM: [&str; 11] =
-    ["id", "type", "geometry", "bbox", "links", "assets", "collection", "stac_version", "stac_extensions", "properties", "path"];
+const OF_ITEM: [&str; 11] = [
+    "id",
+    "type",
+    "geometry",
+    "bbox",
+    "links",
+    "assets",
+    "collection",
+    "stac_version",
+    "stac_extensions",
+    "properties",
+    "path",
+];
 /// Time columns of the extensions, which become the times of the Item.
-const TIMES: [&str; 6] =
-    ["stac:time_start", "stac:time_end", "stac:time_middle", "istac:time_start", "istac:time_end", "istac:time_middle"];
+const TIMES: [&str; 6] = [
+    "stac:time_start",
+    "stac:time_end",
+    "stac:time_middle",
+    "istac:time_start",
+    "istac:time_end",
+    "istac:time_middle",
+];
 /// The kinds of values that STAC knows (`data_type`).
 const DATA_TYPES: [&str; 16] = [
-    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64", "cint16", "cint32",
-    "cfloat32", "cfloat64", "other",
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+    "float64", "cint16", "cint32", "cfloat32", "cfloat64", "other",
 ];
 
 /// A column of properties: one value for each chosen row, null where the Item lacks the property.
@@ -39,7 +58,8 @@ pub struct ItemColumn {
     pub values: ArrayRef,
 }
 
-/// How the columns of level 0 become properties, which takes a look at all rows; the values are then converted some rows at a time.
+/// How the columns of level 0 become properties, which takes a look at all rows; the values are
+/// then converted some rows at a time.
 pub struct ItemColumns(Vec<PropertyConversion>);
 
 /// A property: its name, the index of its column, and how values become those of the property.
@@ -81,13 +101,19 @@ impl PropertyForm {
     }
 }
 
-/// A name under the prefix where it is one of an Item's own fields: readers refuse tables with two columns of one name.
+/// A name under the prefix where it is one of an Item's own fields: readers refuse tables with two
+/// columns of one name.
 pub fn name_beside_fields(name: &str) -> String {
-    if OF_ITEM.contains(&name) { format!("{PREFIX}{name}") } else { name.to_owned() }
+    if OF_ITEM.contains(&name) {
+        format!("{PREFIX}{name}")
+    } else {
+        name.to_owned()
+    }
 }
 
 impl ItemColumns {
-    /// The properties of the samples of level 0, without location and times. Reads `batch_rows` rows at a time.
+    /// The properties of the samples of level 0, without location and times. Reads `batch_rows`
+    /// rows at a time.
     ///
     /// # Errors
     /// When the job is cancelled.
@@ -98,10 +124,21 @@ impl ItemColumns {
         // The first two columns are id and type.
         for (column, field) in schema.fields().iter().enumerate().skip(2) {
             let name = field.name().as_str();
-            let parts = ColumnParts { column: batch.column(column), batch_rows, ctx };
+            let parts = ColumnParts {
+                column: batch.column(column),
+                batch_rows,
+                ctx,
+            };
             for (name, form) in forms_of(batch, name, &parts)? {
-                if parts.any(|values| form.of(&name, values).is_some_and(|values| values.null_count() < values.len()))? {
-                    conversions.push(PropertyConversion { name: free_name(name, &mut taken), column, form });
+                if parts.any(|values| {
+                    form.of(&name, values)
+                        .is_some_and(|values| values.null_count() < values.len())
+                })? {
+                    conversions.push(PropertyConversion {
+                        name: free_name(name, &mut taken),
+                        column,
+                        form,
+                    });
                 }
             }
         }
@@ -117,29 +154,48 @@ impl ItemColumns {
         let schema = batch.schema();
         let property = |conversion: &PropertyConversion| {
             let column = rows_of_column(batch.column(conversion.column), &rows)?;
-            let values = conversion.form.of(schema.field(conversion.column).name(), &column);
-            let values = values.ok_or_else(|| Error::internal("a value changed while it was read"))?;
-            Ok(ItemColumn { name: conversion.name.clone(), values })
+            let values = conversion
+                .form
+                .of(schema.field(conversion.column).name(), &column);
+            let values =
+                values.ok_or_else(|| Error::internal("a value changed while it was read"))?;
+            Ok(ItemColumn {
+                name: conversion.name.clone(),
+                values,
+            })
         };
         self.0.iter().map(property).collect()
     }
 }
 
-/// The properties that a column becomes, by the names that they have where no other column took them.
-fn forms_of(batch: &RecordBatch, name: &str, parts: &ColumnParts<'_>) -> Result<Vec<(String, PropertyForm)>> {
+/// The properties that a column becomes, by the names that they have where no other column took
+/// them.
+fn forms_of(
+    batch: &RecordBatch,
+    name: &str,
+    parts: &ColumnParts<'_>,
+) -> Result<Vec<(String, PropertyForm)>> {
     let is_typed_time = is_time_column(name, parts.column.data_type());
     Ok(match name {
         name if states_point_or_shape(name) => Vec::new(),
         name if TIMES.contains(&name) && is_typed_time => Vec::new(),
         name if TIME_COLUMNS.contains(&name) && becomes_time(batch, name, parts)? => Vec::new(),
-        "datetime" | "start_datetime" | "end_datetime" => vec![(format!("{PREFIX}{name}"), PropertyForm::Catalogue)],
+        "datetime" | "start_datetime" | "end_datetime" => {
+            vec![(format!("{PREFIX}{name}"), PropertyForm::Catalogue)]
+        }
         "stac:crs" | "istac:crs" => {
-            vec![("proj:code".to_owned(), PropertyForm::Codes), (name.to_owned(), PropertyForm::OtherSystems)]
+            vec![
+                ("proj:code".to_owned(), PropertyForm::Codes),
+                (name.to_owned(), PropertyForm::OtherSystems),
+            ]
         }
         "stac:geotransform" => vec![("proj:transform".to_owned(), PropertyForm::Transform)],
-        "stac:tensor_shape" | "stac:raster_shape" => vec![("proj:shape".to_owned(), PropertyForm::Shape)],
+        "stac:tensor_shape" | "stac:raster_shape" => {
+            vec![("proj:shape".to_owned(), PropertyForm::Shape)]
+        }
         _ if !OF_ITEM.contains(&name)
-            && (!is_known(name) || parts.all(|values| PropertyForm::Stac.of(name, values).is_some())?) =>
+            && (!is_known(name)
+                || parts.all(|values| PropertyForm::Stac.of(name, values).is_some())?) =>
         {
             vec![(name.to_owned(), PropertyForm::Stac)]
         }
@@ -189,14 +245,20 @@ impl ColumnParts<'_> {
     }
 }
 
-/// Some rows as an array of their own: a slice of a nested array would bring along the items of all rows.
+/// Some rows as an array of their own: a slice of a nested array would bring along the items of all
+/// rows.
 fn rows_of_column(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
     take(column, rows, None).map_err(|error| Error::internal("rows can't be chosen").because(error))
 }
 
-/// True when every value of a column called as a time of STAC is the time of its Item, so that nothing of it is lost.
+/// True when every value of a column called as a time of STAC is the time of its Item, so that
+/// nothing of it is lost.
 fn becomes_time(batch: &RecordBatch, name: &str, parts: &ColumnParts<'_>) -> Result<bool> {
-    let known = |name: &str| batch.column_by_name(name).is_some_and(|column| column.null_count() < column.len());
+    let known = |name: &str| {
+        batch
+            .column_by_name(name)
+            .is_some_and(|column| column.null_count() < column.len())
+    };
     // The columns of the extensions come first.
     let hidden = match name {
         "start_datetime" => known("stac:time_start") || known("istac:time_start"),
@@ -207,33 +269,54 @@ fn becomes_time(batch: &RecordBatch, name: &str, parts: &ColumnParts<'_>) -> Res
         return Ok(false);
     }
     parts.all(|column| {
-        micros_of(column).is_some_and(|times| times.iter().enumerate().all(|(row, time)| time.is_some() || column.is_null(row)))
+        micros_of(column).is_some_and(|times| {
+            times
+                .iter()
+                .enumerate()
+                .all(|(row, time)| time.is_some() || column.is_null(row))
+        })
     })
 }
 
 /// Texts `AUTHORITY:CODE`, and all others.
 fn split_codes(texts: &ArrayRef) -> (ArrayRef, ArrayRef) {
-    let text = |row: usize| (!texts.is_null(row)).then(|| cell_json(texts, row)).and_then(|json| json.as_str().map(str::to_owned));
+    let text = |row: usize| {
+        (!texts.is_null(row))
+            .then(|| cell_json(texts, row))
+            .and_then(|json| json.as_str().map(str::to_owned))
+    };
     let (codes, others): (Vec<Option<String>>, Vec<Option<String>>) = (0..texts.len())
         .map(|row| match text(row) {
             Some(crs) if is_code(&crs) => (Some(crs), None),
             other => (None, other),
         })
         .unzip();
-    (Arc::new(StringArray::from(codes)), Arc::new(StringArray::from(others)))
+    (
+        Arc::new(StringArray::from(codes)),
+        Arc::new(StringArray::from(others)),
+    )
 }
 
 /// True for `AUTHORITY:CODE`.
 fn is_code(crs: &str) -> bool {
     crs.split_once(':').is_some_and(|(authority, code)| {
-        let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        let plain = |text: &str| {
+            !text.is_empty()
+                && text
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        };
         plain(authority) && plain(code)
     })
 }
 
 /// The finite numbers of a list; `None` for null and for other values.
 fn numbers(column: &ArrayRef, row: usize) -> Option<Vec<f64>> {
-    cell_json(column, row).as_array()?.iter().map(Json::as_f64).collect()
+    cell_json(column, row)
+        .as_array()?
+        .iter()
+        .map(Json::as_f64)
+        .collect()
 }
 
 /// GDAL's geotransforms in the order of the projection extension.
@@ -257,7 +340,9 @@ fn raster_shapes(column: &ArrayRef) -> ArrayRef {
     for row in 0..column.len() {
         match numbers(column, row).as_deref() {
             Some([.., rows, columns]) => {
-                builder.values().append_slice(&[*rows as i64, *columns as i64]);
+                builder
+                    .values()
+                    .append_slice(&[*rows as i64, *columns as i64]);
                 builder.append(true);
             }
             _ => builder.append(false),
@@ -266,8 +351,9 @@ fn raster_shapes(column: &ArrayRef) -> ArrayRef {
     Arc::new(builder.finish())
 }
 
-/// A column in the types of catalogues: timestamps in UTC, numbers without NaN and infinities, which JSON lacks, bytes and durations
-/// as text, dictionaries and views as their values. Any other type stays, also within lists and structs.
+/// A column in the types of catalogues: timestamps in UTC, numbers without NaN and infinities,
+/// which JSON lacks, bytes and durations as text, dictionaries and views as their values. Any other
+/// type stays, also within lists and structs.
 fn in_catalogue_types(array: &ArrayRef) -> ArrayRef {
     let as_type = |dtype: &DataType| cast(array, dtype).unwrap_or_else(|_| array.clone());
     match array.data_type() {
@@ -279,11 +365,21 @@ fn in_catalogue_types(array: &ArrayRef) -> ArrayRef {
         DataType::Float16 => in_catalogue_types(&as_type(&DataType::Float32)),
         DataType::Float32 => {
             let numbers = array.as_primitive::<Float32Type>();
-            Arc::new(numbers.iter().map(|number| number.filter(|n| n.is_finite())).collect::<arrow::array::Float32Array>())
+            Arc::new(
+                numbers
+                    .iter()
+                    .map(|number| number.filter(|n| n.is_finite()))
+                    .collect::<arrow::array::Float32Array>(),
+            )
         }
         DataType::Float64 => {
             let numbers = array.as_primitive::<Float64Type>();
-            Arc::new(numbers.iter().map(|number| number.filter(|n| n.is_finite())).collect::<arrow::array::Float64Array>())
+            Arc::new(
+                numbers
+                    .iter()
+                    .map(|number| number.filter(|n| n.is_finite()))
+                    .collect::<arrow::array::Float64Array>(),
+            )
         }
         DataType::Binary
         | DataType::LargeBinary
@@ -299,7 +395,12 @@ fn in_catalogue_types(array: &ArrayRef) -> ArrayRef {
         DataType::FixedSizeList(item, size) => {
             let list = array.as_fixed_size_list();
             let values = in_catalogue_types(list.values());
-            match FixedSizeListArray::try_new(retyped(item, &values), *size, values, list.nulls().cloned()) {
+            match FixedSizeListArray::try_new(
+                retyped(item, &values),
+                *size,
+                values,
+                list.nulls().cloned(),
+            ) {
                 Ok(list) => Arc::new(list),
                 Err(_) => array.clone(),
             }
@@ -307,7 +408,11 @@ fn in_catalogue_types(array: &ArrayRef) -> ArrayRef {
         DataType::Struct(fields) => {
             let parts = array.as_struct();
             let columns: Vec<ArrayRef> = parts.columns().iter().map(in_catalogue_types).collect();
-            let fields = fields.iter().zip(&columns).map(|(field, values)| retyped(field, values)).collect();
+            let fields = fields
+                .iter()
+                .zip(&columns)
+                .map(|(field, values)| retyped(field, values))
+                .collect();
             match StructArray::try_new(fields, columns, parts.nulls().cloned()) {
                 Ok(parts) => Arc::new(parts),
                 Err(_) => array.clone(),
@@ -317,17 +422,26 @@ fn in_catalogue_types(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Timestamps in UTC. Those without a zone are in UTC already; Arrow casts them to an offset only, not to the name of a zone.
+/// Timestamps in UTC. Those without a zone are in UTC already; Arrow casts them to an offset only,
+/// not to the name of a zone.
 fn in_utc(times: &ArrayRef, unit: TimeUnit) -> ArrayRef {
-    ["+00:00", "UTC"]
-        .iter()
-        .fold(times.clone(), |times, zone| cast(&times, &DataType::Timestamp(unit, Some((*zone).into()))).unwrap_or(times))
+    ["+00:00", "UTC"].iter().fold(times.clone(), |times, zone| {
+        cast(&times, &DataType::Timestamp(unit, Some((*zone).into()))).unwrap_or(times)
+    })
 }
 
-fn list_in_catalogue_types<O: OffsetSizeTrait>(item: &FieldRef, list: &GenericListArray<O>) -> ArrayRef {
+fn list_in_catalogue_types<O: OffsetSizeTrait>(
+    item: &FieldRef,
+    list: &GenericListArray<O>,
+) -> ArrayRef {
     let values = in_catalogue_types(list.values());
     let field = retyped(item, &values);
-    match GenericListArray::<O>::try_new(field, list.offsets().clone(), values, list.nulls().cloned()) {
+    match GenericListArray::<O>::try_new(
+        field,
+        list.offsets().clone(),
+        values,
+        list.nulls().cloned(),
+    ) {
         Ok(made) => Arc::new(made),
         Err(_) => Arc::new(list.clone()),
     }
@@ -337,8 +451,8 @@ fn retyped(field: &FieldRef, values: &ArrayRef) -> FieldRef {
     Arc::new(Field::new(field.name(), values.data_type().clone(), true))
 }
 
-/// The values of a column called as one of STAC's fields in the type of that field; `None` when a value is no such value. Columns
-/// with other names stay as they are.
+/// The values of a column called as one of STAC's fields in the type of that field; `None` when a
+/// value is no such value. Columns with other names stay as they are.
 fn in_stac_type(name: &str, values: &ArrayRef) -> Option<ArrayRef> {
     if OF_ITEM.contains(&name) {
         return None;
@@ -357,8 +471,13 @@ fn in_instants(values: &ArrayRef) -> Option<ArrayRef> {
         DataType::Timestamp(..) => Some(values.clone()),
         DataType::Date32 | DataType::Date64 | DataType::Utf8 | DataType::LargeUtf8 => {
             let times = micros_of(values)?;
-            let whole = times.iter().enumerate().all(|(row, time)| time.is_some() || values.is_null(row));
-            whole.then(|| Arc::new(TimestampMicrosecondArray::from(times).with_timezone("UTC")) as ArrayRef)
+            let whole = times
+                .iter()
+                .enumerate()
+                .all(|(row, time)| time.is_some() || values.is_null(row));
+            whole.then(|| {
+                Arc::new(TimestampMicrosecondArray::from(times).with_timezone("UTC")) as ArrayRef
+            })
         }
         _ => None,
     }
@@ -395,41 +514,57 @@ fn is_known(name: &str) -> bool {
 /// True for a value that the schema of STAC's common metadata (1.1) takes for this field.
 fn is_value_of(name: &str, value: &Json) -> bool {
     let is_text = |value: &Json| value.as_str().is_some_and(|text| !text.is_empty());
-    let each = |test: &dyn Fn(&Json) -> bool| value.as_array().is_some_and(|items| items.iter().all(test));
+    let each =
+        |test: &dyn Fn(&Json) -> bool| value.as_array().is_some_and(|items| items.iter().all(test));
     match name {
         "title" | "platform" | "constellation" | "mission" | "unit" => value.is_string(),
         "description" => is_text(value),
-        "license" => value
-            .as_str()
-            .is_some_and(|text| !text.is_empty() && text.chars().all(|letter| letter.is_alphanumeric() || "_-.+".contains(letter))),
+        "license" => value.as_str().is_some_and(|text| {
+            !text.is_empty()
+                && text
+                    .chars()
+                    .all(|letter| letter.is_alphanumeric() || "_-.+".contains(letter))
+        }),
         "keywords" | "instruments" | "roles" => each(&Json::is_string),
         // Four digits of the year: others are no date-time of RFC 3339.
-        "created" | "updated" | "published" | "unpublished" | "expires" => {
-            value.as_str().is_some_and(|text| text.as_bytes().get(4) == Some(&b'-') && text.ends_with('Z'))
-        }
+        "created" | "updated" | "published" | "unpublished" | "expires" => value
+            .as_str()
+            .is_some_and(|text| text.as_bytes().get(4) == Some(&b'-') && text.ends_with('Z')),
         "gsd" => value.as_f64().is_some_and(|number| number > 0.0),
         "nodata" => value.is_number() || matches!(value.as_str(), Some("nan" | "inf" | "-inf")),
-        "data_type" => value.as_str().is_some_and(|text| DATA_TYPES.contains(&text)),
-        "statistics" => value.as_object().is_some_and(|parts| !parts.is_empty() && parts.values().all(Json::is_number)),
+        "data_type" => value
+            .as_str()
+            .is_some_and(|text| DATA_TYPES.contains(&text)),
+        "statistics" => value
+            .as_object()
+            .is_some_and(|parts| !parts.is_empty() && parts.values().all(Json::is_number)),
         "providers" => each(&|provider| {
             let optional = |key: &str| provider.get(key).is_none_or(Json::is_string);
             let known = ["producer", "licensor", "processor", "host"];
             let roles = provider.get("roles").is_none_or(|roles| {
-                roles
-                    .as_array()
-                    .is_some_and(|roles| roles.iter().all(|role| role.as_str().is_some_and(|role| known.contains(&role))))
+                roles.as_array().is_some_and(|roles| {
+                    roles
+                        .iter()
+                        .all(|role| role.as_str().is_some_and(|role| known.contains(&role)))
+                })
             });
-            provider.get("name").is_some_and(is_text) && optional("description") && optional("url") && roles
+            provider.get("name").is_some_and(is_text)
+                && optional("description")
+                && optional("url")
+                && roles
         }),
         "bands" => each(&|band| {
-            let fields = |fields: &serde_json::Map<String, Json>| fields.iter().all(|(name, value)| is_value_of(name, value));
+            let fields = |fields: &serde_json::Map<String, Json>| {
+                fields.iter().all(|(name, value)| is_value_of(name, value))
+            };
             band.as_object().is_some_and(fields) && band.get("name").is_none_or(Json::is_string)
         }),
         _ => true,
     }
 }
 
-/// A property as JSON, without null parts of structs, which the schemas do not take; null where the Item lacks it.
+/// A property as JSON, without null parts of structs, which the schemas do not take; null where the
+/// Item lacks it.
 pub fn property_json(column: &ItemColumn, row: usize) -> Json {
     without_nulls(cell_json(&column.values, row))
 }
@@ -438,7 +573,11 @@ fn without_nulls(value: Json) -> Json {
     match value {
         Json::Object(parts) => {
             let parts = parts.into_iter().filter(|(_, value)| !value.is_null());
-            Json::Object(parts.map(|(name, value)| (name, without_nulls(value))).collect())
+            Json::Object(
+                parts
+                    .map(|(name, value)| (name, without_nulls(value)))
+                    .collect(),
+            )
         }
         Json::Array(items) => Json::Array(items.into_iter().map(without_nulls).collect()),
         other => other,
@@ -448,8 +587,8 @@ fn without_nulls(value: Json) -> Json {
 #[cfg(test)]
 mod tests {
     use arrow::array::{
-        BooleanBuilder, DurationSecondArray, FixedSizeBinaryArray, Float64Array, Int64Array, StringBuilder,
-        TimestampNanosecondArray, UInt64Array,
+        BooleanBuilder, DurationSecondArray, FixedSizeBinaryArray, Float64Array, Int64Array,
+        StringBuilder, TimestampNanosecondArray, UInt64Array,
     };
     use serde_json::json;
 
@@ -459,17 +598,27 @@ mod tests {
     fn properties(columns: Vec<(&str, ArrayRef)>) -> Vec<ItemColumn> {
         let rows = columns[0].1.len();
         let text = || Arc::new(StringArray::from(vec!["x"; rows])) as ArrayRef;
-        let all = [("id", text()), ("type", text())].into_iter().chain(columns);
-        let batch = RecordBatch::try_from_iter_with_nullable(all.map(|(name, column)| (name, column, true))).expect("a batch");
+        let all = [("id", text()), ("type", text())]
+            .into_iter()
+            .chain(columns);
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            all.map(|(name, column)| (name, column, true)),
+        )
+        .expect("a batch");
         let rows: Vec<u32> = (0..rows as u32).collect();
         let in_parts = |batch_rows: usize| {
-            let columns = ItemColumns::of(&batch, batch_rows, &JobContext::default()).expect("converts");
+            let columns =
+                ItemColumns::of(&batch, batch_rows, &JobContext::default()).expect("converts");
             columns.values(&batch, &rows).expect("has these rows")
         };
         let (whole, one_by_one) = (in_parts(1000), in_parts(1));
         assert_eq!(whole.len(), one_by_one.len());
         for (a, b) in whole.iter().zip(&one_by_one) {
-            assert_eq!((&a.name, &a.values), (&b.name, &b.values), "the number of rows at a time makes no difference");
+            assert_eq!(
+                (&a.name, &a.values),
+                (&b.name, &b.values),
+                "the number of rows at a time makes no difference"
+            );
         }
         whole
     }
@@ -483,8 +632,14 @@ mod tests {
 
     #[test]
     fn values_keep_their_types_and_large_integers_every_digit() {
-        let (name, cells) = one("s2cell", Arc::new(UInt64Array::from(vec![9_749_618_429_198_860_289, u64::MAX])));
-        assert_eq!((name.as_str(), cells.data_type()), ("s2cell", &DataType::UInt64));
+        let (name, cells) = one(
+            "s2cell",
+            Arc::new(UInt64Array::from(vec![9_749_618_429_198_860_289, u64::MAX])),
+        );
+        assert_eq!(
+            (name.as_str(), cells.data_type()),
+            ("s2cell", &DataType::UInt64)
+        );
         assert_eq!(cell_json(&cells, 0).to_string(), "9749618429198860289");
         let mut flags = ListBuilder::new(BooleanBuilder::new());
         flags.values().append_option(Some(true));
@@ -492,22 +647,36 @@ mod tests {
         flags.append(true);
         flags.append(false);
         let (_, flags) = one("flags", Arc::new(flags.finish()));
-        assert!(matches!(flags.data_type(), DataType::List(item) if *item.data_type() == DataType::Boolean));
+        assert!(matches!(
+            flags.data_type(),
+            DataType::List(item) if *item.data_type() == DataType::Boolean
+        ));
         assert_eq!(cell_json(&flags, 0), json!([true, null]));
     }
 
     #[test]
     fn timestamps_are_in_utc_also_within_lists_and_structs() {
-        let time: ArrayRef = Arc::new(TimestampNanosecondArray::from(vec![Some(-1), None]).with_timezone("-03:30"));
+        let time: ArrayRef =
+            Arc::new(TimestampNanosecondArray::from(vec![Some(-1), None]).with_timezone("-03:30"));
         let (_, made) = one("acquired", time.clone());
-        assert_eq!(*made.data_type(), DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())));
+        assert_eq!(
+            *made.data_type(),
+            DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))
+        );
         assert_eq!(cell_json(&made, 0), "1969-12-31T23:59:59.999999999Z");
         let field = Arc::new(Field::new("at", time.data_type().clone(), true));
         let (_, made) = one("visit", Arc::new(StructArray::from(vec![(field, time)])));
-        assert_eq!(cell_json(&made, 0), json!({ "at": "1969-12-31T23:59:59.999999999Z" }));
-        let naive: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![1_620_000_000_000_000]));
+        assert_eq!(
+            cell_json(&made, 0),
+            json!({ "at": "1969-12-31T23:59:59.999999999Z" })
+        );
+        let naive: ArrayRef =
+            Arc::new(TimestampMicrosecondArray::from(vec![1_620_000_000_000_000]));
         let (name, made) = one("created", naive);
-        assert_eq!((name.as_str(), cell_json(&made, 0)), ("created", json!("2021-05-03T00:00:00Z")));
+        assert_eq!(
+            (name.as_str(), cell_json(&made, 0)),
+            ("created", json!("2021-05-03T00:00:00Z"))
+        );
     }
 
     #[test]
@@ -544,7 +713,11 @@ mod tests {
             ("data_type", text("u16"), false),
             ("split", text("train"), true),
         ] {
-            let expected = if stays { name.to_owned() } else { format!("taco:{name}") };
+            let expected = if stays {
+                name.to_owned()
+            } else {
+                format!("taco:{name}")
+            };
             assert_eq!(one(name, values.clone()).0, expected, "{values:?}");
         }
     }
@@ -553,7 +726,11 @@ mod tests {
     fn rows_far_down_a_column_decide_its_name_and_keep_their_values() {
         let number = |at: i64| if at == 70 { None } else { Some(at as f64) };
         let gsd: ArrayRef = Arc::new((0..100).map(number).collect::<Float64Array>());
-        let late: ArrayRef = Arc::new((0..100).map(|at| (at == 99).then_some(at)).collect::<Int64Array>());
+        let late: ArrayRef = Arc::new(
+            (0..100)
+                .map(|at| (at == 99).then_some(at))
+                .collect::<Int64Array>(),
+        );
         let mut lists = ListBuilder::new(Float64Builder::new());
         for at in 0..100 {
             lists.append_value((0..at % 4).map(|item| Some(f64::from(item + at))));
@@ -561,12 +738,26 @@ mod tests {
         let lists: ArrayRef = Arc::new(lists.finish());
         let text = || Arc::new(StringArray::from(vec!["x"; 100])) as ArrayRef;
         // gsd has a 0 in its first row, which STAC does not take.
-        let columns = [("id", text()), ("type", text()), ("gsd", gsd), ("late", late.clone()), ("lists", lists.clone())];
-        let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).expect("a batch");
+        let columns = [
+            ("id", text()),
+            ("type", text()),
+            ("gsd", gsd),
+            ("late", late.clone()),
+            ("lists", lists.clone()),
+        ];
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            columns.map(|(name, column)| (name, column, true)),
+        )
+        .expect("a batch");
         for batch_rows in [1, 7, 64, 1000] {
-            let columns = ItemColumns::of(&batch, batch_rows, &JobContext::default()).expect("converts");
+            let columns =
+                ItemColumns::of(&batch, batch_rows, &JobContext::default()).expect("converts");
             assert_eq!(
-                columns.0.iter().map(|conversion| conversion.name.as_str()).collect::<Vec<_>>(),
+                columns
+                    .0
+                    .iter()
+                    .map(|conversion| conversion.name.as_str())
+                    .collect::<Vec<_>>(),
                 ["taco:gsd", "late", "lists"],
                 "{batch_rows}"
             );
@@ -574,7 +765,10 @@ mod tests {
                 let found = columns.values(&batch, rows).expect("has these rows");
                 let (first, length) = (rows[0] as usize, rows.len());
                 assert_eq!(&found[1].values, &late.slice(first, length));
-                assert_eq!(found[2].values.as_list::<i32>(), lists.slice(first, length).as_list::<i32>());
+                assert_eq!(
+                    found[2].values.as_list::<i32>(),
+                    lists.slice(first, length).as_list::<i32>()
+                );
             }
         }
     }
@@ -582,30 +776,54 @@ mod tests {
     #[test]
     fn two_columns_never_get_one_name() {
         let number = || Arc::new(Int64Array::from(vec![1])) as ArrayRef;
-        let columns = properties(vec![("taco:title", number()), ("title", number()), ("taco:bbox", number()), ("bbox", number())]);
+        let columns = properties(vec![
+            ("taco:title", number()),
+            ("title", number()),
+            ("taco:bbox", number()),
+            ("bbox", number()),
+        ]);
         let names: HashSet<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names.len(), 4, "{names:?}");
         let text = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;
-        let columns = properties(vec![("stac:crs", text("EPSG:4326")), ("istac:crs", text("EPSG:32618"))]);
+        let columns = properties(vec![
+            ("stac:crs", text("EPSG:4326")),
+            ("istac:crs", text("EPSG:32618")),
+        ]);
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         assert_eq!(names, ["proj:code", "taco:proj:code"]);
     }
 
     #[test]
     fn what_json_lacks_is_null_or_text() {
-        let (_, made) = one("quality", Arc::new(Float64Array::from(vec![f64::NAN, 0.5, f64::INFINITY])));
-        assert_eq!((made.null_count(), made.data_type()), (2, &DataType::Float64));
-        let (_, made) = one("hash", Arc::new(FixedSizeBinaryArray::try_from_iter([[1u8, 255]].iter()).expect("bytes")));
+        let (_, made) = one(
+            "quality",
+            Arc::new(Float64Array::from(vec![f64::NAN, 0.5, f64::INFINITY])),
+        );
+        assert_eq!(
+            (made.null_count(), made.data_type()),
+            (2, &DataType::Float64)
+        );
+        let (_, made) = one(
+            "hash",
+            Arc::new(FixedSizeBinaryArray::try_from_iter([[1u8, 255]].iter()).expect("bytes")),
+        );
         assert_eq!(cell_json(&made, 0), "01ff");
         let (_, made) = one("exposure", Arc::new(DurationSecondArray::from(vec![90])));
         assert_eq!(cell_json(&made, 0), "PT1M30S");
         let nulls: ArrayRef = Arc::new(Int64Array::from(vec![None, None]));
-        assert!(properties(vec![("empty", nulls)]).is_empty(), "a column without a value is no property");
+        assert!(
+            properties(vec![("empty", nulls)]).is_empty(),
+            "a column without a value is no property"
+        );
     }
 
     #[test]
     fn a_time_column_with_other_texts_stays_beside_the_time() {
-        let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("2021-05-01"), Some("in May"), None]));
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![
+            Some("2021-05-01"),
+            Some("in May"),
+            None,
+        ]));
         assert_eq!(one("datetime", texts).0, "taco:datetime");
         let times: ArrayRef = Arc::new(StringArray::from(vec![Some("2021-05-01"), None]));
         assert!(properties(vec![("datetime", times)]).is_empty());

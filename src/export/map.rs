@@ -1,4 +1,5 @@
-//! The map of a dataset as SVG and GeoJSON: the footprints of samples and the extents of its parts over the built-in land polygons.
+//! The map of a dataset as SVG and GeoJSON: the footprints of samples and the extents of its parts
+//! over the built-in land polygons.
 
 use geo::{BoundingRect, Geometry};
 use serde_json::{Value as Json, json};
@@ -19,9 +20,11 @@ const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
 
 /// Style of the map, for the page or the image that has it.
-pub(super) const MAP_STYLE: &str = ".sea{fill:#dce5eb}.land{fill:#efede7;stroke:#b3b2aa;stroke-width:.5}\
+pub(super) const MAP_STYLE: &str = ".sea{fill:#dce5eb}.land{fill:#efede7;stroke:#b3b2aa;\
+    stroke-width:.5}\
 .grid{fill:none;stroke:#cbd6de;stroke-width:.5}svg text{font-size:9px;fill:#5f636b}\
-.samples{fill:#f0883a;fill-opacity:.35;stroke:#b4540c;stroke-width:.6}.file{fill:#1b5ca8;fill-opacity:.06;stroke:#1b5ca8}\
+.samples{fill:#f0883a;fill-opacity:.35;stroke:#b4540c;stroke-width:.6}.file{fill:#1b5ca8;\
+    fill-opacity:.06;stroke:#1b5ca8}\
 .whole{fill:none;stroke:#b4540c;stroke-dasharray:4 3}";
 
 /// The map of a dataset as an SVG image of its own; `None` for a dataset without locations.
@@ -31,7 +34,9 @@ pub(super) const MAP_STYLE: &str = ".sea{fill:#dce5eb}.land{fill:#efede7;stroke:
 pub fn map_image(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> Result<Option<String>> {
     let map = map_of(&Described::new(assembly, facts, ctx)?, ctx)?;
     Ok(map.map(|map| {
-        let opened = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" ");
+        let opened = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" "
+        );
         let styled = map.svg.replacen("<svg ", &opened, 1);
         styled.replacen('>', &format!("><style>{MAP_STYLE}</style>"), 1)
     }))
@@ -54,21 +59,36 @@ type DegreeBounds = [f64; 4];
 pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Option<Map>> {
     let files = file_boxes(described);
     let level = footprint::level_with_places(described.assembly, described.facts.level);
-    let rows = described.assembly.levels.get(level).map_or(0, |table| table.batch.num_rows());
+    let rows = described
+        .assembly
+        .levels
+        .get(level)
+        .map_or(0, |table| table.batch.num_rows());
     let step = rows.div_ceil(SHOWN).max(1);
     // A few are enough for a map, and footprints are costly.
     let shown: Vec<u32> = (0..rows as u32).step_by(step).collect();
     let places = footprint::places(described.assembly, level, &shown, ctx)?;
-    let footprints: Vec<DegreeBounds> = places.iter().filter_map(|place| place.bbox.map(going_on)).collect();
+    let footprints: Vec<DegreeBounds> = places
+        .iter()
+        .filter_map(|place| place.bbox.map(going_on))
+        .collect();
     let whole = described.bbox.map(going_on);
-    let all = || footprints.iter().chain(files.iter().map(|(_, bounds)| bounds));
-    let Some(bounds) = whole.or_else(|| around(all())) else { return Ok(None) };
+    let all = || {
+        footprints
+            .iter()
+            .chain(files.iter().map(|(_, bounds)| bounds))
+    };
+    let Some(bounds) = whole.or_else(|| around(all())) else {
+        return Ok(None);
+    };
     // The stated extent may be smaller than that of the samples.
     let near: Vec<DegreeBounds> = all().map(|one| turned(*one, bounds)).collect();
     let view = view_of(around(near.iter().chain([&bounds])).unwrap_or(bounds));
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Map of where the samples lie\">\n\
-         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" class=\"sea\"/>\n<path class=\"land\" d=\"{}\"/>\n",
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Map of where the samples \
+            lie\">\n\
+         <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" class=\"sea\"/>\n<path class=\"land\" \
+            d=\"{}\"/>\n",
         land(view, ctx)?
     );
     svg.push_str(&graticule(view));
@@ -79,24 +99,45 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
     svg.push_str(&format!("<path class=\"samples\" d=\"{shapes}\"/>\n"));
     for (name, bounds) in &files {
         let outline = rect_of(view, *bounds, 6.0);
-        svg.push_str(&format!("<path class=\"file\" d=\"{outline}\"><title>{}</title></path>\n", escaped(name)));
+        svg.push_str(&format!(
+            "<path class=\"file\" d=\"{outline}\"><title>{}</title></path>\n",
+            escaped(name)
+        ));
     }
-    svg.push_str(&format!("<path class=\"whole\" d=\"{}\"/>\n</svg>", rect_of(view, bounds, 8.0)));
+    svg.push_str(&format!(
+        "<path class=\"whole\" d=\"{}\"/>\n</svg>",
+        rect_of(view, bounds, 8.0)
+    ));
     let count = match (footprints.len(), step) {
         (0, _) => "the extent of the dataset".to_owned(),
         (count, 1) => format!("{count} samples of level {level}"),
         (count, _) => format!("{count} of the {rows} samples of level {level}"),
     };
-    let files_text = if files.len() > 1 { format!(" in {} files", files.len()) } else { String::new() };
+    let files_text = if files.len() > 1 {
+        format!(" in {} files", files.len())
+    } else {
+        String::new()
+    };
     let caption = format!("Outlines of {count}{files_text}; land from Natural Earth.");
-    Ok(Some(Map { svg, geojson: geojson(described.bbox, &files, &places), caption }))
+    Ok(Some(Map {
+        svg,
+        geojson: geojson(described.bbox, &files, &places),
+        caption,
+    }))
 }
 
 /// Extents of the parts, with their names.
 fn file_boxes(described: &Described<'_>) -> Vec<(String, DegreeBounds)> {
-    let extents = described.fields.get("taco:sources").and_then(|sources| sources.get("extents")?.as_array());
+    let extents = described
+        .fields
+        .get("taco:sources")
+        .and_then(|sources| sources.get("extents")?.as_array());
     let one = |extent: &Json| {
-        let name = extent.get("file").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let name = extent
+            .get("file")
+            .and_then(Json::as_str)
+            .unwrap_or_default()
+            .to_owned();
         Some((name, going_on(box_of_extent(extent)?)))
     };
     extents.into_iter().flatten().filter_map(one).collect()
@@ -104,31 +145,57 @@ fn file_boxes(described: &Described<'_>) -> Vec<(String, DegreeBounds)> {
 
 /// A box that goes on beyond 180 degrees where it crosses the antimeridian.
 fn going_on([west, south, east, north]: BoxOfDegrees) -> DegreeBounds {
-    [west, south, if west > east { east + 360.0 } else { east }, north]
+    [
+        west,
+        south,
+        if west > east { east + 360.0 } else { east },
+        north,
+    ]
 }
 
 fn rect(rect: geo::Rect<f64>) -> Option<DegreeBounds> {
     let bounds = [rect.min().x, rect.min().y, rect.max().x, rect.max().y];
-    bounds.iter().all(|number| number.is_finite()).then_some(bounds)
+    bounds
+        .iter()
+        .all(|number| number.is_finite())
+        .then_some(bounds)
 }
 
 fn around<'a>(boxes: impl Iterator<Item = &'a DegreeBounds>) -> Option<DegreeBounds> {
-    boxes.copied().reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
+    boxes.copied().reduce(|a, b| {
+        [
+            a[0].min(b[0]),
+            a[1].min(b[1]),
+            a[2].max(b[2]),
+            a[3].max(b[3]),
+        ]
+    })
 }
 
-/// The visible region: the data with a margin, at least the size of a country and at most the Earth.
+/// The visible region: the data with a margin, at least the size of a country and at most the
+/// Earth.
 fn view_of([west, south, east, north]: DegreeBounds) -> DegreeBounds {
     let ratio = WIDTH / HEIGHT;
-    let width = ((east - west) * 1.6).max((north - south) * 1.6 * ratio).clamp(24.0, 360.0);
+    let width = ((east - west) * 1.6)
+        .max((north - south) * 1.6 * ratio)
+        .clamp(24.0, 360.0);
     let height = (width / ratio).min(180.0);
     let (x, y) = ((west + east) / 2.0, (south + north) / 2.0);
     let x = if width >= 360.0 { 0.0 } else { x };
     let y = y.clamp(-90.0 + height / 2.0, 90.0 - height / 2.0);
-    [x - width / 2.0, y - height / 2.0, x + width / 2.0, y + height / 2.0]
+    [
+        x - width / 2.0,
+        y - height / 2.0,
+        x + width / 2.0,
+        y + height / 2.0,
+    ]
 }
 
 fn place_of([west, south, east, north]: DegreeBounds, lon: f64, lat: f64) -> (f64, f64) {
-    ((lon - west) / (east - west) * WIDTH, (north - lat) / (north - south) * HEIGHT)
+    (
+        (lon - west) / (east - west) * WIDTH,
+        (north - lat) / (north - south) * HEIGHT,
+    )
 }
 
 /// A box shifted by a multiple of 360 degrees to be nearest to another one.
@@ -156,10 +223,14 @@ fn land(view: DegreeBounds, ctx: &JobContext) -> Result<String> {
     for country in countries() {
         ctx.check()?;
         for polygon in &country.land {
-            let Some(bounds) = polygon.bounding_rect().and_then(rect) else { continue };
+            let Some(bounds) = polygon.bounding_rect().and_then(rect) else {
+                continue;
+            };
             for turn in [-360.0, 0.0, 360.0] {
-                let outside =
-                    bounds[2] + turn < view[0] || bounds[0] + turn > view[2] || bounds[3] < view[1] || bounds[1] > view[3];
+                let outside = bounds[2] + turn < view[0]
+                    || bounds[0] + turn > view[2]
+                    || bounds[3] < view[1]
+                    || bounds[1] > view[3];
                 if outside || (bounds[2] - bounds[0]).max(bounds[3] - bounds[1]) < pixel {
                     continue;
                 }
@@ -172,7 +243,10 @@ fn land(view: DegreeBounds, ctx: &JobContext) -> Result<String> {
                         let (x, y) = place_of(view, at.x + turn, at.y);
                         let (x, y) = (x.clamp(-WIDTH, 2.0 * WIDTH), y.clamp(-HEIGHT, 2.0 * HEIGHT));
                         if last.is_none_or(|(a, b)| (a - x).abs().max((b - y).abs()) >= 1.0) {
-                            text.push_str(&format!("{}{x:.1} {y:.1}", if last.is_none() { 'M' } else { 'L' }));
+                            text.push_str(&format!(
+                                "{}{x:.1} {y:.1}",
+                                if last.is_none() { 'M' } else { 'L' }
+                            ));
                             last = Some((x, y));
                             count += 1;
                         }
@@ -190,8 +264,10 @@ fn land(view: DegreeBounds, ctx: &JobContext) -> Result<String> {
 
 /// Lines and labels of whole degrees.
 fn graticule(view: DegreeBounds) -> String {
-    let step =
-        [1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0].into_iter().find(|step| (view[2] - view[0]) / step <= 8.0).unwrap_or(60.0);
+    let step = [1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0]
+        .into_iter()
+        .find(|step| (view[2] - view[0]) / step <= 8.0)
+        .unwrap_or(60.0);
     let word = |value: f64, positive: &str, negative: &str| {
         let side = if value > 0.0 {
             positive
@@ -208,34 +284,70 @@ fn graticule(view: DegreeBounds) -> String {
         let (x, _) = place_of(view, lon, 0.0);
         lines.push_str(&format!("M{x:.1} 0V{HEIGHT}"));
         let shown = (lon + 180.0).rem_euclid(360.0) - 180.0;
-        words.push_str(&format!("<text x=\"{:.1}\" y=\"{}\">{}</text>\n", x + 3.0, HEIGHT - 4.0, word(shown, "E", "W")));
+        words.push_str(&format!(
+            "<text x=\"{:.1}\" y=\"{}\">{}</text>\n",
+            x + 3.0,
+            HEIGHT - 4.0,
+            word(shown, "E", "W")
+        ));
         lon += step;
     }
     let mut lat = (view[1] / step).ceil() * step;
     while lat <= view[3] {
         let (_, y) = place_of(view, 0.0, lat);
         lines.push_str(&format!("M0 {y:.1}H{WIDTH}"));
-        words.push_str(&format!("<text x=\"3\" y=\"{:.1}\">{}</text>\n", y - 3.0, word(lat, "N", "S")));
+        words.push_str(&format!(
+            "<text x=\"3\" y=\"{:.1}\">{}</text>\n",
+            y - 3.0,
+            word(lat, "N", "S")
+        ));
         lat += step;
     }
     format!("<path class=\"grid\" d=\"{lines}\"/>\n{words}")
 }
 
 /// The outlines as a FeatureCollection (RFC 7946), cut at the antimeridian.
-fn geojson(whole: Option<BoxOfDegrees>, files: &[(String, DegreeBounds)], places: &[ItemFootprint]) -> String {
+fn geojson(
+    whole: Option<BoxOfDegrees>,
+    files: &[(String, DegreeBounds)],
+    places: &[ItemFootprint],
+) -> String {
     let feature = |name: &str, geometry: &Geometry<f64>| {
-        let properties = if name.is_empty() { json!({}) } else { json!({ "name": name }) };
-        json!({ "type": "Feature", "properties": properties, "geometry": footprint::geojson(geometry) })
+        let properties = if name.is_empty() {
+            json!({})
+        } else {
+            json!({ "name": name })
+        };
+        json!({
+            "type": "Feature",
+            "properties": properties,
+            "geometry": footprint::geojson(geometry),
+        })
     };
     let polygon = |[west, south, east, north]: DegreeBounds| {
-        let east = if east > 180.0 && west <= 180.0 && east - west < 360.0 { east - 360.0 } else { east };
+        let east = if east > 180.0 && west <= 180.0 && east - west < 360.0 {
+            east - 360.0
+        } else {
+            east
+        };
         box_polygon([west, south, east, north])
     };
-    let mut features: Vec<Json> = files.iter().take(LISTED).map(|(name, bounds)| feature(name, &polygon(*bounds))).collect();
+    let mut features: Vec<Json> = files
+        .iter()
+        .take(LISTED)
+        .map(|(name, bounds)| feature(name, &polygon(*bounds)))
+        .collect();
     if features.is_empty() {
-        let placed: Vec<&Geometry<f64>> = places.iter().filter_map(|place| place.geometry.as_ref()).collect();
+        let placed: Vec<&Geometry<f64>> = places
+            .iter()
+            .filter_map(|place| place.geometry.as_ref())
+            .collect();
         let step = placed.len().div_ceil(LISTED).max(1);
-        features = placed.into_iter().step_by(step).map(|geometry| feature("", geometry)).collect();
+        features = placed
+            .into_iter()
+            .step_by(step)
+            .map(|geometry| feature("", geometry))
+            .collect();
     }
     if features.is_empty() {
         features.extend(whole.map(|bounds| feature("extent", &box_polygon(bounds))));
@@ -245,7 +357,10 @@ fn geojson(whole: Option<BoxOfDegrees>, files: &[(String, DegreeBounds)], places
 
 /// Text as content or attribute of HTML and SVG.
 pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -254,14 +369,29 @@ mod tests {
 
     #[test]
     fn the_view_holds_the_data_and_stays_on_earth() {
-        for bounds in
-            [[-35.0, -8.0, -34.9, -7.9], [-180.0, -90.0, 180.0, 90.0], [170.0, -20.0, 195.0, -10.0], [0.0, 80.0, 5.0, 89.0]]
-        {
+        for bounds in [
+            [-35.0, -8.0, -34.9, -7.9],
+            [-180.0, -90.0, 180.0, 90.0],
+            [170.0, -20.0, 195.0, -10.0],
+            [0.0, 80.0, 5.0, 89.0],
+        ] {
             let view = view_of(bounds);
-            assert!(view[0] <= bounds[0] && view[2] >= bounds[2] && view[1] <= bounds[1] && view[3] >= bounds[3], "{view:?}");
-            assert!(view[1] >= -90.0 && view[3] <= 90.0 && view[2] - view[0] <= 360.0, "{view:?}");
+            assert!(
+                view[0] <= bounds[0]
+                    && view[2] >= bounds[2]
+                    && view[1] <= bounds[1]
+                    && view[3] >= bounds[3],
+                "{view:?}"
+            );
+            assert!(
+                view[1] >= -90.0 && view[3] <= 90.0 && view[2] - view[0] <= 360.0,
+                "{view:?}"
+            );
             let path = rect_of(view, bounds, 3.0);
-            assert!(path.starts_with('M') && path.ends_with('Z') && !path.contains("NaN"), "{path}");
+            assert!(
+                path.starts_with('M') && path.ends_with('Z') && !path.contains("NaN"),
+                "{path}"
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Catalogue metadata: STAC, GeoParquet, stac-geoparquet, Croissant, DataCite, data cards. Each is a list of documents generated
-//! from a dataset in the 2.0 layout; the caller writes them. Contains no information that the dataset does not state.
+//! Catalogue metadata: STAC, GeoParquet, stac-geoparquet, Croissant, DataCite, data cards. Each is
+//! a list of documents generated from a dataset in the 2.0 layout; the caller writes them. Contains
+//! no information that the dataset does not state.
 
 mod card;
 mod croissant;
@@ -102,7 +103,8 @@ impl Catalogue {
 pub struct Facts {
     /// Path or address for the documents.
     pub path: PathBuf,
-    /// Path or address that is read; it differs from `path` where the documents are published elsewhere.
+    /// Path or address that is read; it differs from `path` where the documents are published
+    /// elsewhere.
     pub opened: PathBuf,
     /// Format of the container.
     pub format: Format,
@@ -132,7 +134,9 @@ impl Facts {
         if let Some(address) = Address::of(&self.path) {
             return Some(address.name().to_owned()).filter(|name| !name.is_empty());
         }
-        self.path.file_name().map(|name| name.to_string_lossy().into_owned())
+        self.path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
     }
 
     fn media_type(&self) -> &'static str {
@@ -161,8 +165,14 @@ const ROWS_AT_ONCE: usize = 1 << 13;
 /// Generates the documents of one format, the main document first.
 ///
 /// # Errors
-/// [`Kind::Invalid`](crate::error::Kind::Invalid) when the dataset has no samples; the errors of the formats.
-pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobContext) -> Result<Vec<CatalogueDocument>> {
+/// [`Kind::Invalid`](crate::error::Kind::Invalid) when the dataset has no samples; the errors of
+/// the formats.
+pub fn describe(
+    assembly: &Assembly,
+    facts: &Facts,
+    form: Catalogue,
+    ctx: &JobContext,
+) -> Result<Vec<CatalogueDocument>> {
     let mut documents = Vec::new();
     describe_into(
         assembly,
@@ -207,7 +217,10 @@ fn describe_in_batches(
     if assembly.tree.total() == 0 {
         return Err(Error::invalid("the dataset has no samples to describe").at_path(&facts.path));
     }
-    let described = Described { batch_rows, ..Described::new(assembly, facts, ctx)? };
+    let described = Described {
+        batch_rows,
+        ..Described::new(assembly, facts, ctx)?
+    };
     described.warn_of_gaps(form, ctx);
     sink(match form {
         Catalogue::Stac => return stac::documents(&described, sink, ctx),
@@ -215,19 +228,35 @@ fn describe_in_batches(
         Catalogue::StacGeoparquet => geoparquet::items(&described, ctx)?,
         Catalogue::Croissant => json_document("croissant.json", &croissant::document(&described)),
         Catalogue::Datacite => json_document("datacite.json", &datacite::document(&described)),
-        Catalogue::Markdown => CatalogueDocument { name: "README.md".into(), bytes: card::markdown(&described, ctx)?.into_bytes() },
-        Catalogue::Html => CatalogueDocument { name: "index.html".into(), bytes: page::html(&described, ctx)?.into_bytes() },
+        Catalogue::Markdown => CatalogueDocument {
+            name: "README.md".into(),
+            bytes: card::markdown(&described, ctx)?.into_bytes(),
+        },
+        Catalogue::Html => CatalogueDocument {
+            name: "index.html".into(),
+            bytes: page::html(&described, ctx)?.into_bytes(),
+        },
     })
 }
 
-/// Generates the documents beside a published dataset in its folder: the data card in both forms, Croissant, DataCite, the STAC
-/// Collection as `stac-collection.json`, and its Items, if samples have times, as the asset `stac-items.parquet`.
+/// Generates the documents beside a published dataset in its folder: the data card in both forms,
+/// Croissant, DataCite, the STAC Collection as `stac-collection.json`, and its Items, if samples
+/// have times, as the asset `stac-items.parquet`.
 ///
 /// # Errors
 /// As [`describe`].
-pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> Result<Vec<CatalogueDocument>> {
+pub fn describe_beside(
+    assembly: &Assembly,
+    facts: &Facts,
+    ctx: &JobContext,
+) -> Result<Vec<CatalogueDocument>> {
     let mut documents = Vec::new();
-    for form in [Catalogue::Markdown, Catalogue::Html, Catalogue::Croissant, Catalogue::Datacite] {
+    for form in [
+        Catalogue::Markdown,
+        Catalogue::Html,
+        Catalogue::Croissant,
+        Catalogue::Datacite,
+    ] {
         documents.extend(describe(assembly, facts, form, ctx)?);
     }
     let described = Described::new(assembly, facts, ctx)?;
@@ -235,12 +264,16 @@ pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> 
     let has_items = !stac::item_rows(&described, ctx)?.rows.is_empty();
     if has_items {
         collection["assets"]["items"] = serde_json::json!({
-            "href": "./stac-items.parquet", "title": "Items", "type": "application/vnd.apache.parquet", "roles": ["collection-mirror"]
+            "href": "./stac-items.parquet", "title": "Items",
+            "type": "application/vnd.apache.parquet", "roles": ["collection-mirror"]
         });
     }
     documents.push(json_document("stac-collection.json", &collection));
     if has_items {
-        documents.push(CatalogueDocument { name: "stac-items.parquet".into(), ..geoparquet::items(&described, ctx)? });
+        documents.push(CatalogueDocument {
+            name: "stac-items.parquet".into(),
+            ..geoparquet::items(&described, ctx)?
+        });
     }
     Ok(documents)
 }
@@ -248,7 +281,10 @@ pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> 
 fn json_document(name: &str, json: &Json) -> CatalogueDocument {
     let mut bytes = serde_json::to_vec_pretty(json).unwrap_or_default();
     bytes.push(b'\n');
-    CatalogueDocument { name: name.into(), bytes }
+    CatalogueDocument {
+        name: name.into(),
+        bytes,
+    }
 }
 
 /// The dataset, as input of all formats.
@@ -260,7 +296,8 @@ struct Described<'a> {
     bbox: Option<[f64; 4]>,
     /// Start and end as ISO 8601 in UTC.
     interval: Option<[String; 2]>,
-    /// For each dataset that is described as one with others, the number of the row of level 0 behind its last one.
+    /// For each dataset that is described as one with others, the number of the row of level 0
+    /// behind its last one.
     ends: Vec<usize>,
     /// How many of the datasets have a file or folder of this name.
     names: HashMap<Option<String>, usize>,
@@ -286,19 +323,34 @@ struct PublicationEntry {
 impl<'a> Described<'a> {
     fn new(assembly: &'a Assembly, facts: &'a Facts, ctx: &JobContext) -> Result<Self> {
         let fields = &assembly.collection.fields;
-        let known = ExtentOrigin::of(&assembly.collection).is_some_and(|origin| origin != ExtentOrigin::Unknown);
+        let known = ExtentOrigin::of(&assembly.collection)
+            .is_some_and(|origin| origin != ExtentOrigin::Unknown);
         // A value that is no box gives no location (rule COL-5); the extent stays unknown.
-        let extent = match fields.get("extent").filter(|extent| known && box_of_extent(extent).is_some()) {
+        let extent = match fields
+            .get("extent")
+            .filter(|extent| known && box_of_extent(extent).is_some())
+        {
             Some(extent) => extent.clone(),
             None => extent_of_samples(&assembly.batches(), ctx)?.unwrap_or_default(),
         };
-        let times: Option<Vec<String>> = extent
-            .get("temporal")
-            .and_then(Json::as_array)
-            .and_then(|list| list.iter().map(|time| time.as_str().and_then(utc)).collect());
-        let datasets = if facts.parts.is_empty() { std::slice::from_ref(facts) } else { &facts.parts };
+        let times: Option<Vec<String>> =
+            extent
+                .get("temporal")
+                .and_then(Json::as_array)
+                .and_then(|list| {
+                    list.iter()
+                        .map(|time| time.as_str().and_then(utc))
+                        .collect()
+                });
+        let datasets = if facts.parts.is_empty() {
+            std::slice::from_ref(facts)
+        } else {
+            &facts.parts
+        };
         let mut names: HashMap<Option<String>, usize> = HashMap::with_capacity(datasets.len());
-        datasets.iter().for_each(|dataset| *names.entry(dataset.file_name()).or_default() += 1);
+        datasets
+            .iter()
+            .for_each(|dataset| *names.entry(dataset.file_name()).or_default() += 1);
         let ends = datasets.iter().scan(0, |end, dataset| {
             *end += dataset.roots;
             Some(*end)
@@ -316,7 +368,11 @@ impl<'a> Described<'a> {
     }
 
     fn text(&self, key: &str) -> Option<&str> {
-        self.fields.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty())
+        self.fields
+            .get(key)
+            .and_then(Json::as_str)
+            .map(str::trim)
+            .filter(|text| !text.is_empty())
     }
 
     fn id(&self) -> &str {
@@ -337,19 +393,38 @@ impl<'a> Described<'a> {
 
     fn texts(&self, key: &str) -> Vec<&str> {
         let list = self.fields.get(key).and_then(Json::as_array);
-        list.into_iter().flatten().filter_map(Json::as_str).filter(|text| !text.trim().is_empty()).collect()
+        list.into_iter()
+            .flatten()
+            .filter_map(Json::as_str)
+            .filter(|text| !text.trim().is_empty())
+            .collect()
     }
 
     /// Contacts in either form: name, organization, email, role; or name, roles, url.
     fn contacts(&self, key: &str) -> Vec<Contact> {
         let list = self.fields.get(key).and_then(Json::as_array);
         let contact = |entry: &Json| {
-            let text =
-                |key: &str| entry.get(key).and_then(Json::as_str).map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned);
-            let mut roles: Vec<String> =
-                text("role").iter().flat_map(|role| role.split(',')).map(|r| r.trim().to_owned()).collect();
+            let text = |key: &str| {
+                entry
+                    .get(key)
+                    .and_then(Json::as_str)
+                    .map(str::trim)
+                    .filter(|t| !t.is_empty())
+                    .map(str::to_owned)
+            };
+            let mut roles: Vec<String> = text("role")
+                .iter()
+                .flat_map(|role| role.split(','))
+                .map(|r| r.trim().to_owned())
+                .collect();
             roles.extend(
-                entry.get("roles").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).map(str::to_owned),
+                entry
+                    .get("roles")
+                    .and_then(Json::as_array)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Json::as_str)
+                    .map(str::to_owned),
             );
             let organization = text("organization");
             Some(Contact {
@@ -364,14 +439,28 @@ impl<'a> Described<'a> {
     }
 
     fn publications(&self) -> Vec<PublicationEntry> {
-        let list = ["publications", "publications:list"].iter().find_map(|key| self.fields.get(*key)?.as_array());
-        let text = |entry: &Json, key: &str| entry.get(key).and_then(Json::as_str).filter(|t| !t.is_empty()).map(str::to_owned);
+        let list = ["publications", "publications:list"]
+            .iter()
+            .find_map(|key| self.fields.get(*key)?.as_array());
+        let text = |entry: &Json, key: &str| {
+            entry
+                .get(key)
+                .and_then(Json::as_str)
+                .filter(|t| !t.is_empty())
+                .map(str::to_owned)
+        };
         let mut found: Vec<PublicationEntry> = Vec::new();
         if self.text("sci:doi").is_some() || self.text("sci:citation").is_some() {
             let own = |key: &str| self.text(key).map(str::to_owned);
-            found.push(PublicationEntry { doi: own("sci:doi").map(plain_doi), citation: own("sci:citation") });
+            found.push(PublicationEntry {
+                doi: own("sci:doi").map(plain_doi),
+                citation: own("sci:citation"),
+            });
         }
-        let entry = |entry: &Json| PublicationEntry { doi: text(entry, "doi").map(plain_doi), citation: text(entry, "citation") };
+        let entry = |entry: &Json| PublicationEntry {
+            doi: text(entry, "doi").map(plain_doi),
+            citation: text(entry, "citation"),
+        };
         found.extend(list.into_iter().flatten().map(entry));
         found.retain(|one| one.doi.is_some() || one.citation.is_some());
         found
@@ -379,19 +468,31 @@ impl<'a> Described<'a> {
 
     /// URL of the dataset: as given, else from its identifier.
     fn url(&self) -> Option<String> {
-        let doi = || self.text("sci:doi").map(|doi| format!("https://doi.org/{}", plain_doi(doi.to_owned())));
-        let contact = || self.contacts("providers").into_iter().find_map(|contact| contact.url);
+        let doi = || {
+            self.text("sci:doi")
+                .map(|doi| format!("https://doi.org/{}", plain_doi(doi.to_owned())))
+        };
+        let contact = || {
+            self.contacts("providers")
+                .into_iter()
+                .find_map(|contact| contact.url)
+        };
         self.facts.url.clone().or_else(doi).or_else(contact)
     }
 
     /// The dataset, or the datasets that are described as one.
     fn datasets(&self) -> &[Facts] {
-        if self.facts.parts.is_empty() { std::slice::from_ref(self.facts) } else { &self.facts.parts }
+        if self.facts.parts.is_empty() {
+            std::slice::from_ref(self.facts)
+        } else {
+            &self.facts.parts
+        }
     }
 
     /// The dataset that contains a row of level 0.
     fn dataset_of(&self, row: usize) -> Option<&Facts> {
-        self.datasets().get(self.ends.partition_point(|end| *end <= row))
+        self.datasets()
+            .get(self.ends.partition_point(|end| *end <= row))
     }
 
     /// Name of a dataset's file or folder, with its parent folder where names are not unique.
@@ -399,8 +500,14 @@ impl<'a> Described<'a> {
         let own = dataset.file_name();
         let is_shared = self.names.get(&own).is_some_and(|count| *count > 1);
         let name = own.unwrap_or_else(|| self.id().to_owned());
-        let folder = dataset.path.parent().and_then(Path::file_name).filter(|_| is_shared);
-        folder.map_or(name.clone(), |folder| format!("{}/{name}", folder.to_string_lossy()))
+        let folder = dataset
+            .path
+            .parent()
+            .and_then(Path::file_name)
+            .filter(|_| is_shared);
+        folder.map_or(name.clone(), |folder| {
+            format!("{}/{name}", folder.to_string_lossy())
+        })
     }
 
     /// Link to a dataset from a document, with the relative prefix `to`.
@@ -421,39 +528,65 @@ impl<'a> Described<'a> {
         self.day().map(|day| day.chars().take(4).collect())
     }
 
-    /// Warns about values filled in by a migration, and about missing values that the format requires.
+    /// Warns about values filled in by a migration, and about missing values that the format
+    /// requires.
     fn warn_of_gaps(&self, form: Catalogue, ctx: &JobContext) {
         let placeholders = self.assembly.collection.placeholders();
         if !placeholders.is_empty() && form != Catalogue::Geoparquet {
-            ctx.warn(tr!("{fields}: filled in by a migration; enter the actual values", fields = placeholders.join(", ")));
+            ctx.warn(tr!(
+                "{fields}: filled in by a migration; enter the actual values",
+                fields = placeholders.join(", ")
+            ));
         }
         if self.day().is_none() {
             match form {
                 Catalogue::Datacite => {
                     ctx.warn(tr!(
-                        "the modification date of the data is unknown: the current year is used as the year of publication"
+                        "the modification date of the data is unknown: the current year is used as \
+                            the year of publication"
                     ));
                 }
                 Catalogue::Croissant => {
-                    ctx.warn(tr!("the modification date of the data is unknown: the date of publication is left out"));
+                    ctx.warn(tr!(
+                        "the modification date of the data is unknown: the date of \
+                        publication is left out"
+                    ));
                 }
                 _ => {}
             }
         }
-        if form == Catalogue::Croissant && self.datasets().iter().any(|one| one.single && one.sha256.is_none()) {
-            ctx.warn(tr!("files on another machine have no checksum, which validators ask for; describe a copy on this one"));
+        if form == Catalogue::Croissant
+            && self
+                .datasets()
+                .iter()
+                .any(|one| one.single && one.sha256.is_none())
+        {
+            ctx.warn(tr!(
+                "files on another machine have no checksum, which validators ask for; \
+                describe a copy on this one"
+            ));
         }
     }
 }
 
 fn plain_doi(doi: String) -> String {
-    let plain = ["https://doi.org/", "http://doi.org/", "https://dx.doi.org/", "http://dx.doi.org/", "doi:"]
-        .iter()
-        .find_map(|prefix| doi.strip_prefix(prefix));
+    let plain = [
+        "https://doi.org/",
+        "http://doi.org/",
+        "https://dx.doi.org/",
+        "http://dx.doi.org/",
+        "doi:",
+    ]
+    .iter()
+    .find_map(|prefix| doi.strip_prefix(prefix));
     plain.map_or(doi.clone(), str::to_owned)
 }
 
 /// Parses a time and formats it as required by the catalogues.
 fn utc(text: &str) -> Option<String> {
-    Some(instant(text)?.and_utc().to_rfc3339_opts(SecondsFormat::AutoSi, true))
+    Some(
+        instant(text)?
+            .and_utc()
+            .to_rfc3339_opts(SecondsFormat::AutoSi, true),
+    )
 }

@@ -1,4 +1,5 @@
-//! The data card as a self-contained HTML page without scripts, fonts or tile servers. Text of the dataset is escaped.
+//! The data card as a self-contained HTML page without scripts, fonts or tile servers. Text of the
+//! dataset is escaped.
 
 use super::Described;
 use super::card::{Block, blocks};
@@ -11,21 +12,33 @@ pub(super) fn html(described: &Described<'_>, ctx: &JobContext) -> Result<String
     let mut body = String::new();
     for block in blocks(described, ctx)? {
         match block {
-            Block::Heading(depth, heading) => body.push_str(&format!("<h{depth}>{}</h{depth}>\n", escaped(&heading))),
+            Block::Heading(depth, heading) => {
+                body.push_str(&format!("<h{depth}>{}</h{depth}>\n", escaped(&heading)))
+            }
             Block::Text(text) => body.push_str(&rich(&text)),
             Block::List(items) => {
-                let items: String = items.iter().map(|item| format!("<li>{}</li>\n", linked(item))).collect();
+                let items: String = items
+                    .iter()
+                    .map(|item| format!("<li>{}</li>\n", linked(item)))
+                    .collect();
                 body.push_str(&format!("<ul>\n{items}</ul>\n"));
             }
             Block::Code(code) => body.push_str(&format!("<pre>{}</pre>\n", escaped(&code))),
             Block::Map(map) => {
-                body.push_str(&format!("<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n", map.svg, escaped(&map.caption)));
+                body.push_str(&format!(
+                    "<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
+                    map.svg,
+                    escaped(&map.caption)
+                ));
             }
             Block::Table(rows) => {
                 body.push_str("<div class=\"wide\"><table>\n");
                 for (at, row) in rows.iter().enumerate() {
                     let tag = if at == 0 { "th" } else { "td" };
-                    let cells: String = row.iter().map(|cell| format!("<{tag}>{}</{tag}>", linked(cell))).collect();
+                    let cells: String = row
+                        .iter()
+                        .map(|cell| format!("<{tag}>{}</{tag}>", linked(cell)))
+                        .collect();
                     body.push_str(&format!("<tr>{cells}</tr>\n"));
                 }
                 body.push_str("</table></div>\n");
@@ -33,16 +46,21 @@ pub(super) fn html(described: &Described<'_>, ctx: &JobContext) -> Result<String
         }
     }
     Ok(format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>{}</title>\n<style>{STYLE}{MAP_STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta \
+            name=\"viewport\" content=\"width=device-width\">\n\
+         <title>{}</title>\n<style>{STYLE}{MAP_STYLE}</style>\n</head>\n<body>\n{body}</body>\n\
+            </html>\n",
         escaped(described.title())
     ))
 }
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c1d20}\
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem \
+    auto;padding:0 1rem;color:#1c1d20}\
 h1,h2,h3{line-height:1.25}.wide{overflow-x:auto}table{border-collapse:collapse}\
-th,td{border:1px solid #ccc;padding:.25rem .5rem;text-align:left;vertical-align:top}th{background:#f5f5f2}\
-pre{background:#f4f4f4;padding:1rem;overflow-x:auto;white-space:pre-wrap}figure{margin:0}svg{width:100%;height:auto}\
+th,td{border:1px solid #ccc;padding:.25rem \
+    .5rem;text-align:left;vertical-align:top}th{background:#f5f5f2}\
+pre{background:#f4f4f4;padding:1rem;overflow-x:auto;white-space:pre-wrap}figure{margin:0}\
+    svg{width:100%;height:auto}\
 figcaption{color:#5f636b;font-size:.9rem}a{color:#1b5ca8}";
 
 /// Escapes text and turns URLs into links.
@@ -50,8 +68,14 @@ fn linked(text: &str) -> String {
     let is_end = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '(' | ')' | ',');
     let mut out = String::new();
     let mut rest = text;
-    while let Some(at) = ["https://", "http://"].iter().filter_map(|scheme| rest.find(scheme)).min() {
-        let end = rest[at..].find(is_end).map_or(rest.len(), |length| at + length);
+    while let Some(at) = ["https://", "http://"]
+        .iter()
+        .filter_map(|scheme| rest.find(scheme))
+        .min()
+    {
+        let end = rest[at..]
+            .find(is_end)
+            .map_or(rest.len(), |length| at + length);
         let address = rest[at..end].trim_end_matches(['.', ';', ':']);
         out.push_str(&escaped(&rest[..at]));
         out.push_str(&format!("<a href=\"{0}\">{0}</a>", escaped(address)));
@@ -60,17 +84,24 @@ fn linked(text: &str) -> String {
     out + &escaped(rest)
 }
 
-/// Converts a description to HTML: paragraphs, headings and lists of Markdown; other markup is escaped.
+/// Converts a description to HTML: paragraphs, headings and lists of Markdown; other markup is
+/// escaped.
 fn rich(text: &str) -> String {
     let mut out = String::new();
     let mut paragraph: Vec<&str> = Vec::new();
     let mut items: Vec<&str> = Vec::new();
     let mut flush = |paragraph: &mut Vec<&str>, items: &mut Vec<&str>, heading: Option<&str>| {
         if !paragraph.is_empty() {
-            out.push_str(&format!("<p>{}</p>\n", inline(&std::mem::take(paragraph).join(" "))));
+            out.push_str(&format!(
+                "<p>{}</p>\n",
+                inline(&std::mem::take(paragraph).join(" "))
+            ));
         }
         if !items.is_empty() {
-            let lines: String = std::mem::take(items).iter().map(|item| format!("<li>{}</li>\n", inline(item))).collect();
+            let lines: String = std::mem::take(items)
+                .iter()
+                .map(|item| format!("<li>{}</li>\n", inline(item)))
+                .collect();
             out.push_str(&format!("<ul>\n{lines}</ul>\n"));
         }
         if let Some(heading) = heading {
@@ -78,8 +109,13 @@ fn rich(text: &str) -> String {
         }
     };
     for line in text.lines().map(str::trim) {
-        let item = ["- ", "* ", "• "].iter().find_map(|mark| line.strip_prefix(mark));
-        let heading = line.strip_prefix('#').map(|rest| rest.trim_start_matches('#').trim()).filter(|rest| !rest.is_empty());
+        let item = ["- ", "* ", "• "]
+            .iter()
+            .find_map(|mark| line.strip_prefix(mark));
+        let heading = line
+            .strip_prefix('#')
+            .map(|rest| rest.trim_start_matches('#').trim())
+            .filter(|rest| !rest.is_empty());
         match (line, item, heading) {
             ("", ..) => flush(&mut paragraph, &mut items, None),
             (_, _, Some(heading)) => flush(&mut paragraph, &mut items, Some(heading)),
@@ -117,7 +153,9 @@ fn inline(text: &str) -> String {
         let pieces: Vec<&str> = part.split("**").collect();
         for (index, piece) in pieces.iter().enumerate() {
             match index % 2 == 1 {
-                true if pieces.len() > index + 1 => out.push_str(&format!("<strong>{}</strong>", linked(piece))),
+                true if pieces.len() > index + 1 => {
+                    out.push_str(&format!("<strong>{}</strong>", linked(piece)))
+                }
                 true => out.push_str(&format!("**{}", linked(piece))),
                 false => out.push_str(&linked(piece)),
             }
@@ -132,13 +170,17 @@ mod tests {
 
     #[test]
     fn a_description_keeps_its_form_and_nothing_becomes_markup() {
-        let html =
-            rich("# Scenes\nTwo **dates** of `B04`\nand <b>more</b>.\n\n- one\n- two **open\n\nSee https://a.example/x?a=1&b=2.");
+        let html = rich(
+            "# Scenes\nTwo **dates** of `B04`\nand <b>more</b>.\n\n- one\n- two **open\n\nSee \
+                https://a.example/x?a=1&b=2.",
+        );
         assert_eq!(
             html,
-            "<h3>Scenes</h3>\n<p>Two <strong>dates</strong> of <code>B04</code> and &lt;b&gt;more&lt;/b&gt;.</p>\n\
+            "<h3>Scenes</h3>\n<p>Two <strong>dates</strong> of <code>B04</code> and \
+                &lt;b&gt;more&lt;/b&gt;.</p>\n\
              <ul>\n<li>one</li>\n<li>two **open</li>\n</ul>\n\
-             <p>See <a href=\"https://a.example/x?a=1&amp;b=2\">https://a.example/x?a=1&amp;b=2</a>.</p>\n"
+             <p>See <a \
+                href=\"https://a.example/x?a=1&amp;b=2\">https://a.example/x?a=1&amp;b=2</a>.</p>\n"
         );
         assert_eq!(inline("a ` b"), "a ` b");
     }

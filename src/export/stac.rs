@@ -18,24 +18,44 @@ pub const VERSION: &str = "1.1.0";
 /// `type` of Items.
 pub const ITEM_TYPE: &str = "Feature";
 /// The link of an Item to its Collection.
-pub const COLLECTION_LINK: [(&str, &str); 3] =
-    [("rel", "collection"), ("href", "../collection.json"), ("type", "application/json")];
+pub const COLLECTION_LINK: [(&str, &str); 3] = [
+    ("rel", "collection"),
+    ("href", "../collection.json"),
+    ("type", "application/json"),
+];
 /// The schema of the projection extension.
 pub const PROJECTION: &str = "https://stac-extensions.github.io/projection/v2.0.0/schema.json";
 const SCIENTIFIC: &str = "https://stac-extensions.github.io/scientific/v1.0.0/schema.json";
 
 /// The Collection, then the Items in `items/`.
-pub fn documents(described: &Described<'_>, sink: &mut DocumentSink<'_>, ctx: &JobContext) -> Result<()> {
+pub fn documents(
+    described: &Described<'_>,
+    sink: &mut DocumentSink<'_>,
+    ctx: &JobContext,
+) -> Result<()> {
     let found = item_rows(described, ctx)?;
     warn_of_timeless(described, &found, ctx);
-    let (Some(level), Some(tree)) = (described.assembly.levels.first(), described.assembly.tree.levels.first()) else {
-        return sink(json_document("collection.json", &collection(described, &[])));
+    let (Some(level), Some(tree)) = (
+        described.assembly.levels.first(),
+        described.assembly.tree.levels.first(),
+    ) else {
+        return sink(json_document(
+            "collection.json",
+            &collection(described, &[]),
+        ));
     };
     let file_names = file_names(found.rows.iter().map(|&row| tree.id(row)));
-    sink(json_document("collection.json", &collection(described, &file_names)))?;
+    sink(json_document(
+        "collection.json",
+        &collection(described, &file_names),
+    ))?;
     let columns = ItemColumns::of(&level.batch, described.batch_rows, ctx)?;
     let assets = AssetNames::of(described, &found.rows, ctx)?;
-    for (rows, names) in found.rows.chunks(described.batch_rows).zip(file_names.chunks(described.batch_rows)) {
+    for (rows, names) in found
+        .rows
+        .chunks(described.batch_rows)
+        .zip(file_names.chunks(described.batch_rows))
+    {
         let items = items(described, rows, &columns, &assets, ctx)?;
         for (item, name) in items.iter().zip(names) {
             sink(json_document(&format!("items/{name}.json"), item))?;
@@ -46,7 +66,15 @@ pub fn documents(described: &Described<'_>, sink: &mut DocumentSink<'_>, ctx: &J
 
 /// A file name for an id, which may contain characters that file names must not.
 fn file_name(id: &str) -> String {
-    id.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
+    id.chars()
+        .map(|c| {
+            if c.is_alphanumeric() || "-_.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
 }
 
 /// File names of the Items with these ids, unique even on case-insensitive file systems.
@@ -102,11 +130,18 @@ pub fn collection(described: &Described<'_>, file_names: &[String]) -> Json {
     };
     out.insert("license".into(), json!(one.unwrap_or("other")));
     out.insert("version".into(), json!(described.version()));
-    let providers: Vec<Json> = described.contacts("providers").iter().map(provider).collect();
+    let providers: Vec<Json> = described
+        .contacts("providers")
+        .iter()
+        .map(provider)
+        .collect();
     if !providers.is_empty() {
         out.insert("providers".into(), json!(providers));
     }
-    out.insert("extent".into(), json!({ "spatial": { "bbox": [bbox] }, "temporal": { "interval": [interval] } }));
+    out.insert(
+        "extent".into(),
+        json!({ "spatial": { "bbox": [bbox] }, "temporal": { "interval": [interval] } }),
+    );
     if own_doi && let Some(first) = publications.first() {
         if let Some(doi) = &first.doi {
             out.insert("sci:doi".into(), json!(doi));
@@ -120,7 +155,12 @@ pub fn collection(described: &Described<'_>, file_names: &[String]) -> Json {
         .skip(usize::from(own_doi))
         .map(|one| {
             let parts = [("doi", &one.doi), ("citation", &one.citation)];
-            Json::Object(parts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), json!(text.as_ref()?)))).collect())
+            Json::Object(
+                parts
+                    .into_iter()
+                    .filter_map(|(key, text)| Some((key.to_owned(), json!(text.as_ref()?))))
+                    .collect(),
+            )
         })
         .collect();
     if !others.is_empty() {
@@ -133,11 +173,19 @@ pub fn collection(described: &Described<'_>, file_names: &[String]) -> Json {
     out.insert("assets".into(), data_assets(described));
     let mut links: Vec<Json> = file_names
         .iter()
-        .map(|name| json!({ "rel": "item", "href": format!("./items/{name}.json"), "type": "application/geo+json" }))
+        .map(|name| {
+            json!({ "rel": "item", "href": format!("./items/{name}.json"),
+            "type": "application/geo+json" })
+        })
         .collect();
     if one.is_none() {
-        let known = licences.iter().filter(|licence| spdx::license_id(licence).is_some());
-        links.extend(known.map(|licence| json!({ "rel": "license", "href": format!("https://spdx.org/licenses/{licence}.html") })));
+        let known = licences
+            .iter()
+            .filter(|licence| spdx::license_id(licence).is_some());
+        links.extend(known.map(|licence| {
+            json!({ "rel": "license",
+            "href": format!("https://spdx.org/licenses/{licence}.html") })
+        }));
     }
     if let Some(url) = described.url() {
         links.push(json!({ "rel": "about", "href": url }));
@@ -152,10 +200,18 @@ pub fn collection(described: &Described<'_>, file_names: &[String]) -> Json {
 fn provider(contact: &super::Contact) -> Json {
     // The four roles that STAC defines.
     let known = ["licensor", "producer", "processor", "host"];
-    let roles: Vec<&String> = contact.roles.iter().filter(|role| known.contains(&role.as_str())).collect();
+    let roles: Vec<&String> = contact
+        .roles
+        .iter()
+        .filter(|role| known.contains(&role.as_str()))
+        .collect();
     let mut out = Map::new();
     out.insert("name".into(), json!(contact.name));
-    if let Some(organization) = contact.organization.as_ref().filter(|organization| **organization != contact.name) {
+    if let Some(organization) = contact
+        .organization
+        .as_ref()
+        .filter(|organization| **organization != contact.name)
+    {
         out.insert("description".into(), json!(organization));
     }
     if !roles.is_empty() {
@@ -167,11 +223,15 @@ fn provider(contact: &super::Contact) -> Json {
     Json::Object(out)
 }
 
-/// Address and media type of the file that contains everything; for a folder, of its COLLECTION.json.
+/// Address and media type of the file that contains everything; for a folder, of its
+/// COLLECTION.json.
 pub fn data_link(described: &Described<'_>, dataset: &Facts, to: &str) -> (String, &'static str) {
     let place = described.address(dataset, to);
     match dataset.single {
-        false => (format!("{}/COLLECTION.json", place.trim_end_matches('/')), "application/json"),
+        false => (
+            format!("{}/COLLECTION.json", place.trim_end_matches('/')),
+            "application/json",
+        ),
         true => (place, dataset.media_type()),
     }
 }
@@ -187,7 +247,11 @@ fn data_assets(described: &Described<'_>) -> Json {
     let mut assets = Map::new();
     match described.datasets() {
         [one] => drop(assets.insert("data".into(), data_asset(described, one, "./"))),
-        several => assets.extend(several.iter().map(|one| (described.file_name(one), data_asset(described, one, "./")))),
+        several => assets.extend(
+            several
+                .iter()
+                .map(|one| (described.file_name(one), data_asset(described, one, "./"))),
+        ),
     }
     Json::Object(assets)
 }
@@ -200,17 +264,27 @@ pub struct ItemRows {
     pub has_interval: bool,
 }
 
-/// The rows of level 0 that are Items. A sample without a time gets the dataset's interval; without either there is no Item, as it
-/// would be invalid. Padding is no Item either.
+/// The rows of level 0 that are Items. A sample without a time gets the dataset's interval; without
+/// either there is no Item, as it would be invalid. Padding is no Item either.
 ///
 /// # Errors
 /// When the times can't be read, or the job is cancelled.
 pub fn item_rows(described: &Described<'_>, ctx: &JobContext) -> Result<ItemRows> {
-    let mut found = ItemRows { rows: Vec::new(), has_interval: false };
-    let Some(level) = described.assembly.tree.levels.first() else { return Ok(found) };
-    let all: Vec<u32> = (0..level.len() as u32).filter(|&row| !is_padding(level.id(row))).collect();
+    let mut found = ItemRows {
+        rows: Vec::new(),
+        has_interval: false,
+    };
+    let Some(level) = described.assembly.tree.levels.first() else {
+        return Ok(found);
+    };
+    let all: Vec<u32> = (0..level.len() as u32)
+        .filter(|&row| !is_padding(level.id(row)))
+        .collect();
     for rows in all.chunks(described.batch_rows) {
-        for (&row, times) in rows.iter().zip(footprint::times(described.assembly, 0, rows, ctx)?) {
+        for (&row, times) in rows
+            .iter()
+            .zip(footprint::times(described.assembly, 0, rows, ctx)?)
+        {
             if let Some(times) = ItemTimes::of(&times, described) {
                 found.rows.push(row);
                 found.has_interval |= times.interval.is_some();
@@ -222,8 +296,12 @@ pub fn item_rows(described: &Described<'_>, ctx: &JobContext) -> Result<ItemRows
 
 /// Warns about the samples of level 0 that are no Items.
 pub fn warn_of_timeless(described: &Described<'_>, items: &ItemRows, ctx: &JobContext) {
-    let Some(level) = described.assembly.tree.levels.first() else { return };
-    let samples = (0..level.len() as u32).filter(|&row| !is_padding(level.id(row))).count();
+    let Some(level) = described.assembly.tree.levels.first() else {
+        return;
+    };
+    let samples = (0..level.len() as u32)
+        .filter(|&row| !is_padding(level.id(row)))
+        .count();
     let timeless = samples - items.rows.len();
     if timeless > 0 {
         ctx.warn(tr_n!(
@@ -243,14 +321,19 @@ fn items(
     names: &AssetNames,
     ctx: &JobContext,
 ) -> Result<Vec<Json>> {
-    let (Some(level), Some(tree)) = (described.assembly.levels.first(), described.assembly.tree.levels.first()) else {
+    let (Some(level), Some(tree)) = (
+        described.assembly.levels.first(),
+        described.assembly.tree.levels.first(),
+    ) else {
         return Ok(Vec::new());
     };
     let places = footprint::places_of_items(described.assembly, 0, rows, ctx)?;
     let columns = columns.values(&level.batch, rows)?;
     let mut items = Vec::with_capacity(rows.len());
     for (number, (&row, place)) in rows.iter().zip(&places).enumerate() {
-        let Some(times) = ItemTimes::of(&place.times, described) else { continue };
+        let Some(times) = ItemTimes::of(&place.times, described) else {
+            continue;
+        };
         let mut properties = times.json();
         for column in &columns {
             let value = property_json(column, number);
@@ -258,9 +341,19 @@ fn items(
                 properties.insert(column.name.clone(), value);
             }
         }
-        let extensions: &[&str] = if properties.keys().any(|name| is_of_projection(name)) { &[PROJECTION] } else { &[] };
-        let geometry = place.geometry.as_ref().map_or(Json::Null, footprint::geojson);
-        let assets = names.assets_of(described, row).into_iter().map(|asset| (asset.key.clone(), asset.json()));
+        let extensions: &[&str] = if properties.keys().any(|name| is_of_projection(name)) {
+            &[PROJECTION]
+        } else {
+            &[]
+        };
+        let geometry = place
+            .geometry
+            .as_ref()
+            .map_or(Json::Null, footprint::geojson);
+        let assets = names
+            .assets_of(described, row)
+            .into_iter()
+            .map(|asset| (asset.key.clone(), asset.json()));
         let mut item = Map::new();
         item.insert("type".into(), json!(ITEM_TYPE));
         item.insert("stac_version".into(), json!(VERSION));
@@ -271,7 +364,12 @@ fn items(
             item.insert("bbox".into(), json!(bbox.map(footprint::digits)));
         }
         item.insert("properties".into(), Json::Object(properties));
-        item.insert("links".into(), json!([Map::from_iter(COLLECTION_LINK.map(|(key, text)| (key.to_owned(), json!(text))))]));
+        item.insert(
+            "links".into(),
+            json!([Map::from_iter(
+                COLLECTION_LINK.map(|(key, text)| (key.to_owned(), json!(text)))
+            )]),
+        );
         item.insert("assets".into(), Json::Object(assets.collect()));
         item.insert("collection".into(), json!(described.id()));
         items.push(Json::Object(item));
@@ -286,7 +384,8 @@ pub fn is_of_projection(name: &str) -> bool {
 
 /// The times of an Item as RFC 3339 in UTC.
 pub struct ItemTimes {
-    /// `datetime`; `None` beside an interval without a nominal time, such as that of the whole dataset.
+    /// `datetime`; `None` beside an interval without a nominal time, such as that of the whole
+    /// dataset.
     pub datetime: Option<String>,
     /// `start_datetime` and `end_datetime`; `None` for an instant.
     pub interval: Option<[String; 2]>,
@@ -295,12 +394,24 @@ pub struct ItemTimes {
 impl ItemTimes {
     /// The times of a sample, or the interval of the dataset; `None` without either.
     pub fn of(times: &SampleTimes, described: &Described<'_>) -> Option<Self> {
-        let iso = |micros: i64| super::utc(&chrono::DateTime::from_timestamp_micros(micros)?.to_rfc3339());
-        let [nominal, start, end] = [times.nominal, times.start, times.end].map(|time| time.and_then(iso));
+        let iso = |micros: i64| {
+            super::utc(&chrono::DateTime::from_timestamp_micros(micros)?.to_rfc3339())
+        };
+        let [nominal, start, end] =
+            [times.nominal, times.start, times.end].map(|time| time.and_then(iso));
         Some(match (start, end) {
-            (Some(start), Some(end)) if start != end => Self { datetime: nominal, interval: Some([start, end]) },
-            (Some(one), _) | (None, Some(one)) => Self { datetime: Some(nominal.unwrap_or(one)), interval: None },
-            (None, None) => Self { datetime: None, interval: Some(described.interval.clone()?) },
+            (Some(start), Some(end)) if start != end => Self {
+                datetime: nominal,
+                interval: Some([start, end]),
+            },
+            (Some(one), _) | (None, Some(one)) => Self {
+                datetime: Some(nominal.unwrap_or(one)),
+                interval: None,
+            },
+            (None, None) => Self {
+                datetime: None,
+                interval: Some(described.interval.clone()?),
+            },
         })
     }
 

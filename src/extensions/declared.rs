@@ -10,7 +10,8 @@ use crate::footprint::parse_time;
 use crate::model::{Value, dtype_name};
 
 /// The accepted types, for messages.
-pub const NAMES: &str = "bool, int8 to int64, uint8 to uint64, double, float, string, binary, date32[day], timestamp[us], or a list of \
+pub const NAMES: &str = "bool, int8 to int64, uint8 to uint64, double, float, string, binary, \
+    date32[day], timestamp[us], or a list of \
                          such as list<double>";
 
 /// The type `name`; `None` when unknown.
@@ -19,9 +20,16 @@ pub fn type_of(name: &str) -> Option<DataType> {
     if name.len() > 200 {
         return None;
     }
-    if let Some(item) = name.strip_prefix("list<").and_then(|rest| rest.strip_suffix('>')) {
+    if let Some(item) = name
+        .strip_prefix("list<")
+        .and_then(|rest| rest.strip_suffix('>'))
+    {
         let item = item.strip_prefix("item:").unwrap_or(item);
-        return Some(DataType::List(Arc::new(Field::new("item", type_of(item)?, true))));
+        return Some(DataType::List(Arc::new(Field::new(
+            "item",
+            type_of(item)?,
+            true,
+        ))));
     }
     Some(match name {
         "bool" => DataType::Boolean,
@@ -49,7 +57,10 @@ pub fn type_of(name: &str) -> Option<DataType> {
 /// [`Kind::Usage`](crate::error::Kind::Usage), with the column, when the type is unknown.
 pub fn need_type(column: &str, name: &Json) -> Result<DataType> {
     name.as_str().and_then(type_of).ok_or_else(|| {
-        Error::usage(format!("column {column} is declared with the unknown type {name}")).hint(format!("use {NAMES}"))
+        Error::usage(format!(
+            "column {column} is declared with the unknown type {name}"
+        ))
+        .hint(format!("use {NAMES}"))
     })
 }
 
@@ -62,18 +73,31 @@ pub fn value_of(json: &Json, dtype: &DataType) -> Result<Value, String> {
     Ok(match (json, dtype) {
         (Json::Null, _) => Value::Null,
         (Json::Bool(value), DataType::Boolean) => Value::Bool(*value),
-        (Json::Number(number), dtype) if dtype.is_integer() => integer(number, dtype).ok_or_else(wrong)?,
-        (Json::Number(number), DataType::Float64) => Value::Float(number.as_f64().ok_or_else(wrong)?),
-        (Json::Number(number), DataType::Float32) => Value::Float(f64::from(number.as_f64().ok_or_else(wrong)? as f32)),
+        (Json::Number(number), dtype) if dtype.is_integer() => {
+            integer(number, dtype).ok_or_else(wrong)?
+        }
+        (Json::Number(number), DataType::Float64) => {
+            Value::Float(number.as_f64().ok_or_else(wrong)?)
+        }
+        (Json::Number(number), DataType::Float32) => {
+            Value::Float(f64::from(number.as_f64().ok_or_else(wrong)? as f32))
+        }
         (Json::String(text), DataType::Utf8) => Value::text(text),
-        (Json::String(text), DataType::Timestamp(..)) => Value::Int(parse_time(text).ok_or_else(wrong)?),
+        (Json::String(text), DataType::Timestamp(..)) => {
+            Value::Int(parse_time(text).ok_or_else(wrong)?)
+        }
         (Json::String(text), DataType::Date32) => {
             let micros = parse_time(text).ok_or_else(wrong)?;
             Value::Int(micros.div_euclid(86_400_000_000))
         }
-        (Json::Number(number), DataType::Timestamp(..) | DataType::Date32) => Value::Int(number.as_i64().ok_or_else(wrong)?),
+        (Json::Number(number), DataType::Timestamp(..) | DataType::Date32) => {
+            Value::Int(number.as_i64().ok_or_else(wrong)?)
+        }
         (Json::Array(items), DataType::List(item)) => {
-            let values = items.iter().map(|json| value_of(json, item.data_type())).collect::<Result<Vec<_>, _>>();
+            let values = items
+                .iter()
+                .map(|json| value_of(json, item.data_type()))
+                .collect::<Result<Vec<_>, _>>();
             Value::List(values?.into())
         }
         _ => return Err(wrong()),
@@ -81,7 +105,10 @@ pub fn value_of(json: &Json, dtype: &DataType) -> Result<Value, String> {
 }
 
 fn integer(number: &serde_json::Number, dtype: &DataType) -> Option<Value> {
-    let value = number.as_i64().map_or_else(|| number.as_u64().map(i128::from), |value| Some(i128::from(value)))?;
+    let value = number.as_i64().map_or_else(
+        || number.as_u64().map(i128::from),
+        |value| Some(i128::from(value)),
+    )?;
     let range = match dtype {
         DataType::Int8 => i128::from(i8::MIN)..=i128::from(i8::MAX),
         DataType::Int16 => i128::from(i16::MIN)..=i128::from(i16::MAX),
@@ -105,10 +132,23 @@ mod tests {
 
     #[test]
     fn names_are_those_of_field_schema() {
-        for name in ["bool", "int8", "uint64", "float", "double", "string", "timestamp[us]", "date32[day]", "binary"] {
+        for name in [
+            "bool",
+            "int8",
+            "uint64",
+            "float",
+            "double",
+            "string",
+            "timestamp[us]",
+            "date32[day]",
+            "binary",
+        ] {
             assert_eq!(dtype_name(&type_of(name).expect("known")), name);
         }
-        assert_eq!(dtype_name(&type_of("list<list<float>>").expect("known")), "list<item: list<item: float>>");
+        assert_eq!(
+            dtype_name(&type_of("list<list<float>>").expect("known")),
+            "list<item: list<item: float>>"
+        );
         assert!(type_of("number").is_none() && type_of("list<number>").is_none());
     }
 
@@ -116,10 +156,20 @@ mod tests {
     fn values_have_to_fit() {
         let value = |json: Json, name: &str| value_of(&json, &type_of(name).expect("known"));
         assert_eq!(value(json!(255), "uint8"), Ok(Value::Int(255)));
-        assert!(value(json!(256), "uint8").is_err() && value(json!(-1), "uint16").is_err() && value(json!(1.5), "int64").is_err());
+        assert!(
+            value(json!(256), "uint8").is_err()
+                && value(json!(-1), "uint16").is_err()
+                && value(json!(1.5), "int64").is_err()
+        );
         assert_eq!(value(json!(u64::MAX), "uint64"), Ok(Value::UInt(u64::MAX)));
         assert_eq!(value(json!("1970-01-03"), "date32"), Ok(Value::Int(2)));
-        assert_eq!(value(json!("1970-01-01T00:00:01Z"), "timestamp[us]"), Ok(Value::Int(1_000_000)));
-        assert!(value(json!([1, "x"]), "list<int64>").is_err_and(|why| why.contains("\"x\" is no int64")));
+        assert_eq!(
+            value(json!("1970-01-01T00:00:01Z"), "timestamp[us]"),
+            Ok(Value::Int(1_000_000))
+        );
+        assert!(
+            value(json!([1, "x"]), "list<int64>")
+                .is_err_and(|why| why.contains("\"x\" is no int64"))
+        );
     }
 }

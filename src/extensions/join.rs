@@ -1,5 +1,6 @@
-//! Preview of joining a metadata table (CSV, .xlsx, JSON, Parquet) to the dataset: key column, number of matches by level, and the
-//! resulting columns. The join itself is done by the extension `columns`, called once per level.
+//! Preview of joining a metadata table (CSV, .xlsx, JSON, Parquet) to the dataset: key column,
+//! number of matches by level, and the resulting columns. The join itself is done by the extension
+//! `columns`, called once per level.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -15,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name};
 use crate::table::{
-    ColumnReading, KEYS, KeyProbe, KeyedTable, LevelTable, MetadataTable, is_key_name, key_texts, normal_key, proposed_field_name,
-    read_metadata_table,
+    ColumnReading, KEYS, KeyProbe, KeyedTable, LevelTable, MetadataTable, is_key_name, key_texts,
+    normal_key, proposed_field_name, read_metadata_table,
 };
 
 /// Number of rows in the preview.
@@ -140,7 +141,8 @@ impl JoinColumn {
     }
 }
 
-/// Proposes names for the columns whose own are refused, different from those `taken` and from one another.
+/// Proposes names for the columns whose own are refused, different from those `taken` and from one
+/// another.
 fn propose_names(columns: &mut [JoinColumn], mut taken: Vec<String>) {
     for column in columns {
         column.proposed = proposed_field_name(&column.name, &taken);
@@ -149,8 +151,9 @@ fn propose_names(columns: &mut [JoinColumn], mut taken: Vec<String>) {
 }
 
 impl JoinPreview {
-    /// The calls of the extension `columns` that join the columns for which `wanted(level, column)` is true, with the offered type where
-    /// `typed(level, column)` is true, and the name `named(level, column)`; without a name, a column is left out.
+    /// The calls of the extension `columns` that join the columns for which `wanted(level, column)`
+    /// is true, with the offered type where `typed(level, column)` is true, and the name
+    /// `named(level, column)`; without a name, a column is left out.
     pub fn calls(
         &self,
         wanted: impl Fn(usize, &str) -> bool,
@@ -159,27 +162,59 @@ impl JoinPreview {
     ) -> Vec<ExtensionCall> {
         let by = if self.by_path { "path" } else { "id" };
         let call = |level: &JoinLevel| {
-            let usable = level.columns.iter().filter(|column| wanted(level.level, &column.name));
-            let chosen: Vec<(String, &JoinColumn)> =
-                usable.filter_map(|column| Some((named(level.level, column)?, column))).collect();
-            let offered = |column: &JoinColumn| column.offer.clone().filter(|_| typed(level.level, &column.name));
-            let is_plain = |(name, column): &(String, &JoinColumn)| *name == column.name && offered(column).is_none();
+            let usable = level
+                .columns
+                .iter()
+                .filter(|column| wanted(level.level, &column.name));
+            let chosen: Vec<(String, &JoinColumn)> = usable
+                .filter_map(|column| Some((named(level.level, column)?, column)))
+                .collect();
+            let offered = |column: &JoinColumn| {
+                column
+                    .offer
+                    .clone()
+                    .filter(|_| typed(level.level, &column.name))
+            };
+            let is_plain = |(name, column): &(String, &JoinColumn)| {
+                *name == column.name && offered(column).is_none()
+            };
             let names = match chosen.iter().all(is_plain) {
                 true => json!(chosen.iter().map(|(name, _)| name).collect::<Vec<_>>()),
                 false => {
                     let column = |(name, column): &(String, &JoinColumn)| {
-                        let mut how = offered(column).map_or(json!({}), |offer| json!({ "type": offer.kind, "lenient": true }));
+                        let mut how = offered(column).map_or(
+                            json!({}),
+                            |offer| json!({ "type": offer.kind, "lenient": true }),
+                        );
                         if *name != column.name {
                             how["from"] = json!(column.name);
                         }
                         (name.clone(), how)
                     };
-                    chosen.iter().map(column).collect::<serde_json::Map<_, _>>().into()
+                    chosen
+                        .iter()
+                        .map(column)
+                        .collect::<serde_json::Map<_, _>>()
+                        .into()
                 }
             };
-            let options = json!({ "table": self.table, "key": self.key, "by": by, "columns": names, "missing": "keep" });
-            let target = CallTarget { level: level.level, positions: Vec::new() };
-            (!chosen.is_empty()).then(|| ExtensionCall { extension: "columns".into(), options, target, schema_only: false })
+            let options = json!({
+                "table": self.table,
+                "key": self.key,
+                "by": by,
+                "columns": names,
+                "missing": "keep",
+            });
+            let target = CallTarget {
+                level: level.level,
+                positions: Vec::new(),
+            };
+            (!chosen.is_empty()).then(|| ExtensionCall {
+                extension: "columns".into(),
+                options,
+                target,
+                schema_only: false,
+            })
         };
         self.levels.iter().filter_map(call).collect()
     }
@@ -188,12 +223,21 @@ impl JoinPreview {
 /// Computes the preview of a join.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) when the table cannot be read, is empty, has no usable key column, or has duplicate
-/// keys.
-pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) -> Result<JoinPreview> {
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the table cannot be read, is empty, has no
+/// usable key column, or has duplicate keys.
+pub fn join_preview(
+    dataset: &Dataset,
+    request: &JoinRequest,
+    ctx: &JobContext,
+) -> Result<JoinPreview> {
     ctx.stage(tr!("Reading the table"), None);
     let mut read = read_for_join(request, request.key.as_deref(), ctx)?;
-    let names: Vec<String> = read.table.fields().into_iter().map(|field| field.name).collect();
+    let names: Vec<String> = read
+        .table
+        .fields()
+        .into_iter()
+        .map(|field| field.name)
+        .collect();
     if names.is_empty() || read.table.rows() == 0 {
         return Err(Error::usage("the table has no rows").at_path(&request.table));
     }
@@ -213,13 +257,19 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
     let given = table.fields();
     let column = |level: usize, rows: &MatchedLevel, at: usize| {
         let field = &given[at];
-        let row = &rows.matched().find(|&row| !table.value(row, at).is_null())?;
+        let row = &rows
+            .matched()
+            .find(|&row| !table.value(row, at).is_null())?;
         Some(JoinColumn {
             name: field.name.clone(),
             kind: dtype_name(&field.dtype),
             example: table.text(*row, at),
-            there: schemas.get(level).is_some_and(|known| known.contains(field.name.as_str())),
-            refused: check_field_name(&field.name).err().map(crate::model::IdFault::said),
+            there: schemas
+                .get(level)
+                .is_some_and(|known| known.contains(field.name.as_str())),
+            refused: check_field_name(&field.name)
+                .err()
+                .map(crate::model::IdFault::said),
             proposed: None,
             offer: table
                 .strings(&field.name)
@@ -230,10 +280,22 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
         })
     };
     let joined = keyed.columns();
-    let levels = found.levels.iter().enumerate().filter(|(_, level)| level.matched().next().is_some());
+    let levels = found
+        .levels
+        .iter()
+        .enumerate()
+        .filter(|(_, level)| level.matched().next().is_some());
     let levels = levels.map(|(level, rows)| {
-        let existing: Vec<String> = schemas.get(level).into_iter().flatten().map(|name| (*name).to_owned()).collect();
-        let mut columns: Vec<JoinColumn> = joined.iter().filter_map(|&at| column(level, rows, at)).collect();
+        let existing: Vec<String> = schemas
+            .get(level)
+            .into_iter()
+            .flatten()
+            .map(|name| (*name).to_owned())
+            .collect();
+        let mut columns: Vec<JoinColumn> = joined
+            .iter()
+            .filter_map(|&at| column(level, rows, at))
+            .collect();
         propose_names(&mut columns, [names.as_slice(), &existing].concat());
         JoinLevel {
             level,
@@ -244,7 +306,12 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
             existing,
         }
     });
-    let lonely = || keyed.named().filter(|(row, _)| found.samples[*row].is_none()).map(|(_, key)| key.to_owned());
+    let lonely = || {
+        keyed
+            .named()
+            .filter(|(row, _)| found.samples[*row].is_none())
+            .map(|(_, key)| key.to_owned())
+    };
     let unnamed = table.rows() - keyed.named().count();
     Ok(JoinPreview {
         table: request.table.clone(),
@@ -255,7 +322,10 @@ pub fn join_preview(dataset: &Dataset, request: &JoinRequest, ctx: &JobContext) 
         head: keyed
             .named()
             .take(SHOWN)
-            .map(|(row, key)| JoinRow { key: key.to_owned(), sample: found.samples[row].clone() })
+            .map(|(row, key)| JoinRow {
+                key: key.to_owned(),
+                sample: found.samples[row].clone(),
+            })
             .collect(),
         warnings: keyed.warnings.clone(),
         key,
@@ -304,42 +374,76 @@ pub fn match_rows(root: &Tortilla, table: &KeyedTable, ctx: &JobContext) -> Resu
             }
         })
     })?;
-    let mut found = MatchedRows { levels: Vec::new(), samples: vec![None; table.table.rows()] };
-    walk(root, &mut String::new(), 0, ctx, &mut |level, sample, path| {
-        if found.levels.len() <= level {
-            found.levels.resize_with(level + 1, MatchedLevel::default);
-        }
-        let matched = &mut found.levels[level];
-        matched.folders.push(sample.children().is_some());
-        if sample.is_padding() {
-            return matched.rows.push(None);
-        }
-        matched.samples += 1;
-        let row = rows.row_of(path, &sample.id);
-        match row {
-            Some(row) => {
-                found.samples[row].get_or_insert_with(|| path.to_owned());
+    let mut found = MatchedRows {
+        levels: Vec::new(),
+        samples: vec![None; table.table.rows()],
+    };
+    walk(
+        root,
+        &mut String::new(),
+        0,
+        ctx,
+        &mut |level, sample, path| {
+            if found.levels.len() <= level {
+                found.levels.resize_with(level + 1, MatchedLevel::default);
             }
-            None if matched.without.len() < NAMED => matched.without.push(path.to_owned()),
-            None => {}
-        }
-        matched.rows.push(row);
-    })?;
+            let matched = &mut found.levels[level];
+            matched.folders.push(sample.children().is_some());
+            if sample.is_padding() {
+                return matched.rows.push(None);
+            }
+            matched.samples += 1;
+            let row = rows.row_of(path, &sample.id);
+            match row {
+                Some(row) => {
+                    found.samples[row].get_or_insert_with(|| path.to_owned());
+                }
+                None if matched.without.len() < NAMED => matched.without.push(path.to_owned()),
+                None => {}
+            }
+            matched.rows.push(row);
+        },
+    )?;
     Ok(found)
 }
 
 fn offer_of(texts: &StringArray) -> Option<JoinOffer> {
-    let TextType { dtype, values, missing, lost, examples, assumes_day_first } = text_type(texts.iter())?;
-    Some(JoinOffer { kind: dtype_name(&dtype), values, nulls: missing + lost, lost, examples, assumes_day_first })
+    let TextType {
+        dtype,
+        values,
+        missing,
+        lost,
+        examples,
+        assumes_day_first,
+    } = text_type(texts.iter())?;
+    Some(JoinOffer {
+        kind: dtype_name(&dtype),
+        values,
+        nulls: missing + lost,
+        lost,
+        examples,
+        assumes_day_first,
+    })
 }
 
-fn read_for_join(request: &JoinRequest, key: Option<&str>, ctx: &JobContext) -> Result<MetadataTable> {
+fn read_for_join(
+    request: &JoinRequest,
+    key: Option<&str>,
+    ctx: &JobContext,
+) -> Result<MetadataTable> {
     let is_key = |name: &str| is_key_name(name, &KEYS) || key == Some(name);
-    let reading = |name: &str| if is_key(name) { ColumnReading::ExactText } else { ColumnReading::Inferred };
+    let reading = |name: &str| {
+        if is_key(name) {
+            ColumnReading::ExactText
+        } else {
+            ColumnReading::Inferred
+        }
+    };
     read_metadata_table(&request.table, &reading, ctx)
 }
 
-/// The key column and whether it is a path: the candidate with most matches; among equals the one with the more usual name.
+/// The key column and whether it is a path: the candidate with most matches; among equals the one
+/// with the more usual name.
 fn guess_key(
     dataset: &Dataset,
     table: &LevelTable,
@@ -350,25 +454,47 @@ fn guess_key(
     let asked = |name: &&String| request.key.as_ref().is_none_or(|key| key == *name);
     let mut tried: Vec<(&String, KeyProbe)> = Vec::new();
     for name in names.iter().filter(asked) {
-        let Ok(Some(keys)) = table.strings(name) else { continue };
+        let Ok(Some(keys)) = table.strings(name) else {
+            continue;
+        };
         let keys = keys.iter().map(|key| Some(normal_key(key?))).collect();
         tried.push((name, KeyProbe::new(key_texts(&keys).map(|(_, key)| key))));
     }
-    walk(&dataset.root, &mut String::new(), 0, ctx, &mut |_, sample, path| {
-        if !sample.is_padding() {
-            tried.iter_mut().for_each(|(_, probe)| probe.see(path, &sample.id));
-        }
-    })?;
-    let usual = |name: &str| KEYS.iter().rev().position(|key| key.eq_ignore_ascii_case(name)).map_or(0, |place| place + 1);
+    walk(
+        &dataset.root,
+        &mut String::new(),
+        0,
+        ctx,
+        &mut |_, sample, path| {
+            if !sample.is_padding() {
+                tried
+                    .iter_mut()
+                    .for_each(|(_, probe)| probe.see(path, &sample.id));
+            }
+        },
+    )?;
+    let usual = |name: &str| {
+        KEYS.iter()
+            .rev()
+            .position(|key| key.eq_ignore_ascii_case(name))
+            .map_or(0, |place| place + 1)
+    };
     let mut ways: Vec<(usize, &String, bool)> = Vec::new();
     for (name, probe) in &tried {
         // With equal matches, path wins over id, as ids need not be unique.
         ways.extend((request.by != JoinBy::Id).then(|| (probe.best_form(true).hits, *name, true)));
-        ways.extend((request.by != JoinBy::Path).then(|| (probe.best_form(false).hits, *name, false)));
+        ways.extend(
+            (request.by != JoinBy::Path).then(|| (probe.best_form(false).hits, *name, false)),
+        );
     }
-    let best = ways.into_iter().rev().max_by_key(|(hits, name, _)| (*hits, usual(name)));
+    let best = ways
+        .into_iter()
+        .rev()
+        .max_by_key(|(hits, name, _)| (*hits, usual(name)));
     best.map(|(_, name, by_path)| (name.clone(), by_path))
-        .ok_or_else(|| Error::usage("no column of the table can name samples").at_path(&request.table))
+        .ok_or_else(|| {
+            Error::usage("no column of the table can name samples").at_path(&request.table)
+        })
 }
 
 /// Calls `each(level, sample, path)` for every sample, depth first.
@@ -401,7 +527,11 @@ fn schemas(root: &Tortilla) -> Vec<HashSet<&str>> {
         }
         names[level].extend(tortilla.schema.iter().map(|field| field.name.as_str()));
         if level + 1 < MAX_LEVELS {
-            tortilla.samples.iter().filter_map(Sample::children).for_each(|children| below(children, level + 1, names));
+            tortilla
+                .samples
+                .iter()
+                .filter_map(Sample::children)
+                .for_each(|children| below(children, level + 1, names));
         }
     }
     let mut names = Vec::new();
@@ -420,24 +550,50 @@ mod tests {
         let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file("007"), file("b.tif")]));
         let mut root = Tortilla::new(["one", "two", "three"].map(scene).into());
         root.schema = vec![FieldSpec::new("cloud", DataType::Float64)].into();
-        Dataset { collection: Collection::default(), root: root.into() }
+        Dataset {
+            collection: Collection::default(),
+            root: root.into(),
+        }
     }
 
     fn look(name: &str, content: &str, key: Option<&str>, by: JoinBy) -> Result<JoinPreview> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let table = folder.path().join(name);
         std::fs::write(&table, content).expect("writes");
-        join_preview(&dataset(), &JoinRequest { table, key: key.map(str::to_owned), by }, &JobContext::default())
+        join_preview(
+            &dataset(),
+            &JoinRequest {
+                table,
+                key: key.map(str::to_owned),
+                by,
+            },
+            &JobContext::default(),
+        )
     }
 
     #[test]
     fn key_and_kind_are_chosen_by_the_number_of_matches() {
-        let found = look("t.csv", "nr,scene,cloud\n1,two,3\n2,one,\n3,four,5\n", None, JoinBy::Auto).expect("looks");
-        assert_eq!((found.key.as_str(), found.by_path, found.rows), ("scene", true, 3));
-        let [level] = found.levels.as_slice() else { panic!("{:?}", found.levels) };
+        let found = look(
+            "t.csv",
+            "nr,scene,cloud\n1,two,3\n2,one,\n3,four,5\n",
+            None,
+            JoinBy::Auto,
+        )
+        .expect("looks");
+        assert_eq!(
+            (found.key.as_str(), found.by_path, found.rows),
+            ("scene", true, 3)
+        );
+        let [level] = found.levels.as_slice() else {
+            panic!("{:?}", found.levels)
+        };
         assert_eq!((level.level, level.samples, level.matched), (0, 3, 2));
         assert_eq!(level.without, ["three"]);
-        let columns: Vec<_> = level.columns.iter().map(|c| (c.name.as_str(), c.example.as_str(), c.there)).collect();
+        let columns: Vec<_> = level
+            .columns
+            .iter()
+            .map(|c| (c.name.as_str(), c.example.as_str(), c.there))
+            .collect();
         assert_eq!(columns, [("nr", "2", false), ("cloud", "3", true)]);
         assert_eq!(found.unmatched, (1, vec!["four".to_owned()]));
         let samples: Vec<_> = found.head.iter().map(|row| row.sample.as_deref()).collect();
@@ -446,11 +602,31 @@ mod tests {
 
     #[test]
     fn ids_find_every_sample_that_has_them_and_keep_their_zeros() {
-        let found = look("t.csv", "code;kind\n007;image\nb.tif;label\n", None, JoinBy::Auto).expect("looks");
+        let found = look(
+            "t.csv",
+            "code;kind\n007;image\nb.tif;label\n",
+            None,
+            JoinBy::Auto,
+        )
+        .expect("looks");
         assert_eq!((found.key.as_str(), found.by_path), ("code", false));
-        assert_eq!(found.levels.iter().map(|l| (l.level, l.matched)).collect::<Vec<_>>(), [(1, 6)]);
+        assert_eq!(
+            found
+                .levels
+                .iter()
+                .map(|l| (l.level, l.matched))
+                .collect::<Vec<_>>(),
+            [(1, 6)]
+        );
         let found = look("t.csv", "path,n\none,1\ntwo/007,2\n", None, JoinBy::Auto).expect("looks");
-        assert_eq!(found.levels.iter().map(|l| (l.level, l.matched)).collect::<Vec<_>>(), [(0, 1), (1, 1)]);
+        assert_eq!(
+            found
+                .levels
+                .iter()
+                .map(|l| (l.level, l.matched))
+                .collect::<Vec<_>>(),
+            [(0, 1), (1, 1)]
+        );
     }
 
     #[test]
@@ -458,7 +634,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let table = folder.path().join("t.csv");
         std::fs::write(&table, "path,split,n\none,train,\ntwo/b.tif,,4\n").expect("writes");
-        let request = JoinRequest { table, ..JoinRequest::default() };
+        let request = JoinRequest {
+            table,
+            ..JoinRequest::default()
+        };
         let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
         let ExtensionRun { columns, .. } = run(
             &dataset(),
@@ -467,32 +646,73 @@ mod tests {
             &JobContext::default(),
         )
         .expect("runs");
-        let made: Vec<Vec<&str>> = columns.iter().map(|level| level.iter().map(|c| c.field.name.as_str()).collect()).collect();
+        let made: Vec<Vec<&str>> = columns
+            .iter()
+            .map(|level| level.iter().map(|c| c.field.name.as_str()).collect())
+            .collect();
         assert_eq!(made, [vec!["split"], vec!["n"]]);
-        assert_eq!(columns[0][0].values, [Value::text("train"), Value::Null, Value::Null]);
-        assert_eq!(columns[1][0].values.iter().filter(|value| **value == Value::Int(4)).count(), 1);
-        assert_eq!(found.calls(|level, _| level == 1, |_, _| true, |_, column| column.usual_name()).len(), 1);
-        assert!(found.calls(|_, _| false, |_, _| true, |_, column| column.usual_name()).is_empty());
+        assert_eq!(
+            columns[0][0].values,
+            [Value::text("train"), Value::Null, Value::Null]
+        );
+        assert_eq!(
+            columns[1][0]
+                .values
+                .iter()
+                .filter(|value| **value == Value::Int(4))
+                .count(),
+            1
+        );
+        assert_eq!(
+            found
+                .calls(
+                    |level, _| level == 1,
+                    |_, _| true,
+                    |_, column| column.usual_name()
+                )
+                .len(),
+            1
+        );
+        assert!(
+            found
+                .calls(|_, _| false, |_, _| true, |_, column| column.usual_name())
+                .is_empty()
+        );
     }
 
     #[test]
     fn columns_made_by_hand_are_offered_with_a_type_and_with_what_becomes_null() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let table = folder.path().join("t.csv");
-        let rows =
-            "id;cover;seen;cloudy;day\none;1.012,5;yes;n/a;2020-02-29\ntwo;n/a;no;a bit;29.03.2020\nthree;7;yes;0,5;20200401\n";
+        let rows = "id;cover;seen;cloudy;day\none;1.012,5;yes;n/a;2020-02-29\ntwo;n/a;no;a \
+            bit;29.03.2020\nthree;7;yes;0,5;20200401\n";
         std::fs::write(&table, rows).expect("writes");
-        let request = JoinRequest { table, ..JoinRequest::default() };
+        let request = JoinRequest {
+            table,
+            ..JoinRequest::default()
+        };
         let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
         let offers: Vec<(&str, &str, usize, usize)> = found.levels[0]
             .columns
             .iter()
             .filter_map(|column| {
                 let offer = column.offer.as_ref()?;
-                Some((column.name.as_str(), offer.kind.as_str(), offer.values, offer.nulls))
+                Some((
+                    column.name.as_str(),
+                    offer.kind.as_str(),
+                    offer.values,
+                    offer.nulls,
+                ))
             })
             .collect();
-        assert_eq!(offers, [("cover", "double", 2, 1), ("seen", "bool", 3, 0), ("day", "date32[day]", 3, 0)]);
+        assert_eq!(
+            offers,
+            [
+                ("cover", "double", 2, 1),
+                ("seen", "bool", 3, 0),
+                ("day", "date32[day]", 3, 0)
+            ]
+        );
         let run_with = |typed: bool| {
             run(
                 &dataset(),
@@ -503,22 +723,56 @@ mod tests {
             .expect("runs")
         };
         let columns = run_with(true).columns.swap_remove(0);
-        let of = |name: &str| columns.iter().find(|column| column.field.name == name).expect("is there");
-        assert_eq!(of("cover").values, [Value::Float(1012.5), Value::Null, Value::Float(7.0)]);
-        assert_eq!(of("seen").values, [Value::Bool(true), Value::Bool(false), Value::Bool(true)]);
-        assert_eq!(of("day").values, [Value::Int(18321), Value::Int(18350), Value::Int(18353)]);
-        assert_eq!(of("cloudy").values[1], Value::text("a bit"), "half of it is text");
+        let of = |name: &str| {
+            columns
+                .iter()
+                .find(|column| column.field.name == name)
+                .expect("is there")
+        };
+        assert_eq!(
+            of("cover").values,
+            [Value::Float(1012.5), Value::Null, Value::Float(7.0)]
+        );
+        assert_eq!(
+            of("seen").values,
+            [Value::Bool(true), Value::Bool(false), Value::Bool(true)]
+        );
+        assert_eq!(
+            of("day").values,
+            [Value::Int(18321), Value::Int(18350), Value::Int(18353)]
+        );
+        assert_eq!(
+            of("cloudy").values[1],
+            Value::text("a bit"),
+            "half of it is text"
+        );
         let plain = run_with(false).columns.swap_remove(0);
-        assert_eq!(plain.iter().find(|column| column.field.name == "cover").expect("is there").values[0], Value::text("1.012,5"));
+        assert_eq!(
+            plain
+                .iter()
+                .find(|column| column.field.name == "cover")
+                .expect("is there")
+                .values[0],
+            Value::text("1.012,5")
+        );
     }
 
     #[test]
     fn tables_that_can_not_be_joined_say_why() {
-        let said = |content: &str, key| look("t.csv", content, key, JoinBy::Auto).expect_err("refuses").report();
+        let said = |content: &str, key| {
+            look("t.csv", content, key, JoinBy::Auto)
+                .expect_err("refuses")
+                .report()
+        };
         assert!(said("id,n\none,1\none/,2\n", Some("id")).contains("one twice"));
         assert!(said("id,n\n", None).contains("no rows"));
         assert!(said("id,n\none,1\n", Some("name")).contains("name"));
-        assert!(look("t.csv", "id,n\nten,1\n", None, JoinBy::Auto).expect("looks").levels.is_empty());
+        assert!(
+            look("t.csv", "id,n\nten,1\n", None, JoinBy::Auto)
+                .expect("looks")
+                .levels
+                .is_empty()
+        );
     }
 
     #[test]
@@ -526,22 +780,51 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let table = dir.path().join("t.csv");
         std::fs::write(&table, "path,Wolken (%),Wolken [%],wolken\none,1,2,3\n").expect("writes");
-        let request = JoinRequest { table, ..JoinRequest::default() };
+        let request = JoinRequest {
+            table,
+            ..JoinRequest::default()
+        };
         let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
-        let usual: Vec<Option<String>> = found.levels[0].columns.iter().map(JoinColumn::usual_name).collect();
-        assert_eq!(usual, ["wolken_2", "wolken_3", "wolken"].map(|name| Some(name.to_owned())));
+        let usual: Vec<Option<String>> = found.levels[0]
+            .columns
+            .iter()
+            .map(JoinColumn::usual_name)
+            .collect();
+        assert_eq!(
+            usual,
+            ["wolken_2", "wolken_3", "wolken"].map(|name| Some(name.to_owned()))
+        );
         let calls = found.calls(|_, _| true, |_, _| true, |_, column| column.usual_name());
-        assert_eq!(calls[0].options["columns"].as_object().map(|columns| columns.len()), Some(3));
+        assert_eq!(
+            calls[0].options["columns"]
+                .as_object()
+                .map(|columns| columns.len()),
+            Some(3)
+        );
     }
 
     #[test]
     fn a_column_whose_name_is_refused_is_joined_under_another() {
         let taken: Vec<String> = ["wolken", "Wolken (%)", "id"].map(str::to_owned).to_vec();
-        assert_eq!(proposed_field_name("Wolken (%)", &[]).as_deref(), Some("wolken"));
-        assert_eq!(proposed_field_name("Wolken (%)", &taken).as_deref(), Some("wolken_2"));
-        assert_eq!(proposed_field_name("cloud_cover", &taken), None, "it needs no other");
+        assert_eq!(
+            proposed_field_name("Wolken (%)", &[]).as_deref(),
+            Some("wolken")
+        );
+        assert_eq!(
+            proposed_field_name("Wolken (%)", &taken).as_deref(),
+            Some("wolken_2")
+        );
+        assert_eq!(
+            proposed_field_name("cloud_cover", &taken),
+            None,
+            "it needs no other"
+        );
         assert_eq!(proposed_field_name("%", &taken), None);
-        assert_eq!(proposed_field_name("path", &taken).as_deref(), Some("path_2"), "reserved");
+        assert_eq!(
+            proposed_field_name("path", &taken).as_deref(),
+            Some("path_2"),
+            "reserved"
+        );
         let column = JoinColumn {
             name: "Wolken (%)".into(),
             kind: "double".into(),
@@ -551,8 +834,14 @@ mod tests {
             proposed: Some("wolken".into()),
             offer: None,
         };
-        let level =
-            JoinLevel { level: 0, samples: 1, matched: 1, without: Vec::new(), columns: vec![column], existing: Vec::new() };
+        let level = JoinLevel {
+            level: 0,
+            samples: 1,
+            matched: 1,
+            without: Vec::new(),
+            columns: vec![column],
+            existing: Vec::new(),
+        };
         let found = JoinPreview {
             table: "t.csv".into(),
             rows: 1,
@@ -565,7 +854,14 @@ mod tests {
             head: Vec::new(),
         };
         let calls = found.calls(|_, _| true, |_, _| true, |_, column| column.usual_name());
-        assert_eq!(calls[0].options["columns"], json!({ "wolken": { "from": "Wolken (%)" } }));
-        assert!(found.calls(|_, _| true, |_, _| true, |_, _| None).is_empty());
+        assert_eq!(
+            calls[0].options["columns"],
+            json!({ "wolken": { "from": "Wolken (%)" } })
+        );
+        assert!(
+            found
+                .calls(|_, _| true, |_, _| true, |_, _| None)
+                .is_empty()
+        );
     }
 }

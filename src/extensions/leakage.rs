@@ -1,14 +1,18 @@
-//! Leakage between the parts of a split: equal bytes, overlapping footprints, overlapping footprints at the same time. Works on
-//! metadata only and never reads pixels.
+//! Leakage between the parts of a split: equal bytes, overlapping footprints, overlapping
+//! footprints at the same time. Works on metadata only and never reads pixels.
 //!
-//! Footprints overlap when at least a given share of the smaller one is inside the other, so that adjacent tiles do not count.
-//! Samples with only a centroid leak to samples with an equal centroid.
+//! Footprints overlap when at least a given share of the smaller one is inside the other, so that
+//! adjacent tiles do not count. Samples with only a centroid leak to samples with an equal
+//! centroid.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use geo::{Area, BooleanOps, BoundingRect, Distance, Intersects, LineString, MultiLineString, MultiPolygon, Polygon, Translate};
+use geo::{
+    Area, BooleanOps, BoundingRect, Distance, Intersects, LineString, MultiLineString,
+    MultiPolygon, Polygon, Translate,
+};
 
 use crate::error::{Error, Result};
 use crate::footprint::{self, Detail, SampleTimes, StatedLocation, Unfolded, times_of_row};
@@ -21,7 +25,8 @@ use crate::model::Value;
 pub struct LeakageRequest {
     /// The level of the parts; `None`: the first level with the column.
     pub level: Option<usize>,
-    /// The column with the part's name. Where no level has `split`, `tortilla:data_split` is used instead.
+    /// The column with the part's name. Where no level has `split`, `tortilla:data_split` is used
+    /// instead.
     pub column: String,
     /// Minimum share of the smaller footprint that overlaps, in (0, 1].
     pub min_overlap: f64,
@@ -31,7 +36,12 @@ pub struct LeakageRequest {
 
 impl Default for LeakageRequest {
     fn default() -> Self {
-        Self { level: None, column: SPLIT_COLUMN.into(), min_overlap: 0.001, days: 1.0 }
+        Self {
+            level: None,
+            column: SPLIT_COLUMN.into(),
+            min_overlap: 0.001,
+            days: 1.0,
+        }
     }
 }
 
@@ -115,8 +125,10 @@ impl Leakage {
         ] {
             for leak in leaks {
                 let [a, b] = &leak.parts;
-                let mut line =
-                    format!("{} samples of {a} and {} of {b} {what} ({} pairs)", leak.samples[0], leak.samples[1], leak.pairs);
+                let mut line = format!(
+                    "{} samples of {a} and {} of {b} {what} ({} pairs)",
+                    leak.samples[0], leak.samples[1], leak.pairs
+                );
                 if let Some(LeakPair { one, other, .. }) = leak.examples.first() {
                     line.push_str(&format!(", for example {one} and {other}"));
                 }
@@ -154,7 +166,11 @@ pub const GROUND_COLUMNS: [&str; footprint::COLUMNS.len() + footprint::TIME_COLU
     let mut names = [""; footprint::COLUMNS.len() + footprint::TIME_COLUMNS.len()];
     let mut at = 0;
     while at < names.len() {
-        names[at] = if at < places { footprint::COLUMNS[at] } else { footprint::TIME_COLUMNS[at - places] };
+        names[at] = if at < places {
+            footprint::COLUMNS[at]
+        } else {
+            footprint::TIME_COLUMNS[at - places]
+        };
         at += 1;
     }
     names
@@ -182,7 +198,11 @@ impl LeakFacts {
             (Some(at), None) | (None, Some(at)) => Some([at, at]),
             (None, None) => None,
         };
-        Self { stated: StatedLocation::of(&|name| value(name).0), time, hash: text(HASH_COLUMN) }
+        Self {
+            stated: StatedLocation::of(&|name| value(name).0),
+            time,
+            hash: text(HASH_COLUMN),
+        }
     }
 }
 
@@ -205,37 +225,78 @@ struct Boxed {
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for invalid thresholds, or when the job is cancelled.
-pub fn leakage(samples: &[LeakSample], request: &LeakageRequest, level: usize, ctx: &JobContext) -> Result<Leakage> {
+pub fn leakage(
+    samples: &[LeakSample],
+    request: &LeakageRequest,
+    level: usize,
+    ctx: &JobContext,
+) -> Result<Leakage> {
     if !(request.min_overlap > 0.0 && request.min_overlap <= 1.0 && request.days >= 0.0) {
-        return Err(Error::usage("the least overlap has to be above 0 and at most 1, and the days not below 0"));
+        return Err(Error::usage(
+            "the least overlap has to be above 0 and at most 1, and the days not below 0",
+        ));
     }
     ctx.stage(tr!("Looking for leaks"), None);
-    let mut names: Vec<&Arc<str>> = samples.iter().filter_map(|sample| sample.part.as_ref()).collect();
+    let mut names: Vec<&Arc<str>> = samples
+        .iter()
+        .filter_map(|sample| sample.part.as_ref())
+        .collect();
     names.sort_unstable();
     names.dedup();
-    let part_of = |sample: usize| samples[sample].part.as_ref().and_then(|part| names.binary_search(&part).ok());
+    let part_of = |sample: usize| {
+        samples[sample]
+            .part
+            .as_ref()
+            .and_then(|part| names.binary_search(&part).ok())
+    };
     let parts: Vec<Option<usize>> = (0..samples.len()).map(part_of).collect();
     let grounds = grounds(samples, ctx)?;
-    let mut found =
-        LeakFinder { samples, parts: &parts, names: &names, request, footprints: BTreeMap::new(), times: BTreeMap::new() };
+    let mut found = LeakFinder {
+        samples,
+        parts: &parts,
+        names: &names,
+        request,
+        footprints: BTreeMap::new(),
+        times: BTreeMap::new(),
+    };
     let complete = found.sweep(&grounds, ctx)?;
     let content = found.content();
-    let (footprints, times) = (found.finished(&found.footprints), found.finished(&found.times));
+    let (footprints, times) = (
+        found.finished(&found.footprints),
+        found.finished(&found.times),
+    );
     let summaries = part_summaries(samples, &parts, &grounds, &names);
     let mut unknown = Vec::new();
     let real: u64 = summaries.iter().map(|part| part.samples).sum();
     let unplaced = real - summaries.iter().map(|part| part.placed).sum::<u64>();
     if unplaced > 0 {
-        unknown.push(tr!("{count} of {total} samples have no location", count = unplaced, total = real));
+        unknown.push(tr!(
+            "{count} of {total} samples have no location",
+            count = unplaced,
+            total = real
+        ));
     }
     let untimed = real - summaries.iter().map(|part| part.timed).sum::<u64>();
     if untimed > 0 {
-        unknown.push(tr!("{count} of {total} samples have no time", count = untimed, total = real));
+        unknown.push(tr!(
+            "{count} of {total} samples have no time",
+            count = untimed,
+            total = real
+        ));
     }
-    let hashed = samples.iter().zip(&parts).filter(|(sample, part)| part.is_some() && sample.facts.hash.is_some()).count() as u64;
+    let hashed = samples
+        .iter()
+        .zip(&parts)
+        .filter(|(sample, part)| part.is_some() && sample.facts.hash.is_some())
+        .count() as u64;
     if real > hashed {
         let count = real - hashed;
-        unknown.push(tr!("{count} of {total} samples have no {column}", count, total = real, column = HASH_COLUMN));
+        unknown.push(tr!(
+            "{count} of {total} samples have no {column}",
+            count,
+            total = real,
+            column = HASH_COLUMN
+        ));
     }
     let mut spans = Vec::new();
     for (at, one) in summaries.iter().enumerate() {
@@ -248,7 +309,17 @@ pub fn leakage(samples: &[LeakSample], request: &LeakageRequest, level: usize, c
             }
         }
     }
-    Ok(Leakage { column: request.column.clone(), level, parts: summaries, footprints, times, content, spans, unknown, complete })
+    Ok(Leakage {
+        column: request.column.clone(),
+        level,
+        parts: summaries,
+        footprints,
+        times,
+        content,
+        spans,
+        unknown,
+        complete,
+    })
 }
 
 fn part_summaries(
@@ -257,10 +328,17 @@ fn part_summaries(
     grounds: &[Option<Ground>],
     names: &[&Arc<str>],
 ) -> Vec<SplitPart> {
-    let mut summaries: Vec<SplitPart> =
-        names.iter().map(|name| SplitPart { name: name.to_string(), ..SplitPart::default() }).collect();
+    let mut summaries: Vec<SplitPart> = names
+        .iter()
+        .map(|name| SplitPart {
+            name: name.to_string(),
+            ..SplitPart::default()
+        })
+        .collect();
     for ((sample, part), ground) in samples.iter().zip(parts).zip(grounds) {
-        let Some(summary) = part.and_then(|part| summaries.get_mut(part)) else { continue };
+        let Some(summary) = part.and_then(|part| summaries.get_mut(part)) else {
+            continue;
+        };
         summary.samples += 1;
         summary.placed += u64::from(ground.is_some());
         if let Some([start, end]) = sample.facts.time {
@@ -274,14 +352,22 @@ fn part_summaries(
 
 /// Location of each sample that is in a part.
 fn grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground>>> {
-    let stated = |sample: &LeakSample| if sample.part.is_some() { sample.facts.stated.clone() } else { StatedLocation::default() };
+    let stated = |sample: &LeakSample| {
+        if sample.part.is_some() {
+            sample.facts.stated.clone()
+        } else {
+            StatedLocation::default()
+        }
+    };
     let stated: Vec<StatedLocation> = samples.iter().map(stated).collect();
     let found = footprint::resolve(&stated, Detail::Exact, ground_of, ctx)?;
     Ok(found.into_iter().map(Option::flatten).collect())
 }
 
 fn ground_of(unfolded: &Unfolded) -> Option<Ground> {
-    let line = |points: &[[f64; 2]]| LineString::from(points.iter().map(|&[x, y]| (x, y)).collect::<Vec<_>>());
+    let line = |points: &[[f64; 2]]| {
+        LineString::from(points.iter().map(|&[x, y]| (x, y)).collect::<Vec<_>>())
+    };
     let polygon = |rings: &Vec<Vec<[f64; 2]>>| {
         let mut rings = rings.iter().map(|ring| line(ring));
         Some(Polygon::new(rings.next()?, rings.collect()))
@@ -292,7 +378,9 @@ fn ground_of(unfolded: &Unfolded) -> Option<Ground> {
         return Some(Ground::Area { shape, area });
     }
     if !unfolded.lines.is_empty() {
-        return Some(Ground::Line(MultiLineString(unfolded.lines.iter().map(|points| line(points)).collect())));
+        return Some(Ground::Line(MultiLineString(
+            unfolded.lines.iter().map(|points| line(points)).collect(),
+        )));
     }
     unfolded.points.first().map(|&place| Ground::Point(place))
 }
@@ -314,8 +402,8 @@ struct LeakFinder<'a> {
 }
 
 impl LeakFinder<'_> {
-    /// Sweeps from west to east: only samples of other parts whose boxes overlap in longitude are compared. Returns false when
-    /// there were too many pairs.
+    /// Sweeps from west to east: only samples of other parts whose boxes overlap in longitude are
+    /// compared. Returns false when there were too many pairs.
     fn sweep(&mut self, grounds: &[Option<Ground>], ctx: &JobContext) -> Result<bool> {
         let boxes = boxes(grounds, self.parts);
         let mut open: Vec<Vec<&Boxed>> = self.names.iter().map(|_| Vec::new()).collect();
@@ -326,7 +414,9 @@ impl LeakFinder<'_> {
             if at % 256 == 0 {
                 ctx.check()?;
             }
-            let Some(part) = self.parts[next.sample] else { continue };
+            let Some(part) = self.parts[next.sample] else {
+                continue;
+            };
             for (other_part, others) in open.iter_mut().enumerate() {
                 others.retain(|other| other.bounds[2] >= next.bounds[0]);
                 if other_part == part {
@@ -337,15 +427,29 @@ impl LeakFinder<'_> {
                     if other.bounds[1] > next.bounds[3] || other.bounds[3] < next.bounds[1] {
                         continue;
                     }
-                    let Some(overlap) = overlap(grounds, other, next, self.request.min_overlap) else { continue };
+                    let Some(overlap) = overlap(grounds, other, next, self.request.min_overlap)
+                    else {
+                        continue;
+                    };
                     let pair = (other.sample.min(next.sample), other.sample.max(next.sample));
-                    if (other.shift != 0.0 || next.shift != 0.0 || crosses(grounds, pair)) && !shifted.insert(pair) {
+                    if (other.shift != 0.0 || next.shift != 0.0 || crosses(grounds, pair))
+                        && !shifted.insert(pair)
+                    {
                         continue;
                     }
-                    let (a, b) = if other_part < part { (other.sample, next.sample) } else { (next.sample, other.sample) };
+                    let (a, b) = if other_part < part {
+                        (other.sample, next.sample)
+                    } else {
+                        (next.sample, other.sample)
+                    };
                     let days = self.days_between(a, b);
                     let key = (part.min(other_part), part.max(other_part));
-                    let record = LeakPair { one: self.samples[a].path.clone(), other: self.samples[b].path.clone(), overlap, days };
+                    let record = LeakPair {
+                        one: self.samples[a].path.clone(),
+                        other: self.samples[b].path.clone(),
+                        overlap,
+                        days,
+                    };
                     add(self.footprints.entry(key).or_default(), [a, b], &record);
                     if days.is_some_and(|days| days <= self.request.days) {
                         add(self.times.entry(key).or_default(), [a, b], &record);
@@ -373,13 +477,19 @@ impl LeakFinder<'_> {
                 by_hash.entry(hash).or_default().push(at);
             }
         }
-        let mut groups: Vec<Vec<usize>> = by_hash.into_values().filter(|members| members.len() > 1).collect();
+        let mut groups: Vec<Vec<usize>> = by_hash
+            .into_values()
+            .filter(|members| members.len() > 1)
+            .collect();
         groups.sort_unstable();
         let mut found: BTreeMap<(usize, usize), Pairs> = BTreeMap::new();
         for group in groups {
             let mut by_part: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
             for at in group {
-                by_part.entry(self.parts[at].unwrap_or_default()).or_default().push(at);
+                by_part
+                    .entry(self.parts[at].unwrap_or_default())
+                    .or_default()
+                    .push(at);
             }
             let by_part: Vec<(usize, Vec<usize>)> = by_part.into_iter().collect();
             for (index, (part, ones)) in by_part.iter().enumerate() {
@@ -392,7 +502,11 @@ impl LeakFinder<'_> {
                         && let (Some(&one), Some(&other)) = (ones.first(), others.first())
                     {
                         let path = |at: usize| self.samples[at].path.clone();
-                        pairs.examples.push(LeakPair { one: path(one), other: path(other), ..LeakPair::default() });
+                        pairs.examples.push(LeakPair {
+                            one: path(one),
+                            other: path(other),
+                            ..LeakPair::default()
+                        });
                     }
                 }
             }
@@ -432,21 +546,43 @@ fn boxes(grounds: &[Option<Ground>], parts: &[Option<usize>]) -> Vec<Boxed> {
             // With a margin of about 10 cm.
             Some(Ground::Point([x, y])) => [x - 1e-6, y - 1e-6, x + 1e-6, y + 1e-6],
             Some(Ground::Area { shape, .. }) => match shape.bounding_rect() {
-                Some(bounds) => [bounds.min().x, bounds.min().y, bounds.max().x, bounds.max().y],
+                Some(bounds) => [
+                    bounds.min().x,
+                    bounds.min().y,
+                    bounds.max().x,
+                    bounds.max().y,
+                ],
                 None => continue,
             },
             Some(Ground::Line(lines)) => match lines.bounding_rect() {
-                Some(bounds) => [bounds.min().x, bounds.min().y, bounds.max().x, bounds.max().y],
+                Some(bounds) => [
+                    bounds.min().x,
+                    bounds.min().y,
+                    bounds.max().x,
+                    bounds.max().y,
+                ],
                 None => continue,
             },
         };
-        boxes.push(Boxed { sample, bounds, shift: 0.0 });
+        boxes.push(Boxed {
+            sample,
+            bounds,
+            shift: 0.0,
+        });
         if bounds[2] > 180.0 {
             let [west, south, east, north] = bounds;
-            boxes.push(Boxed { sample, bounds: [west - 360.0, south, east - 360.0, north], shift: -360.0 });
+            boxes.push(Boxed {
+                sample,
+                bounds: [west - 360.0, south, east - 360.0, north],
+                shift: -360.0,
+            });
         }
     }
-    boxes.sort_unstable_by(|a, b| a.bounds[0].total_cmp(&b.bounds[0]).then(a.sample.cmp(&b.sample)));
+    boxes.sort_unstable_by(|a, b| {
+        a.bounds[0]
+            .total_cmp(&b.bounds[0])
+            .then(a.sample.cmp(&b.sample))
+    });
     boxes
 }
 
@@ -463,25 +599,55 @@ fn crosses(grounds: &[Option<Ground>], (a, b): (usize, usize)) -> bool {
 }
 
 /// `Some` when two locations overlap, with the overlapping share when both are footprints.
-fn overlap(grounds: &[Option<Ground>], one: &Boxed, other: &Boxed, least: f64) -> Option<Option<f64>> {
-    match (grounds[one.sample].as_ref()?, grounds[other.sample].as_ref()?) {
+fn overlap(
+    grounds: &[Option<Ground>],
+    one: &Boxed,
+    other: &Boxed,
+    least: f64,
+) -> Option<Option<f64>> {
+    match (
+        grounds[one.sample].as_ref()?,
+        grounds[other.sample].as_ref()?,
+    ) {
         (Ground::Point(a), Ground::Point(b)) => {
             let same = (a[0] - b[0]).abs() <= 1e-6 && (a[1] - b[1]).abs() <= 1e-6;
             same.then_some(None)
         }
-        // Lines have no area: they share ground with an area that they cross, and with a line that is the same.
-        (Ground::Line(a), Ground::Line(b)) => (a.translate(one.shift, 0.0) == b.translate(other.shift, 0.0)).then_some(None),
-        (Ground::Area { shape, .. }, Ground::Line(lines)) => {
-            lines.translate(other.shift, 0.0).intersects(&shape.translate(one.shift, 0.0)).then_some(None)
+        // Lines have no area: they share ground with an area that they cross, and with a line that
+        // is the same.
+        (Ground::Line(a), Ground::Line(b)) => {
+            (a.translate(one.shift, 0.0) == b.translate(other.shift, 0.0)).then_some(None)
         }
-        (Ground::Line(lines), Ground::Area { shape, .. }) => {
-            lines.translate(one.shift, 0.0).intersects(&shape.translate(other.shift, 0.0)).then_some(None)
+        (Ground::Area { shape, .. }, Ground::Line(lines)) => lines
+            .translate(other.shift, 0.0)
+            .intersects(&shape.translate(one.shift, 0.0))
+            .then_some(None),
+        (Ground::Line(lines), Ground::Area { shape, .. }) => lines
+            .translate(one.shift, 0.0)
+            .intersects(&shape.translate(other.shift, 0.0))
+            .then_some(None),
+        (Ground::Line(lines), Ground::Point(place)) => {
+            on_line(lines, one.shift, *place).then_some(None)
         }
-        (Ground::Line(lines), Ground::Point(place)) => on_line(lines, one.shift, *place).then_some(None),
-        (Ground::Point(place), Ground::Line(lines)) => on_line(lines, other.shift, *place).then_some(None),
-        (Ground::Area { shape, .. }, Ground::Point(place)) => inside(shape, one.shift, *place).then_some(None),
-        (Ground::Point(place), Ground::Area { shape, .. }) => inside(shape, other.shift, *place).then_some(None),
-        (Ground::Area { shape: a, area: area_a }, Ground::Area { shape: b, area: area_b }) => {
+        (Ground::Point(place), Ground::Line(lines)) => {
+            on_line(lines, other.shift, *place).then_some(None)
+        }
+        (Ground::Area { shape, .. }, Ground::Point(place)) => {
+            inside(shape, one.shift, *place).then_some(None)
+        }
+        (Ground::Point(place), Ground::Area { shape, .. }) => {
+            inside(shape, other.shift, *place).then_some(None)
+        }
+        (
+            Ground::Area {
+                shape: a,
+                area: area_a,
+            },
+            Ground::Area {
+                shape: b,
+                area: area_b,
+            },
+        ) => {
             let shared = match (one.shift, other.shift) {
                 (x, y) if x == y => a.intersection(b),
                 (x, y) => a.translate(x, 0.0).intersection(&b.translate(y, 0.0)),
@@ -514,13 +680,31 @@ mod place_tests {
         let sample = |south: f64, north: f64| {
             let ring = vec![(10.0, south), (11.0, south), (11.0, north), (10.0, north)];
             let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
-            let facts = LeakFacts { stated: StatedLocation::drawn("EPSG:4326", shape.into()), ..LeakFacts::default() };
-            LeakSample { path: south.to_string(), part: Some(Arc::from("train")), facts }
+            let facts = LeakFacts {
+                stated: StatedLocation::drawn("EPSG:4326", shape.into()),
+                ..LeakFacts::default()
+            };
+            LeakSample {
+                path: south.to_string(),
+                part: Some(Arc::from("train")),
+                facts,
+            }
         };
-        let grounds = grounds(&[sample(89.0, 91.0), sample(20.0, 21.0)], &JobContext::default()).expect("works");
-        let [None, Some(Ground::Area { shape, .. })] = grounds.as_slice() else { panic!("only the second has a place") };
+        let grounds = grounds(
+            &[sample(89.0, 91.0), sample(20.0, 21.0)],
+            &JobContext::default(),
+        )
+        .expect("works");
+        let [None, Some(Ground::Area { shape, .. })] = grounds.as_slice() else {
+            panic!("only the second has a place")
+        };
         let bounds = shape.bounding_rect().expect("has corners");
-        let near = |place: geo::Coord, x: f64, y: f64| (place.x - x).abs() < 1e-6 && (place.y - y).abs() < 1e-6;
-        assert!(near(bounds.min(), 10.0, 20.0) && near(bounds.max(), 11.0, 21.0), "{bounds:?}");
+        let near = |place: geo::Coord, x: f64, y: f64| {
+            (place.x - x).abs() < 1e-6 && (place.y - y).abs() < 1e-6
+        };
+        assert!(
+            near(bounds.min(), 10.0, 20.0) && near(bounds.max(), 11.0, 21.0),
+            "{bounds:?}"
+        );
     }
 }

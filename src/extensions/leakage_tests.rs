@@ -5,18 +5,36 @@ use arrow::datatypes::TimeUnit;
 use super::*;
 
 fn square(west: f64, south: f64, side: f64) -> LeakFacts {
-    let ring = vec![(west, south), (west + side, south), (west + side, south + side), (west, south + side)];
+    let ring = vec![
+        (west, south),
+        (west + side, south),
+        (west + side, south + side),
+        (west, south + side),
+    ];
     let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
-    LeakFacts { stated: StatedLocation::drawn("EPSG:4326", shape.into()), ..LeakFacts::default() }
+    LeakFacts {
+        stated: StatedLocation::drawn("EPSG:4326", shape.into()),
+        ..LeakFacts::default()
+    }
 }
 
 fn sample(path: &str, part: &str, facts: LeakFacts) -> LeakSample {
     let part = (!part.is_empty()).then(|| Arc::from(part));
-    LeakSample { path: path.into(), part, facts }
+    LeakSample {
+        path: path.into(),
+        part,
+        facts,
+    }
 }
 
 fn found(samples: &[LeakSample]) -> Leakage {
-    leakage(samples, &LeakageRequest::default(), 0, &JobContext::default()).expect("works")
+    leakage(
+        samples,
+        &LeakageRequest::default(),
+        0,
+        &JobContext::default(),
+    )
+    .expect("works")
 }
 
 const DAY: i64 = 86_400_000_000;
@@ -32,26 +50,71 @@ fn overlapping_ground_leaks_and_a_common_edge_does_not() {
         sample("f", "validation", square(50.0, 0.0, 1.0)),
     ];
     let found = found(&samples);
-    let [leak] = found.footprints.as_slice() else { panic!("{found:?}") };
+    let [leak] = found.footprints.as_slice() else {
+        panic!("{found:?}")
+    };
     // a–c overlap by a quarter, d–b by a quarter, d–c completely; a–b only touch.
-    assert_eq!((&leak.parts, leak.pairs, leak.samples), (&["test".to_owned(), "train".to_owned()], 3, [2, 2]));
-    let shares: Vec<(String, f64)> =
-        leak.examples.iter().map(|pair| (format!("{}{}", pair.one, pair.other), pair.overlap.unwrap_or(-1.0))).collect();
+    assert_eq!(
+        (&leak.parts, leak.pairs, leak.samples),
+        (&["test".to_owned(), "train".to_owned()], 3, [2, 2])
+    );
+    let shares: Vec<(String, f64)> = leak
+        .examples
+        .iter()
+        .map(|pair| {
+            (
+                format!("{}{}", pair.one, pair.other),
+                pair.overlap.unwrap_or(-1.0),
+            )
+        })
+        .collect();
     for (pair, share) in [("ca", 0.25), ("bd", 0.25), ("cd", 1.0)] {
-        assert!(shares.iter().any(|(name, found)| name == pair && (found - share).abs() < 1e-6), "{pair}: {shares:?}");
+        assert!(
+            shares
+                .iter()
+                .any(|(name, found)| name == pair && (found - share).abs() < 1e-6),
+            "{pair}: {shares:?}"
+        );
     }
     assert!(found.leaks() && found.complete && found.content.is_empty());
-    assert_eq!(found.parts.iter().map(|part| part.samples).collect::<Vec<_>>(), [2, 2, 1]);
-    assert!(found.unknown.iter().any(|line| line.contains("5 of 5 samples have no time")), "{:?}", found.unknown);
-    assert!(found.lines()[0].contains("2 samples of test and 2 of train cover the same ground (3 pairs)"), "{:?}", found.lines());
+    assert_eq!(
+        found
+            .parts
+            .iter()
+            .map(|part| part.samples)
+            .collect::<Vec<_>>(),
+        [2, 2, 1]
+    );
+    assert!(
+        found
+            .unknown
+            .iter()
+            .any(|line| line.contains("5 of 5 samples have no time")),
+        "{:?}",
+        found.unknown
+    );
+    assert!(
+        found.lines()[0]
+            .contains("2 samples of test and 2 of train cover the same ground (3 pairs)"),
+        "{:?}",
+        found.lines()
+    );
 }
 
 #[test]
 fn ground_beyond_the_antimeridian_is_the_same_ground() {
     let fiji = |west: f64| {
-        let ring = vec![(west, -18.0), (-179.0, -18.0), (-179.0, -17.0), (west, -17.0)];
+        let ring = vec![
+            (west, -18.0),
+            (-179.0, -18.0),
+            (-179.0, -17.0),
+            (west, -17.0),
+        ];
         let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
-        LeakFacts { stated: StatedLocation::drawn("EPSG:4326", shape.into()), ..LeakFacts::default() }
+        LeakFacts {
+            stated: StatedLocation::drawn("EPSG:4326", shape.into()),
+            ..LeakFacts::default()
+        }
     };
     let samples = [
         sample("a", "train", fiji(179.0)),
@@ -61,7 +124,11 @@ fn ground_beyond_the_antimeridian_is_the_same_ground() {
         sample("e", "test", square(0.0, -18.0, 1.0)),
     ];
     let found = found(&samples);
-    assert_eq!((found.footprints[0].pairs, found.footprints[0].samples), (3, [3, 1]), "{found:?}");
+    assert_eq!(
+        (found.footprints[0].pairs, found.footprints[0].samples),
+        (3, [3, 1]),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -79,27 +146,63 @@ fn leakage_by_time_and_by_content_are_separate() {
     ];
     let found = found(&samples);
     assert_eq!(found.footprints[0].pairs, 2);
-    let [times] = found.times.as_slice() else { panic!("{found:?}") };
-    assert_eq!((times.pairs, times.examples[0].one.as_str(), times.examples[0].days), (1, "b", Some(1.0)));
-    let pairs: Vec<_> = found.content.iter().map(|leak| (leak.parts.join(" "), leak.pairs)).collect();
-    let wanted = [("test train", 1), ("test validation", 1), ("train validation", 1)];
-    assert_eq!(pairs, wanted.map(|(parts, pairs)| (parts.to_owned(), pairs)));
+    let [times] = found.times.as_slice() else {
+        panic!("{found:?}")
+    };
+    assert_eq!(
+        (
+            times.pairs,
+            times.examples[0].one.as_str(),
+            times.examples[0].days
+        ),
+        (1, "b", Some(1.0))
+    );
+    let pairs: Vec<_> = found
+        .content
+        .iter()
+        .map(|leak| (leak.parts.join(" "), leak.pairs))
+        .collect();
+    let wanted = [
+        ("test train", 1),
+        ("test validation", 1),
+        ("train validation", 1),
+    ];
+    assert_eq!(
+        pairs,
+        wanted.map(|(parts, pairs)| (parts.to_owned(), pairs))
+    );
     assert!(found.spans.is_empty());
 }
 
 #[test]
 fn centroids_leak_to_the_same_place_only() {
-    let at = |x: f64| LeakFacts { stated: StatedLocation::point([x, 10.0]), ..LeakFacts::default() };
-    let samples = [sample("a", "train", at(5.0)), sample("b", "test", at(5.0)), sample("c", "test", at(5.1))];
+    let at = |x: f64| LeakFacts {
+        stated: StatedLocation::point([x, 10.0]),
+        ..LeakFacts::default()
+    };
+    let samples = [
+        sample("a", "train", at(5.0)),
+        sample("b", "test", at(5.0)),
+        sample("c", "test", at(5.1)),
+    ];
     let found = found(&samples);
-    assert_eq!((found.footprints[0].pairs, found.footprints[0].examples[0].overlap), (1, None));
+    assert_eq!(
+        (
+            found.footprints[0].pairs,
+            found.footprints[0].examples[0].overlap
+        ),
+        (1, None)
+    );
 }
 
 #[test]
 fn lines_leak_to_areas_that_they_cross() {
     let track = |points: &[(f64, f64)]| {
         let line = LineString::from(points.to_vec());
-        LeakFacts { stated: StatedLocation::drawn("EPSG:4326", line.into()), ..LeakFacts::default() }
+        LeakFacts {
+            stated: StatedLocation::drawn("EPSG:4326", line.into()),
+            ..LeakFacts::default()
+        }
     };
     let samples = [
         sample("a", "train", track(&[(-1.0, 0.5), (2.0, 0.5)])),
@@ -118,18 +221,37 @@ fn it_agrees_with_comparing_every_pair() {
         f64::from(state >> 8) / f64::from(1 << 24)
     };
     let samples: Vec<LeakSample> = (0..300)
-        .map(|n| sample(&n.to_string(), ["train", "test", "validation"][n % 3], square(next() * 20.0, next() * 10.0, 0.2 + next())))
+        .map(|n| {
+            sample(
+                &n.to_string(),
+                ["train", "test", "validation"][n % 3],
+                square(next() * 20.0, next() * 10.0, 0.2 + next()),
+            )
+        })
         .collect();
     let grounds = grounds(&samples, &JobContext::default()).expect("places");
     let mut pairs = 0;
     for a in 0..300 {
         for b in a + 1..300 {
-            let boxed = |sample| Boxed { sample, bounds: [0.0; 4], shift: 0.0 };
-            pairs += u64::from(a % 3 != b % 3 && overlap(&grounds, &boxed(a), &boxed(b), 0.001).is_some());
+            let boxed = |sample| Boxed {
+                sample,
+                bounds: [0.0; 4],
+                shift: 0.0,
+            };
+            pairs += u64::from(
+                a % 3 != b % 3 && overlap(&grounds, &boxed(a), &boxed(b), 0.001).is_some(),
+            );
         }
     }
     assert!(pairs > 100);
-    assert_eq!(found(&samples).footprints.iter().map(|leak| leak.pairs).sum::<u64>(), pairs);
+    assert_eq!(
+        found(&samples)
+            .footprints
+            .iter()
+            .map(|leak| leak.pairs)
+            .sum::<u64>(),
+        pairs
+    );
 }
 
 #[test]
@@ -138,17 +260,34 @@ fn facts_come_from_columns() {
     let value = |name: &str| match name {
         "stac:crs" => (Value::text("EPSG:4326"), DataType::Utf8),
         "stac:geotransform" => (list(&[10.0, 0.1, 0.0, 50.0, 0.0, -0.1]), DataType::Null),
-        "stac:tensor_shape" => (Value::List([3, 20, 10].map(Value::Int).into()), DataType::Null),
-        "stac:time_start" => (Value::Int(1000), DataType::Timestamp(TimeUnit::Millisecond, None)),
+        "stac:tensor_shape" => (
+            Value::List([3, 20, 10].map(Value::Int).into()),
+            DataType::Null,
+        ),
+        "stac:time_start" => (
+            Value::Int(1000),
+            DataType::Timestamp(TimeUnit::Millisecond, None),
+        ),
         HASH_COLUMN => (Value::text("ab"), DataType::Utf8),
         _ => (Value::Null, DataType::Null),
     };
     let facts = LeakFacts::of(&value);
     let place = sample("a", "train", facts.clone());
-    let Some(Ground::Area { shape, .. }) = &grounds(&[place], &JobContext::default()).expect("works")[0] else { panic!("no area") };
+    let Some(Ground::Area { shape, .. }) =
+        &grounds(&[place], &JobContext::default()).expect("works")[0]
+    else {
+        panic!("no area")
+    };
     let bounds = shape.bounding_rect().expect("has bounds");
-    assert!((bounds.min().x - 10.0).abs() < 1e-9 && (bounds.max().x - 11.0).abs() < 1e-9 && (bounds.min().y - 48.0).abs() < 1e-9);
-    assert_eq!((facts.time, facts.hash.as_deref()), (Some([1_000_000, 1_000_000]), Some("ab")));
+    assert!(
+        (bounds.min().x - 10.0).abs() < 1e-9
+            && (bounds.max().x - 11.0).abs() < 1e-9
+            && (bounds.min().y - 48.0).abs() < 1e-9
+    );
+    assert_eq!(
+        (facts.time, facts.hash.as_deref()),
+        (Some([1_000_000, 1_000_000]), Some("ab"))
+    );
 }
 
 #[test]
@@ -160,7 +299,11 @@ fn numbers_are_seconds_and_the_first_generation_has_its_own_shape() {
         (Value::Int(1), DataType::Int64),
         (Value::UInt(1), DataType::UInt32),
     ] {
-        let wanted = if matches!(start, Value::Float(_)) { 1_500_000 } else { 1_000_000 };
+        let wanted = if matches!(start, Value::Float(_)) {
+            1_500_000
+        } else {
+            1_000_000
+        };
         let value = |name: &str| match name {
             "stac:time_start" => (start.clone(), dtype.clone()),
             "stac:time_end" => (Value::Float(f64::NAN), DataType::Float64),
@@ -171,7 +314,8 @@ fn numbers_are_seconds_and_the_first_generation_has_its_own_shape() {
         };
         let facts = LeakFacts::of(&value);
         assert_eq!(facts.time, Some([wanted, wanted]), "{dtype}");
-        let grounds = grounds(&[sample("a", "train", facts)], &JobContext::default()).expect("works");
+        let grounds =
+            grounds(&[sample("a", "train", facts)], &JobContext::default()).expect("works");
         assert!(matches!(grounds[0], Some(Ground::Area { area, .. }) if (area - 2.0).abs() < 1e-9));
     }
 }

@@ -1,18 +1,21 @@
-//! Extensions: columns and collection fields computed from the samples, listed in [`builtin`], with typed options and a schema
-//! that is known before the run. Extensions are pure and take a [`JobContext`]; they do not change a dataset. [`ExtensionRun::apply`]
-//! returns a new root, from which the draft makes an edit.
+//! Extensions: columns and collection fields computed from the samples, listed in [`builtin`], with
+//! typed options and a schema that is known before the run. Extensions are pure and take a
+//! [`JobContext`]; they do not change a dataset. [`ExtensionRun::apply`] returns a new root, from
+//! which the draft makes an edit.
 //!
-//! To add an extension, create a file in its folder and add it to that folder's list `ENTRIES`. In `sample`, each file has its
-//! own `ENTRY`, listed in `sample/mod.rs`. In `tortilla` and `collection`, computations are functions in separate files, and most
-//! entries are constants in `entries.rs`, which converts options and rows to their arguments.
+//! To add an extension, create a file in its folder and add it to that folder's list `ENTRIES`. In
+//! `sample`, each file has its own `ENTRY`, listed in `sample/mod.rs`. In `tortilla` and
+//! `collection`, computations are functions in separate files, and most entries are constants in
+//! `entries.rs`, which converts options and rows to their arguments.
 //!
 //! Details that the signatures do not show:
-//! - A [`CallTarget`] without positions means every FILE of the level; for an extension that reads no files
-//!   ([`SampleExtension::needs_file`] is false), also its FOLDERs.
-//! - A [`TortillaView`] contains the targeted rows of the *whole level* in tree order, not of one FOLDER: groups, cells and
-//!   splits must be consistent across FOLDERs.
-//! - Calls run in order; a call sees the columns of earlier calls of the same run ([`SampleView::value`]). Consecutive sample
-//!   extensions on one level run together, so the pixels are read once for all of them.
+//! - A [`CallTarget`] without positions means every FILE of the level; for an extension that reads
+//!   no files ([`SampleExtension::needs_file`] is false), also its FOLDERs.
+//! - A [`TortillaView`] contains the targeted rows of the *whole level* in tree order, not of one
+//!   FOLDER: groups, cells and splits must be consistent across FOLDERs.
+//! - Calls run in order; a call sees the columns of earlier calls of the same run
+//!   ([`SampleView::value`]). Consecutive sample extensions on one level run together, so the
+//!   pixels are read once for all of them.
 
 pub mod collection;
 mod column;
@@ -34,12 +37,12 @@ mod view;
 
 pub use column::ComputedColumn;
 pub use join::{
-    JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, JoinRow, MatchedLevel, MatchedRows, join_preview,
-    match_rows,
+    JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, JoinRow, MatchedLevel,
+    MatchedRows, join_preview, match_rows,
 };
 pub use leakage::{
-    GROUND_COLUMNS, HASH_COLUMN, Leak, LeakFacts, LeakPair, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, SPLIT_COLUMN,
-    SplitPart, leakage,
+    GROUND_COLUMNS, HASH_COLUMN, Leak, LeakFacts, LeakPair, LeakSample, Leakage, LeakageRequest,
+    OLD_SPLIT_COLUMN, SPLIT_COLUMN, SplitPart, leakage,
 };
 use options::with_command_words;
 pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};
@@ -154,7 +157,11 @@ pub trait BatchExtension: Send + Sync {
     ///
     /// # Errors
     /// An error of the whole batch applies to each of its samples.
-    fn compute(&self, samples: &[&SampleView<'_>], ctx: &JobContext) -> Result<Vec<Result<Vec<Value>>>>;
+    fn compute(
+        &self,
+        samples: &[&SampleView<'_>],
+        ctx: &JobContext,
+    ) -> Result<Vec<Result<Vec<Value>>>>;
 }
 
 /// An extension whose columns depend on all samples of a level.
@@ -173,7 +180,8 @@ pub trait TortillaExtension: Send + Sync {
         None
     }
 
-    /// False when the values of a sample depend on that sample alone, so that parts of a dataset can be computed separately.
+    /// False when the values of a sample depend on that sample alone, so that parts of a dataset
+    /// can be computed separately.
     fn needs_level(&self) -> bool {
         true
     }
@@ -202,19 +210,22 @@ pub trait CollectionExtension: Send + Sync {
         true
     }
 
-    /// True when the fields are the extent in space and time of the samples, which is computed for each part of a dataset.
+    /// True when the fields are the extent in space and time of the samples, which is computed for
+    /// each part of a dataset.
     fn is_extent(&self) -> bool {
         false
     }
 }
 
-/// The programs, with arguments, that these calls start and the user of this session has not agreed to; without duplicates. Calls
-/// with invalid options are skipped.
+/// The programs, with arguments, that these calls start and the user of this session has not agreed
+/// to; without duplicates. Calls with invalid options are skipped.
 pub fn programs_in(calls: &[ExtensionCall]) -> Vec<Vec<String>> {
     let registry = builtin();
     let mut found: Vec<Vec<String>> = Vec::new();
     for call in calls.iter().filter(|call| !call.schema_only) {
-        let Ok(made) = registry.make(&call.extension, &call.options) else { continue };
+        let Ok(made) = registry.make(&call.extension, &call.options) else {
+            continue;
+        };
         if let Some(program) = made.program()
             && !crate::consent::allows_program(program)
             && !found.iter().any(|known| known == program)
@@ -244,14 +255,26 @@ pub fn need_consent(calls: &[ExtensionCall]) -> Result<()> {
 
 /// The error for programs without consent.
 pub(crate) fn not_agreed(programs: &[Vec<String>]) -> Error {
-    let listed: Vec<String> = programs.iter().map(|program| crate::consent::described(program)).collect();
-    let programs = if listed.len() == 1 { "a program" } else { "programs" };
-    Error::usage(format!("this starts {programs} that you have not agreed to: {}", listed.join("; ")))
-        .hint("if you trust what is named, run it again with --allow-commands")
+    let listed: Vec<String> = programs
+        .iter()
+        .map(|program| crate::consent::described(program))
+        .collect();
+    let programs = if listed.len() == 1 {
+        "a program"
+    } else {
+        "programs"
+    };
+    Error::usage(format!(
+        "this starts {programs} that you have not agreed to: {}",
+        listed.join("; ")
+    ))
+    .hint("if you trust what is named, run it again with --allow-commands")
 }
 
 /// A call of an extension, as plain data.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct ExtensionCall {
     /// Name of the extension.
@@ -272,9 +295,16 @@ impl ExtensionCall {
     pub fn visit_paths(&mut self, visit: &mut dyn FnMut(&mut PathBuf)) {
         let registry = builtin();
         // An unknown extension is reported when it runs.
-        let Ok(entry) = registry.get(&self.extension) else { return };
-        let Json::Object(given) = &mut self.options else { return };
-        for spec in (entry.options)().iter().filter(|spec| spec.kind == OptionKind::Path) {
+        let Ok(entry) = registry.get(&self.extension) else {
+            return;
+        };
+        let Json::Object(given) = &mut self.options else {
+            return;
+        };
+        for spec in (entry.options)()
+            .iter()
+            .filter(|spec| spec.kind == OptionKind::Path)
+        {
             if let Some(Json::String(text)) = given.get_mut(spec.name) {
                 let mut path = PathBuf::from(&*text);
                 visit(&mut path);
@@ -285,14 +315,17 @@ impl ExtensionCall {
 }
 
 /// The samples of a call.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct CallTarget {
     /// Level, from 0.
     #[serde(default)]
     pub level: usize,
-    /// Ids, or patterns with `*` and `?`; a pattern with `/` is matched against the whole path. Empty: every FILE. The columns
-    /// are added to the whole level in any case, with nulls for other samples (PIT-2; TACO 2.0, section 5.4).
+    /// Ids, or patterns with `*` and `?`; a pattern with `/` is matched against the whole path.
+    /// Empty: every FILE. The columns are added to the whole level in any case, with nulls for
+    /// other samples (PIT-2; TACO 2.0, section 5.4).
     #[serde(default)]
     pub positions: Vec<String>,
 }
@@ -315,19 +348,27 @@ mod tests {
 
     #[test]
     fn positions_are_ids_or_patterns() {
-        let target = |positions: &[&str]| CallTarget { level: 1, positions: positions.iter().map(|p| (*p).to_owned()).collect() };
+        let target = |positions: &[&str]| CallTarget {
+            level: 1,
+            positions: positions.iter().map(|p| (*p).to_owned()).collect(),
+        };
         assert!(target(&[]).names(&["a", "label"]));
         assert!(target(&["image", "label"]).names(&["a", "label"]));
         assert!(!target(&["lab"]).names(&["a", "label"]));
         assert!(target(&["t*_?.tif"]).names(&["a", "t_07_b.tif"]));
         assert!(!target(&["t*_?.tif"]).names(&["a", "t_07_bb.tif"]));
-        assert!(target(&["a/*"]).names(&["a", "label"]) && !target(&["b/*"]).names(&["a", "label"]));
+        assert!(
+            target(&["a/*"]).names(&["a", "label"]) && !target(&["b/*"]).names(&["a", "label"])
+        );
     }
 
     #[test]
     fn calls_are_plain_data() {
-        let call: ExtensionCall = serde_json::from_str(r#"{"extension":"split","target":{"level":1}}"#).expect("reads");
+        let call: ExtensionCall =
+            serde_json::from_str(r#"{"extension":"split","target":{"level":1}}"#).expect("reads");
         assert_eq!((call.target.level, call.schema_only), (1, false));
-        assert!(serde_json::from_str::<ExtensionCall>(r#"{"extension":"split","levle":1}"#).is_err());
+        assert!(
+            serde_json::from_str::<ExtensionCall>(r#"{"extension":"split","levle":1}"#).is_err()
+        );
     }
 }

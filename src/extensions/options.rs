@@ -23,7 +23,13 @@ pub struct OptionSpec {
 impl OptionSpec {
     /// An optional option without a default.
     pub fn new(name: &'static str, kind: OptionKind, help: &'static str) -> Self {
-        Self { name, kind, default: Json::Null, required: false, help }
+        Self {
+            name,
+            kind,
+            default: Json::Null,
+            required: false,
+            help,
+        }
     }
 
     /// Sets the default.
@@ -81,7 +87,9 @@ impl OptionKind {
             OptionKind::List(inner) => format!("a list, each entry {}", inner.describe()),
             OptionKind::Path => "a path".into(),
             OptionKind::Column => "the name of a column".into(),
-            OptionKind::CommandLine => "a line such as python3 prog.py, or a list of the program and its arguments".into(),
+            OptionKind::CommandLine => {
+                "a line such as python3 prog.py, or a list of the program and its arguments".into()
+            }
             OptionKind::Shares => "an object of names and numbers".into(),
             OptionKind::Json => "JSON".into(),
         }
@@ -94,16 +102,23 @@ impl OptionKind {
             OptionKind::Number => value.is_number(),
             OptionKind::Text | OptionKind::Path | OptionKind::Column => value.is_string(),
             OptionKind::Choice(words) => value.as_str().is_some_and(|word| words.contains(&word)),
-            OptionKind::List(inner) => value.as_array().is_some_and(|values| values.iter().all(|value| inner.takes(value))),
-            OptionKind::CommandLine => value.is_string() || OptionKind::List(&OptionKind::Text).takes(value),
-            OptionKind::Shares => value.as_object().is_some_and(|shares| shares.values().all(Json::is_number)),
+            OptionKind::List(inner) => value
+                .as_array()
+                .is_some_and(|values| values.iter().all(|value| inner.takes(value))),
+            OptionKind::CommandLine => {
+                value.is_string() || OptionKind::List(&OptionKind::Text).takes(value)
+            }
+            OptionKind::Shares => value
+                .as_object()
+                .is_some_and(|shares| shares.values().all(Json::is_number)),
             OptionKind::Json => true,
         }
     }
 }
 
-/// The program and its arguments of a line: separated by spaces, in single or double quotes where they have spaces. No shell reads the
-/// line, so `$`, `*` and `|` are plain characters; so is `\`, which separates folders on Windows, except before a quote.
+/// The program and its arguments of a line: separated by spaces, in single or double quotes where
+/// they have spaces. No shell reads the line, so `$`, `*` and `|` are plain characters; so is `\`,
+/// which separates folders on Windows, except before a quote.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for a quote that does not end.
@@ -115,7 +130,12 @@ pub fn split_command_line(line: &str) -> Result<Vec<String>> {
     while let Some(letter) = letters.next() {
         match (letter, quote) {
             (letter, Some(open)) if letter == open => quote = None,
-            ('\\', open) if open != Some('\'') && letters.peek().is_some_and(|next| matches!(next, '"' | '\'')) => {
+            ('\\', open)
+                if open != Some('\'')
+                    && letters
+                        .peek()
+                        .is_some_and(|next| matches!(next, '"' | '\'')) =>
+            {
                 word.get_or_insert_default().extend(letters.next());
             }
             (letter, Some(_)) => word.get_or_insert_default().push(letter),
@@ -128,8 +148,10 @@ pub fn split_command_line(line: &str) -> Result<Vec<String>> {
         }
     }
     if let Some(open) = quote {
-        return Err(Error::usage(format!("the command line has a {open} without the second one"))
-            .hint("end the quoted part with the same quote"));
+        return Err(Error::usage(format!(
+            "the command line has a {open} without the second one"
+        ))
+        .hint("end the quoted part with the same quote"));
     }
     words.extend(word);
     Ok(words)
@@ -150,7 +172,10 @@ pub fn with_command_words(given: &Json) -> Result<Json> {
 /// A line that [`split_command_line`] reads as these words.
 pub fn join_command_line(words: &[String]) -> String {
     let quoted = |word: &String| {
-        let plain = !word.is_empty() && !word.chars().any(|letter| letter.is_whitespace() || matches!(letter, '"' | '\''));
+        let plain = !word.is_empty()
+            && !word
+                .chars()
+                .any(|letter| letter.is_whitespace() || matches!(letter, '"' | '\''));
         match plain {
             true => word.clone(),
             false if !word.contains('\'') => format!("'{word}'"),
@@ -160,41 +185,69 @@ pub fn join_command_line(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// Validates and deserializes the options of `extension`: null counts as absent, and defaults are filled in.
+/// Validates and deserializes the options of `extension`: null counts as absent, and defaults are
+/// filled in.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage), with the option and its accepted values, for an unknown, missing or invalid
-/// option.
-pub fn parse_options<T: DeserializeOwned>(extension: &str, specs: &[OptionSpec], given: &Json) -> Result<T> {
+/// [`Kind::Usage`](crate::error::Kind::Usage), with the option and its accepted values, for an
+/// unknown, missing or invalid option.
+pub fn parse_options<T: DeserializeOwned>(
+    extension: &str,
+    specs: &[OptionSpec],
+    given: &Json,
+) -> Result<T> {
     let empty = serde_json::Map::new();
     let given = match given {
         Json::Null => &empty,
         Json::Object(map) => map,
-        _ => return Err(Error::usage(format!("the options of {extension} have to be a JSON object"))),
+        _ => {
+            return Err(Error::usage(format!(
+                "the options of {extension} have to be a JSON object"
+            )));
+        }
     };
-    if let Some(unknown) = given.keys().find(|key| !specs.iter().any(|spec| spec.name == key.as_str())) {
+    if let Some(unknown) = given
+        .keys()
+        .find(|key| !specs.iter().any(|spec| spec.name == key.as_str()))
+    {
         let names: Vec<_> = specs.iter().map(|spec| spec.name).collect();
-        let known = if names.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", names.join(", ")) };
+        let known = if names.is_empty() {
+            "it takes none".to_owned()
+        } else {
+            format!("it takes {}", names.join(", "))
+        };
         return Err(Error::usage(format!("{extension} has no option {unknown}")).hint(known));
     }
     let mut complete = serde_json::Map::new();
     for spec in specs {
-        let value = given.get(spec.name).filter(|value| !value.is_null()).unwrap_or(&spec.default);
+        let value = given
+            .get(spec.name)
+            .filter(|value| !value.is_null())
+            .unwrap_or(&spec.default);
         if value.is_null() {
             if spec.required {
-                let summary = format!("{extension} needs the option {}: {}", spec.name, spec.kind.describe());
+                let summary = format!(
+                    "{extension} needs the option {}: {}",
+                    spec.name,
+                    spec.kind.describe()
+                );
                 return Err(Error::usage(summary).hint(spec.help));
             }
             continue;
         }
         if !spec.kind.takes(value) {
-            let summary = format!("option {} of {extension} has to be {}, not {value}", spec.name, spec.kind.describe());
+            let summary = format!(
+                "option {} of {extension} has to be {}, not {value}",
+                spec.name,
+                spec.kind.describe()
+            );
             return Err(Error::usage(summary).hint(spec.help));
         }
         complete.insert(spec.name.to_owned(), value.clone());
     }
-    serde_json::from_value(Json::Object(complete))
-        .map_err(|error| Error::usage(format!("the options of {extension} can't be used")).because(error))
+    serde_json::from_value(Json::Object(complete)).map_err(|error| {
+        Error::usage(format!("the options of {extension} can't be used")).because(error)
+    })
 }
 
 #[cfg(test)]
@@ -218,11 +271,21 @@ mod tests {
     #[test]
     fn command_lines_are_split_as_typed_and_come_back() {
         let split = |line: &str| split_command_line(line).expect("splits");
-        assert_eq!(split("python3  prog.py --x=1 *.tif"), ["python3", "prog.py", "--x=1", "*.tif"]);
-        assert_eq!(split(r#""C:\my tools\run.exe" 'a b' "it's" x\"y"#), ["C:\\my tools\\run.exe", "a b", "it's", "x\"y"]);
+        assert_eq!(
+            split("python3  prog.py --x=1 *.tif"),
+            ["python3", "prog.py", "--x=1", "*.tif"]
+        );
+        assert_eq!(
+            split(r#""C:\my tools\run.exe" 'a b' "it's" x\"y"#),
+            ["C:\\my tools\\run.exe", "a b", "it's", "x\"y"]
+        );
         assert_eq!(split("a '' b"), ["a", "", "b"]);
         assert!(split("  ").is_empty() && split_command_line("a 'b").is_err());
-        for words in [vec!["python3", "a b.py", ""], vec!["it's", "say \"hi\"", "both ' and \""], vec!["C:\\x y\\z.exe", "$HOME"]] {
+        for words in [
+            vec!["python3", "a b.py", ""],
+            vec!["it's", "say \"hi\"", "both ' and \""],
+            vec!["C:\\x y\\z.exe", "$HOME"],
+        ] {
             let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
             assert_eq!(split(&join_command_line(&words)), words);
         }
@@ -230,16 +293,27 @@ mod tests {
 
     #[test]
     fn defaults_are_filled_in() {
-        let options: Options = parse_options("x", &specs(), &json!({"names": ["a"], "bins": null})).expect("reads");
-        assert_eq!((options.bins, options.names), (16, Some(vec!["a".to_owned()])));
+        let options: Options =
+            parse_options("x", &specs(), &json!({"names": ["a"], "bins": null})).expect("reads");
+        assert_eq!(
+            (options.bins, options.names),
+            (16, Some(vec!["a".to_owned()]))
+        );
         let options: Options = parse_options("x", &specs(), &Json::Null).expect("reads");
         assert_eq!((options.bins, options.names), (16, None));
     }
 
     #[test]
     fn errors_name_the_option_and_its_accepted_values() {
-        let error = |given: Json| parse_options::<Options>("x", &specs(), &given).expect_err("refuses").report();
-        assert!(error(json!({"bin": 3})).contains("no option bin") && error(json!({"bin": 3})).contains("bins, names"));
+        let error = |given: Json| {
+            parse_options::<Options>("x", &specs(), &given)
+                .expect_err("refuses")
+                .report()
+        };
+        assert!(
+            error(json!({"bin": 3})).contains("no option bin")
+                && error(json!({"bin": 3})).contains("bins, names")
+        );
         assert!(error(json!({"bins": "3"})).contains("bins of x has to be a whole number"));
         assert!(error(json!({"names": [1]})).contains("a list, each entry text"));
         let required = vec![OptionSpec::new("file", OptionKind::Path, "the table").required()];

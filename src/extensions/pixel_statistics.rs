@@ -1,16 +1,18 @@
-//! Statistics computed from pixels, for samples whose metadata has none or is not trusted. Reads every pixel once, several
-//! samples in parallel, in bounded memory.
+//! Statistics computed from pixels, for samples whose metadata has none or is not trusted. Reads
+//! every pixel once, several samples in parallel, in bounded memory.
 
 use super::pooled_statistics::{BandMoments, ONE_KIND, Pooled, PooledReport, merge};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::raster::{self, RasterSource};
 
-/// Mean, standard deviation, minimum and maximum of each band over all valid pixels of the given (path, raster) pairs. A raster
-/// that cannot be read is a warning and counts as a sample without statistics.
+/// Mean, standard deviation, minimum and maximum of each band over all valid pixels of the given
+/// (path, raster) pairs. A raster that cannot be read is a warning and counts as a sample without
+/// statistics.
 ///
 /// # Errors
-/// [`Kind::Invalid`](crate::error::Kind::Invalid), with two samples, when numbers of bands differ, or when no raster can be read.
+/// [`Kind::Invalid`](crate::error::Kind::Invalid), with two samples, when numbers of bands differ,
+/// or when no raster can be read.
 pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<PooledReport> {
     ctx.stage(tr!("Reading pixels"), Some(samples.len() as u64));
     let read: Vec<Option<Vec<Option<BandMoments>>>> = try_map(samples, |_, (name, source)| {
@@ -35,7 +37,11 @@ pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<Poo
             Some((first, sum)) => {
                 if sum.len() != bands.len() {
                     let (one, other) = (&samples[*first].0, &samples[index].0);
-                    let summary = format!("{one} has {} bands and {other} has {}", sum.len(), bands.len());
+                    let summary = format!(
+                        "{one} has {} bands and {other} has {}",
+                        sum.len(),
+                        bands.len()
+                    );
                     return Err(Error::invalid(summary).hint(ONE_KIND));
                 }
                 for (sum, band) in sum.iter_mut().zip(bands) {
@@ -45,10 +51,18 @@ pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<Poo
         }
     }
     let Some((_, bands)) = all else {
-        return Err(Error::invalid("no sample of the selection is a raster that can be read"));
+        return Err(Error::invalid(
+            "no sample of the selection is a raster that can be read",
+        ));
     };
     let without = samples.len() as u64 - counted;
-    Ok(PooledReport { samples: counted, without, not_finite: 0, weighted: true, pooled: Pooled::Continuous { bands } })
+    Ok(PooledReport {
+        samples: counted,
+        without,
+        not_finite: 0,
+        weighted: true,
+        pooled: Pooled::Continuous { bands },
+    })
 }
 
 fn both(a: Option<BandMoments>, b: Option<BandMoments>) -> Option<BandMoments> {
@@ -60,12 +74,20 @@ fn both(a: Option<BandMoments>, b: Option<BandMoments>) -> Option<BandMoments> {
 
 fn moments_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<Option<BandMoments>>> {
     let tally = raster::tally(source, ctx)?;
-    tally.info().warn_of_variable(&source.asset().to_string(), ctx);
+    tally
+        .info()
+        .warn_of_variable(&source.asset().to_string(), ctx);
     let band = |position: usize| {
         let summary = tally.summary(position, &[], ctx)?;
         Ok(summary.map(|band| {
             let [min, max] = band.range;
-            BandMoments { min, max, mean: band.mean, std: band.std, count: band.count as f64 }
+            BandMoments {
+                min,
+                max,
+                mean: band.mean,
+                std: band.std,
+                count: band.count as f64,
+            }
         }))
     };
     (0..tally.band_count()).map(band).collect()

@@ -1,12 +1,12 @@
-//! Statistics of many samples, pooled from the statistics of each without reading pixels. A sample's weight is its number of
-//! valid pixels: the pixels of its shape times its valid percent. When a shape is missing, all samples have equal weight, and the
-//! result says so.
+//! Statistics of many samples, pooled from the statistics of each without reading pixels. A
+//! sample's weight is its number of valid pixels: the pixels of its shape times its valid percent.
+//! When a shape is missing, all samples have equal weight, and the result says so.
 
 use crate::error::{Error, Result};
 use crate::raster::PixelNumber;
 
-/// Length of a band's list in `geotiff:stats` for continuous data: minimum, maximum, mean, standard deviation, valid percent,
-/// four percentiles.
+/// Length of a band's list in `geotiff:stats` for continuous data: minimum, maximum, mean, standard
+/// deviation, valid percent, four percentiles.
 const CONTINUOUS: usize = 9;
 
 /// Moments of one band, of one sample or of several.
@@ -47,9 +47,11 @@ pub struct PooledReport {
     pub samples: u64,
     /// Number of samples without statistics.
     pub without: u64,
-    /// Samples that were left out of a band, because a stored value of it is NaN or infinite although it has valid pixels.
+    /// Samples that were left out of a band, because a stored value of it is NaN or infinite
+    /// although it has valid pixels.
     pub not_finite: u64,
-    /// True when samples are weighted by valid pixels; false when all have equal weight because a shape is missing.
+    /// True when samples are weighted by valid pixels; false when all have equal weight because a
+    /// shape is missing.
     pub weighted: bool,
     /// The pooled statistics.
     pub pooled: Pooled,
@@ -66,29 +68,39 @@ pub struct SampleStats {
     pub name: String,
 }
 
-/// Combines the moments of two sets. The sum of squares about the common mean is the sum of those within both sets and that
-/// between their means.
+/// Combines the moments of two sets. The sum of squares about the common mean is the sum of those
+/// within both sets and that between their means.
 pub fn merge(a: BandMoments, b: BandMoments) -> BandMoments {
     let count = a.count + b.count;
     if count <= 0.0 {
-        return BandMoments { min: a.min.min(b.min), max: a.max.max(b.max), ..a };
+        return BandMoments {
+            min: a.min.min(b.min),
+            max: a.max.max(b.max),
+            ..a
+        };
     }
     let apart = b.mean - a.mean;
     let mean = a.mean + apart * (b.count / count);
     let within = a.std * a.std * a.count + b.std * b.std * b.count;
     let between = apart * apart * (a.count / count) * b.count;
-    BandMoments { min: a.min.min(b.min), max: a.max.max(b.max), mean, std: ((within + between) / count).max(0.0).sqrt(), count }
+    BandMoments {
+        min: a.min.min(b.min),
+        max: a.max.max(b.max),
+        mean,
+        std: ((within + between) / count).max(0.0).sqrt(),
+        count,
+    }
 }
 
 /// Hint for selections with different kinds of samples.
-pub(super) const ONE_KIND: &str =
-    "choose samples of one kind: --positions takes ids and patterns such as 'label*', --level a level, --where a condition";
+pub(super) const ONE_KIND: &str = "choose samples of one kind: --positions takes ids and patterns \
+    such as 'label*', --level a level, --where a condition";
 
 /// Pools the statistics of a selection; `None` is a sample without statistics.
 ///
 /// # Errors
-/// [`Kind::Invalid`](crate::error::Kind::Invalid), with the sample names, when numbers of bands differ or categorical and
-/// continuous statistics are mixed; also when no sample has statistics.
+/// [`Kind::Invalid`](crate::error::Kind::Invalid), with the sample names, when numbers of bands
+/// differ or categorical and continuous statistics are mixed; also when no sample has statistics.
 pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<PooledReport> {
     let mut given: Vec<SampleStats> = Vec::new();
     let mut without = 0;
@@ -104,53 +116,115 @@ pub fn pool(samples: impl IntoIterator<Item = Option<SampleStats>>) -> Result<Po
     };
     let bands = first.bands.len();
     if let Some(other) = given.iter().find(|sample| sample.bands.len() != bands) {
-        let summary = format!("{} has {bands} bands and {} has {}", first.name, other.name, other.bands.len());
+        let summary = format!(
+            "{} has {bands} bands and {} has {}",
+            first.name,
+            other.name,
+            other.bands.len()
+        );
         return Err(Error::invalid(summary).hint(ONE_KIND));
     }
     let width = |sample: &SampleStats| sample.bands.iter().map(Vec::len).max().unwrap_or(0);
-    let continuous = width(first) == CONTINUOUS && first.bands.iter().all(|band| looks_continuous(band));
+    let continuous =
+        width(first) == CONTINUOUS && first.bands.iter().all(|band| looks_continuous(band));
     if let Some(other) = given.iter().find(|sample| {
-        sample.bands.iter().any(|band| !band.is_empty() && (band.len() == CONTINUOUS && looks_continuous(band)) != continuous)
+        sample.bands.iter().any(|band| {
+            !band.is_empty() && (band.len() == CONTINUOUS && looks_continuous(band)) != continuous
+        })
     }) {
-        let summary = format!("{} and {} don't have the same kind of statistics", first.name, other.name);
+        let summary = format!(
+            "{} and {} don't have the same kind of statistics",
+            first.name, other.name
+        );
         return Err(Error::invalid(summary).hint("pool measurements and classes apart"));
     }
-    let weighted = given.iter().all(|sample| sample.pixels.is_some_and(|pixels| pixels > 0));
-    let weight = |sample: &SampleStats| if weighted { sample.pixels.unwrap_or(1) as f64 } else { 1.0 };
-    let pooled = if continuous {
-        Pooled::Continuous { bands: (0..bands).map(|band| pool_moments(&given, band, &weight)).collect() }
-    } else {
-        Pooled::Categorical { bands: (0..bands).map(|band| pool_shares(&given, band, &weight)).collect::<Result<_>>()? }
+    let weighted = given
+        .iter()
+        .all(|sample| sample.pixels.is_some_and(|pixels| pixels > 0));
+    let weight = |sample: &SampleStats| {
+        if weighted {
+            sample.pixels.unwrap_or(1) as f64
+        } else {
+            1.0
+        }
     };
-    let broken = |sample: &&SampleStats| continuous && sample.bands.iter().any(|band| has_pixels_but_no_numbers(band));
+    let pooled = if continuous {
+        Pooled::Continuous {
+            bands: (0..bands)
+                .map(|band| pool_moments(&given, band, &weight))
+                .collect(),
+        }
+    } else {
+        Pooled::Categorical {
+            bands: (0..bands)
+                .map(|band| pool_shares(&given, band, &weight))
+                .collect::<Result<_>>()?,
+        }
+    };
+    let broken = |sample: &&SampleStats| {
+        continuous
+            && sample
+                .bands
+                .iter()
+                .any(|band| has_pixels_but_no_numbers(band))
+    };
     let not_finite = given.iter().filter(broken).count() as u64;
-    Ok(PooledReport { samples: given.len() as u64, without, not_finite, weighted, pooled })
+    Ok(PooledReport {
+        samples: given.len() as u64,
+        without,
+        not_finite,
+        weighted,
+        pooled,
+    })
 }
 
 /// True when nine numbers are continuous statistics: they do not sum to 1 as nine class shares do.
 pub fn looks_continuous(band: &[f64]) -> bool {
-    let shares = band.iter().all(|value| (0.0..=1.0).contains(value)) && (band.iter().sum::<f64>() - 1.0).abs() < 1e-3;
+    let shares = band.iter().all(|value| (0.0..=1.0).contains(value))
+        && (band.iter().sum::<f64>() - 1.0).abs() < 1e-3;
     band.len() == CONTINUOUS && !shares
 }
 
-/// True when a continuous band has valid pixels and a minimum, maximum, mean or deviation that is NaN or infinite: some tools store
-/// what infinite pixels make of them.
+/// True when a continuous band has valid pixels and a minimum, maximum, mean or deviation that is
+/// NaN or infinite: some tools store what infinite pixels make of them.
 fn has_pixels_but_no_numbers(band: &[f64]) -> bool {
-    matches!(band, [min, max, mean, std, valid, ..] if *valid > 0.0 && ![min, max, mean, std].iter().all(|number| number.is_finite()))
+    matches!(
+        band,
+        [min, max, mean, std, valid, ..]
+            if *valid > 0.0 && ![min, max, mean, std].iter().all(|number| number.is_finite())
+    )
 }
 
-fn pool_moments(samples: &[SampleStats], band: usize, weight: &dyn Fn(&SampleStats) -> f64) -> Option<BandMoments> {
+fn pool_moments(
+    samples: &[SampleStats],
+    band: usize,
+    weight: &dyn Fn(&SampleStats) -> f64,
+) -> Option<BandMoments> {
     let of = |sample: &SampleStats| {
-        let &[min, max, mean, std, valid, ..] = sample.bands[band].as_slice() else { return None };
+        let &[min, max, mean, std, valid, ..] = sample.bands[band].as_slice() else {
+            return None;
+        };
         let count = weight(sample) * valid.clamp(0.0, 100.0) / 100.0;
-        let finite = [min, max, mean, std].iter().all(|number| number.is_finite());
+        let finite = [min, max, mean, std]
+            .iter()
+            .all(|number| number.is_finite());
         let [min, max] = [min, max].map(PixelNumber::Real);
-        (count > 0.0 && finite).then_some(BandMoments { min, max, mean, std, count })
+        (count > 0.0 && finite).then_some(BandMoments {
+            min,
+            max,
+            mean,
+            std,
+            count,
+        })
     };
     samples.iter().filter_map(of).reduce(merge)
 }
 
-fn pool_shares(samples: &[SampleStats], band: usize, weight: &dyn Fn(&SampleStats) -> f64) -> Result<Vec<f64>> {
+fn pool_shares(
+    samples: &[SampleStats],
+    band: usize,
+    weight: &dyn Fn(&SampleStats) -> f64,
+) -> Result<Vec<f64>> {
     let mut shares: Vec<f64> = Vec::new();
     let (mut sum, mut model) = (0.0, None::<&SampleStats>);
     for sample in samples {
@@ -161,13 +235,23 @@ fn pool_shares(samples: &[SampleStats], band: usize, weight: &dyn Fn(&SampleStat
         match model {
             None => (shares, model) = (vec![0.0; own.len()], Some(sample)),
             Some(first) if own.len() != shares.len() => {
-                let summary = format!("{} has {} classes and {} has {}", first.name, shares.len(), sample.name, own.len());
-                return Err(Error::invalid(summary).hint("shares can only be pooled over the same list of classes"));
+                let summary = format!(
+                    "{} has {} classes and {} has {}",
+                    first.name,
+                    shares.len(),
+                    sample.name,
+                    own.len()
+                );
+                return Err(Error::invalid(summary)
+                    .hint("shares can only be pooled over the same list of classes"));
             }
             Some(_) => {}
         }
         let weight = weight(sample);
-        shares.iter_mut().zip(own).for_each(|(total, share)| *total += share * weight);
+        shares
+            .iter_mut()
+            .zip(own)
+            .for_each(|(total, share)| *total += share * weight);
         sum += weight;
     }
     shares.iter_mut().for_each(|share| *share /= sum);
@@ -182,17 +266,41 @@ mod tests {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let std = (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / count).sqrt();
-        let (min, max) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+        let (min, max) = values
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
+                (low.min(*v), high.max(*v))
+            });
         let [min, max] = [min, max].map(PixelNumber::Real);
-        BandMoments { min, max, mean, std, count }
+        BandMoments {
+            min,
+            max,
+            mean,
+            std,
+            count,
+        }
     }
 
     fn sample(name: &str, values: &[f64], invalid: usize) -> Option<SampleStats> {
         let m = moments(values);
         let pixels = (values.len() + invalid) as u64;
         let valid = 100.0 * values.len() as f64 / pixels as f64;
-        let band = vec![m.min.to_f64(), m.max.to_f64(), m.mean, m.std, valid, 0.0, 0.0, 0.0, 0.0];
-        Some(SampleStats { bands: vec![band], pixels: Some(pixels), name: name.into() })
+        let band = vec![
+            m.min.to_f64(),
+            m.max.to_f64(),
+            m.mean,
+            m.std,
+            valid,
+            0.0,
+            0.0,
+            0.0,
+            0.0,
+        ];
+        Some(SampleStats {
+            bands: vec![band],
+            pixels: Some(pixels),
+            name: name.into(),
+        })
     }
 
     #[test]
@@ -204,23 +312,54 @@ mod tests {
             Some(other)
         };
         let alone = pool([sound()]).expect("pools");
-        for (at, value) in [(0, f64::NEG_INFINITY), (1, f64::INFINITY), (2, f64::INFINITY), (3, f64::NAN)] {
+        for (at, value) in [
+            (0, f64::NEG_INFINITY),
+            (1, f64::INFINITY),
+            (2, f64::INFINITY),
+            (3, f64::NAN),
+        ] {
             let report = pool([sound(), broken(at, value)]).expect("pools");
-            assert_eq!((report.samples, report.not_finite, &report.pooled), (2, 1, &alone.pooled), "{at}");
+            assert_eq!(
+                (report.samples, report.not_finite, &report.pooled),
+                (2, 1, &alone.pooled),
+                "{at}"
+            );
         }
         // A raster without a valid pixel has no statistics.
         let mut empty = sample("c", &[f64::NAN], 3).expect("a sample");
-        empty.bands[0] = vec![f64::NAN, f64::NAN, f64::NAN, f64::NAN, 0.0, f64::NAN, f64::NAN, f64::NAN, f64::NAN];
+        empty.bands[0] = vec![
+            f64::NAN,
+            f64::NAN,
+            f64::NAN,
+            f64::NAN,
+            0.0,
+            f64::NAN,
+            f64::NAN,
+            f64::NAN,
+            f64::NAN,
+        ];
         assert_eq!(pool([sound(), Some(empty)]).expect("pools").not_finite, 0);
     }
 
     #[test]
     fn pooling_equals_looking_at_all_pixels() {
         let all: Vec<f64> = (0..1000).map(|n| f64::from(n * n % 733) + 1e4).collect();
-        let parts = [(&all[..10], 5), (&all[10..700], 0), (&all[700..701], 90), (&all[701..], 1)];
-        let report = pool(parts.iter().enumerate().map(|(n, (values, invalid))| sample(&format!("s{n}"), values, *invalid)));
+        let parts = [
+            (&all[..10], 5),
+            (&all[10..700], 0),
+            (&all[700..701], 90),
+            (&all[701..], 1),
+        ];
+        let report = pool(
+            parts
+                .iter()
+                .enumerate()
+                .map(|(n, (values, invalid))| sample(&format!("s{n}"), values, *invalid)),
+        );
         let report = report.expect("pools");
-        let Pooled::Continuous { bands } = &report.pooled else { panic!("measurements") };
+        let Pooled::Continuous { bands } = &report.pooled else {
+            panic!("measurements")
+        };
         let (ours, exact) = (bands[0].expect("pixels"), moments(&all));
         assert!(report.weighted && report.samples == 4);
         for (ours, exact) in [
@@ -239,7 +378,9 @@ mod tests {
         let mut one = sample("a", &[0.0, 0.0], 0).expect("one");
         one.pixels = None;
         let report = pool([Some(one), sample("b", &[3.0], 0), None]).expect("pools");
-        let Pooled::Continuous { bands } = &report.pooled else { panic!("measurements") };
+        let Pooled::Continuous { bands } = &report.pooled else {
+            panic!("measurements")
+        };
         assert!(!report.weighted && report.without == 1);
         assert!((bands[0].expect("pixels").mean - 1.5).abs() < 1e-12);
     }
@@ -247,33 +388,78 @@ mod tests {
     #[test]
     fn a_sample_without_valid_pixels_adds_nothing() {
         let empty = SampleStats {
-            bands: vec![vec![f64::NAN, f64::NAN, f64::NAN, f64::NAN, 0.0, 0.0, 0.0, 0.0, 0.0]],
+            bands: vec![vec![
+                f64::NAN,
+                f64::NAN,
+                f64::NAN,
+                f64::NAN,
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+                0.0,
+            ]],
             pixels: Some(9),
             name: "e".into(),
         };
         let report = pool([Some(empty.clone()), sample("b", &[1.0, 3.0], 0)]).expect("pools");
-        let Pooled::Continuous { bands } = &report.pooled else { panic!("measurements") };
-        assert_eq!(bands[0].map(|band| (band.mean, band.min)), Some((2.0, PixelNumber::Real(1.0))));
-        let Pooled::Continuous { bands } = pool([Some(empty)]).expect("pools").pooled else { panic!("measurements") };
+        let Pooled::Continuous { bands } = &report.pooled else {
+            panic!("measurements")
+        };
+        assert_eq!(
+            bands[0].map(|band| (band.mean, band.min)),
+            Some((2.0, PixelNumber::Real(1.0)))
+        );
+        let Pooled::Continuous { bands } = pool([Some(empty)]).expect("pools").pooled else {
+            panic!("measurements")
+        };
         assert_eq!(bands, [None]);
     }
 
     #[test]
     fn shares_are_weighted_by_pixels() {
-        let of =
-            |shares: &[f64], pixels| Some(SampleStats { bands: vec![shares.to_vec()], pixels: Some(pixels), name: "x".into() });
+        let of = |shares: &[f64], pixels| {
+            Some(SampleStats {
+                bands: vec![shares.to_vec()],
+                pixels: Some(pixels),
+                name: "x".into(),
+            })
+        };
         let report = pool([of(&[0.5, 0.5, 0.0], 100), of(&[0.0, 0.0, 1.0], 300)]).expect("pools");
-        assert_eq!(report.pooled, Pooled::Categorical { bands: vec![vec![0.125, 0.125, 0.75]] });
-        assert!(pool([of(&[0.5, 0.5], 1), of(&[1.0], 1)]).expect_err("other classes").to_string().contains("2 classes"));
+        assert_eq!(
+            report.pooled,
+            Pooled::Categorical {
+                bands: vec![vec![0.125, 0.125, 0.75]]
+            }
+        );
+        assert!(
+            pool([of(&[0.5, 0.5], 1), of(&[1.0], 1)])
+                .expect_err("other classes")
+                .to_string()
+                .contains("2 classes")
+        );
     }
 
     #[test]
     fn incompatible_samples_are_named() {
-        let two = SampleStats { bands: vec![vec![0.0; 9]; 2], pixels: Some(4), name: "two".into() };
+        let two = SampleStats {
+            bands: vec![vec![0.0; 9]; 2],
+            pixels: Some(4),
+            name: "two".into(),
+        };
         let error = pool([sample("one", &[1.0], 0), Some(two)]).expect_err("differs");
         assert_eq!(error.summary(), "one has 1 bands and two has 2");
-        let classes = SampleStats { bands: vec![vec![0.4, 0.6]], pixels: Some(4), name: "mask".into() };
-        assert!(pool([sample("one", &[1.0], 0), Some(classes)]).expect_err("differs").to_string().contains("kind of statistics"));
+        let classes = SampleStats {
+            bands: vec![vec![0.4, 0.6]],
+            pixels: Some(4),
+            name: "mask".into(),
+        };
+        assert!(
+            pool([sample("one", &[1.0], 0), Some(classes)])
+                .expect_err("differs")
+                .to_string()
+                .contains("kind of statistics")
+        );
         assert!(pool([None]).is_err());
     }
 }

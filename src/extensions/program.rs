@@ -1,5 +1,6 @@
-//! Programs of the user that extensions start: JSON lines go to standard input and come from standard output. They are started without a
-//! shell, and only when the user of this session has agreed to them.
+//! Programs of the user that extensions start: JSON lines go to standard input and come from
+//! standard output. They are started without a shell, and only when the user of this session has
+//! agreed to them.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -32,12 +33,19 @@ impl Program {
     /// [`Kind::Usage`] when no program is named, or the time is not within a day.
     pub fn new(name: &str, command: Vec<String>, timeout_s: f64) -> Result<Self> {
         if command.first().is_none_or(String::is_empty) {
-            return Err(Error::usage(format!("option command of {name} has to name a program")));
+            return Err(Error::usage(format!(
+                "option command of {name} has to name a program"
+            )));
         }
         if !(timeout_s > 0.0 && timeout_s <= 86_400.0) {
-            return Err(Error::usage(format!("option timeout of {name} has to be above 0 and at most a day")));
+            return Err(Error::usage(format!(
+                "option timeout of {name} has to be above 0 and at most a day"
+            )));
         }
-        Ok(Self { command, timeout: Duration::from_secs_f64(timeout_s) })
+        Ok(Self {
+            command,
+            timeout: Duration::from_secs_f64(timeout_s),
+        })
     }
 
     /// The program and its arguments.
@@ -45,10 +53,12 @@ impl Program {
         &self.command
     }
 
-    /// Starts the program with `input` on standard input and returns its standard output. A failure quotes its standard error.
+    /// Starts the program with `input` on standard input and returns its standard output. A failure
+    /// quotes its standard error.
     ///
     /// # Errors
-    /// When the user has not agreed to the program, it can't be started, fails or takes too long, or the job is cancelled.
+    /// When the user has not agreed to the program, it can't be started, fails or takes too long,
+    /// or the job is cancelled.
     pub fn call(&self, input: String, ctx: &JobContext) -> Result<String> {
         // Callers ask for consent beforehand; this check cannot be bypassed.
         if !crate::consent::allows_program(&self.command) {
@@ -57,15 +67,23 @@ impl Program {
         let name = self.command.first().map_or("", String::as_str);
         let failed = |summary: String| Error::new(Kind::Io, summary);
         let mut command = Command::new(name);
-        command.args(self.command.iter().skip(1)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(self.command.iter().skip(1))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         // In a process group of its own, so that its child processes are ended with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn().map_err(|error| {
-            failed(format!("the program {name} could not be started")).because(error).caused_by(Cause::NotStarted)
+            failed(format!("the program {name} could not be started"))
+                .because(error)
+                .caused_by(Cause::NotStarted)
         })?;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // In separate threads: a process that left the group could keep the pipes open indefinitely.
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        // In separate threads: a process that left the group could keep the pipes open
+        // indefinitely.
         std::thread::spawn(move || {
             // A program that does not read its input is no error.
             stdin.map(|mut pipe| pipe.write_all(input.as_bytes()))
@@ -75,17 +93,44 @@ impl Program {
         if ended.is_err() {
             end_group(&mut child);
         }
-        let patience = if ended.is_ok() { DRAIN_PATIENCE } else { Duration::from_millis(500) };
+        let patience = if ended.is_ok() {
+            DRAIN_PATIENCE
+        } else {
+            Duration::from_millis(500)
+        };
         let answered = answer.recv_timeout(patience);
-        let said = said.recv_timeout(Duration::from_millis(500)).unwrap_or_default();
+        let said = said
+            .recv_timeout(Duration::from_millis(500))
+            .unwrap_or_default();
         let said = said.trim();
-        let said: String = said.chars().skip(said.chars().count().saturating_sub(SAID_LIMIT)).collect();
-        let with_reason = |error: Error| if said.is_empty() { error } else { error.because(said.clone()) };
-        let status = ended.map_err(|error| if error.is_cancelled() { error } else { with_reason(error) })?;
+        let said: String = said
+            .chars()
+            .skip(said.chars().count().saturating_sub(SAID_LIMIT))
+            .collect();
+        let with_reason = |error: Error| {
+            if said.is_empty() {
+                error
+            } else {
+                error.because(said.clone())
+            }
+        };
+        let status = ended.map_err(|error| {
+            if error.is_cancelled() {
+                error
+            } else {
+                with_reason(error)
+            }
+        })?;
         if !status.success() {
-            return Err(with_reason(failed(format!("the program {name} ended with {status}"))));
+            return Err(with_reason(failed(format!(
+                "the program {name} ended with {status}"
+            ))));
         }
-        answered.map_err(|_| failed(format!("the program {name} ended, but something that it started still holds its output")))
+        answered.map_err(|_| {
+            failed(format!(
+                "the program {name} ended, but something that it started still holds its output"
+            ))
+        })
     }
 
     fn ended(&self, child: &mut Child, ctx: &JobContext) -> Result<std::process::ExitStatus> {
@@ -95,11 +140,20 @@ impl Program {
             match child.try_wait() {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) if started.elapsed() > self.timeout => {
-                    let summary = format!("the program was still running after {:.0} s and was ended", self.timeout.as_secs_f64());
-                    return Err(Error::new(Kind::Io, summary).hint("allow more with the option timeout, or less with batch"));
+                    let summary = format!(
+                        "the program was still running after {:.0} s and was ended",
+                        self.timeout.as_secs_f64()
+                    );
+                    return Err(Error::new(Kind::Io, summary)
+                        .hint("allow more with the option timeout, or less with batch"));
                 }
                 Ok(None) => std::thread::sleep(Duration::from_millis(5)),
-                Err(error) => return Err(Error::new(Kind::Io, "the program's end could not be waited for").because(error)),
+                Err(error) => {
+                    return Err(
+                        Error::new(Kind::Io, "the program's end could not be waited for")
+                            .because(error),
+                    );
+                }
             }
         }
     }
@@ -113,11 +167,18 @@ pub fn json_lines(answer: &str) -> Result<Vec<Json>> {
     let line = |line: &str| {
         let wrong = |error: serde_json::Error| {
             let start: String = line.chars().take(80).collect();
-            Error::format(format!("the program's answer is not a line of JSON: {start}")).because(error)
+            Error::format(format!(
+                "the program's answer is not a line of JSON: {start}"
+            ))
+            .because(error)
         };
         serde_json::from_str::<Json>(line).map_err(wrong)
     };
-    answer.lines().filter(|line| !line.trim().is_empty()).map(line).collect()
+    answer
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(line)
+        .collect()
 }
 
 /// Ends the process group.
@@ -125,7 +186,11 @@ fn end_group(child: &mut Child) {
     #[cfg(unix)]
     {
         let group = format!("-{}", child.id());
-        let quiet = Command::new("kill").args(["-KILL", "--", &group]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let quiet = Command::new("kill")
+            .args(["-KILL", "--", &group])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         if quiet.is_err() {
             tracing::debug!("there is no program `kill`; only the program itself is ended");
         }
@@ -133,7 +198,11 @@ fn end_group(child: &mut Child) {
     #[cfg(windows)]
     {
         let number = child.id().to_string();
-        let _ = Command::new("taskkill").args(["/T", "/F", "/PID", &number]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let _ = Command::new("taskkill")
+            .args(["/T", "/F", "/PID", &number])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
     }
     let _ = child.kill();
     let _ = child.wait();

@@ -14,7 +14,10 @@ pub struct ExtensionRegistry {
 /// All extensions of this program.
 pub fn builtin() -> ExtensionRegistry {
     let mut registry = ExtensionRegistry::empty();
-    let all = sample::ENTRIES.iter().chain(tortilla::ENTRIES).chain(collection::ENTRIES);
+    let all = sample::ENTRIES
+        .iter()
+        .chain(tortilla::ENTRIES)
+        .chain(collection::ENTRIES);
     all.for_each(|entry| registry.add(*entry));
     registry
 }
@@ -41,10 +44,14 @@ impl ExtensionRegistry {
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown name.
     pub fn get(&self, name: &str) -> Result<&ExtensionEntry> {
-        self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
-            let names: Vec<_> = self.entries.iter().map(|entry| entry.name).collect();
-            Error::usage(format!("there is no extension {name}")).hint(format!("choose one of {}", names.join(", ")))
-        })
+        self.entries
+            .iter()
+            .find(|entry| entry.name == name)
+            .ok_or_else(|| {
+                let names: Vec<_> = self.entries.iter().map(|entry| entry.name).collect();
+                Error::usage(format!("there is no extension {name}"))
+                    .hint(format!("choose one of {}", names.join(", ")))
+            })
     }
 
     /// Creates the extension `name` with these options.
@@ -64,14 +71,36 @@ mod tests {
     fn names_are_unique_and_every_default_is_of_its_kind() {
         let registry = builtin();
         for (index, entry) in registry.entries().iter().enumerate() {
-            assert!(registry.entries()[..index].iter().all(|other| other.name != entry.name), "{} twice", entry.name);
-            assert!(!entry.summary.is_empty() && entry.summary.ends_with('.'), "{}", entry.name);
+            assert!(
+                registry.entries()[..index]
+                    .iter()
+                    .all(|other| other.name != entry.name),
+                "{} twice",
+                entry.name
+            );
+            assert!(
+                !entry.summary.is_empty() && entry.summary.ends_with('.'),
+                "{}",
+                entry.name
+            );
             for option in (entry.options)() {
                 let given = serde_json::json!({ option.name: option.default });
-                let one = [crate::extensions::OptionSpec { required: false, ..option }];
-                assert!(super::super::parse_options::<Json>(entry.name, &one, &given).is_ok(), "{} {}", entry.name, one[0].name);
+                let one = [crate::extensions::OptionSpec {
+                    required: false,
+                    ..option
+                }];
+                assert!(
+                    super::super::parse_options::<Json>(entry.name, &one, &given).is_ok(),
+                    "{} {}",
+                    entry.name,
+                    one[0].name
+                );
             }
         }
-        assert!(registry.get("nothing").is_err_and(|error| error.report().contains("stac")));
+        assert!(
+            registry
+                .get("nothing")
+                .is_err_and(|error| error.report().contains("stac"))
+        );
     }
 }

@@ -43,7 +43,8 @@ pub enum RunNote {
         /// Paths of the first of them.
         sample_paths: Vec<String>,
     },
-    /// A column that could not be computed, while others of the extension could: it keeps what it had.
+    /// A column that could not be computed, while others of the extension could: it keeps what it
+    /// had.
     Failed {
         /// The extension.
         extension: String,
@@ -77,14 +78,35 @@ impl RunNote {
         for note in notes.iter_mut().rev().take(NOTES_COMPARED) {
             let (count, paths, more) = match (note, &self) {
                 (
-                    RunNote::Absent { extension, columns, reason, samples, sample_paths },
-                    RunNote::Absent { extension: by, columns: of, reason: why, sample_paths: more, .. },
-                ) if extension == by && columns == of && reason == why => (samples, sample_paths, more),
-                (RunNote::Variable { read, samples, sample_paths }, RunNote::Variable { read: other, sample_paths: more, .. })
-                    if read == other =>
-                {
+                    RunNote::Absent {
+                        extension,
+                        columns,
+                        reason,
+                        samples,
+                        sample_paths,
+                    },
+                    RunNote::Absent {
+                        extension: by,
+                        columns: of,
+                        reason: why,
+                        sample_paths: more,
+                        ..
+                    },
+                ) if extension == by && columns == of && reason == why => {
                     (samples, sample_paths, more)
                 }
+                (
+                    RunNote::Variable {
+                        read,
+                        samples,
+                        sample_paths,
+                    },
+                    RunNote::Variable {
+                        read: other,
+                        sample_paths: more,
+                        ..
+                    },
+                ) if read == other => (samples, sample_paths, more),
                 _ => continue,
             };
             *count += more.len() as u64;
@@ -103,28 +125,68 @@ impl RunNote {
     /// Sentences for the user; may be empty.
     pub fn lines(&self) -> Vec<String> {
         match self {
-            RunNote::Leakage(leakage) => leakage.lines().into_iter().map(|line| format!("the split leaks: {line}")).collect(),
-            RunNote::Unmatched { table, rows, row_keys, samples, sample_paths } => {
+            RunNote::Leakage(leakage) => leakage
+                .lines()
+                .into_iter()
+                .map(|line| format!("the split leaks: {line}"))
+                .collect(),
+            RunNote::Unmatched {
+                table,
+                rows,
+                row_keys,
+                samples,
+                sample_paths,
+            } => {
                 let mut lines = Vec::new();
                 if *rows > 0 {
-                    lines.push(format!("{rows} rows of {table} match no sample: {}", listed(row_keys, *rows)));
+                    lines.push(format!(
+                        "{rows} rows of {table} match no sample: {}",
+                        listed(row_keys, *rows)
+                    ));
                 }
                 if *samples > 0 {
-                    lines.push(format!("{samples} samples are in no row of {table}: {}", listed(sample_paths, *samples)));
+                    lines.push(format!(
+                        "{samples} samples are in no row of {table}: {}",
+                        listed(sample_paths, *samples)
+                    ));
                 }
                 lines
             }
-            RunNote::Absent { columns, reason, samples, sample_paths, .. } => {
-                vec![format!("no {} of {}: {reason}", columns.join(", "), listed(sample_paths, *samples))]
+            RunNote::Absent {
+                columns,
+                reason,
+                samples,
+                sample_paths,
+                ..
+            } => {
+                vec![format!(
+                    "no {} of {}: {reason}",
+                    columns.join(", "),
+                    listed(sample_paths, *samples)
+                )]
             }
-            RunNote::Variable { read, samples, sample_paths } => {
-                vec![format!("read was {read} ({})", listed(sample_paths, *samples))]
+            RunNote::Variable {
+                read,
+                samples,
+                sample_paths,
+            } => {
+                vec![format!(
+                    "read was {read} ({})",
+                    listed(sample_paths, *samples)
+                )]
             }
-            RunNote::Failed { extension, column, reason } => {
-                vec![format!("{extension} could not compute {column}, which keeps what it had: {reason}")]
+            RunNote::Failed {
+                extension,
+                column,
+                reason,
+            } => {
+                vec![format!(
+                    "{extension} could not compute {column}, which keeps what it had: {reason}"
+                )]
             }
             RunNote::NoTimes { extension, level } => vec![format!(
-                "{extension} was given no source of times, so its columns of times on level {level} hold null: give time_start, \
+                "{extension} was given no source of times, so its columns of times on level \
+                    {level} hold null: give time_start, \
                  time_pattern or time_column"
             )],
             RunNote::Reading { warnings } => warnings.clone(),
@@ -134,5 +196,9 @@ impl RunNote {
 
 fn listed(names: &[String], count: u64) -> String {
     let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
-    if count > 5 { format!("{shown}, …") } else { shown }
+    if count > 5 {
+        format!("{shown}, …")
+    } else {
+        shown
+    }
 }

@@ -1,6 +1,7 @@
-//! Runs extension calls over a dataset and collects columns, collection fields and failures. Does not change the dataset;
-//! [`ExtensionRun::apply`] returns the new root. The failure of one sample results in nulls and a [`Failure`]; only cancellation, invalid
-//! calls and a program that can't be started end the run.
+//! Runs extension calls over a dataset and collects columns, collection fields and failures. Does
+//! not change the dataset; [`ExtensionRun::apply`] returns the new root. The failure of one sample
+//! results in nulls and a [`Failure`]; only cancellation, invalid calls and a program that can't be
+//! started end the run.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,15 +12,18 @@ use serde_json::Value as Json;
 
 use super::view::Remarks;
 use super::{
-    CallTarget, ComputedColumn, Extension, ExtensionCall, ExtensionRegistry, RunNote, SampleExtension, SampleView,
-    TortillaExtension, TortillaView,
+    CallTarget, ComputedColumn, Extension, ExtensionCall, ExtensionRegistry, RunNote,
+    SampleExtension, SampleView, TortillaExtension, TortillaView,
 };
 use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::{JobContext, panic_error};
-use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value, same_values};
+use crate::model::{
+    Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value,
+    same_values,
+};
 
-/// A sample that could not be computed, or of which some columns could not. Their values are those of before the run where it had
-/// some of the same type, else null.
+/// A sample that could not be computed, or of which some columns could not. Their values are those
+/// of before the run where it had some of the same type, else null.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Failure {
     /// Name of the extension.
@@ -64,7 +68,11 @@ struct TargetRow<'a> {
 ///
 /// # Errors
 /// When a call has an unknown extension or invalid options.
-pub fn clashes(dataset: &Dataset, calls: &[ExtensionCall], registry: &ExtensionRegistry) -> Result<Vec<String>> {
+pub fn clashes(
+    dataset: &Dataset,
+    calls: &[ExtensionCall],
+    registry: &ExtensionRegistry,
+) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for call in calls {
         let schema = match registry.make(&call.extension, &call.options)? {
@@ -88,13 +96,28 @@ pub fn clashes(dataset: &Dataset, calls: &[ExtensionCall], registry: &ExtensionR
 ///
 /// # Errors
 /// When a call is invalid, a tortilla or collection extension fails, or the job is cancelled.
-pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &ExtensionRegistry, ctx: &JobContext) -> Result<ExtensionRun> {
+pub fn run(
+    dataset: &Dataset,
+    calls: &[ExtensionCall],
+    registry: &ExtensionRegistry,
+    ctx: &JobContext,
+) -> Result<ExtensionRun> {
     super::need_consent(calls)?;
-    let made = calls.iter().map(|call| registry.make(&call.extension, &call.options)).collect::<Result<Vec<_>>>()?;
+    let made = calls
+        .iter()
+        .map(|call| registry.make(&call.extension, &call.options))
+        .collect::<Result<Vec<_>>>()?;
     let depth = dataset.depth();
     check(calls, &made, depth)?;
-    let notes = calls.iter().zip(&made).filter_map(|(call, made)| note_of(call, made));
-    let mut run = ExtensionRun { columns: vec![Vec::new(); depth], notes: notes.collect(), ..ExtensionRun::default() };
+    let notes = calls
+        .iter()
+        .zip(&made)
+        .filter_map(|(call, made)| note_of(call, made));
+    let mut run = ExtensionRun {
+        columns: vec![Vec::new(); depth],
+        notes: notes.collect(),
+        ..ExtensionRun::default()
+    };
     let mut index = 0;
     while let (Some(call), Some(extension)) = (calls.get(index), made.get(index)) {
         ctx.check()?;
@@ -106,7 +129,8 @@ pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &ExtensionRegis
             }
             Extension::Sample(_) => {
                 let mut group: Vec<(&ExtensionCall, &dyn SampleExtension)> = Vec::new();
-                while let (Some(call), Some(Extension::Sample(extension))) = (calls.get(index), made.get(index))
+                while let (Some(call), Some(Extension::Sample(extension))) =
+                    (calls.get(index), made.get(index))
                     && call.target.level == level
                     && extension.batch().is_none()
                 {
@@ -122,13 +146,16 @@ pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &ExtensionRegis
             Extension::Collection(extension) => {
                 if !call.schema_only {
                     ctx.stage(&call.extension, None);
-                    // The dataset including the new columns: the extent, for example, may depend on them.
+                    // The dataset including the new columns: the extent, for example, may depend on
+                    // them.
                     let mut so_far = dataset.clone();
                     so_far.root = run.apply(dataset, true)?;
                     for (key, value) in &run.collection {
                         so_far.collection.set(key, Some(value.clone()));
                     }
-                    let fields = extension.compute(&so_far, ctx).map_err(|error| named(error, &call.extension))?;
+                    let fields = extension
+                        .compute(&so_far, ctx)
+                        .map_err(|error| named(error, &call.extension))?;
                     run.collection.extend(fields);
                 }
                 index += 1;
@@ -142,7 +169,10 @@ pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &ExtensionRegis
 fn note_of(call: &ExtensionCall, made: &Extension) -> Option<RunNote> {
     match made {
         Extension::Sample(extension) if !call.schema_only && extension.lacks_times() => {
-            Some(RunNote::NoTimes { extension: call.extension.clone(), level: call.target.level })
+            Some(RunNote::NoTimes {
+                extension: call.extension.clone(),
+                level: call.target.level,
+            })
         }
         _ => None,
     }
@@ -150,17 +180,28 @@ fn note_of(call: &ExtensionCall, made: &Extension) -> Option<RunNote> {
 
 /// True unless the first FILE that a target names can be read and is no raster.
 pub fn may_be_raster(dataset: &Dataset, target: &CallTarget) -> bool {
-    let call = ExtensionCall { extension: String::new(), options: Json::Null, target: target.clone(), schema_only: false };
+    let call = ExtensionCall {
+        extension: String::new(),
+        options: Json::Null,
+        target: target.clone(),
+        schema_only: false,
+    };
     let views = views_of(dataset, &call);
     let refused = |error: Error| matches!(error.kind(), Kind::Format | Kind::Unsupported);
-    !views.first().is_some_and(|view| view.raster().is_err_and(refused))
+    !views
+        .first()
+        .is_some_and(|view| view.raster().is_err_and(refused))
 }
 
 /// True when a call targets a sample of the dataset: of a part of a dataset it may target none.
 ///
 /// # Errors
 /// When the call has an unknown extension or invalid options.
-pub fn has_targets(dataset: &Dataset, call: &ExtensionCall, registry: &ExtensionRegistry) -> Result<bool> {
+pub fn has_targets(
+    dataset: &Dataset,
+    call: &ExtensionCall,
+    registry: &ExtensionRegistry,
+) -> Result<bool> {
     let files_only = match registry.make(&call.extension, &call.options)? {
         Extension::Sample(extension) => extension.needs_file(),
         Extension::Tortilla(_) => false,
@@ -174,8 +215,14 @@ pub fn has_targets(dataset: &Dataset, call: &ExtensionCall, registry: &Extension
 pub(super) fn views_of<'a>(dataset: &'a Dataset, call: &ExtensionCall) -> Vec<SampleView<'a>> {
     let rows = rows_of(dataset, call.target.level);
     let target = wanted(&rows, call, true);
-    let chosen = rows.into_iter().enumerate().zip(target).filter(|((_, row), on)| *on && row.sample.kind() == SampleKind::File);
-    chosen.map(|((index, row), _)| SampleView::new(row.sample, row.tortilla, row.ids, index, &[])).collect()
+    let chosen = rows
+        .into_iter()
+        .enumerate()
+        .zip(target)
+        .filter(|((_, row), on)| *on && row.sample.kind() == SampleKind::File);
+    chosen
+        .map(|((index, row), _)| SampleView::new(row.sample, row.tortilla, row.ids, index, &[]))
+        .collect()
 }
 
 /// Checks that the levels exist, and that calls computing the same column agree on its type.
@@ -189,13 +236,22 @@ fn check(calls: &[ExtensionCall], made: &[Extension], depth: usize) -> Result<()
         };
         let level = call.target.level;
         if level >= depth {
-            let summary = format!("{} is for level {level}, but the dataset has {depth} levels", call.extension);
+            let summary = format!(
+                "{} is for level {level}, but the dataset has {depth} levels",
+                call.extension
+            );
             return Err(Error::usage(summary).hint("levels count from 0"));
         }
         for field in schema {
-            match fields.iter().find(|(other, known, _)| *other == level && known.name == field.name) {
+            match fields
+                .iter()
+                .find(|(other, known, _)| *other == level && known.name == field.name)
+            {
                 Some((_, known, by)) if !same_values(&known.dtype, &field.dtype) => {
-                    let summary = format!("{by} and {} both make {}, with different types", call.extension, field.name);
+                    let summary = format!(
+                        "{by} and {} both make {}, with different types",
+                        call.extension, field.name
+                    );
                     return Err(Error::usage(summary).hint("run one of them"));
                 }
                 Some(_) => {}
@@ -207,11 +263,20 @@ fn check(calls: &[ExtensionCall], made: &[Extension], depth: usize) -> Result<()
 }
 
 fn rows_of(dataset: &Dataset, level: usize) -> Vec<TargetRow<'_>> {
-    fn below<'a>(tortilla: &'a Tortilla, left: usize, ids: &mut Vec<&'a str>, rows: &mut Vec<TargetRow<'a>>) {
+    fn below<'a>(
+        tortilla: &'a Tortilla,
+        left: usize,
+        ids: &mut Vec<&'a str>,
+        rows: &mut Vec<TargetRow<'a>>,
+    ) {
         for sample in &tortilla.samples {
             ids.push(&sample.id);
             if left == 0 {
-                rows.push(TargetRow { sample, tortilla, ids: ids.clone() });
+                rows.push(TargetRow {
+                    sample,
+                    tortilla,
+                    ids: ids.clone(),
+                });
             } else if let Some(children) = sample.children() {
                 below(children, left - 1, ids, rows);
             }
@@ -234,7 +299,12 @@ fn wanted(rows: &[TargetRow], call: &ExtensionCall, files_only: bool) -> Vec<boo
 }
 
 /// The rows that a call targets, of which there has to be one.
-fn chosen(dataset: &Dataset, rows: &[TargetRow], call: &ExtensionCall, files_only: bool) -> Result<Vec<bool>> {
+fn chosen(
+    dataset: &Dataset,
+    rows: &[TargetRow],
+    call: &ExtensionCall,
+    files_only: bool,
+) -> Result<Vec<bool>> {
     let by_name = !call.target.positions.is_empty();
     let chosen = wanted(rows, call, files_only);
     if !chosen.contains(&true) {
@@ -242,26 +312,49 @@ fn chosen(dataset: &Dataset, rows: &[TargetRow], call: &ExtensionCall, files_onl
             true => call.target.positions.join(", "),
             false => "a FILE".to_owned(),
         };
-        if let Some(level) = (0..dataset.depth()).find(|&level| !by_name && has_file(&dataset.root, level)) {
-            let summary = format!("{}: level {} has FOLDERs alone", call.extension, call.target.level);
-            return Err(Error::usage(summary).hint(format!("FILEs are on level {level}: --level {level}")));
+        if let Some(level) =
+            (0..dataset.depth()).find(|&level| !by_name && has_file(&dataset.root, level))
+        {
+            let summary = format!(
+                "{}: level {} has FOLDERs alone",
+                call.extension, call.target.level
+            );
+            return Err(
+                Error::usage(summary).hint(format!("FILEs are on level {level}: --level {level}"))
+            );
         }
-        let mut ids: Vec<&str> = rows.iter().filter_map(|row| row.ids.last().copied()).take(1000).collect();
+        let mut ids: Vec<&str> = rows
+            .iter()
+            .filter_map(|row| row.ids.last().copied())
+            .take(1000)
+            .collect();
         ids.sort_unstable();
         ids.dedup();
         ids.truncate(8);
-        let summary = format!("{}: no sample of level {} is {what}", call.extension, call.target.level);
-        return Err(Error::usage(summary).hint(format!("ids at this level are {}, …", ids.join(", "))));
+        let summary = format!(
+            "{}: no sample of level {} is {what}",
+            call.extension, call.target.level
+        );
+        return Err(
+            Error::usage(summary).hint(format!("ids at this level are {}, …", ids.join(", ")))
+        );
     }
     Ok(chosen)
 }
 
 /// True when `level`, counted from this tortilla, has a FILE other than padding.
 fn has_file(tortilla: &Tortilla, level: usize) -> bool {
-    let mut real = tortilla.samples.iter().filter(|sample| !sample.is_padding());
+    let mut real = tortilla
+        .samples
+        .iter()
+        .filter(|sample| !sample.is_padding());
     match level.checked_sub(1) {
         None => real.any(|sample| sample.kind() == SampleKind::File),
-        Some(below) => real.any(|sample| sample.children().is_some_and(|children| has_file(children, below))),
+        Some(below) => real.any(|sample| {
+            sample
+                .children()
+                .is_some_and(|children| has_file(children, below))
+        }),
     }
 }
 
@@ -286,8 +379,14 @@ fn run_samples(
         .iter()
         .map(|(call, extension)| chosen(dataset, &rows, call, extension.needs_file()))
         .collect::<Result<Vec<Vec<bool>>>>()?;
-    let schemas: Vec<Vec<FieldSpec>> = group.iter().map(|(_, extension)| extension.schema()).collect();
-    let names: Vec<&str> = group.iter().map(|(call, _)| call.extension.as_str()).collect();
+    let schemas: Vec<Vec<FieldSpec>> = group
+        .iter()
+        .map(|(_, extension)| extension.schema())
+        .collect();
+    let names: Vec<&str> = group
+        .iter()
+        .map(|(call, _)| call.extension.as_str())
+        .collect();
     ctx.stage(&names.join(", "), Some(rows.len() as u64));
     let earlier = run.columns.get(level).cloned().unwrap_or_default();
     let cells: Vec<Vec<ComputedCell>> = rows
@@ -295,7 +394,8 @@ fn run_samples(
         .enumerate()
         .map(|(index, row)| {
             ctx.check()?;
-            let mut view = SampleView::new(row.sample, row.tortilla, row.ids.clone(), index, &earlier);
+            let mut view =
+                SampleView::new(row.sample, row.tortilla, row.ids.clone(), index, &earlier);
             let mut cells = Vec::with_capacity(group.len());
             for (((call, extension), target), schema) in group.iter().zip(&targets).zip(&schemas) {
                 if !target[index] || call.schema_only {
@@ -310,7 +410,10 @@ fn run_samples(
                     Err(_) => {}
                     Ok(values) => view.take_fresh(schema, values),
                 }
-                cells.push(Some(Computed { values: computed, remarks: view.take_remarks() }));
+                cells.push(Some(Computed {
+                    values: computed,
+                    remarks: view.take_remarks(),
+                }));
             }
             if cells.iter().any(Option::is_some) {
                 ctx.bytes(row.sample.size_bytes());
@@ -319,7 +422,10 @@ fn run_samples(
             Ok(cells)
         })
         .collect::<Result<_>>()?;
-    let mut columns: Vec<Vec<ComputedCell>> = group.iter().map(|_| Vec::with_capacity(rows.len())).collect();
+    let mut columns: Vec<Vec<ComputedCell>> = group
+        .iter()
+        .map(|_| Vec::with_capacity(rows.len()))
+        .collect();
     for row in cells {
         for (column, cell) in columns.iter_mut().zip(row) {
             column.push(cell);
@@ -348,7 +454,9 @@ fn run_batches(
     run: &mut ExtensionRun,
     ctx: &JobContext,
 ) -> Result<()> {
-    let Some(batch) = extension.batch() else { return Ok(()) };
+    let Some(batch) = extension.batch() else {
+        return Ok(());
+    };
     let level = call.target.level;
     let rows = rows_of(dataset, level);
     let target = chosen(dataset, &rows, call, extension.needs_file())?;
@@ -358,7 +466,15 @@ fn run_batches(
         let earlier = run.columns.get(level).cloned().unwrap_or_default();
         let views: Vec<SampleView> = (0..rows.len())
             .filter(|&index| target[index])
-            .map(|index| SampleView::new(rows[index].sample, rows[index].tortilla, rows[index].ids.clone(), index, &earlier))
+            .map(|index| {
+                SampleView::new(
+                    rows[index].sample,
+                    rows[index].tortilla,
+                    rows[index].ids.clone(),
+                    index,
+                    &earlier,
+                )
+            })
             .collect();
         ctx.stage(&call.extension, Some(views.len() as u64));
         let size = batch.size().max(1);
@@ -368,10 +484,15 @@ fn run_batches(
                 ctx.check()?;
                 let refs: Vec<&SampleView> = views.iter().collect();
                 let results = match guarded(&call.extension, || batch.compute(&refs, ctx)) {
-                    Err(error) if error.is_cancelled() || error.is_caused_by(Cause::NotStarted) => return Err(error),
+                    Err(error) if error.is_cancelled() || error.is_caused_by(Cause::NotStarted) => {
+                        return Err(error);
+                    }
                     Err(error) => {
                         let text = error.report();
-                        views.iter().map(|_| Err(Error::new(error.kind(), text.clone()))).collect()
+                        views
+                            .iter()
+                            .map(|_| Err(Error::new(error.kind(), text.clone())))
+                            .collect()
                     }
                     Ok(mut results) => {
                         results.truncate(views.len());
@@ -382,11 +503,17 @@ fn run_batches(
                     }
                 };
                 ctx.step(views.len() as u64);
-                Ok(results.into_iter().map(|row| row.and_then(|row| fitting(row, &schema, &call.extension))).collect())
+                Ok(results
+                    .into_iter()
+                    .map(|row| row.and_then(|row| fitting(row, &schema, &call.extension)))
+                    .collect())
             })
             .collect::<Result<_>>()?;
         for (view, result) in views.iter().zip(results.into_iter().flatten()) {
-            cells[view.row] = Some(Computed { values: result, remarks: view.take_remarks() });
+            cells[view.row] = Some(Computed {
+                values: result,
+                remarks: view.take_remarks(),
+            });
         }
     }
     merge_cells(call, extension, &rows, cells, run);
@@ -424,30 +551,61 @@ fn run_tortilla(
             failed: Mutex::default(),
             failed_samples: Mutex::default(),
         };
-        made = guarded(&call.extension, || extension.compute(&view, ctx)).map_err(|error| named(error, &call.extension))?;
-        left = view.left.into_inner().unwrap_or_else(PoisonError::into_inner);
-        run.notes.extend(view.notes.into_inner().unwrap_or_else(PoisonError::into_inner));
-        for (column, reason) in view.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            run.notes.push(RunNote::Failed { extension: call.extension.clone(), column: column.clone(), reason });
+        made = guarded(&call.extension, || extension.compute(&view, ctx))
+            .map_err(|error| named(error, &call.extension))?;
+        left = view
+            .left
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        run.notes.extend(
+            view.notes
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        for (column, reason) in view
+            .failed
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+        {
+            run.notes.push(RunNote::Failed {
+                extension: call.extension.clone(),
+                column: column.clone(),
+                reason,
+            });
             failed.insert(column);
         }
         if made.len() != schema.len() || made.iter().any(|column| column.len() != picked.len()) {
-            return Err(Error::internal(format!("{} made columns of another shape than it declares", call.extension)));
+            return Err(Error::internal(format!(
+                "{} made columns of another shape than it declares",
+                call.extension
+            )));
         }
-        let failures = view.failed_samples.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let failures = view
+            .failed_samples
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         run.computed += (picked.len() - failures.len()) as u64;
         for (place, error) in failures {
             let row = &rows[picked[place]];
             let path = SamplePath(row.ids.iter().map(|id| Arc::from(*id)).collect());
             let kept = had_values(row, &schema, &|_| true);
-            run.failures.push(Failure { extension: call.extension.clone(), path, error: in_one_line(&error), kept });
+            run.failures.push(Failure {
+                extension: call.extension.clone(),
+                path,
+                error: in_one_line(&error),
+                kept,
+            });
         }
     }
     let mut made = made.into_iter();
     for field in schema {
         let is_failed = failed.contains(&field.name);
         let column = column_of(run, level, field, rows.len());
-        for (place, (&index, value)) in picked.iter().zip(made.next().unwrap_or_default()).enumerate() {
+        for (place, (&index, value)) in picked
+            .iter()
+            .zip(made.next().unwrap_or_default())
+            .enumerate()
+        {
             if is_failed || left.contains(&place) {
                 continue;
             }
@@ -460,18 +618,27 @@ fn run_tortilla(
 
 /// Converts a panic into a failure of this sample.
 fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panic_error(name, panic.as_ref())))
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(panic_error(name, panic.as_ref())))
 }
 
 fn fitting(values: Vec<Value>, schema: &[FieldSpec], name: &str) -> Result<Vec<Value>> {
     if values.len() == schema.len() {
         return Ok(values);
     }
-    Err(Error::internal(format!("{name} gave {} values for {} columns", values.len(), schema.len())))
+    Err(Error::internal(format!(
+        "{name} gave {} values for {} columns",
+        values.len(),
+        schema.len()
+    )))
 }
 
 fn named(error: Error, extension: &str) -> Error {
-    if error.is_cancelled() || error.place().is_some() { error } else { error.at(extension) }
+    if error.is_cancelled() || error.place().is_some() {
+        error
+    } else {
+        error.at(extension)
+    }
 }
 
 /// An error with its hints in one line.
@@ -481,9 +648,17 @@ fn in_one_line(error: &Error) -> String {
 
 /// True for a row that has values in columns of `schema` that `failed` names.
 fn had_values(row: &TargetRow, schema: &[FieldSpec], failed: &dyn Fn(&str) -> bool) -> bool {
-    let known = row.tortilla.schema.iter().enumerate().filter(|(_, field)| failed(&field.name));
-    let mut same =
-        known.filter(|(_, field)| schema.iter().any(|new| new.name == field.name && same_values(&new.dtype, &field.dtype)));
+    let known = row
+        .tortilla
+        .schema
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| failed(&field.name));
+    let mut same = known.filter(|(_, field)| {
+        schema
+            .iter()
+            .any(|new| new.name == field.name && same_values(&new.dtype, &field.dtype))
+    });
     same.any(|(place, _)| !row.sample.value(place).is_null())
 }
 
@@ -499,23 +674,35 @@ fn merge_cells(
     // Columns of rows that failed are not touched, so they keep their values.
     let mut parts: HashMap<usize, Vec<&'static str>> = HashMap::new();
     for (index, cell) in cells.into_iter().enumerate() {
-        let (Some(Computed { values, remarks }), Some(row)) = (cell, rows.get(index)) else { continue };
+        let (Some(Computed { values, remarks }), Some(row)) = (cell, rows.get(index)) else {
+            continue;
+        };
         let path = SamplePath(row.ids.iter().map(|id| Arc::from(*id)).collect());
         add_notes(&remarks, call, &path, run);
         let failure = match &values {
             Err(error) => Some((in_one_line(error), had_values(row, &schema, &|_| true))),
             Ok(_) if remarks.failed.is_empty() => None,
             Ok(_) => {
-                let mut reasons: Vec<String> = remarks.failed.iter().map(|(_, error)| in_one_line(error)).collect();
+                let mut reasons: Vec<String> = remarks
+                    .failed
+                    .iter()
+                    .map(|(_, error)| in_one_line(error))
+                    .collect();
                 reasons.dedup();
-                let columns: Vec<&'static str> = remarks.failed.iter().map(|(column, _)| *column).collect();
+                let columns: Vec<&'static str> =
+                    remarks.failed.iter().map(|(column, _)| *column).collect();
                 let kept = had_values(row, &schema, &|name| columns.contains(&name));
                 parts.insert(index, columns);
                 Some((reasons.join("; "), kept))
             }
         };
         match failure {
-            Some((error, kept)) => run.failures.push(Failure { extension: call.extension.clone(), path, error, kept }),
+            Some((error, kept)) => run.failures.push(Failure {
+                extension: call.extension.clone(),
+                path,
+                error,
+                kept,
+            }),
             None => run.computed += 1,
         }
         found.extend(values.ok().map(|values| (index, values)));
@@ -524,10 +711,16 @@ fn merge_cells(
         let name = field.name.clone();
         let column = column_of(run, call.target.level, field, rows.len());
         for (index, values) in &mut found {
-            if parts.get(index).is_some_and(|failed| failed.contains(&name.as_str())) {
+            if parts
+                .get(index)
+                .is_some_and(|failed| failed.contains(&name.as_str()))
+            {
                 continue;
             }
-            column.values[*index] = values.get_mut(place).map(std::mem::take).unwrap_or_default();
+            column.values[*index] = values
+                .get_mut(place)
+                .map(std::mem::take)
+                .unwrap_or_default();
             column.touched[*index] = true;
         }
     }
@@ -538,24 +731,47 @@ fn add_notes(remarks: &Remarks, call: &ExtensionCall, path: &SamplePath, run: &m
     let sample_paths = || vec![path.to_archive()];
     for (columns, reason) in &remarks.absent {
         let (extension, reason) = (call.extension.clone(), reason.clone());
-        RunNote::Absent { extension, columns: columns.clone(), reason, samples: 1, sample_paths: sample_paths() }
-            .add_to(&mut run.notes);
+        RunNote::Absent {
+            extension,
+            columns: columns.clone(),
+            reason,
+            samples: 1,
+            sample_paths: sample_paths(),
+        }
+        .add_to(&mut run.notes);
     }
     if let Some(variable) = &remarks.variable {
-        RunNote::Variable { read: variable.sentence(), samples: 1, sample_paths: sample_paths() }.add_to(&mut run.notes);
+        RunNote::Variable {
+            read: variable.sentence(),
+            samples: 1,
+            sample_paths: sample_paths(),
+        }
+        .add_to(&mut run.notes);
     }
 }
 
 /// The column `field`, created with nulls when new.
-fn column_of(run: &mut ExtensionRun, level: usize, field: FieldSpec, rows: usize) -> &mut ComputedColumn {
+fn column_of(
+    run: &mut ExtensionRun,
+    level: usize,
+    field: FieldSpec,
+    rows: usize,
+) -> &mut ComputedColumn {
     if run.columns.len() <= level {
         run.columns.resize_with(level + 1, Vec::new);
     }
     let columns = &mut run.columns[level];
-    let index = columns.iter().position(|column| column.field.name == field.name).unwrap_or_else(|| {
-        columns.push(ComputedColumn { field, values: vec![Value::Null; rows], touched: vec![false; rows] });
-        columns.len() - 1
-    });
+    let index = columns
+        .iter()
+        .position(|column| column.field.name == field.name)
+        .unwrap_or_else(|| {
+            columns.push(ComputedColumn {
+                field,
+                values: vec![Value::Null; rows],
+                touched: vec![false; rows],
+            });
+            columns.len() - 1
+        });
     &mut columns[index]
 }
 
@@ -565,8 +781,9 @@ impl ExtensionRun {
         self.collection.is_empty() && self.columns.iter().all(Vec::is_empty)
     }
 
-    /// The root with the new columns; unchanged branches are shared. With `replace`, existing columns are overwritten, and rows
-    /// that were not targeted keep their value if the type is the same.
+    /// The root with the new columns; unchanged branches are shared. With `replace`, existing
+    /// columns are overwritten, and rows that were not targeted keep their value if the type is the
+    /// same.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when a column exists and `replace` is false.
@@ -587,7 +804,11 @@ impl ExtensionRun {
         if self.columns.iter().skip(level).all(Vec::is_empty) {
             return Ok(tortilla.clone());
         }
-        let columns = self.columns.get(level).map(Vec::as_slice).unwrap_or_default();
+        let columns = self
+            .columns
+            .get(level)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let first = next[level];
         next[level] += tortilla.samples.len();
         // Siblings that share a schema share the new one too.
@@ -602,8 +823,14 @@ impl ExtensionRun {
         let places: Vec<(usize, bool)> = columns
             .iter()
             .map(|column| {
-                let place = schema.iter().position(|field| field.name == column.field.name).unwrap_or(usize::MAX);
-                let same = tortilla.schema.get(place).is_some_and(|old| same_values(&old.dtype, &column.field.dtype));
+                let place = schema
+                    .iter()
+                    .position(|field| field.name == column.field.name)
+                    .unwrap_or(usize::MAX);
+                let same = tortilla
+                    .schema
+                    .get(place)
+                    .is_some_and(|old| same_values(&old.dtype, &column.field.dtype));
                 (place, same)
             })
             .collect();
@@ -616,27 +843,46 @@ impl ExtensionRun {
                 if (touched || !same)
                     && let Some(value) = values.get_mut(place)
                 {
-                    *value = column.values.get(first + index).cloned().unwrap_or_default();
+                    *value = column
+                        .values
+                        .get(first + index)
+                        .cloned()
+                        .unwrap_or_default();
                 }
             }
             let payload = match &sample.payload {
-                Payload::Folder(children) => Payload::Folder(self.rebuild(children, level + 1, replace, next, schemas)?),
+                Payload::Folder(children) => {
+                    Payload::Folder(self.rebuild(children, level + 1, replace, next, schemas)?)
+                }
                 other => other.clone(),
             };
-            samples.push(Sample { id: sample.id.clone(), payload, values: values.into() });
+            samples.push(Sample {
+                id: sample.id.clone(),
+                payload,
+                values: values.into(),
+            });
         }
         Ok(Arc::new(Tortilla { schema, samples }))
     }
 }
 
-fn widened(old: &Schema, columns: &[ComputedColumn], replace: bool, level: usize) -> Result<Schema> {
+fn widened(
+    old: &Schema,
+    columns: &[ComputedColumn],
+    replace: bool,
+    level: usize,
+) -> Result<Schema> {
     let mut fields = old.to_vec();
     for column in columns {
-        match fields.iter_mut().find(|field| field.name == column.field.name) {
+        match fields
+            .iter_mut()
+            .find(|field| field.name == column.field.name)
+        {
             None => fields.push(column.field.clone()),
             Some(field) if replace => *field = column.field.clone(),
             Some(field) => {
-                let error = Error::usage(format!("level {level} has a column {} already", field.name));
+                let error =
+                    Error::usage(format!("level {level} has a column {} already", field.name));
                 return Err(error.hint("replace it (--replace), or remove it first"));
             }
         }

@@ -1,5 +1,5 @@
-//! Text columns of tables that were made by hand, read as numbers, dates, times or yes and no: what a column most likely is, and what
-//! would become null.
+//! Text columns of tables that were made by hand, read as numbers, dates, times or yes and no: what
+//! a column most likely is, and what would become null.
 
 use arrow::datatypes::{DataType, TimeUnit};
 use chrono::NaiveDate;
@@ -46,10 +46,30 @@ pub fn text_type<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> Op
     let writing = writing_of(cells.clone());
     let whole = DataType::Timestamp(TimeUnit::Microsecond, None);
     // Narrower types first: a wider one has to fit more cells.
-    let candidates = [DataType::Boolean, DataType::Int64, DataType::Float64, DataType::Date32, whole];
-    let filled = cells.clone().flatten().filter(|cell| !is_missing(cell)).count();
-    let fitting = |dtype: &DataType| cells.clone().flatten().filter(|cell| value_of_text(cell, dtype, writing).is_some()).count();
-    let best = candidates.into_iter().map(|dtype| (fitting(&dtype), dtype)).rev().max_by_key(|(count, _)| *count)?;
+    let candidates = [
+        DataType::Boolean,
+        DataType::Int64,
+        DataType::Float64,
+        DataType::Date32,
+        whole,
+    ];
+    let filled = cells
+        .clone()
+        .flatten()
+        .filter(|cell| !is_missing(cell))
+        .count();
+    let fitting = |dtype: &DataType| {
+        cells
+            .clone()
+            .flatten()
+            .filter(|cell| value_of_text(cell, dtype, writing).is_some())
+            .count()
+    };
+    let best = candidates
+        .into_iter()
+        .map(|dtype| (fitting(&dtype), dtype))
+        .rev()
+        .max_by_key(|(count, _)| *count)?;
     let (values, dtype) = best;
     if values == 0 || (values as f64) < OFFERED_FROM * filled as f64 {
         return None;
@@ -68,10 +88,28 @@ pub fn text_type<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> Op
         }
     }
     let dates = matches!(dtype, DataType::Date32 | DataType::Timestamp(..));
-    let slashed = || cells.clone().flatten().any(|cell| day_and_month(cell).is_some());
-    let proven = || cells.clone().flatten().filter_map(day_and_month).any(|(first, second)| first > 12 || second > 12);
+    let slashed = || {
+        cells
+            .clone()
+            .flatten()
+            .any(|cell| day_and_month(cell).is_some())
+    };
+    let proven = || {
+        cells
+            .clone()
+            .flatten()
+            .filter_map(day_and_month)
+            .any(|(first, second)| first > 12 || second > 12)
+    };
     let assumes_day_first = dates && slashed() && !proven();
-    Some(TextType { dtype, values, missing, lost: filled - values, examples, assumes_day_first })
+    Some(TextType {
+        dtype,
+        values,
+        missing,
+        lost: filled - values,
+        examples,
+        assumes_day_first,
+    })
 }
 
 /// How a column writes numbers and dates, from all its cells.
@@ -79,13 +117,21 @@ pub fn writing_of<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> T
     // A comma before other than three digits can't separate thousands.
     let decimal = |cell: &str| match cell.rsplit_once(',') {
         Some((head, tail)) => {
-            !head.contains(',') && (tail.len() != 3 || head.trim_start_matches(['-', '+']) == "0") && !tail.contains('.')
+            !head.contains(',')
+                && (tail.len() != 3 || head.trim_start_matches(['-', '+']) == "0")
+                && !tail.contains('.')
         }
         None => false,
     };
     let decimal_comma = cells.clone().flatten().map(str::trim).any(decimal);
-    let month_first = cells.flatten().filter_map(day_and_month).any(|(_, second)| second > 12);
-    TextWriting { decimal_comma, month_first }
+    let month_first = cells
+        .flatten()
+        .filter_map(day_and_month)
+        .any(|(_, second)| second > 12);
+    TextWriting {
+        decimal_comma,
+        month_first,
+    }
 }
 
 /// True for an empty cell and for the text of a missing value.
@@ -112,10 +158,16 @@ pub fn value_of_text(cell: &str, dtype: &DataType, writing: TextWriting) -> Opti
         }
         DataType::Date32 => {
             let epoch = NaiveDate::default();
-            Some(Value::Int(date_of(cell, writing)?.signed_duration_since(epoch).num_days()))
+            Some(Value::Int(
+                date_of(cell, writing)?
+                    .signed_duration_since(epoch)
+                    .num_days(),
+            ))
         }
         DataType::Timestamp(..) => match date_of(cell, writing) {
-            Some(date) => Some(Value::Int(date.signed_duration_since(NaiveDate::default()).num_days() * 86_400_000_000)),
+            Some(date) => Some(Value::Int(
+                date.signed_duration_since(NaiveDate::default()).num_days() * 86_400_000_000,
+            )),
             None => parse_time(cell).map(Value::Int),
         },
         _ => None,
@@ -124,9 +176,15 @@ pub fn value_of_text(cell: &str, dtype: &DataType, writing: TextWriting) -> Opti
 
 /// A number without thousands separators and with a decimal point.
 fn plain_number(cell: &str, writing: TextWriting) -> Option<String> {
-    let compact: String = cell.chars().filter(|c| !matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'')).collect();
+    let compact: String = cell
+        .chars()
+        .filter(|c| !matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\''))
+        .collect();
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '+' | 'e' | 'E');
-    if compact.is_empty() || !compact.chars().all(is_number) || !compact.chars().any(|c| c.is_ascii_digit()) {
+    if compact.is_empty()
+        || !compact.chars().all(is_number)
+        || !compact.chars().any(|c| c.is_ascii_digit())
+    {
         return None;
     }
     Some(match (compact.rfind('.'), compact.rfind(',')) {
@@ -142,13 +200,19 @@ fn plain_number(cell: &str, writing: TextWriting) -> Option<String> {
 /// `2020-02-29`, `20200229`, `29.02.2020`, `29/02/2020` or `02/29/2020`.
 fn date_of(cell: &str, writing: TextWriting) -> Option<NaiveDate> {
     if cell.len() == 8 && cell.bytes().all(|byte| byte.is_ascii_digit()) {
-        return NaiveDate::parse_from_str(cell, "%Y%m%d").ok().filter(|date| (1900..2100).contains(&chrono::Datelike::year(date)));
+        return NaiveDate::parse_from_str(cell, "%Y%m%d")
+            .ok()
+            .filter(|date| (1900..2100).contains(&chrono::Datelike::year(date)));
     }
     if let Some((first, second)) = day_and_month(cell) {
         let year: i32 = cell.rsplit(['/', '.', '-']).next()?.parse().ok()?;
         // Points are written day first everywhere.
         let month_first = writing.month_first && !cell.contains('.');
-        let (day, month) = if month_first { (second, first) } else { (first, second) };
+        let (day, month) = if month_first {
+            (second, first)
+        } else {
+            (first, second)
+        };
         return NaiveDate::from_ymd_opt(year, month, day);
     }
     // A year of two digits is not of the first century.
@@ -161,9 +225,17 @@ fn date_of(cell: &str, writing: TextWriting) -> Option<NaiveDate> {
 /// The two numbers before a year of four digits: `03` and `04` of `03/04/2020`.
 fn day_and_month(cell: &str) -> Option<(u32, u32)> {
     let parts: Vec<&str> = cell.trim().split(['/', '.', '-']).collect();
-    let [first, second, year] = parts.as_slice() else { return None };
-    let short = |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !short(first) || !short(second) || year.len() != 4 || !year.bytes().all(|byte| byte.is_ascii_digit()) {
+    let [first, second, year] = parts.as_slice() else {
+        return None;
+    };
+    let short = |part: &str| {
+        (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    if !short(first)
+        || !short(second)
+        || year.len() != 4
+        || !year.bytes().all(|byte| byte.is_ascii_digit())
+    {
         return None;
     }
     Some((first.parse().ok()?, second.parse().ok()?))
@@ -180,17 +252,35 @@ mod tests {
 
     fn values(cells: &[&str], dtype: &DataType) -> Vec<Option<Value>> {
         let writing = writing_of(cells.iter().map(|cell| Some(*cell)));
-        cells.iter().map(|cell| value_of_text(cell, dtype, writing)).collect()
+        cells
+            .iter()
+            .map(|cell| value_of_text(cell, dtype, writing))
+            .collect()
     }
 
     #[test]
     fn columns_made_by_hand_have_a_type() {
-        assert_eq!(found(&["12,5", "3", "n/a", "0,25", ""]), Some((DataType::Float64, 3, 2, 0)));
-        assert_eq!(found(&["1,234", "12,000", "7"]), Some((DataType::Int64, 3, 0, 0)));
-        assert_eq!(found(&["yes", "No", "n/a", "y", "perhaps"]), Some((DataType::Boolean, 3, 1, 1)));
-        assert_eq!(found(&["2020-02-29", "29.02.2020", "20200301", "01/03/2020", "-"]), Some((DataType::Date32, 4, 1, 0)));
+        assert_eq!(
+            found(&["12,5", "3", "n/a", "0,25", ""]),
+            Some((DataType::Float64, 3, 2, 0))
+        );
+        assert_eq!(
+            found(&["1,234", "12,000", "7"]),
+            Some((DataType::Int64, 3, 0, 0))
+        );
+        assert_eq!(
+            found(&["yes", "No", "n/a", "y", "perhaps"]),
+            Some((DataType::Boolean, 3, 1, 1))
+        );
+        assert_eq!(
+            found(&["2020-02-29", "29.02.2020", "20200301", "01/03/2020", "-"]),
+            Some((DataType::Date32, 4, 1, 0))
+        );
         let time = DataType::Timestamp(TimeUnit::Microsecond, None);
-        assert_eq!(found(&["2020-02-29T10:30:00Z", "2020-03-01"]), Some((time, 2, 0, 0)));
+        assert_eq!(
+            found(&["2020-02-29T10:30:00Z", "2020-03-01"]),
+            Some((time, 2, 0, 0))
+        );
         assert_eq!(found(&["forest", "urban", "12"]), None);
         assert_eq!(found(&["24-1-1", "24-1-2"]), None, "no days of the year 24");
         assert_eq!(found(&["n/a", ""]), None);
@@ -199,18 +289,40 @@ mod tests {
     #[test]
     fn commas_and_dates_are_read_as_the_whole_column_writes_them() {
         let floats = values(&["1.234,5", "1,5", "-0,125"], &DataType::Float64);
-        assert_eq!(floats, [1234.5, 1.5, -0.125].map(|number| Some(Value::Float(number))));
-        assert_eq!(values(&["1,234,567.5", "12"], &DataType::Float64)[0], Some(Value::Float(1_234_567.5)));
+        assert_eq!(
+            floats,
+            [1234.5, 1.5, -0.125].map(|number| Some(Value::Float(number)))
+        );
+        assert_eq!(
+            values(&["1,234,567.5", "12"], &DataType::Float64)[0],
+            Some(Value::Float(1_234_567.5))
+        );
         let day = |text: &str| {
-            NaiveDate::parse_from_str(text, "%Y-%m-%d").expect("a date").signed_duration_since(NaiveDate::default()).num_days()
+            NaiveDate::parse_from_str(text, "%Y-%m-%d")
+                .expect("a date")
+                .signed_duration_since(NaiveDate::default())
+                .num_days()
         };
         let dates = |cells: &[&str]| values(cells, &DataType::Date32);
-        assert_eq!(dates(&["03/04/2020", "28/04/2020"])[0], Some(Value::Int(day("2020-04-03"))));
-        assert_eq!(dates(&["03/04/2020", "04/28/2020"])[0], Some(Value::Int(day("2020-03-04"))));
-        assert_eq!(dates(&["31.12.2019", "99/99/2020"]), [Some(Value::Int(day("2019-12-31"))), None]);
+        assert_eq!(
+            dates(&["03/04/2020", "28/04/2020"])[0],
+            Some(Value::Int(day("2020-04-03")))
+        );
+        assert_eq!(
+            dates(&["03/04/2020", "04/28/2020"])[0],
+            Some(Value::Int(day("2020-03-04")))
+        );
+        assert_eq!(
+            dates(&["31.12.2019", "99/99/2020"]),
+            [Some(Value::Int(day("2019-12-31"))), None]
+        );
         let offer = text_type([Some("03/04/2020"), Some("05/06/2020")].into_iter()).expect("dates");
         assert!(offer.assumes_day_first && offer.lost == 0, "{offer:?}");
-        let offer = text_type([Some("1"), Some("2,5"), Some("about 3"), Some("n/a")].into_iter()).expect("numbers");
-        assert_eq!((offer.lost, offer.missing, offer.examples), (1, 1, vec!["about 3".to_owned(), "n/a".into()]));
+        let offer = text_type([Some("1"), Some("2,5"), Some("about 3"), Some("n/a")].into_iter())
+            .expect("numbers");
+        assert_eq!(
+            (offer.lost, offer.missing, offer.examples),
+            (1, 1, vec!["about 3".to_owned(), "n/a".into()])
+        );
     }
 }

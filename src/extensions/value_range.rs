@@ -1,4 +1,5 @@
-//! The lowest and highest value of the rasters that calls target: the range for bins that are the same for every sample.
+//! The lowest and highest value of the rasters that calls target: the range for bins that are the
+//! same for every sample.
 
 use rayon::prelude::*;
 
@@ -8,20 +9,35 @@ use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::Dataset;
 
-/// Lowest and highest value with data over the targeted rasters; `bands` count from 1, none means all. Reads every pixel. Rasters that
-/// can't be read are left out with a warning, as are values that are not finite. `None` when no pixel has data.
+/// Lowest and highest value with data over the targeted rasters; `bands` count from 1, none means
+/// all. Reads every pixel. Rasters that can't be read are left out with a warning, as are values
+/// that are not finite. `None` when no pixel has data.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn value_range(dataset: &Dataset, calls: &[ExtensionCall], bands: &[usize], ctx: &JobContext) -> Result<Option<(f64, f64)>> {
-    let views: Vec<_> = calls.iter().flat_map(|call| views_of(dataset, call)).collect();
-    ctx.stage(tr!("Looking for the lowest and highest values"), Some(views.len() as u64));
+pub fn value_range(
+    dataset: &Dataset,
+    calls: &[ExtensionCall],
+    bands: &[usize],
+    ctx: &JobContext,
+) -> Result<Option<(f64, f64)>> {
+    let views: Vec<_> = calls
+        .iter()
+        .flat_map(|call| views_of(dataset, call))
+        .collect();
+    ctx.stage(
+        tr!("Looking for the lowest and highest values"),
+        Some(views.len() as u64),
+    );
     let one = |view: &SampleView<'_>| -> Result<Option<(f64, f64)>> {
         let tally = view.tally(ctx)?;
         let mut range: Option<(f64, f64)> = None;
-        let chosen = (0..tally.band_count()).filter(|band| bands.is_empty() || bands.contains(&(band + 1)));
+        let chosen =
+            (0..tally.band_count()).filter(|band| bands.is_empty() || bands.contains(&(band + 1)));
         for band in chosen {
-            let Some(summary) = tally.summary(band, &[], ctx)? else { continue };
+            let Some(summary) = tally.summary(band, &[], ctx)? else {
+                continue;
+            };
             range = joined(range, Some((summary.min, summary.max)));
         }
         Ok(range)

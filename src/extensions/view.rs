@@ -1,5 +1,5 @@
-//! The input of an extension: ids, values and data of a sample or level, and properties of the raster that are read once and
-//! shared.
+//! The input of an extension: ids, values and data of a sample or level, and properties of the
+//! raster that are read once and shared.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -55,11 +55,22 @@ impl<'a> SampleView<'a> {
         row: usize,
         earlier: &'a [ComputedColumn],
     ) -> Self {
-        Self { sample, tortilla, ids, row, earlier, fresh: Vec::new(), facts: ViewFacts::default() }
+        Self {
+            sample,
+            tortilla,
+            ids,
+            row,
+            earlier,
+            fresh: Vec::new(),
+            facts: ViewFacts::default(),
+        }
     }
 
     fn remarks(&self) -> MutexGuard<'_, Remarks> {
-        self.facts.remarks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.facts
+            .remarks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes what was said since the last call.
@@ -67,15 +78,22 @@ impl<'a> SampleView<'a> {
         std::mem::take(&mut *self.remarks())
     }
 
-    /// Notes that these columns have no value for this sample, which is no failure; `reason` is a sentence.
+    /// Notes that these columns have no value for this sample, which is no failure; `reason` is a
+    /// sentence.
     pub fn note_absent(&self, columns: &[&str], reason: String) {
-        self.remarks().absent.push((columns.iter().map(|column| (*column).to_owned()).collect(), reason));
+        self.remarks().absent.push((
+            columns.iter().map(|column| (*column).to_owned()).collect(),
+            reason,
+        ));
     }
 
-    /// The values of these columns failed; those of the others count. The columns keep what they had before the run.
+    /// The values of these columns failed; those of the others count. The columns keep what they
+    /// had before the run.
     pub fn fail_part(&self, columns: &[&'static str], error: Error) {
         let error = Arc::new(error);
-        self.remarks().failed.extend(columns.iter().map(|column| (*column, error.clone())));
+        self.remarks()
+            .failed
+            .extend(columns.iter().map(|column| (*column, error.clone())));
     }
 
     /// Id of the sample.
@@ -110,16 +128,27 @@ impl<'a> SampleView<'a> {
 
     /// A column's specification and value; `None` when the level has no such column.
     pub fn field(&self, column: &str) -> Option<(FieldSpec, Value)> {
-        if let Some((field, value)) = self.fresh.iter().rev().find(|(field, _)| field.name == column) {
+        if let Some((field, value)) = self
+            .fresh
+            .iter()
+            .rev()
+            .find(|(field, _)| field.name == column)
+        {
             return Some((field.clone(), value.clone()));
         }
         if let Some(made) = self.earlier.iter().find(|made| made.field.name == column)
             && made.touched.get(self.row).copied().unwrap_or(false)
         {
-            return Some((made.field.clone(), made.values.get(self.row).cloned().unwrap_or_default()));
+            return Some((
+                made.field.clone(),
+                made.values.get(self.row).cloned().unwrap_or_default(),
+            ));
         }
         let index = self.tortilla.field(column)?;
-        Some((self.tortilla.schema.get(index)?.clone(), self.sample.value(index).clone()))
+        Some((
+            self.tortilla.schema.get(index)?.clone(),
+            self.sample.value(index).clone(),
+        ))
     }
 
     /// As [`SampleView::field`] for a required column.
@@ -127,38 +156,58 @@ impl<'a> SampleView<'a> {
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when the level has no such column.
     pub fn need(&self, column: &str) -> Result<(FieldSpec, Value)> {
-        self.field(column).ok_or_else(|| Error::usage(format!("there is no column {column} at this level")))
+        self.field(column)
+            .ok_or_else(|| Error::usage(format!("there is no column {column} at this level")))
     }
 
     /// All columns with their values: existing ones, then those computed in this run.
     pub fn values(&self) -> Vec<(String, Value)> {
-        let mut names: Vec<&str> = self.tortilla.schema.iter().map(|field| field.name.as_str()).collect();
-        let made = self.earlier.iter().map(|made| &made.field).chain(self.fresh.iter().map(|(field, _)| field));
+        let mut names: Vec<&str> = self
+            .tortilla
+            .schema
+            .iter()
+            .map(|field| field.name.as_str())
+            .collect();
+        let made = self
+            .earlier
+            .iter()
+            .map(|made| &made.field)
+            .chain(self.fresh.iter().map(|(field, _)| field));
         for field in made {
             if !names.contains(&field.name.as_str()) {
                 names.push(&field.name);
             }
         }
-        names.into_iter().map(|name| (name.to_owned(), self.value(name))).collect()
+        names
+            .into_iter()
+            .map(|name| (name.to_owned(), self.value(name)))
+            .collect()
     }
 
-    /// Location of the sample's data. In-memory data is written to a temporary file that exists as long as this view.
+    /// Location of the sample's data. In-memory data is written to a temporary file that exists as
+    /// long as this view.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) for a FOLDER and for padding, or an IO error.
     pub fn asset(&self) -> Result<AssetPath> {
         match &self.sample.payload {
             Payload::Asset { path, .. } => Ok(path.clone()),
-            Payload::Folder(_) => {
-                Err(Error::usage("this is a FOLDER, which has no data of its own").hint("target the level below"))
+            Payload::Folder(_) => Err(Error::usage(
+                "this is a FOLDER, which has no data of its own",
+            )
+            .hint("target the level below")),
+            Payload::Bytes(bytes) if bytes.is_empty() => {
+                Err(Error::usage("this sample holds no bytes"))
             }
-            Payload::Bytes(bytes) if bytes.is_empty() => Err(Error::usage("this sample holds no bytes")),
             Payload::Bytes(bytes) => {
                 if let Some(copy) = self.facts.copy.get() {
                     return Ok(AssetPath::file(copy.to_path_buf()));
                 }
                 let temporary = std::env::temp_dir();
-                let file = tempfile::Builder::new().prefix("taco-studio-").tempfile().io_at("make a temporary file", &temporary)?;
+                let file = tempfile::Builder::new()
+                    .prefix("taco-studio-")
+                    .tempfile()
+                    .io_at("make a temporary file", &temporary)?;
                 std::fs::write(file.path(), bytes).io_at("write a temporary file", file.path())?;
                 let copy = self.facts.copy.get_or_init(|| file.into_temp_path());
                 Ok(AssetPath::file(copy.to_path_buf()))
@@ -166,8 +215,8 @@ impl<'a> SampleView<'a> {
         }
     }
 
-    /// The data as a raster, with the GDAL drivers that may read it: of a file with several variables the one that the column
-    /// `cube:variable` names.
+    /// The data as a raster, with the GDAL drivers that may read it: of a file with several
+    /// variables the one that the column `cube:variable` names.
     ///
     /// # Errors
     /// As [`SampleView::asset`].
@@ -180,13 +229,18 @@ impl<'a> SampleView<'a> {
         Ok(source.with_variable(variable))
     }
 
-    /// Takes the values of a call, which later calls of the group see. Another variable of the file is another raster.
+    /// Takes the values of a call, which later calls of the group see. Another variable of the file
+    /// is another raster.
     pub(super) fn take_fresh(&mut self, fields: &[FieldSpec], values: &[Value]) {
-        if fields.iter().any(|field| field.name == raster::VARIABLE_COLUMN) {
+        if fields
+            .iter()
+            .any(|field| field.name == raster::VARIABLE_COLUMN)
+        {
             self.facts.info = OnceLock::new();
             self.facts.tally = Mutex::default();
         }
-        self.fresh.extend(fields.iter().cloned().zip(values.iter().cloned()));
+        self.fresh
+            .extend(fields.iter().cloned().zip(values.iter().cloned()));
     }
 
     /// Properties of the raster from its header; read once.
@@ -206,7 +260,11 @@ impl<'a> SampleView<'a> {
     /// # Errors
     /// When GDAL can't open the data, or it has neither bands nor shapes.
     pub fn vector_place(&self) -> Result<Option<VectorPlace>> {
-        if self.header()?.is_vector() { raster::vector_place(&self.raster_source()?).map(Some) } else { Ok(None) }
+        if self.header()?.is_vector() {
+            raster::vector_place(&self.raster_source()?).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     fn header(&self) -> Result<Arc<RasterInfo>> {
@@ -219,7 +277,11 @@ impl<'a> SampleView<'a> {
     }
 
     fn note_variable(&self, info: &RasterInfo) {
-        if info.variable.as_ref().is_some_and(|variable| !variable.is_chosen) {
+        if info
+            .variable
+            .as_ref()
+            .is_some_and(|variable| !variable.is_chosen)
+        {
             self.remarks().variable.clone_from(&info.variable);
         }
     }
@@ -229,7 +291,11 @@ impl<'a> SampleView<'a> {
     /// # Errors
     /// As [`SampleView::raster`], when a block cannot be read, or the job is cancelled.
     pub fn tally(&self, ctx: &JobContext) -> Result<Arc<RasterCount>> {
-        let mut known = self.facts.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self
+            .facts
+            .tally
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(tally) = known.as_ref() {
             return Ok(tally.clone());
         }
@@ -257,23 +323,37 @@ pub struct TortillaView<'a> {
 impl TortillaView<'_> {
     /// Adds a note to the run's report.
     pub fn note(&self, note: RunNote) {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+        self.notes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(note);
     }
 
     /// A column could not be computed, while others could: it keeps what it had before the run.
     pub fn fail_column(&self, column: &str, error: &Error) {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).push((column.to_owned(), error.to_string()));
+        self.failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((column.to_owned(), error.to_string()));
     }
 
-    /// The sample at this index of [`TortillaView::samples`] could not be computed: it keeps what it had before the run.
+    /// The sample at this index of [`TortillaView::samples`] could not be computed: it keeps what
+    /// it had before the run.
     pub fn fail_sample(&self, index: usize, error: Error) {
         self.leave(index);
-        self.failed_samples.lock().unwrap_or_else(PoisonError::into_inner).push((index, error));
+        self.failed_samples
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((index, error));
     }
 
-    /// Leaves the values of the sample at this index of [`TortillaView::samples`] as they were before the run.
+    /// Leaves the values of the sample at this index of [`TortillaView::samples`] as they were
+    /// before the run.
     pub fn leave(&self, index: usize) {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).insert(index);
+        self.left
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(index);
     }
 
     /// Number of samples.
@@ -288,11 +368,17 @@ impl TortillaView<'_> {
 
     /// The values of a column, one per sample.
     pub fn column(&self, name: &str) -> Vec<Value> {
-        self.samples.iter().map(|sample| sample.value(name)).collect()
+        self.samples
+            .iter()
+            .map(|sample| sample.value(name))
+            .collect()
     }
 
     /// Specification of a column, when at least one sample has it.
     pub fn field(&self, name: &str) -> Option<FieldSpec> {
-        self.samples.iter().find_map(|sample| sample.field(name)).map(|(field, _)| field)
+        self.samples
+            .iter()
+            .find_map(|sample| sample.field(name))
+            .map(|(field, _)| field)
     }
 }

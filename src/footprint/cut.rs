@@ -1,4 +1,5 @@
-//! Shapes of continuous longitudes as shapes within ±180 degrees: cut at the antimeridian, and joined where they go all around.
+//! Shapes of continuous longitudes as shapes within ±180 degrees: cut at the antimeridian, and
+//! joined where they go all around.
 
 use geo::{BooleanOps, LineString, MapCoords, MultiPolygon, Polygon};
 
@@ -6,7 +7,8 @@ use super::unfold;
 
 /// Parts smaller than this many square degrees come of touching the antimeridian, and are left out.
 const NOTHING: f64 = 1e-14;
-/// Coordinates of combined polygons are as exact as this many degrees; they take those of the parts.
+/// Coordinates of combined polygons are as exact as this many degrees; they take those of the
+/// parts.
 const COMBINED: f64 = 1e-6;
 
 type Ring = Vec<[f64; 2]>;
@@ -14,31 +16,64 @@ type Ring = Vec<[f64; 2]>;
 /// Twice the signed area of a ring: positive counter-clockwise.
 pub(super) fn doubled_area(ring: &[[f64; 2]]) -> f64 {
     // About the first vertex, so that large coordinates cost no digits.
-    let Some(&[x0, y0]) = ring.first() else { return 0.0 };
+    let Some(&[x0, y0]) = ring.first() else {
+        return 0.0;
+    };
     let pairs = ring.iter().zip(ring.iter().cycle().skip(1));
-    pairs.map(|(a, b)| (a[0] - x0) * (b[1] - y0) - (b[0] - x0) * (a[1] - y0)).sum()
+    pairs
+        .map(|(a, b)| (a[0] - x0) * (b[1] - y0) - (b[0] - x0) * (a[1] - y0))
+        .sum()
 }
 
 /// Polygons within ±180 degrees of one area: its outer ring, then its holes.
 pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
-    let Some((outer, holes)) = rings.split_first() else { return Vec::new() };
+    let Some((outer, holes)) = rings.split_first() else {
+        return Vec::new();
+    };
     let parts = parts_of(outer);
-    let holes: Vec<Vec<Ring>> = holes.iter().map(|hole| parts_of(hole)).filter(|parts| !parts.is_empty()).collect();
+    let holes: Vec<Vec<Ring>> = holes
+        .iter()
+        .map(|hole| parts_of(hole))
+        .filter(|parts| !parts.is_empty())
+        .collect();
     let wide = parts.len() > 1 && width(outer) >= 360.0 - 1e-9;
     if !wide && (holes.is_empty() || parts.len() == 1 && holes.iter().all(|hole| hole.len() == 1)) {
-        let inner: Vec<LineString<f64>> = holes.into_iter().flatten().map(|hole| closed(hole, false)).collect();
+        let inner: Vec<LineString<f64>> = holes
+            .into_iter()
+            .flatten()
+            .map(|hole| closed(hole, false))
+            .collect();
         return match parts.len() {
-            1 => parts.into_iter().map(|part| Polygon::new(closed(part, true), inner.clone())).collect(),
-            _ => parts.into_iter().map(|part| Polygon::new(closed(part, true), Vec::new())).collect(),
+            1 => parts
+                .into_iter()
+                .map(|part| Polygon::new(closed(part, true), inner.clone()))
+                .collect(),
+            _ => parts
+                .into_iter()
+                .map(|part| Polygon::new(closed(part, true), Vec::new()))
+                .collect(),
         };
     }
-    let many =
-        |parts: Vec<Ring>| MultiPolygon(parts.into_iter().map(|part| Polygon::new(closed(part, true), Vec::new())).collect());
-    let known: Vec<[f64; 2]> = parts.iter().chain(holes.iter().flatten()).flatten().copied().collect();
+    let many = |parts: Vec<Ring>| {
+        MultiPolygon(
+            parts
+                .into_iter()
+                .map(|part| Polygon::new(closed(part, true), Vec::new()))
+                .collect(),
+        )
+    };
+    let known: Vec<[f64; 2]> = parts
+        .iter()
+        .chain(holes.iter().flatten())
+        .flatten()
+        .copied()
+        .collect();
     // Parts of one that goes all around touch or overlap each other.
     let nothing = MultiPolygon(Vec::new());
     let mut whole = match wide {
-        true => parts.into_iter().fold(nothing, |whole, part| whole.union(&many(vec![part]))),
+        true => parts
+            .into_iter()
+            .fold(nothing, |whole, part| whole.union(&many(vec![part]))),
         false => many(parts),
     };
     for hole in holes {
@@ -48,10 +83,15 @@ pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
         let near = |own: f64, axis: usize| {
             let edges = [-180.0, 180.0, -90.0, 90.0];
             let all = known.iter().map(|place| place[axis]).chain(edges);
-            all.map(|value| ((value - own).abs(), value)).filter(|(off, _)| *off <= COMBINED).min_by(|a, b| a.0.total_cmp(&b.0))
+            all.map(|value| ((value - own).abs(), value))
+                .filter(|(off, _)| *off <= COMBINED)
+                .min_by(|a, b| a.0.total_cmp(&b.0))
         };
         let place = |own: f64, axis: usize| near(own, axis).map_or(own, |(_, value)| value);
-        geo::Coord { x: place(at.x, 0), y: place(at.y, 1) }
+        geo::Coord {
+            x: place(at.x, 0),
+            y: place(at.y, 1),
+        }
     });
     let ring = |line: &LineString<f64>, outer: bool| {
         let mut points: Ring = line.coords().map(|at| [at.x, at.y]).collect();
@@ -59,7 +99,13 @@ pub(super) fn polygons(rings: &[Ring]) -> Vec<Polygon<f64>> {
         closed(points, outer)
     };
     let polygon = |one: &Polygon<f64>| {
-        Polygon::new(ring(one.exterior(), true), one.interiors().iter().map(|hole| ring(hole, false)).collect())
+        Polygon::new(
+            ring(one.exterior(), true),
+            one.interiors()
+                .iter()
+                .map(|hole| ring(hole, false))
+                .collect(),
+        )
     };
     exact.iter().map(polygon).collect()
 }
@@ -91,7 +137,10 @@ pub(super) fn lines(line: &[[f64; 2]]) -> Vec<LineString<f64>> {
         part.dedup();
     }
     found.retain(|part| part.len() > 1);
-    found.into_iter().map(|part| part.into_iter().map(|[x, y]| (x, y)).collect()).collect()
+    found
+        .into_iter()
+        .map(|part| part.into_iter().map(|[x, y]| (x, y)).collect())
+        .collect()
 }
 
 fn width(ring: &[[f64; 2]]) -> f64 {
@@ -100,7 +149,10 @@ fn width(ring: &[[f64; 2]]) -> f64 {
 }
 
 fn reach(ring: &[[f64; 2]]) -> (f64, f64) {
-    ring.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(west, east), at| (west.min(at[0]), east.max(at[0])))
+    ring.iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(west, east), at| {
+            (west.min(at[0]), east.max(at[0]))
+        })
 }
 
 /// A ring as closed line in its direction: counter-clockwise for outer rings, clockwise for holes.
@@ -130,8 +182,16 @@ fn parts_of(ring: &[[f64; 2]]) -> Vec<Ring> {
             here.extend(left);
             beyond.extend(right);
         }
-        let moved = |ring: Ring| ring.into_iter().map(|[x, y]| [(x - turn * 360.0).clamp(-180.0, 180.0), y]).collect::<Ring>();
-        found.extend(here.into_iter().map(moved).filter(|ring| doubled_area(ring).abs() > NOTHING));
+        let moved = |ring: Ring| {
+            ring.into_iter()
+                .map(|[x, y]| [(x - turn * 360.0).clamp(-180.0, 180.0), y])
+                .collect::<Ring>()
+        };
+        found.extend(
+            here.into_iter()
+                .map(moved)
+                .filter(|ring| doubled_area(ring).abs() > NOTHING),
+        );
         if beyond.is_empty() || edge >= east {
             break;
         }
@@ -140,7 +200,11 @@ fn parts_of(ring: &[[f64; 2]]) -> Vec<Ring> {
     // A ring without an area stays: it is a line or a point that somebody wrote as a polygon.
     if found.is_empty() && ring.len() > 2 {
         let turn = ((west + 180.0) / 360.0).floor();
-        found.push(ring.iter().map(|&[x, y]| [(x - turn * 360.0).clamp(-180.0, 180.0), y]).collect());
+        found.push(
+            ring.iter()
+                .map(|&[x, y]| [(x - turn * 360.0).clamp(-180.0, 180.0), y])
+                .collect(),
+        );
     }
     found
 }
@@ -156,7 +220,8 @@ fn split(ring: &[[f64; 2]], edge: f64) -> (Vec<Ring>, Vec<Ring>) {
     }
     let right = |at: [f64; 2]| at[0] >= edge;
     let next = |index: usize| ring[(index + 1) % ring.len()];
-    let Some(start) = (0..ring.len()).find(|&index| right(ring[index]) != right(next(index))) else {
+    let Some(start) = (0..ring.len()).find(|&index| right(ring[index]) != right(next(index)))
+    else {
         return (vec![ring.to_vec()], Vec::new());
     };
     // Chains between crossings: each begins and ends on the meridian, and is on one side of it.
@@ -167,7 +232,14 @@ fn split(ring: &[[f64; 2]], edge: f64) -> (Vec<Ring>, Vec<Ring>) {
         let (at, after) = (ring[index], next(index));
         if right(at) != right(after) {
             let share = (edge - at[0]) / (after[0] - at[0]);
-            let cut = [edge, if after[0] == edge { after[1] } else { at[1] + share * (after[1] - at[1]) }];
+            let cut = [
+                edge,
+                if after[0] == edge {
+                    after[1]
+                } else {
+                    at[1] + share * (after[1] - at[1])
+                },
+            ];
             if let Some(chain) = chains.last_mut() {
                 chain.push(cut);
             }
@@ -202,7 +274,8 @@ fn split(ring: &[[f64; 2]], edge: f64) -> (Vec<Ring>, Vec<Ring>) {
             used[chain] = true;
             ring.extend(&chains[chain]);
             let after = partner[(chain + 1) % count];
-            // Rings that cross themselves have crossings of the same direction side by side: such a chain is closed by itself.
+            // Rings that cross themselves have crossings of the same direction side by side: such a
+            // chain is closed by itself.
             if after % 2 != chain % 2 {
                 break;
             }
@@ -221,15 +294,28 @@ fn split(ring: &[[f64; 2]], edge: f64) -> (Vec<Ring>, Vec<Ring>) {
 }
 
 /// Moves holes to the turn in which their outer ring is.
-pub(super) fn aligned(rings: Vec<Vec<unfold::Vertex>>, unfold: impl Fn(&[unfold::Vertex]) -> Ring) -> Vec<Ring> {
+pub(super) fn aligned(
+    rings: Vec<Vec<unfold::Vertex>>,
+    unfold: impl Fn(&[unfold::Vertex]) -> Ring,
+) -> Vec<Ring> {
     let mut rings = rings.into_iter().map(|ring| unfold(&ring));
-    let Some(mut outer) = rings.next().filter(|outer| outer.len() > 2) else { return Vec::new() };
+    let Some(mut outer) = rings.next().filter(|outer| outer.len() > 2) else {
+        return Vec::new();
+    };
     if doubled_area(&outer) < 0.0 {
         outer.reverse();
     }
     let (west, east) = reach(&outer);
-    let turns = if (-180.0..=180.0).contains(&west) { 0.0 } else { ((west + 180.0) / 360.0).floor() };
-    let moved = |ring: Ring, turns: f64| ring.into_iter().map(|[x, y]| [x - 360.0 * turns, y]).collect::<Ring>();
+    let turns = if (-180.0..=180.0).contains(&west) {
+        0.0
+    } else {
+        ((west + 180.0) / 360.0).floor()
+    };
+    let moved = |ring: Ring, turns: f64| {
+        ring.into_iter()
+            .map(|[x, y]| [x - 360.0 * turns, y])
+            .collect::<Ring>()
+    };
     let middle = (west + east) / 2.0 - 360.0 * turns;
     let mut out = vec![moved(outer, turns)];
     for hole in rings.filter(|hole| hole.len() > 2) {

@@ -1,11 +1,13 @@
-//! Where samples are and when: footprints in longitude and latitude, and times in microseconds. The only place that reads
-//! geometries, boxes, grids (`stac:crs`, `stac:geotransform` and `stac:tensor_shape`), centroids and times, in the forms of every
-//! generation (TACO 2.0, section 7.1.1); maps, box filters, catalogues, leakage, extents and checks all use it.
+//! Where samples are and when: footprints in longitude and latitude, and times in microseconds. The
+//! only place that reads geometries, boxes, grids (`stac:crs`, `stac:geotransform` and
+//! `stac:tensor_shape`), centroids and times, in the forms of every generation (TACO 2.0, section
+//! 7.1.1); maps, box filters, catalogues, leakage, extents and checks all use it.
 //!
-//! [`StatedLocation`] is what the columns of one row say, in their own coordinate system. [`footprints`] turns rows into [`Footprint`]s:
-//! `project` reprojects rings with as many extra vertices as their edges need, `unfold` lays them out on a plane of continuous
-//! longitudes, around the poles where they hold one, `cut` brings them into ±180 degrees, and `span` gives boxes on the circle of
-//! longitudes.
+//! [`StatedLocation`] is what the columns of one row say, in their own coordinate system.
+//! [`footprints`] turns rows into [`Footprint`]s: `project` reprojects rings with as many extra
+//! vertices as their edges need, `unfold` lays them out on a plane of continuous longitudes, around
+//! the poles where they hold one, `cut` brings them into ±180 degrees, and `span` gives boxes on
+//! the circle of longitudes.
 
 mod columns;
 mod cut;
@@ -22,20 +24,24 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use geo::orient::{Direction, Orient};
-use geo::{Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
+use geo::{
+    Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point,
+    Polygon,
+};
 
 use crate::error::{Cause, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::raster::LonLatTransform;
 
 pub use columns::{
-    CENTROID_COLUMNS, COLUMNS, CRS_COLUMNS, GEOMETRY_COLUMNS, GRIDS, GridColumns, grid_of, place_source, states_point_or_shape,
+    CENTROID_COLUMNS, COLUMNS, CRS_COLUMNS, GEOMETRY_COLUMNS, GRIDS, GridColumns, grid_of,
+    place_source, states_point_or_shape,
 };
 pub use span::{BoxOfDegrees, Boxes, box_of_extent, box_polygon, enclosing_box};
 pub use stated::{PixelGrid, PlaceColumns, StatedLocation};
 pub use times::{
-    INTERVALS, IntervalColumns, SampleTimes, TIME_COLUMNS, TIME_START, interval_of, is_time_column, micros_of, micros_of_value,
-    parse_time, sample_times, times_of_row,
+    INTERVALS, IntervalColumns, SampleTimes, TIME_COLUMNS, TIME_START, interval_of, is_time_column,
+    micros_of, micros_of_value, parse_time, sample_times, times_of_row,
 };
 
 /// Rows that are projected in one call.
@@ -57,7 +63,8 @@ pub enum PlaceSource {
 /// How closely curved edges are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// Within 0.00001 of the footprint's size, but not below a millionth of a degree (10 cm): for data.
+    /// Within 0.00001 of the footprint's size, but not below a millionth of a degree (10 cm): for
+    /// data.
     Exact,
     /// Within 0.002 of the footprint's size: for pictures.
     Drawn,
@@ -65,8 +72,9 @@ pub enum Detail {
     Corners,
 }
 
-/// A shape in longitude and latitude (degrees) on a plane of continuous longitudes: what crosses the antimeridian goes on beyond
-/// ±180, and what holds a pole is 360 degrees wide and reaches to ±90.
+/// A shape in longitude and latitude (degrees) on a plane of continuous longitudes: what crosses
+/// the antimeridian goes on beyond ±180, and what holds a pole is 360 degrees wide and reaches to
+/// ±90.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unfolded {
     /// Polygons: the outer ring counter-clockwise, then holes clockwise; without closing points.
@@ -81,7 +89,12 @@ pub struct Unfolded {
 
 impl Unfolded {
     fn point([lon, lat]: [f64; 2], source: PlaceSource) -> Self {
-        Self { areas: Vec::new(), lines: Vec::new(), points: vec![[span::wrapped(lon), lat]], source }
+        Self {
+            areas: Vec::new(),
+            lines: Vec::new(),
+            points: vec![[span::wrapped(lon), lat]],
+            source,
+        }
     }
 
     /// The smallest box around it.
@@ -94,8 +107,8 @@ impl Unfolded {
     }
 }
 
-/// The footprint of a sample: longitude and latitude in degrees (WGS 84), longitudes within ±180, cut at the antimeridian. Outer
-/// rings are counter-clockwise, holes clockwise (RFC 7946).
+/// The footprint of a sample: longitude and latitude in degrees (WGS 84), longitudes within ±180,
+/// cut at the antimeridian. Outer rings are counter-clockwise, holes clockwise (RFC 7946).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Footprint {
     /// The shape.
@@ -109,13 +122,30 @@ pub struct Footprint {
 impl Footprint {
     fn of(shape: &Unfolded) -> Option<Self> {
         let bbox = span::box_of(shape)?;
-        let polygons: Vec<Polygon<f64>> = shape.areas.iter().flat_map(|rings| cut::polygons(rings)).collect();
-        let lines: Vec<LineString<f64>> = shape.lines.iter().flat_map(|line| cut::lines(line)).collect();
-        let points: Vec<Point<f64>> = shape.points.iter().map(|&[x, y]| Point::new(x, y)).collect();
-        Some(Self { geometry: geometry_of(polygons, lines, points)?, bbox, source: shape.source })
+        let polygons: Vec<Polygon<f64>> = shape
+            .areas
+            .iter()
+            .flat_map(|rings| cut::polygons(rings))
+            .collect();
+        let lines: Vec<LineString<f64>> = shape
+            .lines
+            .iter()
+            .flat_map(|line| cut::lines(line))
+            .collect();
+        let points: Vec<Point<f64>> = shape
+            .points
+            .iter()
+            .map(|&[x, y]| Point::new(x, y))
+            .collect();
+        Some(Self {
+            geometry: geometry_of(polygons, lines, points)?,
+            bbox,
+            source: shape.source,
+        })
     }
 
-    /// The union of several footprints: areas become one, lines and points stay as they are, each once. `None` without any.
+    /// The union of several footprints: areas become one, lines and points stay as they are, each
+    /// once. `None` without any.
     pub fn union_of(parts: Vec<Footprint>) -> Option<Self> {
         let bbox = enclosing_box(parts.iter().map(|part| part.bbox))?;
         let source = parts.first()?.source;
@@ -129,7 +159,11 @@ impl Footprint {
             }
         }
         if let [_] = open.as_slice() {
-            return Some(Self { geometry: open.pop()?, bbox, source });
+            return Some(Self {
+                geometry: open.pop()?,
+                bbox,
+                source,
+            });
         }
         while let Some(geometry) = open.pop() {
             match geometry {
@@ -149,21 +183,33 @@ impl Footprint {
             0 | 1 => areas,
             _ => geo::unary_union(&areas).orient(Direction::Default).0,
         };
-        Some(Self { geometry: geometry_of(areas, lines, points)?, bbox, source })
+        Some(Self {
+            geometry: geometry_of(areas, lines, points)?,
+            bbox,
+            source,
+        })
     }
 
     /// The parts of highest dimension as one geometry that is no collection: STAC Items take none.
     pub fn without_collection(&self) -> Geometry<f64> {
         match &self.geometry {
             // Parts are in the order of their dimension.
-            Geometry::GeometryCollection(parts) => parts.0.first().cloned().unwrap_or_else(|| self.geometry.clone()),
+            Geometry::GeometryCollection(parts) => parts
+                .0
+                .first()
+                .cloned()
+                .unwrap_or_else(|| self.geometry.clone()),
             other => other.clone(),
         }
     }
 }
 
 /// One geometry of parts of every dimension; a collection has areas before lines before points.
-fn geometry_of(polygons: Vec<Polygon<f64>>, lines: Vec<LineString<f64>>, points: Vec<Point<f64>>) -> Option<Geometry<f64>> {
+fn geometry_of(
+    polygons: Vec<Polygon<f64>>,
+    lines: Vec<LineString<f64>>,
+    points: Vec<Point<f64>>,
+) -> Option<Geometry<f64>> {
     let mut parts: Vec<Geometry<f64>> = Vec::new();
     match polygons.len() {
         0 => {}
@@ -186,8 +232,8 @@ fn geometry_of(polygons: Vec<Polygon<f64>>, lines: Vec<LineString<f64>>, points:
     }
 }
 
-/// Footprints of rows; `None` for rows without a location. If a geometry is outside its coordinate system, the grid is used, and
-/// then the centroid.
+/// Footprints of rows; `None` for rows without a location. If a geometry is outside its coordinate
+/// system, the grid is used, and then the centroid.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -200,12 +246,26 @@ pub fn footprints(rows: &[StatedLocation], ctx: &JobContext) -> Result<Vec<Optio
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn boxes_of(batch: &RecordBatch, detail: Detail, ctx: &JobContext) -> Result<Vec<Option<BoxOfDegrees>>> {
-    in_parts(batch, ctx, |rows| Ok(resolve(rows, detail, span::box_of, ctx)?.into_iter().map(Option::flatten).collect()))
+pub fn boxes_of(
+    batch: &RecordBatch,
+    detail: Detail,
+    ctx: &JobContext,
+) -> Result<Vec<Option<BoxOfDegrees>>> {
+    in_parts(batch, ctx, |rows| {
+        Ok(resolve(rows, detail, span::box_of, ctx)?
+            .into_iter()
+            .map(Option::flatten)
+            .collect())
+    })
 }
 
-/// Applies `work` to the rows of a level in parts, so that a million geometries are not in memory twice.
-fn in_parts<T>(batch: &RecordBatch, ctx: &JobContext, work: impl Fn(&[StatedLocation]) -> Result<Vec<T>>) -> Result<Vec<T>> {
+/// Applies `work` to the rows of a level in parts, so that a million geometries are not in memory
+/// twice.
+fn in_parts<T>(
+    batch: &RecordBatch,
+    ctx: &JobContext,
+    work: impl Fn(&[StatedLocation]) -> Result<Vec<T>>,
+) -> Result<Vec<T>> {
     let columns = PlaceColumns::of(batch);
     let mut all = Vec::with_capacity(batch.num_rows());
     for first in (0..batch.num_rows()).step_by(PART) {
@@ -223,13 +283,27 @@ fn in_parts<T>(batch: &RecordBatch, ctx: &JobContext, work: impl Fn(&[StatedLoca
 /// When the job is cancelled.
 pub fn touching(rows: &[StatedLocation], boxes: &Boxes, ctx: &JobContext) -> Result<Vec<bool>> {
     // Most rows are far from a small box, or have a corner in it: their edges need not be followed.
-    let corners = resolve(rows, Detail::Corners, |shape| boxes.touch_corners(shape), ctx)?;
-    let open: Vec<usize> = (0..rows.len()).filter(|&row| corners[row] == Some(None)).collect();
+    let corners = resolve(
+        rows,
+        Detail::Corners,
+        |shape| boxes.touch_corners(shape),
+        ctx,
+    )?;
+    let open: Vec<usize> = (0..rows.len())
+        .filter(|&row| corners[row] == Some(None))
+        .collect();
     let left: Vec<StatedLocation> = open.iter().map(|&row| rows[row].clone()).collect();
-    let touches = |shape: &Unfolded| Footprint::of(shape).is_some_and(|footprint| boxes.touch_footprint(&footprint));
+    let touches = |shape: &Unfolded| {
+        Footprint::of(shape).is_some_and(|footprint| boxes.touch_footprint(&footprint))
+    };
     let exact = resolve(&left, Detail::Exact, touches, ctx)?;
-    let mut found: Vec<bool> = corners.into_iter().map(|known| known.flatten().unwrap_or(false)).collect();
-    open.into_iter().zip(exact).for_each(|(row, touches)| found[row] = touches.unwrap_or(false));
+    let mut found: Vec<bool> = corners
+        .into_iter()
+        .map(|known| known.flatten().unwrap_or(false))
+        .collect();
+    open.into_iter()
+        .zip(exact)
+        .for_each(|(row, touches)| found[row] = touches.unwrap_or(false));
     Ok(found)
 }
 
@@ -243,12 +317,23 @@ pub fn footprints_of(batch: &RecordBatch, ctx: &JobContext) -> Result<Vec<Option
 
 /// True when a level has columns with locations.
 pub fn has_places(batch: &RecordBatch) -> bool {
-    let has = |name: &str| batch.column_by_name(name).is_some_and(|column| column.null_count() < column.len());
-    ["istac:geometry", "stac:centroid", "istac:centroid"].iter().any(|name| has(name))
-        || (has("stac:crs") && has("stac:geotransform") && ["stac:tensor_shape", "stac:raster_shape"].iter().any(|name| has(name)))
+    let has = |name: &str| {
+        batch
+            .column_by_name(name)
+            .is_some_and(|column| column.null_count() < column.len())
+    };
+    ["istac:geometry", "stac:centroid", "istac:centroid"]
+        .iter()
+        .any(|name| has(name))
+        || (has("stac:crs")
+            && has("stac:geotransform")
+            && ["stac:tensor_shape", "stac:raster_shape"]
+                .iter()
+                .any(|name| has(name)))
 }
 
-/// The shape of every row, passed through `finish`. Rows of one coordinate system are projected together, on several threads.
+/// The shape of every row, passed through `finish`. Rows of one coordinate system are projected
+/// together, on several threads.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -270,8 +355,10 @@ pub fn resolve<T: Send>(
                 by_crs.entry(crs).or_default().push(row);
             }
         }
-        let tasks: Vec<(&Arc<str>, &[usize])> =
-            by_crs.iter().flat_map(|(crs, rows)| rows.chunks(BATCH).map(|rows| (*crs, rows))).collect();
+        let tasks: Vec<(&Arc<str>, &[usize])> = by_crs
+            .iter()
+            .flat_map(|(crs, rows)| rows.chunks(BATCH).map(|rows| (*crs, rows)))
+            .collect();
         let done = try_map(tasks, |_, (crs, members)| {
             ctx.check()?;
             let way = match LonLatTransform::new(crs) {
@@ -283,9 +370,15 @@ pub fn resolve<T: Send>(
                 // With an unknown system, the next source counts.
                 Err(_) => return Ok(Vec::new()),
             };
-            let shapes: Vec<Geometry<f64>> = members.iter().filter_map(|&row| rows[row].shape_of(source)).collect();
+            let shapes: Vec<Geometry<f64>> = members
+                .iter()
+                .filter_map(|&row| rows[row].shape_of(source))
+                .collect();
             let made = project::unfolded(&way, &shapes, source, detail);
-            let pairs = members.iter().zip(made).filter_map(|(&row, shape)| Some((row, Some(finish(&shape?)))));
+            let pairs = members
+                .iter()
+                .zip(made)
+                .filter_map(|(&row, shape)| Some((row, Some(finish(&shape?)))));
             Ok(pairs.collect::<Vec<_>>())
         })?;
         for (row, value) in done.into_iter().flatten() {
@@ -295,7 +388,9 @@ pub fn resolve<T: Send>(
     }
     for (row, stated) in rows.iter().enumerate() {
         if found[row].is_none() && !off_earth[row] {
-            found[row] = stated.centroid.map(|place| finish(&Unfolded::point(place, PlaceSource::Centroid)));
+            found[row] = stated
+                .centroid
+                .map(|place| finish(&Unfolded::point(place, PlaceSource::Centroid)));
         }
     }
     Ok(found)

@@ -1,4 +1,5 @@
-//! Boxes on the circle of longitudes: the smallest around shapes, the smallest around boxes, and whether something touches one.
+//! Boxes on the circle of longitudes: the smallest around shapes, the smallest around boxes, and
+//! whether something touches one.
 
 use geo::{Coord, Geometry, Intersects, LineString, MultiPolygon, Polygon, Rect};
 use serde_json::Value as Json;
@@ -6,7 +7,8 @@ use serde_json::Value as Json;
 use super::{Footprint, PlaceSource, Unfolded};
 use crate::table::{parse_wkb, wkb_point};
 
-/// `[west, south, east, north]` in degrees, longitudes within ±180; west > east across the antimeridian.
+/// `[west, south, east, north]` in degrees, longitudes within ±180; west > east across the
+/// antimeridian.
 pub type BoxOfDegrees = [f64; 4];
 
 /// Degrees of a footprint from which its corners say little of its edges.
@@ -18,28 +20,50 @@ const BEND: f64 = 0.25;
 /// Gaps below this many degrees between boxes are none: they come of rounding.
 const CLOSED: f64 = 1e-9;
 
-/// The box in the field `spatial` of a collection's extent. `None` where it is missing or is no box: four numbers, longitudes within
-/// ±180 and latitudes within ±90 degrees, south not greater than north (TACO 2.0, section 5.5.2).
+/// The box in the field `spatial` of a collection's extent. `None` where it is missing or is no
+/// box: four numbers, longitudes within ±180 and latitudes within ±90 degrees, south not greater
+/// than north (TACO 2.0, section 5.5.2).
 pub fn box_of_extent(extent: &Json) -> Option<BoxOfDegrees> {
-    let numbers: Option<Vec<f64>> = extent.get("spatial")?.as_array()?.iter().map(Json::as_f64).collect();
+    let numbers: Option<Vec<f64>> = extent
+        .get("spatial")?
+        .as_array()?
+        .iter()
+        .map(Json::as_f64)
+        .collect();
     let [west, south, east, north]: BoxOfDegrees = numbers?.try_into().ok()?;
-    let is_box = west.abs() <= 180.0 && east.abs() <= 180.0 && south >= -90.0 && south <= north && north <= 90.0;
+    let is_box = west.abs() <= 180.0
+        && east.abs() <= 180.0
+        && south >= -90.0
+        && south <= north
+        && north <= 90.0;
     is_box.then_some([west, south, east, north])
 }
 
 /// A longitude within ±180; ±180 stays as it is.
 pub(super) fn wrapped(lon: f64) -> f64 {
-    if (-180.0..=180.0).contains(&lon) { lon } else { (lon + 180.0).rem_euclid(360.0) - 180.0 }
+    if (-180.0..=180.0).contains(&lon) {
+        lon
+    } else {
+        (lon + 180.0).rem_euclid(360.0) - 180.0
+    }
 }
 
 /// The smallest box around a shape; `None` for an empty one.
 pub(super) fn box_of(shape: &Unfolded) -> Option<BoxOfDegrees> {
-    let areas = shape.areas.iter().filter_map(|rings| rings.first()).map(Vec::as_slice);
+    let areas = shape
+        .areas
+        .iter()
+        .filter_map(|rings| rings.first())
+        .map(Vec::as_slice);
     let lines = shape.lines.iter().map(Vec::as_slice);
     let points = shape.points.iter().map(std::slice::from_ref);
     let mut spans: Vec<[f64; 2]> = Vec::new();
     let (mut south, mut north) = (f64::INFINITY, f64::NEG_INFINITY);
-    for part in areas.chain(lines).chain(points).filter(|part| !part.is_empty()) {
+    for part in areas
+        .chain(lines)
+        .chain(points)
+        .filter(|part| !part.is_empty())
+    {
         let (mut west, mut east) = (f64::INFINITY, f64::NEG_INFINITY);
         for &[lon, lat] in part {
             (west, east) = (west.min(lon), east.max(lon));
@@ -63,15 +87,19 @@ pub fn enclosing_box(boxes: impl Iterator<Item = BoxOfDegrees>) -> Option<BoxOfD
     Some([west, south, east, north])
 }
 
-/// The shortest arc of the circle that holds every span: what is left without its widest gap. It only crosses the antimeridian where
-/// that makes it shorter, or where a span does.
+/// The shortest arc of the circle that holds every span: what is left without its widest gap. It
+/// only crosses the antimeridian where that makes it shorter, or where a span does.
 fn arc_of(spans: &[[f64; 2]]) -> Option<[f64; 2]> {
     let mut cut: Vec<[f64; 2]> = Vec::with_capacity(spans.len() + 1);
     for &[west, east] in spans {
         if east - west >= 360.0 - CLOSED {
             return Some([-180.0, 180.0]);
         }
-        let turn = if (-180.0..=180.0).contains(&west) { 0.0 } else { ((west + 180.0) / 360.0).floor() * 360.0 };
+        let turn = if (-180.0..=180.0).contains(&west) {
+            0.0
+        } else {
+            ((west + 180.0) / 360.0).floor() * 360.0
+        };
         let (west, east) = (west - turn, east - turn);
         if east > 180.0 {
             cut.extend([[west, 180.0], [-180.0, east - 360.0]]);
@@ -103,7 +131,13 @@ pub fn box_polygon([west, south, east, north]: BoxOfDegrees) -> Geometry<f64> {
         return Geometry::Point((west, south).into());
     }
     let one = |west: f64, east: f64| {
-        let ring = vec![(west, south), (east, south), (east, north), (west, north), (west, south)];
+        let ring = vec![
+            (west, south),
+            (east, south),
+            (east, north),
+            (west, north),
+            (west, south),
+        ];
         Polygon::new(LineString::from(ring), Vec::new())
     };
     if west > east {
@@ -117,10 +151,12 @@ pub fn box_polygon([west, south, east, north]: BoxOfDegrees) -> Geometry<f64> {
 pub struct Boxes(Vec<Rect>);
 
 impl Boxes {
-    /// West, south, east, north in degrees; west greater than east goes across the antimeridian, and so does what a box has beyond 180
-    /// degrees.
+    /// West, south, east, north in degrees; west greater than east goes across the antimeridian,
+    /// and so does what a box has beyond 180 degrees.
     pub fn new([west, south, east, north]: [f64; 4]) -> Self {
-        let one = |west: f64, east: f64| Rect::new(Coord { x: west, y: south }, Coord { x: east, y: north });
+        let one = |west: f64, east: f64| {
+            Rect::new(Coord { x: west, y: south }, Coord { x: east, y: north })
+        };
         let east = if west > east { east + 360.0 } else { east };
         if east - west >= 360.0 {
             return Self(vec![one(-180.0, 180.0)]);
@@ -140,10 +176,14 @@ impl Boxes {
 
     /// West, south, east, north of its parts, each within ±180 degrees.
     pub fn corners(&self) -> Vec<[f64; 4]> {
-        self.0.iter().map(|part| [part.min().x, part.min().y, part.max().x, part.max().y]).collect()
+        self.0
+            .iter()
+            .map(|part| [part.min().x, part.min().y, part.max().x, part.max().y])
+            .collect()
     }
 
-    /// True when a WKB geometry in degrees touches the box, or a point as text; never for damaged bytes.
+    /// True when a WKB geometry in degrees touches the box, or a point as text; never for damaged
+    /// bytes.
     pub fn touch(&self, wkb: &[u8]) -> bool {
         match wkb_point(wkb) {
             Some((x, y)) => self.holds([x, y]),
@@ -158,17 +198,26 @@ impl Boxes {
 
     /// True when a point is in the box.
     pub fn holds(&self, [x, y]: [f64; 2]) -> bool {
-        self.0.iter().any(|b| x >= b.min().x && x <= b.max().x && y >= b.min().y && y <= b.max().y)
+        self.0
+            .iter()
+            .any(|b| x >= b.min().x && x <= b.max().x && y >= b.min().y && y <= b.max().y)
     }
 
-    /// Whether a shape touches the box, as far as its corners tell: its edges may bend by a part of its size. `None` where they do not
-    /// tell.
+    /// Whether a shape touches the box, as far as its corners tell: its edges may bend by a part of
+    /// its size. `None` where they do not tell.
     pub(super) fn touch_corners(&self, shape: &Unfolded) -> Option<bool> {
         if shape.source == PlaceSource::Centroid {
-            return shape.points.first().map(|&[x, y]| self.holds([wrapped(x), y]));
+            return shape
+                .points
+                .first()
+                .map(|&[x, y]| self.holds([wrapped(x), y]));
         }
         let [west, south, east, north] = box_of(shape)?;
-        let width = if west > east { east + 360.0 - west } else { east - west };
+        let width = if west > east {
+            east + 360.0 - west
+        } else {
+            east - west
+        };
         let wide = width > WIDE || north - south > WIDE || north > POLAR || south < -POLAR;
         if wide {
             return None;
@@ -176,16 +225,27 @@ impl Boxes {
         let bend = (width.max(north - south)) * BEND;
         let (low, high) = (south - bend, north + bend);
         let near = self.0.iter().any(|rect| {
-            let spans = [-360.0, 0.0, 360.0].map(|turn| [west - bend + turn, west + width + bend + turn]);
+            let spans =
+                [-360.0, 0.0, 360.0].map(|turn| [west - bend + turn, west + width + bend + turn]);
             rect.max().y >= low
                 && rect.min().y <= high
-                && spans.iter().any(|span| rect.max().x >= span[0] && rect.min().x <= span[1])
+                && spans
+                    .iter()
+                    .any(|span| rect.max().x >= span[0] && rect.min().x <= span[1])
         });
         if !near {
             return Some(false);
         }
-        let mut corners = shape.areas.iter().flatten().chain(&shape.lines).flatten().chain(&shape.points);
-        corners.any(|&[x, y]| self.holds([wrapped(x), y])).then_some(true)
+        let mut corners = shape
+            .areas
+            .iter()
+            .flatten()
+            .chain(&shape.lines)
+            .flatten()
+            .chain(&shape.points);
+        corners
+            .any(|&[x, y]| self.holds([wrapped(x), y]))
+            .then_some(true)
     }
 
     /// True when a footprint touches the box.
@@ -199,7 +259,10 @@ impl Boxes {
                     let apart = west <= east && (rect.max().x < west || rect.min().x > east);
                     !(outside || apart)
                 };
-                self.0.iter().filter(near).any(|rect| geometry.intersects(rect))
+                self.0
+                    .iter()
+                    .filter(near)
+                    .any(|rect| geometry.intersects(rect))
             }
         }
     }
@@ -211,13 +274,30 @@ mod tests {
 
     #[test]
     fn the_smallest_arc_leaves_out_the_widest_gap() {
-        let boxes = |list: &[[f64; 2]]| enclosing_box(list.iter().map(|&[west, east]| [west, 0.0, east, 1.0]));
-        assert_eq!(boxes(&[[-10.0, -9.0], [20.0, 21.0]]), Some([-10.0, 0.0, 21.0, 1.0]));
-        assert_eq!(boxes(&[[178.0, 179.0], [-178.0, -177.0]]), Some([178.0, 0.0, -177.0, 1.0]));
-        assert_eq!(boxes(&[[179.0, -179.0], [170.0, 171.0]]), Some([170.0, 0.0, -179.0, 1.0]));
-        assert_eq!(boxes(&[[-180.0, 0.0], [0.0, 180.0]]), Some([-180.0, 0.0, 180.0, 1.0]));
+        let boxes = |list: &[[f64; 2]]| {
+            enclosing_box(list.iter().map(|&[west, east]| [west, 0.0, east, 1.0]))
+        };
+        assert_eq!(
+            boxes(&[[-10.0, -9.0], [20.0, 21.0]]),
+            Some([-10.0, 0.0, 21.0, 1.0])
+        );
+        assert_eq!(
+            boxes(&[[178.0, 179.0], [-178.0, -177.0]]),
+            Some([178.0, 0.0, -177.0, 1.0])
+        );
+        assert_eq!(
+            boxes(&[[179.0, -179.0], [170.0, 171.0]]),
+            Some([170.0, 0.0, -179.0, 1.0])
+        );
+        assert_eq!(
+            boxes(&[[-180.0, 0.0], [0.0, 180.0]]),
+            Some([-180.0, 0.0, 180.0, 1.0])
+        );
         assert_eq!(boxes(&[[5.0, 5.0]]), Some([5.0, 0.0, 5.0, 1.0]));
-        assert_eq!(boxes(&[[-180.0, 180.0], [1.0, 2.0]]), Some([-180.0, 0.0, 180.0, 1.0]));
+        assert_eq!(
+            boxes(&[[-180.0, 180.0], [1.0, 2.0]]),
+            Some([-180.0, 0.0, 180.0, 1.0])
+        );
         assert_eq!(boxes(&[]), None);
     }
 

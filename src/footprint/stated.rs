@@ -42,7 +42,8 @@ pub struct PixelGrid {
     pub crs: Arc<str>,
     /// Rows and columns.
     pub shape: [i64; 2],
-    /// Affine transform in the order of rasterio: x = a·column + b·row + c, y = d·column + e·row + f.
+    /// Affine transform in the order of rasterio: x = a·column + b·row + c, y = d·column + e·row +
+    /// f.
     pub transform: [f64; 6],
 }
 
@@ -68,27 +69,41 @@ impl StatedLocation {
         };
         let in_box = |column: &C| {
             let [west, south, east, north] = numbers(&value(*column))?.try_into().ok()?;
-            let is_sound = south <= north && [west, south, east, north].iter().all(|number: &f64| number.is_finite());
+            let is_sound = south <= north
+                && [west, south, east, north]
+                    .iter()
+                    .all(|number: &f64| number.is_finite());
             is_sound.then(|| (DEGREES.into(), box_polygon([west, south, east, north])))
         };
         let drawn = roles.geometries.iter().find_map(geometry);
         Self {
             drawn: drawn.or_else(|| roles.boxes.iter().find_map(in_box)),
-            grid: roles.grids.iter().find_map(|grid| RasterGrid::of(grid, value)),
-            centroid: roles.centroids.iter().find_map(|column| point(&value(*column))),
+            grid: roles
+                .grids
+                .iter()
+                .find_map(|grid| RasterGrid::of(grid, value)),
+            centroid: roles
+                .centroids
+                .iter()
+                .find_map(|column| point(&value(*column))),
         }
     }
 
     /// A geometry in a coordinate system.
     pub fn drawn(crs: &str, geometry: Geometry<f64>) -> Self {
-        Self { drawn: Some((crs.into(), geometry)), ..Self::default() }
+        Self {
+            drawn: Some((crs.into(), geometry)),
+            ..Self::default()
+        }
     }
 
     /// A geometry as WKB, or a point as text, in degrees.
     pub fn degrees(value: &Value) -> Self {
         let geometry = match value {
             Value::Bytes(wkb) => parse_wkb(wkb),
-            Value::Text(text) => wkb_point(text.trim().as_bytes()).map(|point| Geometry::Point(point.into())),
+            Value::Text(text) => {
+                wkb_point(text.trim().as_bytes()).map(|point| Geometry::Point(point.into()))
+            }
             _ => None,
         };
         geometry.map_or_else(Self::default, |geometry| Self::drawn(DEGREES, geometry))
@@ -96,7 +111,10 @@ impl StatedLocation {
 
     /// Longitude and latitude in degrees.
     pub fn point(place: [f64; 2]) -> Self {
-        Self { centroid: Some(place), ..Self::default() }
+        Self {
+            centroid: Some(place),
+            ..Self::default()
+        }
     }
 
     /// True when the row says nothing.
@@ -111,8 +129,17 @@ impl StatedLocation {
 
     /// The grid of the row's raster.
     pub fn grid_in_pixels(&self) -> Option<PixelGrid> {
-        let RasterGrid { crs, transform: [x, a, b, y, d, e], columns, rows } = self.grid.as_ref()?;
-        Some(PixelGrid { crs: crs.clone(), shape: [*rows as i64, *columns as i64], transform: [*a, *b, *x, *d, *e, *y] })
+        let RasterGrid {
+            crs,
+            transform: [x, a, b, y, d, e],
+            columns,
+            rows,
+        } = self.grid.as_ref()?;
+        Some(PixelGrid {
+            crs: crs.clone(),
+            shape: [*rows as i64, *columns as i64],
+            transform: [*a, *b, *x, *d, *e, *y],
+        })
     }
 
     /// Only what `source` says.
@@ -151,43 +178,81 @@ impl StatedLocation {
 impl RasterGrid {
     fn of<C: Copy>(roles: &GridRoles<C>, value: &dyn Fn(C) -> Value) -> Option<Self> {
         let transform: [f64; 6] = numbers(&value(roles.transform))?.try_into().ok()?;
-        let shape = roles.shapes.iter().find_map(|shape| numbers(&value(*shape)))?;
+        let shape = roles
+            .shapes
+            .iter()
+            .find_map(|shape| numbers(&value(*shape)))?;
         // The last two numbers of a shape are rows and columns; other numbers may come before them.
-        let [.., rows, columns] = shape.as_slice() else { return None };
-        let is_sound = transform.iter().all(|number| number.is_finite()) && *rows > 0.0 && *columns > 0.0;
+        let [.., rows, columns] = shape.as_slice() else {
+            return None;
+        };
+        let is_sound =
+            transform.iter().all(|number| number.is_finite()) && *rows > 0.0 && *columns > 0.0;
         let transform = match (roles.order, transform) {
             (TransformOrder::Gdal, transform) => transform,
             (TransformOrder::Rasterio, [a, b, c, d, e, f]) => [c, a, b, f, d, e],
         };
-        Some(Self { crs: crs_of(value(roles.crs))?, transform, columns: *columns, rows: *rows }).filter(|_| is_sound)
+        Some(Self {
+            crs: crs_of(value(roles.crs))?,
+            transform,
+            columns: *columns,
+            rows: *rows,
+        })
+        .filter(|_| is_sound)
     }
 
     fn outline(&self) -> Geometry<f64> {
         let t = self.transform;
-        let at = |column: f64, row: f64| (t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]);
-        let corners = vec![at(0.0, 0.0), at(0.0, self.rows), at(self.columns, self.rows), at(self.columns, 0.0), at(0.0, 0.0)];
+        let at = |column: f64, row: f64| {
+            (
+                t[0] + column * t[1] + row * t[2],
+                t[3] + column * t[4] + row * t[5],
+            )
+        };
+        let corners = vec![
+            at(0.0, 0.0),
+            at(0.0, self.rows),
+            at(self.columns, self.rows),
+            at(self.columns, 0.0),
+            at(0.0, 0.0),
+        ];
         Geometry::Polygon(Polygon::new(LineString::from(corners), Vec::new()))
     }
 }
 
-/// A geometry in degrees whose edges along a pole are divided: of a long one nobody could say in which direction it goes.
+/// A geometry in degrees whose edges along a pole are divided: of a long one nobody could say in
+/// which direction it goes.
 fn with_poles_divided(geometry: Geometry<f64>) -> Geometry<f64> {
     let divided = |line: &LineString<f64>| -> LineString<f64> {
         let mut points = Vec::with_capacity(line.0.len());
         for edge in line.lines() {
             let along = edge.end.x - edge.start.x;
             let is_at_pole = edge.start.y.abs() >= 90.0 && edge.start.y == edge.end.y;
-            let parts = if is_at_pole { (along.abs() / 90.0).ceil().clamp(1.0, 8.0) as usize } else { 1 };
-            let point = |part: usize| geo::coord! { x: edge.start.x + along * part as f64 / parts as f64, y: edge.start.y };
+            let parts = if is_at_pole {
+                (along.abs() / 90.0).ceil().clamp(1.0, 8.0) as usize
+            } else {
+                1
+            };
+            let point = |part: usize| {
+                let share = part as f64 / parts as f64;
+                geo::coord! { x: edge.start.x + along * share, y: edge.start.y }
+            };
             points.extend((0..parts).map(point));
         }
         points.extend(line.0.last());
         LineString(points)
     };
-    let area = |area: &Polygon<f64>| Polygon::new(divided(area.exterior()), area.interiors().iter().map(divided).collect());
+    let area = |area: &Polygon<f64>| {
+        Polygon::new(
+            divided(area.exterior()),
+            area.interiors().iter().map(divided).collect(),
+        )
+    };
     match geometry {
         Geometry::Polygon(one) => Geometry::Polygon(area(&one)),
-        Geometry::MultiPolygon(several) => Geometry::MultiPolygon(several.iter().map(area).collect()),
+        Geometry::MultiPolygon(several) => {
+            Geometry::MultiPolygon(several.iter().map(area).collect())
+        }
         other => other,
     }
 }
@@ -222,7 +287,9 @@ fn point(value: &Value) -> Option<[f64; 2]> {
 }
 
 fn numbers(value: &Value) -> Option<Vec<f64>> {
-    let Value::List(items) = value else { return None };
+    let Value::List(items) = value else {
+        return None;
+    };
     let number = |item: &Value| match item {
         Value::Float(number) => Some(*number),
         Value::Int(number) => Some(*number as f64),
@@ -248,15 +315,22 @@ impl PlaceColumns {
 
     /// The columns that `array` returns.
     pub fn from_arrays(array: impl Fn(&str) -> Option<ArrayRef>) -> Self {
-        let (names, columns): (Vec<&str>, Vec<ArrayRef>) =
-            COLUMNS.iter().filter_map(|name| Some((*name, plain(array(name)?)))).unzip();
+        let (names, columns): (Vec<&str>, Vec<ArrayRef>) = COLUMNS
+            .iter()
+            .filter_map(|name| Some((*name, plain(array(name)?))))
+            .unzip();
         let roles = PlaceRoles::of(|name| names.iter().position(|known| *known == name));
-        Self { roles, columns, systems: Mutex::default() }
+        Self {
+            roles,
+            columns,
+            systems: Mutex::default(),
+        }
     }
 
     /// The stated location of a row.
     pub fn stated(&self, row: usize) -> StatedLocation {
-        let mut stated = StatedLocation::of_roles(&self.roles, &|column| value_at(&self.columns[column], row));
+        let mut stated =
+            StatedLocation::of_roles(&self.roles, &|column| value_at(&self.columns[column], row));
         let mut systems = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
         let mut shared = |crs: &mut Arc<str>| match systems.get(crs) {
             Some(known) => *crs = known.clone(),
@@ -276,7 +350,10 @@ impl PlaceColumns {
 fn plain(array: ArrayRef) -> ArrayRef {
     let list = || DataType::List(Arc::new(Field::new("item", DataType::Float64, true)));
     let wanted = match array.data_type() {
-        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) | DataType::ListView(_) => list(),
+        DataType::List(_)
+        | DataType::LargeList(_)
+        | DataType::FixedSizeList(..)
+        | DataType::ListView(_) => list(),
         DataType::BinaryView => DataType::Binary,
         DataType::Dictionary(_, values) => values.as_ref().clone(),
         _ => return array,

@@ -1,6 +1,7 @@
-//! Times of samples in microseconds since 1970, in the forms of every generation: timestamps of every unit and zone, dates, text in
-//! ISO 8601, and numbers that count from 1970 in the columns of the extensions (seconds in TORTILLA 0.5 and TACO 0.2, microseconds
-//! in the Python tools). [`sample_times`] decides what the time of a sample is; nothing else does.
+//! Times of samples in microseconds since 1970, in the forms of every generation: timestamps of
+//! every unit and zone, dates, text in ISO 8601, and numbers that count from 1970 in the columns of
+//! the extensions (seconds in TORTILLA 0.5 and TACO 0.2, microseconds in the Python tools).
+//! [`sample_times`] decides what the time of a sample is; nothing else does.
 
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::cast;
@@ -10,8 +11,9 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 use crate::model::{Value, begins_with_date};
 use crate::table::value_at;
 
-/// Columns with the start of a sample, best first. `datetime`, `start_datetime` and `end_datetime` are STAC's own names; TACO 3 has
-/// them in the namespaces `stac` and `temporal` from release 0.11, and before it those of `time_start`.
+/// Columns with the start of a sample, best first. `datetime`, `start_datetime` and `end_datetime`
+/// are STAC's own names; TACO 3 has them in the namespaces `stac` and `temporal` from release 0.11,
+/// and before it those of `time_start`.
 pub const TIME_START: [&str; 10] = [
     "stac:time_start",
     "istac:time_start",
@@ -65,11 +67,17 @@ pub const TIME_COLUMNS: [&str; 17] = [
     "datetime",
 ];
 /// Columns of the extensions, in which a number counts from 1970.
-const COUNTED: [&str; 6] =
-    ["stac:time_start", "stac:time_end", "stac:time_middle", "istac:time_start", "istac:time_end", "istac:time_middle"];
+const COUNTED: [&str; 6] = [
+    "stac:time_start",
+    "stac:time_end",
+    "stac:time_middle",
+    "istac:time_start",
+    "istac:time_end",
+    "istac:time_middle",
+];
 
-/// The columns of an instant, a start and an end, of which a row has the first, the other two, or all three; both ends are of the
-/// time (STAC's common metadata; TACO 3 from release 0.11).
+/// The columns of an instant, a start and an end, of which a row has the first, the other two, or
+/// all three; both ends are of the time (STAC's common metadata; TACO 3 from release 0.11).
 #[derive(Clone, Copy, Debug)]
 pub struct IntervalColumns {
     /// The nominal time.
@@ -82,13 +90,22 @@ pub struct IntervalColumns {
 
 /// The columns of intervals in a namespace.
 pub const INTERVALS: [IntervalColumns; 2] = [
-    IntervalColumns { instant: "stac:datetime", start: "stac:start_datetime", end: "stac:end_datetime" },
-    IntervalColumns { instant: "temporal:datetime", start: "temporal:start_datetime", end: "temporal:end_datetime" },
+    IntervalColumns {
+        instant: "stac:datetime",
+        start: "stac:start_datetime",
+        end: "stac:end_datetime",
+    },
+    IntervalColumns {
+        instant: "temporal:datetime",
+        start: "temporal:start_datetime",
+        end: "temporal:end_datetime",
+    },
 ];
 
 /// The last second of the year 9999: a greater number does not count seconds.
 const LAST_SECOND: u64 = 253_402_300_799;
-/// The years 0000 to 9999 in microseconds since 1970: other years have no text in ISO 8601 with four digits.
+/// The years 0000 to 9999 in microseconds since 1970: other years have no text in ISO 8601 with
+/// four digits.
 const YEARS: std::ops::RangeInclusive<i64> = -62_167_219_200_000_000..=253_402_300_799_999_999;
 
 /// The times of a row in microseconds since 1970.
@@ -102,8 +119,8 @@ pub struct SampleTimes {
     pub end: Option<i64>,
 }
 
-/// Parses ISO 8601 into microseconds since 1970: a date, or date and time with optional seconds and UTC offset (default: UTC). Years
-/// have four digits, months and days two.
+/// Parses ISO 8601 into microseconds since 1970: a date, or date and time with optional seconds and
+/// UTC offset (default: UTC). Years have four digits, months and days two.
 pub fn parse_time(text: &str) -> Option<i64> {
     let text = text.trim();
     if !begins_with_date(text) {
@@ -112,33 +129,55 @@ pub fn parse_time(text: &str) -> Option<i64> {
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
         return Some(time.timestamp_micros());
     }
-    for format in ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z", "%Y-%m-%d %H:%M%#z"] {
+    for format in [
+        "%Y-%m-%dT%H:%M:%S%.f%#z",
+        "%Y-%m-%d %H:%M:%S%.f%#z",
+        "%Y-%m-%dT%H:%M%#z",
+        "%Y-%m-%d %H:%M%#z",
+    ] {
         if let Ok(time) = DateTime::parse_from_str(text, format) {
             return Some(time.timestamp_micros());
         }
     }
     let plain = text.strip_suffix(['Z', 'z']).unwrap_or(text);
-    for format in ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y%m%dT%H%M%S"] {
+    for format in [
+        "%Y-%m-%dT%H:%M:%S%.f",
+        "%Y-%m-%d %H:%M:%S%.f",
+        "%Y-%m-%dT%H:%M",
+        "%Y-%m-%d %H:%M",
+        "%Y%m%dT%H%M%S",
+    ] {
         if let Ok(time) = NaiveDateTime::parse_from_str(plain, format) {
             return Some(time.and_utc().timestamp_micros());
         }
     }
-    let date = ["%Y-%m-%d", "%Y%m%d"].iter().find_map(|format| NaiveDate::parse_from_str(text, format).ok())?;
+    let date = ["%Y-%m-%d", "%Y%m%d"]
+        .iter()
+        .find_map(|format| NaiveDate::parse_from_str(text, format).ok())?;
     Some(date.and_time(NaiveTime::MIN).and_utc().timestamp_micros())
 }
 
-/// A value of a column of type `dtype` in microseconds since 1970, rounded down; `None` for what is no time, and outside of the years
-/// 0000 to 9999. A number without a unit counts seconds, or the finer unit in which it is of those years.
+/// A value of a column of type `dtype` in microseconds since 1970, rounded down; `None` for what is
+/// no time, and outside of the years 0000 to 9999. A number without a unit counts seconds, or the
+/// finer unit in which it is of those years.
 pub fn micros_of_value(value: &Value, dtype: &DataType) -> Option<i64> {
     let micros = match (value, dtype) {
-        (Value::Int(count), DataType::Timestamp(TimeUnit::Second, _)) => count.checked_mul(1_000_000),
-        (Value::Int(count), DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64) => count.checked_mul(1000),
+        (Value::Int(count), DataType::Timestamp(TimeUnit::Second, _)) => {
+            count.checked_mul(1_000_000)
+        }
+        (Value::Int(count), DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64) => {
+            count.checked_mul(1000)
+        }
         (Value::Int(count), DataType::Timestamp(TimeUnit::Microsecond, _)) => Some(*count),
-        (Value::Int(count), DataType::Timestamp(TimeUnit::Nanosecond, _)) => Some(count.div_euclid(1000)),
+        (Value::Int(count), DataType::Timestamp(TimeUnit::Nanosecond, _)) => {
+            Some(count.div_euclid(1000))
+        }
         (Value::Int(days), DataType::Date32) => days.checked_mul(86_400_000_000),
         (Value::Int(count), dtype) if dtype.is_integer() => micros_of_count(*count),
         (Value::UInt(count), _) => micros_of_count(i64::try_from(*count).ok()?),
-        (Value::Float(count), _) if count.abs() <= LAST_SECOND as f64 => Some((count * 1e6).round() as i64),
+        (Value::Float(count), _) if count.abs() <= LAST_SECOND as f64 => {
+            Some((count * 1e6).round() as i64)
+        }
         (Value::Float(count), _) if count.abs() < 9.2e18 => micros_of_count(count.round() as i64),
         // Of other spellings of a time, the day is read.
         (Value::Text(text), _) => parse_time(text).or_else(|| parse_time(text.trim().get(..10)?)),
@@ -162,11 +201,17 @@ fn micros_of_count(count: i64) -> Option<i64> {
 }
 
 fn is_text(dtype: &DataType) -> bool {
-    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    matches!(
+        dtype,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
 }
 
 fn is_typed(dtype: &DataType) -> bool {
-    matches!(dtype, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64)
+    matches!(
+        dtype,
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64
+    )
 }
 
 /// The type of the values: that of a dictionary's.
@@ -177,40 +222,66 @@ fn value_type(dtype: &DataType) -> &DataType {
     }
 }
 
-/// The times of a column in microseconds since 1970, by [`micros_of_value`]; `None` for columns of types that state no time.
+/// The times of a column in microseconds since 1970, by [`micros_of_value`]; `None` for columns of
+/// types that state no time.
 pub fn micros_of(column: &ArrayRef) -> Option<Vec<Option<i64>>> {
     let dtype = value_type(column.data_type()).clone();
     if !(is_typed(&dtype) || is_text(&dtype) || dtype.is_integer() || dtype.is_floating()) {
         return None;
     }
-    let wanted = if dtype == DataType::Float16 { DataType::Float64 } else { dtype };
-    let column = if *column.data_type() == wanted { column.clone() } else { cast(column, &wanted).ok()? };
-    Some((0..column.len()).map(|row| micros_of_value(&value_at(&column, row), &wanted)).collect())
+    let wanted = if dtype == DataType::Float16 {
+        DataType::Float64
+    } else {
+        dtype
+    };
+    let column = if *column.data_type() == wanted {
+        column.clone()
+    } else {
+        cast(column, &wanted).ok()?
+    };
+    Some(
+        (0..column.len())
+            .map(|row| micros_of_value(&value_at(&column, row), &wanted))
+            .collect(),
+    )
 }
 
-/// True for a column that holds times: of a type of time, or called like one of [`TIME_COLUMNS`]. Numbers are times in the columns
-/// of the extensions alone, which say what they count.
+/// True for a column that holds times: of a type of time, or called like one of [`TIME_COLUMNS`].
+/// Numbers are times in the columns of the extensions alone, which say what they count.
 pub fn is_time_column(name: &str, dtype: &DataType) -> bool {
     let dtype = value_type(dtype);
     let counted = COUNTED.contains(&name);
-    is_typed(dtype) || (is_text(dtype) && (counted || TIME_COLUMNS.contains(&name))) || (dtype.is_numeric() && counted)
+    is_typed(dtype)
+        || (is_text(dtype) && (counted || TIME_COLUMNS.contains(&name)))
+        || (dtype.is_numeric() && counted)
 }
 
 /// The times of every row of a level, from the first columns of starts and ends that have them.
 pub fn sample_times(batch: &RecordBatch) -> Vec<SampleTimes> {
     let mut found = vec![SampleTimes::default(); batch.num_rows()];
     let of = |name: &str| {
-        let column = batch.column_by_name(name).filter(|column| is_time_column(name, column.data_type()))?;
+        let column = batch
+            .column_by_name(name)
+            .filter(|column| is_time_column(name, column.data_type()))?;
         micros_of(column)
     };
     for times in TIME_NOMINAL.into_iter().filter_map(of) {
-        found.iter_mut().zip(times).for_each(|(slot, time)| slot.nominal = slot.nominal.or(time));
+        found
+            .iter_mut()
+            .zip(times)
+            .for_each(|(slot, time)| slot.nominal = slot.nominal.or(time));
     }
     for times in TIME_START.into_iter().filter_map(of) {
-        found.iter_mut().zip(times).for_each(|(slot, time)| slot.start = slot.start.or(time));
+        found
+            .iter_mut()
+            .zip(times)
+            .for_each(|(slot, time)| slot.start = slot.start.or(time));
     }
     for times in TIME_END.into_iter().filter_map(of) {
-        found.iter_mut().zip(times).for_each(|(slot, time)| slot.end = slot.end.or(time));
+        found
+            .iter_mut()
+            .zip(times)
+            .for_each(|(slot, time)| slot.end = slot.end.or(time));
     }
     found
 }
@@ -230,7 +301,10 @@ pub fn times_of_row(value: &dyn Fn(&str) -> (Value, DataType)) -> SampleTimes {
 
 /// Start and end of every row of a level, in microseconds since 1970.
 pub fn interval_of(batch: &RecordBatch) -> Vec<[Option<i64>; 2]> {
-    sample_times(batch).into_iter().map(|times| [times.start, times.end]).collect()
+    sample_times(batch)
+        .into_iter()
+        .map(|times| [times.start, times.end])
+        .collect()
 }
 
 #[cfg(test)]
@@ -238,8 +312,9 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{
-        Date32Array, Date64Array, DictionaryArray, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
-        TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
+        Date32Array, Date64Array, DictionaryArray, Float64Array, Int64Array, StringArray,
+        TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
+        TimestampSecondArray, UInt64Array,
     };
     use arrow::datatypes::Int32Type;
 
@@ -249,7 +324,10 @@ mod tests {
 
     fn start(name: &str, column: ArrayRef) -> Vec<Option<i64>> {
         let batch = RecordBatch::try_from_iter([(name, column)]).expect("a batch");
-        interval_of(&batch).into_iter().map(|[start, _]| start).collect()
+        interval_of(&batch)
+            .into_iter()
+            .map(|[start, _]| start)
+            .collect()
     }
 
     #[test]
@@ -257,19 +335,31 @@ mod tests {
         let day = 18_748;
         let columns: Vec<ArrayRef> = vec![
             Arc::new(TimestampSecondArray::from(vec![day * 86_400])),
-            Arc::new(TimestampMillisecondArray::from(vec![day * 86_400_000]).with_timezone("+05:30")),
+            Arc::new(
+                TimestampMillisecondArray::from(vec![day * 86_400_000]).with_timezone("+05:30"),
+            ),
             Arc::new(TimestampMicrosecondArray::from(vec![day * DAY])),
-            Arc::new(TimestampNanosecondArray::from(vec![day * DAY * 1000 + 7]).with_timezone("Europe/Madrid")),
+            Arc::new(
+                TimestampNanosecondArray::from(vec![day * DAY * 1000 + 7])
+                    .with_timezone("Europe/Madrid"),
+            ),
             Arc::new(Date32Array::from(vec![day as i32])),
             Arc::new(Date64Array::from(vec![day * 86_400_000])),
             Arc::new(StringArray::from(vec!["2021-05-01"])),
             Arc::new(StringArray::from(vec!["2021-05-01T02:00:00+02:00"])),
             Arc::new(StringArray::from(vec!["2021-05-01 00:00:00 UTC"])),
-            Arc::new(DictionaryArray::<Int32Type>::from_iter(["2021-05-01T00:00:00Z"])),
+            Arc::new(DictionaryArray::<Int32Type>::from_iter([
+                "2021-05-01T00:00:00Z",
+            ])),
         ];
         for column in columns {
             for name in ["datetime", "start_datetime", "stac:time_start"] {
-                assert_eq!(start(name, column.clone()), [Some(day * DAY)], "{name}: {:?}", column.data_type());
+                assert_eq!(
+                    start(name, column.clone()),
+                    [Some(day * DAY)],
+                    "{name}: {:?}",
+                    column.data_type()
+                );
             }
         }
     }
@@ -277,21 +367,58 @@ mod tests {
     #[test]
     fn numbers_are_times_where_an_extension_says_so() {
         let (seconds, day) = (1_619_827_200, 18_748);
-        for count in [seconds, seconds * 1000, seconds * 1_000_000, seconds * 1_000_000_000] {
-            assert_eq!(start("stac:time_start", Arc::new(Int64Array::from(vec![count]))), [Some(day * DAY)], "{count}");
-            assert_eq!(start("istac:time_start", Arc::new(UInt64Array::from(vec![count as u64]))), [Some(day * DAY)]);
-            assert_eq!(start("datetime", Arc::new(Int64Array::from(vec![count]))), [None], "a number of unknown unit");
+        for count in [
+            seconds,
+            seconds * 1000,
+            seconds * 1_000_000,
+            seconds * 1_000_000_000,
+        ] {
+            assert_eq!(
+                start("stac:time_start", Arc::new(Int64Array::from(vec![count]))),
+                [Some(day * DAY)],
+                "{count}"
+            );
+            assert_eq!(
+                start(
+                    "istac:time_start",
+                    Arc::new(UInt64Array::from(vec![count as u64]))
+                ),
+                [Some(day * DAY)]
+            );
+            assert_eq!(
+                start("datetime", Arc::new(Int64Array::from(vec![count]))),
+                [None],
+                "a number of unknown unit"
+            );
         }
-        assert_eq!(start("stac:time_start", Arc::new(Float64Array::from(vec![0.5, f64::NAN]))), [Some(500_000), None]);
+        assert_eq!(
+            start(
+                "stac:time_start",
+                Arc::new(Float64Array::from(vec![0.5, f64::NAN]))
+            ),
+            [Some(500_000), None]
+        );
     }
 
     #[test]
     fn times_before_1970_round_down_and_those_of_no_calendar_are_none() {
         assert_eq!(
-            start("datetime", Arc::new(TimestampNanosecondArray::from(vec![-1, -86_400_000_000_000]))),
+            start(
+                "datetime",
+                Arc::new(TimestampNanosecondArray::from(vec![
+                    -1,
+                    -86_400_000_000_000
+                ]))
+            ),
             [Some(-1), Some(-DAY)]
         );
-        assert_eq!(start("datetime", Arc::new(Date32Array::from(vec![-25_567, i32::MAX]))), [Some(-25_567 * DAY), None]);
+        assert_eq!(
+            start(
+                "datetime",
+                Arc::new(Date32Array::from(vec![-25_567, i32::MAX]))
+            ),
+            [Some(-25_567 * DAY), None]
+        );
         let sentinel = TimestampMicrosecondArray::from(vec![i64::MIN, i64::MAX, 0]);
         assert_eq!(start("datetime", Arc::new(sentinel)), [None, None, Some(0)]);
     }
@@ -305,13 +432,23 @@ mod tests {
             ("end_datetime", time("1970-01-05")),
         ])
         .expect("a batch");
-        let known = SampleTimes { nominal: Some(2 * DAY), start: Some(DAY), end: Some(4 * DAY) };
+        let known = SampleTimes {
+            nominal: Some(2 * DAY),
+            start: Some(DAY),
+            end: Some(4 * DAY),
+        };
         assert_eq!(sample_times(&batch), [known]);
         let value = |name: &str| {
             let column = batch.column_by_name(name);
-            column.map_or((Value::Null, DataType::Null), |column| (value_at(column, 0), column.data_type().clone()))
+            column.map_or((Value::Null, DataType::Null), |column| {
+                (value_at(column, 0), column.data_type().clone())
+            })
         };
-        assert_eq!(times_of_row(&value), known, "one row says the same as the table");
+        assert_eq!(
+            times_of_row(&value),
+            known,
+            "one row says the same as the table"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Rings and lines of longitudes within ±180 as shapes on a plane of continuous longitudes. A ring around a pole goes on for 360
-//! degrees and is closed along ±90.
+//! Rings and lines of longitudes within ±180 as shapes on a plane of continuous longitudes. A ring
+//! around a pole goes on for 360 degrees and is closed along ±90.
 
 /// A vertex in longitude and latitude; true for one that only serves to follow a curve.
 pub type Vertex = ([f64; 2], bool);
@@ -8,7 +8,8 @@ pub type Vertex = ([f64; 2], bool);
 const POLE: f64 = 90.0 - 1e-9;
 /// From this difference of longitudes an edge goes over a pole.
 const OPPOSITE: f64 = 179.999_999;
-/// Vertices that serve a curve and are off the straight line by less than this many degrees are left out.
+/// Vertices that serve a curve and are off the straight line by less than this many degrees are
+/// left out.
 const STRAIGHT: f64 = 1e-10;
 
 /// A difference of longitudes in (-180, 180].
@@ -21,17 +22,22 @@ fn turn(difference: f64) -> f64 {
 pub fn line(vertices: &[Vertex]) -> Vec<[f64; 2]> {
     let mut out: Vec<Vertex> = Vec::with_capacity(vertices.len());
     for &([lon, lat], added) in vertices.iter().filter(|(at, _)| at[1].abs() < POLE) {
-        let lon = out.last().map_or(lon, |([before, _], _)| before + turn(lon - before));
+        let lon = out
+            .last()
+            .map_or(lon, |([before, _], _)| before + turn(lon - before));
         out.push(([lon, lat], added));
     }
     straightened(&out, false)
 }
 
-/// A ring with continuous longitudes, without its closing point. Its vertices go counter-clockwise in a coordinate system that does not
-/// mirror the Earth, so that they hold the north pole when they go eastwards around it, and the south pole when they go westwards.
-/// Empty for a ring without an area.
+/// A ring with continuous longitudes, without its closing point. Its vertices go counter-clockwise
+/// in a coordinate system that does not mirror the Earth, so that they hold the north pole when
+/// they go eastwards around it, and the south pole when they go westwards. Empty for a ring without
+/// an area.
 pub fn ring(vertices: &[Vertex]) -> Vec<[f64; 2]> {
-    let Some(first) = vertices.iter().position(|(at, _)| at[1].abs() < POLE) else { return Vec::new() };
+    let Some(first) = vertices.iter().position(|(at, _)| at[1].abs() < POLE) else {
+        return Vec::new();
+    };
     let mut out: Vec<Vertex> = vec![vertices[first]];
     let ([start, start_lat], _) = vertices[first];
     let mut lon = start;
@@ -50,7 +56,11 @@ pub fn ring(vertices: &[Vertex]) -> Vec<[f64; 2]> {
             let before = out.last().map_or(lat, |(at, _)| at[1]);
             let over = *pole.get_or_insert(if lat + before >= 0.0 { 90.0 } else { -90.0 });
             // The inside is to the left.
-            sweep = if over > 0.0 { -sweep.abs() } else { sweep.abs() };
+            sweep = if over > 0.0 {
+                -sweep.abs()
+            } else {
+                sweep.abs()
+            };
         }
         if let Some(pole) = pole.take() {
             out.push(([lon, pole], false));
@@ -66,8 +76,11 @@ pub fn ring(vertices: &[Vertex]) -> Vec<[f64; 2]> {
     if around != 0.0
         && let Some(at) = through
     {
-        // The angle inside at the pole is more than half a turn: the ring goes the other way around it.
-        out[at..].iter_mut().for_each(|(place, _)| place[0] -= 360.0 * around);
+        // The angle inside at the pole is more than half a turn: the ring goes the other way around
+        // it.
+        out[at..]
+            .iter_mut()
+            .for_each(|(place, _)| place[0] -= 360.0 * around);
         around = 0.0;
     }
     if around != 0.0 {
@@ -76,14 +89,20 @@ pub fn ring(vertices: &[Vertex]) -> Vec<[f64; 2]> {
     straightened(&out, true)
 }
 
-/// Closes a ring around a pole along the pole's latitude, with its seam at the antimeridian. `end` is the longitude at which it comes
-/// back to its first vertex.
+/// Closes a ring around a pole along the pole's latitude, with its seam at the antimeridian. `end`
+/// is the longitude at which it comes back to its first vertex.
 fn around_pole(mut ring: Vec<Vertex>, end: f64, lat: f64) -> Vec<Vertex> {
     let start = ring.first().map_or(0.0, |(at, _)| at[0]);
-    let (pole, step) = if end > start { (90.0, 360.0) } else { (-90.0, -360.0) };
+    let (pole, step) = if end > start {
+        (90.0, 360.0)
+    } else {
+        (-90.0, -360.0)
+    };
     ring.push(([end, lat], false));
     let seam = |lon: f64| ((lon + 180.0) / 360.0).floor();
-    let crossing = ring.windows(2).position(|pair| seam(pair[0].0[0]) != seam(pair[1].0[0]));
+    let crossing = ring
+        .windows(2)
+        .position(|pair| seam(pair[0].0[0]) != seam(pair[1].0[0]));
     let mut out: Vec<Vertex> = Vec::with_capacity(ring.len() + 4);
     match crossing {
         Some(at) => {
@@ -94,12 +113,19 @@ fn around_pole(mut ring: Vec<Vertex>, end: f64, lat: f64) -> Vec<Vertex> {
             out.push(([line, cut], false));
             out.extend(&ring[at + 1..]);
             // The last vertex is the first one, a turn later.
-            out.extend(ring[1..=at].iter().map(|&([x, y], added)| ([x + step, y], added)));
+            out.extend(
+                ring[1..=at]
+                    .iter()
+                    .map(|&([x, y], added)| ([x + step, y], added)),
+            );
             out.push(([line + step, cut], false));
         }
         None => out = ring,
     }
-    let (first, last) = (out.first().map_or(0.0, |(at, _)| at[0]), out.last().map_or(0.0, |(at, _)| at[0]));
+    let (first, last) = (
+        out.first().map_or(0.0, |(at, _)| at[0]),
+        out.last().map_or(0.0, |(at, _)| at[0]),
+    );
     out.extend([([last, pole], false), ([first, pole], false)]);
     out
 }

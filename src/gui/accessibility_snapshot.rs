@@ -1,5 +1,6 @@
-//! The accessibility tree of the last frame, which scripts search for controls, and the queue of input events for the next frame.
-//! Tests that drive the window from another process read the same names and bounds from a file.
+//! The accessibility tree of the last frame, which scripts search for controls, and the queue of
+//! input events for the next frame. Tests that drive the window from another process read the same
+//! names and bounds from a file.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,13 +53,17 @@ impl AccessibilitySnapshot {
     }
 }
 
-/// Environment variable with the file into which the window writes its named controls, for tests with a real pointer.
+/// Environment variable with the file into which the window writes its named controls, for tests
+/// with a real pointer.
 const CONTROLS: &str = "TACO_STUDIO_CONTROLS";
 
-/// Keeps the file of [`CONTROLS`] up to date, if the variable is set: a JSON list of `label`, `role`, `acts`, and `rect` in points as
-/// left, top, right, bottom. It is written by another thread, under a temporary name.
+/// Keeps the file of [`CONTROLS`] up to date, if the variable is set: a JSON list of `label`,
+/// `role`, `acts`, and `rect` in points as left, top, right, bottom. It is written by another
+/// thread, under a temporary name.
 pub fn list_controls(ctx: &Context) {
-    let Some(file) = std::env::var_os(CONTROLS).map(PathBuf::from) else { return };
+    let Some(file) = std::env::var_os(CONTROLS).map(PathBuf::from) else {
+        return;
+    };
     let eyes = AccessibilitySnapshot::open(ctx);
     let (sender, changes) = std::sync::mpsc::channel::<Vec<NamedNode>>();
     let write = move || {
@@ -73,15 +78,29 @@ pub fn list_controls(ctx: &Context) {
             }
         }
     };
-    if std::thread::Builder::new().name("controls".into()).spawn(write).is_ok() {
+    if std::thread::Builder::new()
+        .name("controls".into())
+        .spawn(write)
+        .is_ok()
+    {
         ctx.add_plugin(ControlsPlugin { eyes, sender });
     }
 }
 
 fn write_controls(file: &std::path::Path, seen: &[NamedNode]) -> std::io::Result<()> {
     let control = |node: &NamedNode| {
-        let rect = [node.rect.left(), node.rect.top(), node.rect.right(), node.rect.bottom()];
-        serde_json::json!({ "label": node.label, "role": format!("{:?}", node.role), "acts": node.acts, "rect": rect })
+        let rect = [
+            node.rect.left(),
+            node.rect.top(),
+            node.rect.right(),
+            node.rect.bottom(),
+        ];
+        serde_json::json!({
+            "label": node.label,
+            "role": format!("{:?}", node.role),
+            "acts": node.acts,
+            "rect": rect,
+        })
     };
     let list: Vec<serde_json::Value> = seen.iter().map(control).collect();
     let partial = file.with_extension("partial");
@@ -101,7 +120,12 @@ impl Plugin for ControlsPlugin {
 
     // The snapshot's plugin was added before, so that it has seen this frame.
     fn output_hook(&mut self, _ctx: &Context, _output: &mut FullOutput) {
-        let seen = self.eyes.lock().unwrap_or_else(PoisonError::into_inner).seen.clone();
+        let seen = self
+            .eyes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .seen
+            .clone();
         let _ = self.sender.send(seen);
     }
 }
@@ -121,15 +145,32 @@ impl Plugin for SnapshotPlugin {
     }
 
     fn output_hook(&mut self, _ctx: &Context, output: &mut FullOutput) {
-        let Some(update) = &output.platform_output.accesskit_update else { return };
+        let Some(update) = &output.platform_output.accesskit_update else {
+            return;
+        };
         let seen = update.nodes.iter().filter_map(|(node, data)| {
-            let label = data.label().or(data.value()).filter(|label| !label.is_empty())?;
+            let label = data
+                .label()
+                .or(data.value())
+                .filter(|label| !label.is_empty())?;
             let bounds = data.bounds()?;
-            let rect = Rect::from_min_max(pos2(bounds.x0 as f32, bounds.y0 as f32), pos2(bounds.x1 as f32, bounds.y1 as f32));
+            let rect = Rect::from_min_max(
+                pos2(bounds.x0 as f32, bounds.y0 as f32),
+                pos2(bounds.x1 as f32, bounds.y1 as f32),
+            );
             let acts = !matches!(data.role(), Role::Label | Role::TextRun | Role::Unknown);
-            Some(NamedNode { label: label.to_owned(), role: data.role(), rect, acts, node: *node })
+            Some(NamedNode {
+                label: label.to_owned(),
+                role: data.role(),
+                rect,
+                acts,
+                node: *node,
+            })
         });
         let seen = seen.collect();
-        self.eyes.lock().unwrap_or_else(PoisonError::into_inner).seen = seen;
+        self.eyes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .seen = seen;
     }
 }

@@ -1,4 +1,5 @@
-//! The list of user actions, with menu text, tooltip, shortcut and icon. Menus, shortcuts, buttons and the palette read it.
+//! The list of user actions, with menu text, tooltip, shortcut and icon. Menus, shortcuts, buttons
+//! and the palette read it.
 
 use egui::{Key, KeyboardShortcut};
 
@@ -223,7 +224,14 @@ pub enum Menu {
 
 impl Menu {
     /// In the order of the menu bar.
-    pub const ALL: [Menu; 6] = [Menu::File, Menu::Edit, Menu::Check, Menu::Tools, Menu::View, Menu::Help];
+    pub const ALL: [Menu; 6] = [
+        Menu::File,
+        Menu::Edit,
+        Menu::Check,
+        Menu::Tools,
+        Menu::View,
+        Menu::Help,
+    ];
 
     /// The menu's title.
     pub fn title(self) -> &'static str {
@@ -357,11 +365,17 @@ impl Action {
 
     /// The shortcut as people read it: `Ctrl Shift Z`. Empty where there is none.
     pub fn keys_text(self) -> String {
-        let Some(shortcut) = self.info().keys else { return String::new() };
+        let Some(shortcut) = self.info().keys else {
+            return String::new();
+        };
         let modifiers = shortcut.modifiers;
         let mut words = Vec::new();
         if modifiers.command || modifiers.ctrl {
-            words.push(if cfg!(target_os = "macos") { "Cmd" } else { "Ctrl" });
+            words.push(if cfg!(target_os = "macos") {
+                "Cmd"
+            } else {
+                "Ctrl"
+            });
         }
         if modifiers.alt {
             words.push("Alt");
@@ -433,13 +447,31 @@ impl Action {
     /// True for keys that a text field needs for itself while it has the focus.
     pub fn yields_to_text(self) -> bool {
         use Action::{MoveDown, MoveUp, Nest, NextRoot, PreviousRoot, Redo, Remove, Undo, Unnest};
-        matches!(self, Remove | Undo | Redo | MoveUp | MoveDown | Nest | Unnest | NextRoot | PreviousRoot)
+        matches!(
+            self,
+            Remove | Undo | Redo | MoveUp | MoveDown | Nest | Unnest | NextRoot | PreviousRoot
+        )
     }
 
-    /// True for actions that save, close or navigate: the focused text field commits its text first.
+    /// True for actions that save, close or navigate: the focused text field commits its text
+    /// first.
     pub fn takes_what_is_typed(self) -> bool {
-        use Action::{Close, New, NextProblem, OpenFile, OpenFolder, PreviousProblem, Quit, Save, SaveAs, Write};
-        matches!(self, Save | SaveAs | New | OpenFile | OpenFolder | Close | Quit | Write | NextProblem | PreviousProblem)
+        use Action::{
+            Close, New, NextProblem, OpenFile, OpenFolder, PreviousProblem, Quit, Save, SaveAs,
+            Write,
+        };
+        matches!(
+            self,
+            Save | SaveAs
+                | New
+                | OpenFile
+                | OpenFolder
+                | Close
+                | Quit
+                | Write
+                | NextProblem
+                | PreviousProblem
+        )
     }
 }
 
@@ -461,13 +493,20 @@ mod tests {
                     panic!("{other:?} and {action:?} both have {word}");
                 }
             }
-            assert!(!info.text.ends_with('.') && !info.tooltip.ends_with('.'), "{action:?} ends with a full stop");
+            assert!(
+                !info.text.ends_with('.') && !info.tooltip.ends_with('.'),
+                "{action:?} ends with a full stop"
+            );
         }
     }
 
     #[test]
     fn every_action_is_listed_once_and_in_menu_order() {
-        let place = |action: &Action| Menu::ALL.iter().position(|menu| *menu == action.info().menu);
+        let place = |action: &Action| {
+            Menu::ALL
+                .iter()
+                .position(|menu| *menu == action.info().menu)
+        };
         assert!(Action::ALL.is_sorted_by_key(place));
         let unique: std::collections::HashSet<_> = Action::ALL.iter().collect();
         assert_eq!(unique.len(), Action::ALL.len());
@@ -478,7 +517,10 @@ mod tests {
     #[test]
     fn every_panel_can_be_asked_for() {
         for pane in Pane::ALL {
-            assert!(Action::ALL.iter().any(|action| action.pane() == Some(pane)), "{pane:?}");
+            assert!(
+                Action::ALL.iter().any(|action| action.pane() == Some(pane)),
+                "{pane:?}"
+            );
         }
     }
 

@@ -15,16 +15,35 @@ const NO_SAMPLE: &str = mark!("No sample is selected");
 pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
     let document = cx.document();
     let draft = document.and_then(|document| document.draft());
-    let open = || if document.is_none() { Some(NOTHING_OPEN) } else { None };
+    let open = || {
+        if document.is_none() {
+            Some(NOTHING_OPEN)
+        } else {
+            None
+        }
+    };
     let drafted = || match (document, draft) {
         (None, _) => Some(NOTHING_OPEN),
         (_, None) => Some(NO_DRAFT),
         _ => None,
     };
-    let selected = || if cx.session.selected.is_none() { Some(NO_SAMPLE) } else { None };
+    let selected = || {
+        if cx.session.selected.is_none() {
+            Some(NO_SAMPLE)
+        } else {
+            None
+        }
+    };
     let reason = match action {
-        Action::Close | Action::Validate | Action::GoToRow | Action::Filter | Action::NextRoot | Action::PreviousRoot => open(),
-        Action::ValidateDeep => open().or(draft.map(|_| mark!("A draft has no bytes of its own yet; write it first"))),
+        Action::Close
+        | Action::Validate
+        | Action::GoToRow
+        | Action::Filter
+        | Action::NextRoot
+        | Action::PreviousRoot => open(),
+        Action::ValidateDeep => {
+            open().or(draft.map(|_| mark!("A draft has no bytes of its own yet; write it first")))
+        }
         Action::Save | Action::SaveAs | Action::Relocate => drafted(),
         Action::JoinTable => drafted().or(match document {
             Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
@@ -37,18 +56,22 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
         Action::ExportSubset | Action::Describe => open().or(draft.map(|_| NOT_WRITTEN)),
         Action::Publish => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
             let open = document?.opened()?;
-            is_other_generation(open.reader.as_ref()).then_some(mark!("Only datasets of 2.0; move this one to 2.0 first"))
+            is_other_generation(open.reader.as_ref())
+                .then_some(mark!("Only datasets of 2.0; move this one to 2.0 first"))
         }),
         Action::Migrate => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
             let open = document?.opened()?;
-            (!is_other_generation(open.reader.as_ref())).then_some(mark!("This dataset is of 2.0 already"))
+            (!is_other_generation(open.reader.as_ref()))
+                .then_some(mark!("This dataset is of 2.0 already"))
         }),
         Action::PrepareTaco3 => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
-            (document?.format()? == crate::container::Format::Taco3).then_some(mark!("This dataset is of TACO 3 already"))
+            (document?.format()? == crate::container::Format::Taco3)
+                .then_some(mark!("This dataset is of TACO 3 already"))
         }),
         Action::Repair | Action::Convert => document.and_then(|document| {
             let open = document.opened()?;
-            is_other_generation(open.reader.as_ref()).then_some(mark!("Only datasets of 2.0; move this one to 2.0 first"))
+            is_other_generation(open.reader.as_ref())
+                .then_some(mark!("Only datasets of 2.0; move this one to 2.0 first"))
         }),
         Action::WriteOlder => match document {
             Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
@@ -58,21 +81,35 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
             Some(document) if document.rows(0) == 0 => Some(mark!("The draft has no samples yet")),
             _ => None,
         }),
-        Action::Undo => drafted().or(draft.filter(|draft| draft.undo_label().is_none()).map(|_| mark!("There is nothing to undo"))),
-        Action::Redo => drafted().or(draft.filter(|draft| draft.redo_label().is_none()).map(|_| mark!("There is nothing to redo"))),
-        Action::AddFiles | Action::AddFolder => draft.is_none().then_some(()).and(document.map(|_| NO_DRAFT)),
-        Action::AddUnplaced | Action::AddUnplacedFolder | Action::Watch => {
-            draft.is_none().then_some(()).and(document.map(|_| NO_DRAFT))
-        }
-        Action::Place => {
-            drafted().or(cx.session.tray.chosen().is_empty().then_some(mark!("Select files among the unplaced ones first")))
-        }
-        Action::MatchPattern => {
-            drafted().or(draft.filter(|draft| draft.tray().is_empty()).map(|_| mark!("There are no unplaced files")))
-        }
-        Action::Remove if cx.session.tray.focused => {
-            cx.session.tray.removal().is_none().then_some(mark!("No unplaced file is selected"))
-        }
+        Action::Undo => drafted().or(draft
+            .filter(|draft| draft.undo_label().is_none())
+            .map(|_| mark!("There is nothing to undo"))),
+        Action::Redo => drafted().or(draft
+            .filter(|draft| draft.redo_label().is_none())
+            .map(|_| mark!("There is nothing to redo"))),
+        Action::AddFiles | Action::AddFolder => draft
+            .is_none()
+            .then_some(())
+            .and(document.map(|_| NO_DRAFT)),
+        Action::AddUnplaced | Action::AddUnplacedFolder | Action::Watch => draft
+            .is_none()
+            .then_some(())
+            .and(document.map(|_| NO_DRAFT)),
+        Action::Place => drafted().or(cx
+            .session
+            .tray
+            .chosen()
+            .is_empty()
+            .then_some(mark!("Select files among the unplaced ones first"))),
+        Action::MatchPattern => drafted().or(draft
+            .filter(|draft| draft.tray().is_empty())
+            .map(|_| mark!("There are no unplaced files"))),
+        Action::Remove if cx.session.tray.focused => cx
+            .session
+            .tray
+            .removal()
+            .is_none()
+            .then_some(mark!("No unplaced file is selected")),
         Action::Rename | Action::Remove | Action::Unplace => drafted().or_else(selected),
         Action::Nest => drafted().or_else(selected).or_else(|| no_folder_above(cx)),
         Action::Unnest => drafted().or_else(selected).or_else(|| {
@@ -84,33 +121,63 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
             let folder = document?.kind(cx.session.selected?)? == SampleKind::Folder;
             (!folder).then_some(mark!("A FILE holds nothing"))
         }),
-        Action::MoveUp | Action::MoveDown => drafted().or_else(selected).or_else(|| edge(action, cx)),
+        Action::MoveUp | Action::MoveDown => {
+            drafted().or_else(selected).or_else(|| edge(action, cx))
+        }
         Action::EditCopy => open().or(draft.map(|_| mark!("This is a draft already"))),
         Action::SaveSample => open().or_else(selected).or_else(|| {
             let file = document?.kind(cx.session.selected?)? == SampleKind::File;
             (!file).then_some(mark!("A FOLDER has no bytes of its own"))
         }),
         Action::RunExtensions => {
-            let ticked = cx.session.extensions.choices.values().any(|choice| choice.on);
+            let ticked = cx
+                .session
+                .extensions
+                .choices
+                .values()
+                .any(|choice| choice.on);
             drafted().or((!ticked).then_some(mark!("Tick an extension first")))
         }
-        Action::NextProblem | Action::PreviousProblem => {
-            cx.studio.report().findings.is_empty().then_some(mark!("There are no problems"))
-        }
-        Action::FixSafe | Action::FixProblem | Action::FixAlike if cx.studio.report().findings.is_empty() => {
+        Action::NextProblem | Action::PreviousProblem => cx
+            .studio
+            .report()
+            .findings
+            .is_empty()
+            .then_some(mark!("There are no problems")),
+        Action::FixSafe | Action::FixProblem | Action::FixAlike
+            if cx.studio.report().findings.is_empty() =>
+        {
             drafted().or(Some(mark!("There are no problems")))
         }
         Action::FixSafe => drafted().or_else(|| {
             let choice = document?.structure()?.choice().clone();
-            cx.session.structure.needs_choice((cx.session.serial, revision(cx.studio)), &choice)
+            cx.session
+                .structure
+                .needs_choice((cx.session.serial, revision(cx.studio)), &choice)
         }),
         Action::FixProblem | Action::FixAlike => {
             // Findings of an older revision must not change the draft.
-            let checking = cx.studio.is_checking().then_some(mark!("The draft is being checked"));
-            drafted().or(checking).or(cx.session.problems.selected.is_none().then_some(mark!("Select a problem first, with F8")))
+            let checking = cx
+                .studio
+                .is_checking()
+                .then_some(mark!("The draft is being checked"));
+            drafted().or(checking).or(cx
+                .session
+                .problems
+                .selected
+                .is_none()
+                .then_some(mark!("Select a problem first, with F8")))
         }
-        Action::ClearFilter => open().or(cx.studio.filters().is_empty().then_some(mark!("No filter is set"))),
-        Action::CancelJobs => cx.studio.jobs().is_empty().then_some(mark!("Nothing is running")),
+        Action::ClearFilter => open().or(cx
+            .studio
+            .filters()
+            .is_empty()
+            .then_some(mark!("No filter is set"))),
+        Action::CancelJobs => cx
+            .studio
+            .jobs()
+            .is_empty()
+            .then_some(mark!("Nothing is running")),
         _ => None,
     };
     reason.map(|reason| crate::text::of(reason).to_owned())
@@ -119,15 +186,26 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
 fn no_folder_above(cx: &PanelContext<'_>) -> Option<&'static str> {
     let document = cx.document()?;
     let (parent, position) = document.node(cx.session.selected?)?.parent()?;
-    let Some(above) = position.checked_sub(1) else { return Some(mark!("There is no folder before it")) };
+    let Some(above) = position.checked_sub(1) else {
+        return Some(mark!("There is no folder before it"));
+    };
     let above = document.draft()?.dataset().sample(&parent.child(above))?;
-    above.children().is_none().then_some(mark!("The sample before it is a FILE"))
+    above
+        .children()
+        .is_none()
+        .then_some(mark!("The sample before it is a FILE"))
 }
 
 fn edge(action: Action, cx: &PanelContext<'_>) -> Option<&'static str> {
     let document = cx.document()?;
     let (parent, position) = document.node(cx.session.selected?)?.parent()?;
-    let last = document.draft()?.dataset().tortilla(&parent)?.samples.len().checked_sub(1)? as u32;
+    let last = document
+        .draft()?
+        .dataset()
+        .tortilla(&parent)?
+        .samples
+        .len()
+        .checked_sub(1)? as u32;
     match action {
         Action::MoveUp if position == 0 => Some(mark!("It is the first one")),
         Action::MoveDown if position == last => Some(mark!("It is the last one")),

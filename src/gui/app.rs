@@ -1,4 +1,5 @@
-//! The window's application: polls the studio in `logic`, draws in `ui`, and handles the requests of panels.
+//! The window's application: polls the studio in `logic`, draws in `ui`, and handles the requests
+//! of panels.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +34,8 @@ use crate::jobs::{AsyncValue, JobId, Jobs};
 use crate::studio::{Command, DocumentId, LogLevel, RowRef, Studio};
 use crate::text::displayed_line;
 
-/// Time from the beginning of a frame after which panels that were not drawn before wait for the next frame.
+/// Time from the beginning of a frame after which panels that were not drawn before wait for the
+/// next frame.
 const PANELS_UNTIL: Duration = Duration::from_millis(5);
 /// Longest time that an edit waits for autosave.
 const EDIT_PATIENCE: Duration = Duration::from_millis(50);
@@ -51,7 +53,8 @@ pub struct App {
     pub(super) tour: Option<Tour>,
     /// Receives the paths of later starts.
     instance: Option<SingleInstance>,
-    /// Action on the paths opened last, with the serial of the document and the time of the request.
+    /// Action on the paths opened last, with the serial of the document and the time of the
+    /// request.
     pub(super) path_action: AsyncValue<(DocumentId, Instant), PathAction>,
     /// The sample dataset being written.
     pub(super) sample_dataset: AsyncValue<(), PathBuf>,
@@ -84,12 +87,16 @@ impl App {
         let waker = ctx.clone();
         let jobs = Jobs::new(move || waker.request_repaint());
         let studio = Studio::new(jobs.clone());
-        let mut app = Self { persistent: true, ..Self::build(ctx, studio, jobs, view) };
+        let mut app = Self {
+            persistent: true,
+            ..Self::build(ctx, studio, jobs, view)
+        };
         app.studio.set_asks_for_servers(true);
         app.warm_up();
         app.session.cache_dir = crate::folders::cache_dir();
         let waker = ctx.clone();
-        let listening = crate::folders::data_dir().map(|folder| SingleInstance::listen(&folder, move || waker.request_repaint()));
+        let listening = crate::folders::data_dir()
+            .map(|folder| SingleInstance::listen(&folder, move || waker.request_repaint()));
         if let Some(Err(error)) = &listening {
             tracing::info!("later starts will open windows of their own: {error}");
         }
@@ -104,7 +111,12 @@ impl App {
     /// The application on a given studio, without remembered state, for tests.
     pub fn for_test(ctx: &Context, studio: Studio) -> Self {
         let waker = ctx.clone();
-        Self::build(ctx, studio, Jobs::new(move || waker.request_repaint()), ViewState::default())
+        Self::build(
+            ctx,
+            studio,
+            Jobs::new(move || waker.request_repaint()),
+            ViewState::default(),
+        )
     }
 
     fn build(ctx: &Context, studio: Studio, jobs: Jobs, mut view: ViewState) -> Self {
@@ -143,7 +155,12 @@ impl App {
     }
 
     /// Applies the options of this start. Safe mode changes no remembered state.
-    pub(super) fn started_with(&mut self, renderer: Renderer, options: &WindowOptions, drops_arrive: bool) {
+    pub(super) fn started_with(
+        &mut self,
+        renderer: Renderer,
+        options: &WindowOptions,
+        drops_arrive: bool,
+    ) {
         self.view.starting = Some(renderer);
         self.persistent &= !options.safe_mode;
         self.instance = self.instance.take().filter(|_| !options.safe_mode);
@@ -239,7 +256,10 @@ impl App {
         if self.persistent
             && let Err(error) = self.view.save()
         {
-            self.studio.log(LogLevel::Warning, format!("The window's settings were not saved: {error}"));
+            self.studio.log(
+                LogLevel::Warning,
+                format!("The window's settings were not saved: {error}"),
+            );
         }
     }
 
@@ -270,7 +290,11 @@ impl App {
     fn window_title(&mut self, ctx: &Context) {
         let title = match self.studio.document() {
             Some(document) => {
-                let mark = if document.draft().is_some_and(Draft::has_unsaved) { "• " } else { "" };
+                let mark = if document.draft().is_some_and(Draft::has_unsaved) {
+                    "• "
+                } else {
+                    ""
+                };
                 format!("{mark}{} – Taco Studio", displayed_line(&document.title()))
             }
             None => "Taco Studio".to_owned(),
@@ -282,7 +306,10 @@ impl App {
     }
 
     /// Calls `draw` with a panel context.
-    pub(super) fn with_cx<R>(&mut self, draw: impl FnOnce(&mut PanelContext<'_>, &mut ViewState) -> R) -> R {
+    pub(super) fn with_cx<R>(
+        &mut self,
+        draw: impl FnOnce(&mut PanelContext<'_>, &mut ViewState) -> R,
+    ) -> R {
         let mut cx = PanelContext {
             studio: &self.studio,
             session: &mut self.session,
@@ -294,7 +321,10 @@ impl App {
     }
 
     /// Calls `act` with a panel context and the open document, if there is one.
-    pub(super) fn with_document(&mut self, act: impl FnOnce(&mut PanelContext<'_>, &crate::studio::Document)) {
+    pub(super) fn with_document(
+        &mut self,
+        act: impl FnOnce(&mut PanelContext<'_>, &crate::studio::Document),
+    ) {
         self.with_cx(|cx, _| {
             if let Some(document) = cx.document() {
                 act(cx, document);
@@ -307,7 +337,9 @@ impl App {
             let began = cx.session.watch.begin();
             chrome::top_ui(ui, cx);
             banner::ui(ui, cx);
-            cx.session.watch.end(began, || "top bar and banner".to_owned());
+            cx.session
+                .watch
+                .end(began, || "top bar and banner".to_owned());
             let began = cx.session.watch.begin();
             chrome::status_ui(ui, cx);
             cx.session.watch.end(began, || "status bar".to_owned());
@@ -337,7 +369,9 @@ impl App {
     }
 
     fn tour_ui(&mut self, ctx: &Context) {
-        let Some(mut tour) = self.tour.take() else { return };
+        let Some(mut tour) = self.tour.take() else {
+            return;
+        };
         if self.with_cx(|cx, _| tour.show(ctx, cx, chrome::STATUS)) {
             self.tour = Some(tour);
         }
@@ -388,7 +422,8 @@ impl eframe::App for App {
         let ctx = ui.ctx().clone();
         self.window_title(&ctx);
         self.take_input(&ctx);
-        // A text field that loses the focus commits its text before the shortcut that took the focus is handled.
+        // A text field that loses the focus commits its text before the shortcut that took the
+        // focus is handled.
         let requests = std::mem::take(&mut self.requests);
         self.main_ui(ui);
         self.requests.extend(requests);
@@ -402,7 +437,9 @@ impl eframe::App for App {
         self.tour_ui(&ctx);
         drag::look(&ctx, &mut self.session.carried, &self.jobs);
         self.drop_overlay_ui(&ctx);
-        self.session.watch.end(began, || "dialogs and overlays".to_owned());
+        self.session
+            .watch
+            .end(began, || "dialogs and overlays".to_owned());
         self.handle_requests(&ctx);
         if self.is_busy() {
             ctx.request_repaint_after(Duration::from_millis(100));
@@ -410,7 +447,12 @@ impl eframe::App for App {
         let began = self.session.panels.began;
         // A frame with new panels rasterizes enough already.
         let rests = !self.session.panels.has_new();
-        if rests && self.warmup.as_mut().is_some_and(|warmup| !warmup.step(&ctx, began)) {
+        if rests
+            && self
+                .warmup
+                .as_mut()
+                .is_some_and(|warmup| !warmup.step(&ctx, began))
+        {
             self.warmup = None;
         } else if self.warmup.is_some() {
             ctx.request_repaint();
@@ -444,14 +486,18 @@ impl PaneContents for Panels<'_, '_> {
         }
         let began = self.cx.session.watch.begin();
         self.panel_ui(ui, pane);
-        self.cx.session.watch.end(began, || format!("panel {pane:?}"));
+        self.cx
+            .session
+            .watch
+            .end(began, || format!("panel {pane:?}"));
     }
 
     fn count(&self, pane: Pane) -> Option<(u64, Tone)> {
         match pane {
             Pane::Problems => panels::problems::count(self.cx),
             Pane::Collection => panels::collection::count(self.cx),
-            Pane::Jobs => Some((self.cx.session.jobs.running().count() as u64, Tone::Neutral)).filter(|(count, _)| *count > 0),
+            Pane::Jobs => Some((self.cx.session.jobs.running().count() as u64, Tone::Neutral))
+                .filter(|(count, _)| *count > 0),
             _ => None,
         }
     }

@@ -1,4 +1,5 @@
-//! Arrangements of the panels: one for building a dataset, one for exploring it, one for checking it.
+//! Arrangements of the panels: one for building a dataset, one for exploring it, one for checking
+//! it.
 
 use super::dock::Dock;
 
@@ -30,7 +31,12 @@ pub struct Arrangements {
 impl Default for Arrangements {
     fn default() -> Self {
         let first = Arrangement::Building;
-        Self { current: first, of_drafts: first, of_datasets: first, others: Vec::new() }
+        Self {
+            current: first,
+            of_drafts: first,
+            of_datasets: first,
+            others: Vec::new(),
+        }
     }
 }
 
@@ -42,7 +48,14 @@ impl Arrangements {
 
     /// Shows the arrangement of the kind of document that was opened, in `dock`.
     pub fn follow_document(&mut self, dock: &mut Dock, is_draft: bool) {
-        self.show(dock, if is_draft { self.of_drafts } else { self.of_datasets });
+        self.show(
+            dock,
+            if is_draft {
+                self.of_drafts
+            } else {
+                self.of_datasets
+            },
+        );
     }
 
     /// Shows an arrangement, also with the next documents of this kind.
@@ -58,10 +71,15 @@ impl Arrangements {
         if arrangement == self.current {
             return;
         }
-        let known = self.others.iter().position(|(other, _)| *other == arrangement).map(|at| self.others.swap_remove(at).1);
+        let known = self
+            .others
+            .iter()
+            .position(|(other, _)| *other == arrangement)
+            .map(|at| self.others.swap_remove(at).1);
         let mut next = known.unwrap_or_else(|| Dock::arranged_for(arrangement));
         next.mend(arrangement);
-        self.others.push((self.current, std::mem::replace(dock, next)));
+        self.others
+            .push((self.current, std::mem::replace(dock, next)));
         self.current = arrangement;
     }
 }
@@ -76,13 +94,20 @@ mod tests {
         let (mut all, mut dock) = (Arrangements::default(), Dock::default());
         all.follow_document(&mut dock, false);
         all.choose(&mut dock, Arrangement::Exploring, false);
-        assert!(dock.is_active(Pane::Table) && dock.is_active(Pane::Preview), "both are shown");
+        assert!(
+            dock.is_active(Pane::Table) && dock.is_active(Pane::Preview),
+            "both are shown"
+        );
         all.choose(&mut dock, Arrangement::Checking, false);
         assert!(dock.is_active(Pane::Structure) && !dock.is_bottom_folded());
         all.follow_document(&mut dock, true);
         assert_eq!(all.current(), Arrangement::Building);
         all.follow_document(&mut dock, false);
-        assert_eq!(all.current(), Arrangement::Checking, "as chosen for the last dataset");
+        assert_eq!(
+            all.current(),
+            Arrangement::Checking,
+            "as chosen for the last dataset"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The banners below the top bar: an opened dataset that changed on disk; one of an older generation; and what can be done.
+//! The banners below the top bar: an opened dataset that changed on disk; one of an older
+//! generation; and what can be done.
 
 use egui::{Frame, Margin, Panel, Role, Sense, Stroke, Ui, WidgetInfo};
 
@@ -16,38 +17,90 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     generation_ui(ui, cx);
 }
 
-/// Says that the files of the opened dataset are not those that are shown, and offers to open them again.
+/// Says that the files of the opened dataset are not those that are shown, and offers to open them
+/// again.
 fn disk_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(change) = cx.session.disk_change().filter(|change| cx.session.disk_seen.as_ref() != Some(change)) else { return };
-    let Some(open) = cx.document().and_then(Document::opened) else { return };
+    let Some(change) = cx
+        .session
+        .disk_change()
+        .filter(|change| cx.session.disk_seen.as_ref() != Some(change))
+    else {
+        return;
+    };
+    let Some(open) = cx.document().and_then(Document::opened) else {
+        return;
+    };
     let again = match open.options == OpenOptions::default() {
-        true => Command::Open { path: open.reader.info().path.clone() },
-        false => Command::OpenWith { path: open.reader.info().path.clone(), options: Box::new(open.options.clone()) },
+        true => Command::Open {
+            path: open.reader.info().path.clone(),
+        },
+        false => Command::OpenWith {
+            path: open.reader.info().path.clone(),
+            options: Box::new(open.options.clone()),
+        },
     };
     let (text, is_there) = match &change {
-        DiskChange::Changed(file) => {
-            (tr!("{file} was changed by another program. What is shown is from before.", file = file.display()), true)
-        }
-        DiskChange::Gone(file) => (tr!("{file} was deleted or moved. What is shown is from before.", file = file.display()), false),
+        DiskChange::Changed(file) => (
+            tr!(
+                "{file} was changed by another program. What is shown is from before.",
+                file = file.display()
+            ),
+            true,
+        ),
+        DiskChange::Gone(file) => (
+            tr!(
+                "{file} was deleted or moved. What is shown is from before.",
+                file = file.display()
+            ),
+            false,
+        ),
     };
     let t = theme::tokens(ui);
-    let frame = Frame::NONE.fill(t.warnbg).inner_margin(Margin { left: 12, right: 8, top: 6, bottom: 6 });
-    let panel = Panel::top("disk-banner").exact_size(40.0).resizable(false).show_separator_line(false).frame(frame);
+    let frame = Frame::NONE.fill(t.warnbg).inner_margin(Margin {
+        left: 12,
+        right: 8,
+        top: 6,
+        bottom: 6,
+    });
+    let panel = Panel::top("disk-banner")
+        .exact_size(40.0)
+        .resizable(false)
+        .show_separator_line(false)
+        .frame(frame);
     panel.show(ui, |ui| {
         let rect = ui.max_rect().expand2(egui::vec2(12.0, 6.0));
-        ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.warnline));
+        ui.painter().hline(
+            rect.x_range(),
+            rect.bottom() - 0.5,
+            Stroke::new(1.0, t.warnline),
+        );
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 8.0;
-            ui.label(theme::rich_text(icons::WARNING).font(font::icon(15.0)).color(t.warn));
+            ui.label(
+                theme::rich_text(icons::WARNING)
+                    .font(font::icon(15.0))
+                    .color(t.warn),
+            );
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.add(Button::icon_only(icons::X, tr!("Close the notice of the change"))).clicked() {
+                if ui
+                    .add(Button::icon_only(
+                        icons::X,
+                        tr!("Close the notice of the change"),
+                    ))
+                    .clicked()
+                {
                     cx.session.disk_seen = Some(change.clone());
                 }
                 if is_there && ui.add(Button::primary(tr!("Reload"))).clicked() {
                     cx.run(again);
                 }
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    let label = egui::Label::new(theme::rich_text(&text).font(font::regular(13.0)).color(t.tx)).truncate();
+                    let label = egui::Label::new(
+                        theme::rich_text(&text)
+                            .font(font::regular(13.0))
+                            .color(t.tx),
+                    )
+                    .truncate();
                     let response = ui.add(label.sense(Sense::hover()));
                     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
                 });
@@ -58,12 +111,20 @@ fn disk_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 /// Says that a dataset is of an older generation, and what can be done.
 fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document().filter(|_| !cx.session.banner_closed) else { return };
-    let Some(open) = document.opened() else { return };
+    let Some(document) = cx.document().filter(|_| !cx.session.banner_closed) else {
+        return;
+    };
+    let Some(open) = document.opened() else {
+        return;
+    };
     let format = open.reader.info().format;
     let what = match format {
         Format::Tortilla | Format::Taco => {
-            tr!("First generation ({format} {generation})", format = format.badge(), generation = format.generation())
+            tr!(
+                "First generation ({format} {generation})",
+                format = format.badge(),
+                generation = format.generation()
+            )
         }
         Format::Taco3 => tr!("Third generation (TACO 3.0)").to_owned(),
         Format::Early => tr!("TACO 2.0 before its present layout").to_owned(),
@@ -78,16 +139,36 @@ fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         n
     );
     let t = theme::tokens(ui);
-    let frame = Frame::NONE.fill(t.infobg).inner_margin(Margin { left: 12, right: 8, top: 6, bottom: 6 });
-    let panel = Panel::top("banner").exact_size(40.0).resizable(false).show_separator_line(false).frame(frame);
+    let frame = Frame::NONE.fill(t.infobg).inner_margin(Margin {
+        left: 12,
+        right: 8,
+        top: 6,
+        bottom: 6,
+    });
+    let panel = Panel::top("banner")
+        .exact_size(40.0)
+        .resizable(false)
+        .show_separator_line(false)
+        .frame(frame);
     panel.show(ui, |ui| {
         let rect = ui.max_rect().expand2(egui::vec2(12.0, 6.0));
-        ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.infoline));
+        ui.painter().hline(
+            rect.x_range(),
+            rect.bottom() - 0.5,
+            Stroke::new(1.0, t.infoline),
+        );
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 8.0;
-            ui.label(theme::rich_text(icons::INFO).font(font::icon(15.0)).color(t.info));
+            ui.label(
+                theme::rich_text(icons::INFO)
+                    .font(font::icon(15.0))
+                    .color(t.info),
+            );
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.add(Button::icon_only(icons::X, tr!("Close banner"))).clicked() {
+                if ui
+                    .add(Button::icon_only(icons::X, tr!("Close banner")))
+                    .clicked()
+                {
                     cx.session.banner_closed = true;
                 }
                 if widgets::link(ui, tr!("What changes?")).clicked() {
@@ -97,19 +178,35 @@ fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     ));
                 }
                 if matches!(format, Format::Tortilla | Format::Taco)
-                    && ui.add(Button::secondary(tr!("Edit footer…")).icon(icons::PENCIL_SIMPLE)).clicked()
+                    && ui
+                        .add(Button::secondary(tr!("Edit footer…")).icon(icons::PENCIL_SIMPLE))
+                        .clicked()
                 {
                     cx.request(Request::Do(Action::EditFooter));
                 }
-                if ui.add(Button::primary(tr!("Move to 2.0…")).icon(icons::ARROW_FAT_LINE_UP)).clicked() {
+                if ui
+                    .add(Button::primary(tr!("Move to 2.0…")).icon(icons::ARROW_FAT_LINE_UP))
+                    .clicked()
+                {
                     cx.request(Request::Do(Action::Migrate));
                 }
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
                     ui.spacing_mut().item_spacing.x = 0.0;
-                    ui.label(theme::rich_text(&what).font(font::semibold(13.0)).color(t.tx));
-                    let label = egui::Label::new(theme::rich_text(&text).font(font::regular(13.0)).color(t.tx)).truncate();
+                    ui.label(
+                        theme::rich_text(&what)
+                            .font(font::semibold(13.0))
+                            .color(t.tx),
+                    );
+                    let label = egui::Label::new(
+                        theme::rich_text(&text)
+                            .font(font::regular(13.0))
+                            .color(t.tx),
+                    )
+                    .truncate();
                     let response = ui.add(label.sense(Sense::hover()));
-                    response.widget_info(|| WidgetInfo::labeled(Role::Status, true, format!("{what}{text}")));
+                    response.widget_info(|| {
+                        WidgetInfo::labeled(Role::Status, true, format!("{what}{text}"))
+                    });
                 });
             });
         });

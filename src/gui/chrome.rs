@@ -1,6 +1,9 @@
 //! The bars: top bar with menu, main buttons, title, search and jobs; status bar.
 
-use egui::{Align, Frame, Layout, Margin, Panel, Popup, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align, Frame, Layout, Margin, Panel, Popup, Rect, Role, Sense, Stroke, StrokeKind, Ui,
+    WidgetInfo, pos2, vec2,
+};
 
 use super::action::{Action, Menu};
 use super::action_enabled::blocked;
@@ -17,20 +20,33 @@ use crate::studio::Document;
 pub const STATUS: f32 = 24.0;
 
 fn bar(ui: &Ui) -> Frame {
-    Frame::NONE.fill(theme::tokens(ui).bg2).inner_margin(Margin::symmetric(8, 0))
+    Frame::NONE
+        .fill(theme::tokens(ui).bg2)
+        .inner_margin(Margin::symmetric(8, 0))
 }
 
 /// Draws the top bar.
 pub fn top_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let panel = Panel::top("top").exact_size(40.0).resizable(false).show_separator_line(false).frame(bar(ui));
+    let panel = Panel::top("top")
+        .exact_size(40.0)
+        .resizable(false)
+        .show_separator_line(false)
+        .frame(bar(ui));
     panel.show(ui, |ui| {
         let rect = ui.max_rect().expand2(vec2(8.0, 0.0));
-        ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+        ui.painter().hline(
+            rect.x_range(),
+            rect.bottom() - 0.5,
+            Stroke::new(1.0, t.line),
+        );
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             let (logo, _) = ui.allocate_exact_size(vec2(32.0, 28.0), Sense::hover());
-            widgets::logo(ui.painter(), Rect::from_center_size(logo.center() - vec2(0.0, 1.0), vec2(22.0, 22.0)));
+            widgets::logo(
+                ui.painter(),
+                Rect::from_center_size(logo.center() - vec2(0.0, 1.0), vec2(22.0, 22.0)),
+            );
             menu_ui(ui, cx);
             let left = [
                 (Action::New, tr!("New")),
@@ -38,7 +54,11 @@ pub fn top_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 (Action::Save, tr!("Save")),
                 (Action::Write, tr!("Write")),
             ];
-            let texts: Vec<&str> = left.iter().map(|(_, text)| *text).chain([tr!("Export"), tr!("Tools")]).collect();
+            let texts: Vec<&str> = left
+                .iter()
+                .map(|(_, text)| *text)
+                .chain([tr!("Export"), tr!("Tools")])
+                .collect();
             let (icons_only, shown) = fitting(ui, &texts, left.len());
             for (action, text) in left.into_iter().take(shown) {
                 button_ui(ui, cx, action, if icons_only { "" } else { text });
@@ -56,22 +76,36 @@ pub fn top_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-/// Width that undo, redo, title, search, jobs, theme and settings have beside buttons with texts, in points.
+/// Width that undo, redo, title, search, jobs, theme and settings have beside buttons with texts,
+/// in points.
 const RIGHT: f32 = 640.0;
 /// The same beside buttons without texts.
 const RIGHT_NARROW: f32 = 480.0;
 
-/// Whether the buttons of the top bar show icons only, and how many of the first `count` fit; the rest goes into a menu.
+/// Whether the buttons of the top bar show icons only, and how many of the first `count` fit; the
+/// rest goes into a menu.
 fn fitting(ui: &Ui, texts: &[&str], count: usize) -> (bool, usize) {
     let room = ui.available_width();
-    let width = |text: &str| paint::unwrapped(ui.painter(), text, font::regular(13.0), egui::Color32::WHITE).size().x + 40.0;
+    let width = |text: &str| {
+        paint::unwrapped(
+            ui.painter(),
+            text,
+            font::regular(13.0),
+            egui::Color32::WHITE,
+        )
+        .size()
+        .x + 40.0
+    };
     let full: f32 = texts.iter().map(|text| width(text)).sum();
     if full <= room - RIGHT {
         return (false, count);
     }
     // Export, the tools with their text, and the menu of the rest.
     let kept = 30.0 + texts.last().map_or(0.0, |text| width(text)) + 30.0;
-    (true, (((room - RIGHT_NARROW - kept) / 30.0).max(0.0) as usize).min(count))
+    (
+        true,
+        (((room - RIGHT_NARROW - kept) / 30.0).max(0.0) as usize).min(count),
+    )
 }
 
 /// The buttons for which the window is too narrow, as a menu.
@@ -81,7 +115,15 @@ fn more_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, actions: &[(Action, &'static 
         ui.spacing_mut().item_spacing.y = 0.0;
         for &(action, _) in actions {
             let (info, reason) = (action.info(), blocked(action, cx));
-            if widgets::menu_entry(ui, info.icon, info.text, &action.keys_text(), reason.as_deref()).clicked() {
+            if widgets::menu_entry(
+                ui,
+                info.icon,
+                info.text,
+                &action.keys_text(),
+                reason.as_deref(),
+            )
+            .clicked()
+            {
                 cx.request(Request::Do(action));
                 ui.close();
             }
@@ -91,42 +133,73 @@ fn more_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, actions: &[(Action, &'static 
 
 fn separator(ui: &mut Ui) {
     let (rect, _) = ui.allocate_exact_size(vec2(13.0, 18.0), Sense::hover());
-    ui.painter().vline(rect.center().x.round() + 0.5, rect.y_range(), Stroke::new(1.0, theme::tokens(ui).line2));
+    ui.painter().vline(
+        rect.center().x.round() + 0.5,
+        rect.y_range(),
+        Stroke::new(1.0, theme::tokens(ui).line2),
+    );
 }
 
 fn button_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, action: Action, text: &'static str) {
     let info = action.info();
     let label = match action {
-        Action::Undo => cx.document().and_then(|document| document.draft()?.undo_label()).map(|label| tr!("Undo: {label}", label)),
-        Action::Redo => cx.document().and_then(|document| document.draft()?.redo_label()).map(|label| tr!("Redo: {label}", label)),
+        Action::Undo => cx
+            .document()
+            .and_then(|document| document.draft()?.undo_label())
+            .map(|label| tr!("Undo: {label}", label)),
+        Action::Redo => cx
+            .document()
+            .and_then(|document| document.draft()?.redo_label())
+            .map(|label| tr!("Redo: {label}", label)),
         _ => None,
     };
     let keys = action.keys_text();
     let tooltip = format!("{} ({keys})", label.as_deref().unwrap_or(info.tooltip));
-    let button = Button::bar(info.icon, text).name(info.text).tooltip(tooltip).blocked(blocked(action, cx));
+    let button = Button::bar(info.icon, text)
+        .name(info.text)
+        .tooltip(tooltip)
+        .blocked(blocked(action, cx));
     if ui.add(button).clicked() {
         cx.request(Request::Do(action));
     }
 }
 
 fn menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let button = ui.add(Button::bar(icons::LIST, "").name(tr!("Menu")).tooltip(tr!("Every command")));
+    let button = ui.add(
+        Button::bar(icons::LIST, "")
+            .name(tr!("Menu"))
+            .tooltip(tr!("Every command")),
+    );
     Popup::menu(&button).show(|ui| {
         ui.set_min_width(200.0);
         for menu in Menu::ALL {
-            ui.menu_button(theme::rich_text(menu.title()).font(font::regular(12.0)), |ui| {
-                widgets::menu_scroll(ui, |ui| {
-                    ui.spacing_mut().item_spacing.y = 0.0;
-                    for &action in Action::ALL.iter().filter(|action| action.info().menu == menu) {
-                        let info = action.info();
-                        let reason = blocked(action, cx);
-                        if widgets::menu_entry(ui, info.icon, info.text, &action.keys_text(), reason.as_deref()).clicked() {
-                            cx.request(Request::Do(action));
-                            ui.close();
+            ui.menu_button(
+                theme::rich_text(menu.title()).font(font::regular(12.0)),
+                |ui| {
+                    widgets::menu_scroll(ui, |ui| {
+                        ui.spacing_mut().item_spacing.y = 0.0;
+                        for &action in Action::ALL
+                            .iter()
+                            .filter(|action| action.info().menu == menu)
+                        {
+                            let info = action.info();
+                            let reason = blocked(action, cx);
+                            if widgets::menu_entry(
+                                ui,
+                                info.icon,
+                                info.text,
+                                &action.keys_text(),
+                                reason.as_deref(),
+                            )
+                            .clicked()
+                            {
+                                cx.request(Request::Do(action));
+                                ui.close();
+                            }
                         }
-                    }
-                });
-            });
+                    });
+                },
+            );
         }
     });
 }
@@ -145,17 +218,32 @@ fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, icon_only: bool) {
         ui.spacing_mut().item_spacing.y = 0.0;
         for form in Catalogue::ALL {
             let text = format!("{}…", crate::text::of(form.title()));
-            if widgets::menu_entry(ui, icons::FILE_TEXT, &text, "", blocked(Action::Describe, cx).as_deref()).clicked() {
+            if widgets::menu_entry(
+                ui,
+                icons::FILE_TEXT,
+                &text,
+                "",
+                blocked(Action::Describe, cx).as_deref(),
+            )
+            .clicked()
+            {
                 cx.request(Request::Describe(form));
                 ui.close();
             }
         }
         ui.separator();
-        for action in
-            [Action::Publish, Action::ExportSubset, Action::Convert, Action::WriteOlder, Action::Optimise, Action::Migrate]
-        {
+        for action in [
+            Action::Publish,
+            Action::ExportSubset,
+            Action::Convert,
+            Action::WriteOlder,
+            Action::Optimise,
+            Action::Migrate,
+        ] {
             let info = action.info();
-            if widgets::menu_entry(ui, info.icon, info.text, "", blocked(action, cx).as_deref()).clicked() {
+            if widgets::menu_entry(ui, info.icon, info.text, "", blocked(action, cx).as_deref())
+                .clicked()
+            {
                 cx.request(Request::Do(action));
                 ui.close();
             }
@@ -168,11 +256,22 @@ fn right_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let settings = Action::Settings.info();
     let tooltip = format!("{} ({})", settings.tooltip, Action::Settings.keys_text());
-    if ui.add(Button::bar(icons::GEAR_SIX, "").name(settings.text).tooltip(tooltip)).clicked() {
+    if ui
+        .add(
+            Button::bar(icons::GEAR_SIX, "")
+                .name(settings.text)
+                .tooltip(tooltip),
+        )
+        .clicked()
+    {
         cx.request(Request::Do(Action::Settings));
     }
     let icon = if t.dark { icons::MOON } else { icons::SUN };
-    let theme = if t.dark { tr!("Switch to the light theme") } else { tr!("Switch to the dark theme") };
+    let theme = if t.dark {
+        tr!("Switch to the light theme")
+    } else {
+        tr!("Switch to the dark theme")
+    };
     if ui.add(Button::bar(icon, "").name(theme)).clicked() {
         cx.request(Request::Do(Action::ToggleTheme));
     }
@@ -182,25 +281,47 @@ fn right_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     search_ui(ui, cx, (room * 0.45).clamp(60.0, 330.0));
     ui.add_space(8.0);
     let rest = ui.available_rect_before_wrap();
-    ui.scope_builder(egui::UiBuilder::new().max_rect(rest).layout(Layout::left_to_right(Align::Center)), |ui| title_ui(ui, cx));
+    ui.scope_builder(
+        egui::UiBuilder::new()
+            .max_rect(rest)
+            .layout(Layout::left_to_right(Align::Center)),
+        |ui| title_ui(ui, cx),
+    );
 }
 
 fn jobs_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let running: Vec<_> = cx.session.jobs.running().collect();
     let text = match running.as_slice() {
-        [] if cx.studio.is_checking() => match cx.studio.check_progress().and_then(|progress| progress.fraction()) {
-            Some(part) => tr!("Checking {percent} %", percent = format!("{:.0}", part * 100.0)),
+        [] if cx.studio.is_checking() => match cx
+            .studio
+            .check_progress()
+            .and_then(|progress| progress.fraction())
+        {
+            Some(part) => tr!(
+                "Checking {percent} %",
+                percent = format!("{:.0}", part * 100.0)
+            ),
             None => tr!("Checking").to_owned(),
         },
         [] => tr!("No jobs").to_owned(),
         [job] => match job.progress.fraction() {
-            Some(fraction) => tr!("1 job {percent} %", percent = format!("{:.0}", fraction * 100.0)),
+            Some(fraction) => tr!(
+                "1 job {percent} %",
+                percent = format!("{:.0}", fraction * 100.0)
+            ),
             None => tr!("1 job {time}", time = time_text(job.elapsed)),
         },
         jobs => tr_n!(jobs.len(), "{n} job", "{n} jobs", n = jobs.len()),
     };
-    let icon = if running.is_empty() { icons::QUEUE } else { icons::CIRCLE_NOTCH };
-    if ui.add(Button::bar(icon, text).tooltip(tr!("Show the jobs"))).clicked() {
+    let icon = if running.is_empty() {
+        icons::QUEUE
+    } else {
+        icons::CIRCLE_NOTCH
+    };
+    if ui
+        .add(Button::bar(icon, text).tooltip(tr!("Show the jobs")))
+        .clicked()
+    {
         cx.request(Request::Do(Action::ShowJobs));
     }
 }
@@ -210,18 +331,43 @@ fn search_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, width: f32) {
     let (rect, response) = ui.allocate_exact_size(vec2(width, 26.0), Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, Action::Palette.info().text));
     let border = if response.hovered() { t.ctl } else { t.line2 };
-    ui.painter().rect(rect, 4, t.input, Stroke::new(1.0, border), StrokeKind::Inside);
-    paint::icon(ui.painter(), pos2(rect.left() + 15.0, rect.center().y), icons::MAGNIFYING_GLASS, 14.0, t.tx3);
-    let mut inner = Rect::from_min_max(pos2(rect.left() + 28.0, rect.top()), pos2(rect.right() - 6.0, rect.bottom()));
+    ui.painter().rect(
+        rect,
+        4,
+        t.input,
+        Stroke::new(1.0, border),
+        StrokeKind::Inside,
+    );
+    paint::icon(
+        ui.painter(),
+        pos2(rect.left() + 15.0, rect.center().y),
+        icons::MAGNIFYING_GLASS,
+        14.0,
+        t.tx3,
+    );
+    let mut inner = Rect::from_min_max(
+        pos2(rect.left() + 28.0, rect.top()),
+        pos2(rect.right() - 6.0, rect.bottom()),
+    );
     let keys = Action::Palette.keys_text();
     let cap_width = widgets::key_cap_width(ui, &keys);
     if width > 160.0 {
-        let cap = Rect::from_center_size(pos2(inner.right() - cap_width / 2.0, rect.center().y), vec2(cap_width, 17.0));
-        ui.painter().rect(cap, 3, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Inside);
+        let cap = Rect::from_center_size(
+            pos2(inner.right() - cap_width / 2.0, rect.center().y),
+            vec2(cap_width, 17.0),
+        );
+        ui.painter()
+            .rect(cap, 3, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Inside);
         paint::text_center(ui.painter(), cap, &keys, font::mono(11.0), t.tx3);
         inner.max.x = cap.left() - 6.0;
     }
-    paint::text_left(ui.painter(), inner, tr!("Search commands"), font::regular(13.0), t.tx3);
+    paint::text_left(
+        ui.painter(),
+        inner,
+        tr!("Search commands"),
+        font::regular(13.0),
+        t.tx3,
+    );
     paint::focus_ring(ui, &response, 4);
     if response.clicked() {
         cx.request(Request::Do(Action::Palette));
@@ -232,11 +378,15 @@ fn title_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     if let Some(name) = opening::name(cx) {
         separator(ui);
-        let text = theme::rich_text(tr!("Opening {name}", name)).font(font::semibold(13.0)).color(t.tx);
+        let text = theme::rich_text(tr!("Opening {name}", name))
+            .font(font::semibold(13.0))
+            .color(t.tx);
         ui.add(egui::Label::new(text).truncate());
         return;
     }
-    let Some(document) = cx.document() else { return };
+    let Some(document) = cx.document() else {
+        return;
+    };
     ui.spacing_mut().item_spacing.x = 8.0;
     separator(ui);
     let title = document.title();
@@ -244,13 +394,21 @@ fn title_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         Some(format) => tr!("{format}, read-only", format = format.badge()),
         None => tr!("Draft").to_owned(),
     };
-    let room = ui.available_width() - widgets::badge_width(ui, Some(icons::PENCIL_SIMPLE), &badge) - 16.0;
+    let room =
+        ui.available_width() - widgets::badge_width(ui, Some(icons::PENCIL_SIMPLE), &badge) - 16.0;
     if room < 40.0 {
         return;
     }
     ui.scope(|ui| {
         ui.set_max_width(room);
-        ui.add(egui::Label::new(theme::rich_text(title.as_ref()).font(font::semibold(13.0)).color(t.tx)).truncate());
+        ui.add(
+            egui::Label::new(
+                theme::rich_text(title.as_ref())
+                    .font(font::semibold(13.0))
+                    .color(t.tx),
+            )
+            .truncate(),
+        );
     });
     match document.draft() {
         Some(draft) => {
@@ -260,14 +418,31 @@ fn title_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 Some(0) => tr!("no changes since it was saved").to_owned(),
                 changes => {
                     let changes = changes.unwrap_or(draft.steps() as u64);
-                    tr_n!(changes, "{n} change", "{n} changes", n = paint::grouped(changes))
+                    tr_n!(
+                        changes,
+                        "{n} change",
+                        "{n} changes",
+                        n = paint::grouped(changes)
+                    )
                 }
             };
             if ui.available_width() > 120.0 && draft.steps() > 0 {
-                ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2)).truncate());
+                ui.add(
+                    egui::Label::new(
+                        theme::rich_text(text)
+                            .text_style(text_style("small12"))
+                            .color(t.tx2),
+                    )
+                    .truncate(),
+                );
             }
         }
-        None => drop(widgets::badge(ui, Tone::Info, Some(icons::LOCK_SIMPLE), &badge)),
+        None => drop(widgets::badge(
+            ui,
+            Tone::Info,
+            Some(icons::LOCK_SIMPLE),
+            &badge,
+        )),
     }
 }
 
@@ -281,11 +456,17 @@ pub fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         .frame(bar(ui).inner_margin(Margin::symmetric(4, 0)));
     panel.show(ui, |ui| {
         let rect = ui.max_rect().expand2(vec2(4.0, 0.0));
-        ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+        ui.painter()
+            .hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
         ui.horizontal_centered(|ui| {
             ui.spacing_mut().item_spacing.x = 0.0;
             if let Some(name) = opening::name(cx) {
-                part(ui, Some((icons::PACKAGE, t.tx3)), &tr!("Opening {name}", name), false);
+                part(
+                    ui,
+                    Some((icons::PACKAGE, t.tx3)),
+                    &tr!("Opening {name}", name),
+                    false,
+                );
                 return;
             }
             let Some(document) = cx.document() else {
@@ -300,7 +481,15 @@ pub fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             let totals = cx.session.totals();
             let padded = match totals.padded {
                 0 => String::new(),
-                padded => format!(" {}", tr_n!(padded, "({n} padded)", "({n} padded)", n = paint::grouped(padded))),
+                padded => format!(
+                    " {}",
+                    tr_n!(
+                        padded,
+                        "({n} padded)",
+                        "({n} padded)",
+                        n = paint::grouped(padded)
+                    )
+                ),
             };
             if !levels.is_empty() {
                 part(ui, None, &format!("{}{padded}", levels.join(" ")), true);
@@ -313,7 +502,9 @@ pub fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 && cx.studio.journal().is_some()
                 && let Some(at) = cx.session.edited_s
             {
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| part(ui, None, &autosaved_text(at), false));
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    part(ui, None, &autosaved_text(at), false)
+                });
             }
         });
     });
@@ -332,40 +523,76 @@ fn place_text(document: &Document) -> String {
 
 /// `Autosaved 14:32`.
 fn autosaved_text(at: u64) -> String {
-    let time = chrono::DateTime::from_timestamp(at as i64, 0).map(|time| time.with_timezone(&chrono::Local));
-    time.map_or_else(|| tr!("Autosaved").to_owned(), |time| tr!("Autosaved {time}", time = time.format("%H:%M")))
+    let time = chrono::DateTime::from_timestamp(at as i64, 0)
+        .map(|time| time.with_timezone(&chrono::Local));
+    time.map_or_else(
+        || tr!("Autosaved").to_owned(),
+        |time| tr!("Autosaved {time}", time = time.format("%H:%M")),
+    )
 }
 
 fn checks_part(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let marks = cx.session.marks.clone();
-    let errors_text = |errors: u64| tr_n!(errors, "{n} error", "{n} errors", n = paint::grouped(errors));
-    let warnings_text = |warnings: u64| tr_n!(warnings, "{n} warning", "{n} warnings", n = paint::grouped(warnings));
+    let errors_text = |errors: u64| {
+        tr_n!(
+            errors,
+            "{n} error",
+            "{n} errors",
+            n = paint::grouped(errors)
+        )
+    };
+    let warnings_text = |warnings: u64| {
+        tr_n!(
+            warnings,
+            "{n} warning",
+            "{n} warnings",
+            n = paint::grouped(warnings)
+        )
+    };
     let (icon, text) = match (marks.checked(), marks.errors, marks.warnings) {
         (false, _, _) if cx.studio.is_busy() => return,
         (false, _, _) => (None, tr!("Not checked").to_owned()),
         (true, 0, 0) => (Some((icons::CHECK_CIRCLE, t.ok)), tr!("Valid").to_owned()),
         (true, 0, warnings) => (Some((icons::WARNING, t.warn)), warnings_text(warnings)),
         (true, errors, 0) => (Some((icons::WARNING_OCTAGON, t.err)), errors_text(errors)),
-        (true, errors, warnings) => {
-            (Some((icons::WARNING_OCTAGON, t.err)), format!("{}, {}", errors_text(errors), warnings_text(warnings)))
-        }
+        (true, errors, warnings) => (
+            Some((icons::WARNING_OCTAGON, t.err)),
+            format!("{}, {}", errors_text(errors), warnings_text(warnings)),
+        ),
     };
     part(ui, icon, &text, false);
 }
 
 fn part(ui: &mut Ui, icon: Option<(&str, egui::Color32)>, text: &str, mono: bool) {
     let t = theme::tokens(ui);
-    let size = if mono { font::mono(11.0) } else { font::regular(12.0) };
+    let size = if mono {
+        font::mono(11.0)
+    } else {
+        font::regular(12.0)
+    };
     let galley = paint::line(ui.painter(), text, size.clone(), t.tx2, 420.0);
     let width = galley.size().x + 18.0 + if icon.is_some() { 19.0 } else { 0.0 };
     let (rect, response) = ui.allocate_exact_size(vec2(width.round(), STATUS), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Status, true, text));
     let mut inner = rect.shrink2(vec2(9.0, 0.0));
     if let Some((icon, color)) = icon {
-        paint::icon(ui.painter(), pos2(inner.left() + 7.0, rect.center().y), icon, 14.0, color);
+        paint::icon(
+            ui.painter(),
+            pos2(inner.left() + 7.0, rect.center().y),
+            icon,
+            14.0,
+            color,
+        );
         inner.min.x += 19.0;
     }
-    paint::text_left(ui.painter(), inner.expand2(vec2(1.0, 0.0)).translate(vec2(1.0, 0.0)), text, size, t.tx2);
-    ui.painter().vline(rect.right() - 0.5, rect.y_range(), Stroke::new(1.0, t.line));
+    paint::text_left(
+        ui.painter(),
+        inner.expand2(vec2(1.0, 0.0)).translate(vec2(1.0, 0.0)),
+        text,
+        size,
+        t.tx2,
+    );
+    ui.painter()
+        .vline(rect.right() - 0.5, rect.y_range(), Stroke::new(1.0, t.line));
 }

@@ -1,5 +1,5 @@
-//! Handles the requests of panels, menus, shortcuts, drops and pastes, and reacts to the studio's events. The only module where the
-//! window runs commands.
+//! Handles the requests of panels, menus, shortcuts, drops and pastes, and reacts to the studio's
+//! events. The only module where the window runs commands.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -63,7 +63,11 @@ impl App {
             Request::ChooseFiles(request) => self.pick(ctx, request),
             Request::Select(at) => self.select_now(at),
             Request::SelectNode(node) => {
-                if let Some(at) = self.studio.document().and_then(|document| document.row_of(&node)) {
+                if let Some(at) = self
+                    .studio
+                    .document()
+                    .and_then(|document| document.row_of(&node))
+                {
                     self.select_now(Some(at));
                 }
             }
@@ -76,8 +80,12 @@ impl App {
             }
             Request::CopyAs(engine) => {
                 let filters = self.studio.filters();
-                let opened = self.studio.document().and_then(|document| document.opened());
-                match opened.map(|open| crate::ops::copy_as(open.reader.as_ref(), filters, engine)) {
+                let opened = self
+                    .studio
+                    .document()
+                    .and_then(|document| document.opened());
+                match opened.map(|open| crate::ops::copy_as(open.reader.as_ref(), filters, engine))
+                {
                     None => {}
                     Some(Ok(statement)) => {
                         ctx.copy_text(statement);
@@ -101,13 +109,18 @@ impl App {
             Request::Publish(path) => self.publish(Some(path)),
             Request::Document(page, line) => self.dialogs.open(Dialog::documentation(page, line)),
             Request::Tool(tool, sample) => self.open_tool(tool, sample),
-            Request::TryPrograms(programs) => self.ask_for_programs(programs, Request::Show(Pane::Extensions)),
+            Request::TryPrograms(programs) => {
+                self.ask_for_programs(programs, Request::Show(Pane::Extensions))
+            }
             Request::Extension(name) => {
                 self.session.extensions.show(name);
                 self.view.dock.show(Pane::Extensions);
             }
             Request::Language(language) => {
-                let settings = Settings { language, ..self.view.settings.clone() };
+                let settings = Settings {
+                    language,
+                    ..self.view.settings.clone()
+                };
                 self.apply_settings(ctx, self.view.theme, settings);
             }
             Request::Column(level, field) => self.dialogs.open(Dialog::column(level, field)),
@@ -132,7 +145,10 @@ impl App {
     /// Runs a command; asks first when it would discard unsaved changes or start programs.
     fn run_command(&mut self, command: Command) {
         use Command::{Close, New, Open, OpenProject, OpenWith, Restore};
-        let leaves = matches!(command, New | Open { .. } | OpenWith { .. } | OpenProject { .. } | Restore { .. } | Close);
+        let leaves = matches!(
+            command,
+            New | Open { .. } | OpenWith { .. } | OpenProject { .. } | Restore { .. } | Close
+        );
         if leaves && self.has_changes() {
             self.ask_to_discard(Request::Run(command));
             return;
@@ -162,17 +178,32 @@ impl App {
 
     /// True while a job runs that began more than 2 s ago.
     pub(super) fn works(&self) -> bool {
-        self.studio.jobs().iter().any(|job| job.elapsed > Duration::from_secs(2))
+        self.studio
+            .jobs()
+            .iter()
+            .any(|job| job.elapsed > Duration::from_secs(2))
     }
 
     fn run_now(&mut self, command: Command) {
-        let opening = if let Command::Open { path } = &command { Some(path.clone()) } else { None };
-        let saving = if let Command::SaveProject { path, .. } = &command { path.clone() } else { None };
+        let opening = if let Command::Open { path } = &command {
+            Some(path.clone())
+        } else {
+            None
+        };
+        let saving = if let Command::SaveProject { path, .. } = &command {
+            path.clone()
+        } else {
+            None
+        };
         let query = matches!(command, Command::Query { path: None, .. });
         let follower = Session::follower(&command);
         let writing = Dialogs::waits_for(&command);
         let pattern = matches!(command, Command::FindPattern { .. });
-        let calls = if let Command::Extend { calls, .. } = &command { Some(calls.clone()) } else { None };
+        let calls = if let Command::Extend { calls, .. } = &command {
+            Some(calls.clone())
+        } else {
+            None
+        };
         match self.studio.run(command) {
             Ok(Outcome::Done(event)) => self.on_event(None, event),
             Ok(Outcome::Started(job)) => {
@@ -223,7 +254,10 @@ impl App {
         }
         match &event {
             Event::Written(built) => self.remember_written(built),
-            Event::Finished(output) => output.built().into_iter().for_each(|built| self.remember_written(built)),
+            Event::Finished(output) => output
+                .built()
+                .into_iter()
+                .for_each(|built| self.remember_written(built)),
             _ => {}
         }
         if let Some(requests) = self.dialogs.tool_ended(job, &event, &self.studio) {
@@ -250,44 +284,101 @@ impl App {
                 }
             }
             Event::Arrived { files } => {
-                let text = tr_n!(files, "{n} new file in the tray", "{n} new files in the tray", n = paint::grouped(files as u64));
+                let text = tr_n!(
+                    files,
+                    "{n} new file in the tray",
+                    "{n} new files in the tray",
+                    n = paint::grouped(files as u64)
+                );
                 self.toast = Some(Toast::new(true, text).action(tr!("Undo"), "Ctrl Z"));
             }
             Event::Imported(report) => {
-                let files = tr_n!(report.files, "{n} file", "{n} files", n = paint::grouped(report.files));
-                let folders = tr_n!(report.folders, "{n} folder", "{n} folders", n = paint::grouped(report.folders));
+                let files = tr_n!(
+                    report.files,
+                    "{n} file",
+                    "{n} files",
+                    n = paint::grouped(report.files)
+                );
+                let folders = tr_n!(
+                    report.folders,
+                    "{n} folder",
+                    "{n} folders",
+                    n = paint::grouped(report.folders)
+                );
                 let mut text = tr!("Added {files} in {folders}", files, folders);
                 if report.unplaced > 0 {
                     let n = paint::grouped(report.unplaced);
-                    let tray = tr_n!(report.unplaced, "{n} new file in the tray", "{n} new files in the tray", n);
+                    let tray = tr_n!(
+                        report.unplaced,
+                        "{n} new file in the tray",
+                        "{n} new files in the tray",
+                        n
+                    );
                     text.push_str(&format!("; {tray}"));
                 }
                 if !report.skipped.is_empty() {
                     let skipped = report.skipped.len() as u64;
-                    let left = tr_n!(skipped, "{n} left out, see Log", "{n} left out, see Log", n = paint::grouped(skipped));
+                    let left = tr_n!(
+                        skipped,
+                        "{n} left out, see Log",
+                        "{n} left out, see Log",
+                        n = paint::grouped(skipped)
+                    );
                     text.push_str(&format!("; {left}"));
                 }
                 for skipped in &report.skipped {
-                    self.studio.log(LogLevel::Warning, format!("Left out {skipped}"));
+                    self.studio
+                        .log(LogLevel::Warning, format!("Left out {skipped}"));
                 }
                 self.toast = Some(Toast::new(true, text).action(tr!("Undo"), "Ctrl Z"));
             }
-            Event::Extended { label, failures, .. } => {
+            Event::Extended {
+                label, failures, ..
+            } => {
                 let failed = match failures.len() {
                     0 => String::new(),
-                    n => format!("; {}", tr_n!(n, "{n} sample failed, see Jobs", "{n} samples failed, see Jobs", n)),
+                    n => format!(
+                        "; {}",
+                        tr_n!(
+                            n,
+                            "{n} sample failed, see Jobs",
+                            "{n} samples failed, see Jobs",
+                            n
+                        )
+                    ),
                 };
                 let kept = match crate::extensions::kept(&failures) {
                     0 => String::new(),
-                    n => format!("; {}", tr_n!(n, "{n} keeps its earlier values", "{n} keep their earlier values", n)),
+                    n => format!(
+                        "; {}",
+                        tr_n!(
+                            n,
+                            "{n} keeps its earlier values",
+                            "{n} keep their earlier values",
+                            n
+                        )
+                    ),
                 };
                 for failure in &failures {
-                    self.studio.log(LogLevel::Error, format!("{} at {}: {}", failure.extension, failure.path, failure.error));
+                    self.studio.log(
+                        LogLevel::Error,
+                        format!(
+                            "{} at {}: {}",
+                            failure.extension, failure.path, failure.error
+                        ),
+                    );
                 }
                 let sound = failures.is_empty();
-                let steps = self.studio.document().and_then(|document| document.draft()).map_or(0, |draft| draft.step_number());
+                let steps = self
+                    .studio
+                    .document()
+                    .and_then(|document| document.draft())
+                    .map_or(0, |draft| draft.step_number());
                 self.session.jobs.extended(failures, steps);
-                self.toast = Some(Toast::new(sound, format!("{label}{failed}{kept}")).action(tr!("Undo"), "Ctrl Z"));
+                self.toast = Some(
+                    Toast::new(sound, format!("{label}{failed}{kept}"))
+                        .action(tr!("Undo"), "Ctrl Z"),
+                );
             }
             Event::Validated => self.session.checked = true,
             Event::Queried(result) => self.session.query.take(job, result),
@@ -296,20 +387,26 @@ impl App {
             Event::Verified(found) => self.dialogs.verified(job, found),
             Event::Planned(folder) => {
                 self.session.plan.show(&folder);
-                self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&folder))));
+                self.toast = Some(Toast::new(
+                    true,
+                    tr!("Saved {path}", path = dropped_paths::display_path(&folder)),
+                ));
             }
             Event::Leakage(found) => self.session.statistics.leaks.take(job, found),
             Event::ChunkRead(array) => self.session.preview.chunks.take(job, *array),
             Event::Saved(path) => {
-                self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&path))));
+                self.toast = Some(Toast::new(
+                    true,
+                    tr!("Saved {path}", path = dropped_paths::display_path(&path)),
+                ));
             }
             Event::Failed { job, label, error } => {
                 let asked = self.ask_to_replace(job, &error) || self.ask_for_dataset(job, &error);
                 self.session.plan.read_again();
                 self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
-                let own =
-                    self.session.statistics.leaks.ended(job, Some(&*error)) | self.session.preview.chunks.ended(job, Some(&*error));
+                let own = self.session.statistics.leaks.ended(job, Some(&*error))
+                    | self.session.preview.chunks.ended(job, Some(&*error));
                 let query = self.session.query.fail(Some(job), &error);
                 let pattern = self.session.pattern.fail(job, Some(&error));
                 if !asked && !self.dialogs.failed(Some(job), &error) && !query && !own && !pattern {
@@ -332,9 +429,18 @@ impl App {
 
     /// Shows a written dataset in its dialog, or as a toast.
     fn written(&mut self, built: Built) {
-        let drafted = self.studio.document().is_some_and(|document| document.draft().is_some());
+        let drafted = self
+            .studio
+            .document()
+            .is_some_and(|document| document.draft().is_some());
         if let Some(built) = self.dialogs.written(built, drafted) {
-            self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&built.path))));
+            self.toast = Some(Toast::new(
+                true,
+                tr!(
+                    "Saved {path}",
+                    path = dropped_paths::display_path(&built.path)
+                ),
+            ));
         }
     }
 
@@ -385,7 +491,9 @@ impl App {
 
     /// Offers the datasets of a repository that was to be opened. True when it holds several.
     fn ask_for_dataset(&mut self, job: JobId, error: &Error) -> bool {
-        let Some((_, path)) = self.opening.take_if(|(opening, _)| *opening == job) else { return false };
+        let Some((_, path)) = self.opening.take_if(|(opening, _)| *opening == job) else {
+            return false;
+        };
         let is_asked = error.is_caused_by(Cause::SeveralDatasets);
         if is_asked {
             self.dialogs.open(Dialog::repository(path));
@@ -396,13 +504,20 @@ impl App {
     fn document_changed(&mut self, job: Option<JobId>) {
         self.session.next_document(self.studio.document_id());
         if let Some(document) = self.studio.document() {
-            self.view.arrangements.follow_document(&mut self.view.dock, document.draft().is_some());
+            self.view
+                .arrangements
+                .follow_document(&mut self.view.dock, document.draft().is_some());
         }
         self.view.dock.next_document();
         self.forget_questions();
         // Keep the path of a job that still opens another dataset.
-        let opened = self.opening.take_if(|(opening, _)| Some(*opening) == job).map(|(_, path)| path);
-        let Some(document) = self.studio.document() else { return };
+        let opened = self
+            .opening
+            .take_if(|(opening, _)| Some(*opening) == job)
+            .map(|(_, path)| path);
+        let Some(document) = self.studio.document() else {
+            return;
+        };
         let Some(open) = document.opened() else {
             if let Document::Draft(draft) = document
                 && let Some(path) = draft.project().map(Path::to_owned)
@@ -428,8 +543,13 @@ impl App {
 
     /// Puts a written dataset on top of the recent list, and its folder into the next proposals.
     fn remember_written(&mut self, built: &Built) {
-        self.view.target = crate::container::folder_beside(&built.path).or_else(|| built.path.parent().map(Into::into));
-        let title = built.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.view.target = crate::container::folder_beside(&built.path)
+            .or_else(|| built.path.parent().map(Into::into));
+        let title = built
+            .path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         self.view.remember(Recent {
             path: built.path.clone(),
             title,
@@ -443,12 +563,16 @@ impl App {
 
     fn make_sample(&mut self) {
         let Some(folder) = crate::folders::data_dir() else {
-            self.toast = Some(Toast::new(false, tr!("There is no folder for the sample dataset on this system")));
+            self.toast = Some(Toast::new(
+                false,
+                tr!("There is no folder for the sample dataset on this system"),
+            ));
             return;
         };
-        self.sample_dataset.update(&self.jobs, (), tr!("Make the sample dataset"), move |ctx| {
-            make_sample_dataset(&folder.join(SAMPLE_FOLDER), ctx)
-        });
+        self.sample_dataset
+            .update(&self.jobs, (), tr!("Make the sample dataset"), move |ctx| {
+                make_sample_dataset(&folder.join(SAMPLE_FOLDER), ctx)
+            });
     }
 
     /// Handles the answers of the window's own jobs and of the file dialog.
@@ -463,7 +587,9 @@ impl App {
                 }
             }
         }
-        let Some(dialog) = &self.file_dialog else { return };
+        let Some(dialog) = &self.file_dialog else {
+            return;
+        };
         let request = dialog.request();
         match dialog.answer() {
             FileDialogAnswer::Waiting if dialog.is_slow() => self.dialogs.slow_file_dialog(request),
@@ -488,14 +614,20 @@ impl App {
     /// Handles the paths that were chosen in a file dialog or typed.
     pub(super) fn picked(&mut self, request: FileRequest, paths: Vec<PathBuf>, typed: bool) {
         match request {
-            FileRequest::Open | FileRequest::OpenFolder => self.requests.push(Request::OpenPaths(paths)),
+            FileRequest::Open | FileRequest::OpenFolder => {
+                self.requests.push(Request::OpenPaths(paths))
+            }
             FileRequest::AddFiles | FileRequest::AddFolder => {
                 let into = self.folder_of(self.picked_sample());
-                self.look_at_added(Command::Import { paths, into, metadata: None });
+                self.look_at_added(Command::Import {
+                    paths,
+                    into,
+                    metadata: None,
+                });
             }
-            FileRequest::AddUnplaced | FileRequest::AddUnplacedFolder => {
-                self.requests.push(Request::Run(Command::AddToTray { paths }))
-            }
+            FileRequest::AddUnplaced | FileRequest::AddUnplacedFolder => self
+                .requests
+                .push(Request::Run(Command::AddToTray { paths })),
             FileRequest::Watch => self.watch_chosen(paths),
             FileRequest::JoinTable => {
                 if let Some(table) = paths.into_iter().next() {
@@ -506,11 +638,18 @@ impl App {
             FileRequest::SaveProject => self.save_to(paths.into_iter().next(), Some(!typed)),
             FileRequest::SaveSample => {
                 if let (Some(at), Some(target)) = (self.picked_sample(), paths.into_iter().next()) {
-                    self.requests.push(Request::Run(Command::SaveAsset { level: at.level, row: at.row, target }));
+                    self.requests.push(Request::Run(Command::SaveAsset {
+                        level: at.level,
+                        row: at.row,
+                        target,
+                    }));
                 }
             }
             FileRequest::SaveRows => self.rows_target(paths.into_iter().next()),
-            FileRequest::ToolFile | FileRequest::ToolFiles | FileRequest::ToolFolder | FileRequest::ToolOutput => {
+            FileRequest::ToolFile
+            | FileRequest::ToolFiles
+            | FileRequest::ToolFolder
+            | FileRequest::ToolOutput => {
                 self.dialogs.tool_picked(paths);
             }
             FileRequest::Plan => {
@@ -527,24 +666,43 @@ impl App {
     }
 
     pub(super) fn pick(&mut self, ctx: &Context, request: FileRequest) {
-        let name = match (request, self.session.selected.and_then(|at| self.studio.document()?.id(at))) {
+        let name = match (
+            request,
+            self.session
+                .selected
+                .and_then(|at| self.studio.document()?.id(at)),
+        ) {
             (FileRequest::SaveSample, Some(id)) => portable_name(id),
             (FileRequest::SaveRows, _) => "rows.csv".to_owned(),
             (FileRequest::SaveProject, _) => {
-                let id = self.studio.document().map(|document| document.collection().id()).filter(|id| !id.is_empty());
-                format!("{}.{}", id.map_or_else(|| "draft".into(), portable_name), super::saving::ENDING)
+                let id = self
+                    .studio
+                    .document()
+                    .map(|document| document.collection().id())
+                    .filter(|id| !id.is_empty());
+                format!(
+                    "{}.{}",
+                    id.map_or_else(|| "draft".into(), portable_name),
+                    super::saving::ENDING
+                )
             }
             _ => String::new(),
         };
         let (waker, document) = (ctx.clone(), self.studio.document());
-        self.session.picked_for = document.zip(self.session.selected).and_then(|(document, at)| document.path(at));
-        self.file_dialog = Some(FileDialog::open(request, &name, move || waker.request_repaint()));
+        self.session.picked_for = document
+            .zip(self.session.selected)
+            .and_then(|(document, at)| document.path(at));
+        self.file_dialog = Some(FileDialog::open(request, &name, move || {
+            waker.request_repaint()
+        }));
     }
 
     /// Selects a sample in every panel.
     fn select_now(&mut self, at: Option<RowRef>) {
         self.session.selected = at;
-        let (Some(document), Some(at)) = (self.studio.document(), at) else { return };
+        let (Some(document), Some(at)) = (self.studio.document(), at) else {
+            return;
+        };
         self.session.tree.show(document, at);
         self.session.table.show(at);
         self.session.structure.show(document, at);
@@ -554,7 +712,10 @@ impl App {
     fn perform(&mut self, ctx: &Context, action: Action) {
         let reason = self.with_reason(action);
         if let Some(reason) = reason {
-            self.toast = Some(Toast::new(false, format!("{}: {reason}", action.info().text)));
+            self.toast = Some(Toast::new(
+                false,
+                format!("{}: {reason}", action.info().text),
+            ));
             return;
         }
         match action {
@@ -570,7 +731,9 @@ impl App {
             Action::Publish => self.publish(None),
             Action::ExportSubset => self.export_subset(None),
             Action::Migrate => self.migrate(),
-            Action::Documentation => self.dialogs.open(Dialog::documentation(Page::CommandLine, 0)),
+            Action::Documentation => self
+                .dialogs
+                .open(Dialog::documentation(Page::CommandLine, 0)),
             Action::Close => self.requests.push(Request::Run(Command::Close)),
             Action::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             Action::Undo => self.requests.push(Request::Run(Command::Undo)),
@@ -601,9 +764,17 @@ impl App {
             }
             Action::EditCopy => self.requests.push(Request::Run(Command::Fork)),
             Action::SaveSample => self.pick(ctx, FileRequest::SaveSample),
-            Action::Validate => self.requests.push(Request::Run(Command::Validate { deep: false, profile: Profile::Tools })),
-            Action::ValidateDeep => self.requests.push(Request::Run(Command::Validate { deep: true, profile: Profile::Tools })),
-            Action::NextProblem | Action::PreviousProblem => self.step_problem(action == Action::NextProblem),
+            Action::Validate => self.requests.push(Request::Run(Command::Validate {
+                deep: false,
+                profile: Profile::Tools,
+            })),
+            Action::ValidateDeep => self.requests.push(Request::Run(Command::Validate {
+                deep: true,
+                profile: Profile::Tools,
+            })),
+            Action::NextProblem | Action::PreviousProblem => {
+                self.step_problem(action == Action::NextProblem)
+            }
             Action::FixProblem => self.fix_problem(false),
             Action::FixAlike => self.fix_problem(true),
             Action::RunExtensions => {
@@ -625,10 +796,16 @@ impl App {
             Action::ToggleLeft => self.view.dock.toggle(DockSide::Left),
             Action::ToggleRight => self.view.dock.toggle(DockSide::Right),
             Action::ToggleBottom => self.view.dock.toggle(DockSide::Bottom),
-            Action::ClearFilter => self.requests.push(Request::Run(Command::Filter { filters: Vec::new() })),
+            Action::ClearFilter => self.requests.push(Request::Run(Command::Filter {
+                filters: Vec::new(),
+            })),
             Action::CancelJobs => {
                 let running = self.studio.jobs();
-                self.requests.extend(running.into_iter().map(|job| Request::Run(Command::Cancel { job: job.id })));
+                self.requests.extend(
+                    running
+                        .into_iter()
+                        .map(|job| Request::Run(Command::Cancel { job: job.id })),
+                );
             }
             Action::ToggleTheme => {
                 let dark = ctx.global_style().visuals.dark_mode;
@@ -636,22 +813,38 @@ impl App {
                 theme::set(ctx, self.view.theme);
                 self.save();
             }
-            Action::ResetLayout => self.view.dock = Dock::arranged_for(self.view.arrangements.current()),
+            Action::ResetLayout => {
+                self.view.dock = Dock::arranged_for(self.view.arrangements.current())
+            }
             Action::ArrangeForBuilding => self.arrange_for(Arrangement::Building),
             Action::ArrangeForExploring => self.arrange_for(Arrangement::Exploring),
             Action::ArrangeForChecking => self.arrange_for(Arrangement::Checking),
-            Action::Settings => self.dialogs.open(Dialog::settings(self.view.theme, self.view.settings.clone())),
+            Action::Settings => self.dialogs.open(Dialog::settings(
+                self.view.theme,
+                self.view.settings.clone(),
+            )),
             Action::Tour => self.tour = Some(Tour::default()),
             Action::Shortcuts => self.dialogs.open(Dialog::Shortcuts),
             Action::About => self.dialogs.open(Dialog::about()),
-            tool if tool.tool().is_some() => tool.tool().into_iter().for_each(|tool| self.open_tool(tool, None)),
-            panel => panel.pane().into_iter().for_each(|pane| self.view.dock.show(pane)),
+            tool if tool.tool().is_some() => tool
+                .tool()
+                .into_iter()
+                .for_each(|tool| self.open_tool(tool, None)),
+            panel => panel
+                .pane()
+                .into_iter()
+                .for_each(|pane| self.view.dock.show(pane)),
         }
     }
 
     fn arrange_for(&mut self, arrangement: Arrangement) {
-        let is_draft = self.studio.document().is_some_and(|document| document.draft().is_some());
-        self.view.arrangements.choose(&mut self.view.dock, arrangement, is_draft);
+        let is_draft = self
+            .studio
+            .document()
+            .is_some_and(|document| document.draft().is_some());
+        self.view
+            .arrangements
+            .choose(&mut self.view.dock, arrangement, is_draft);
         self.save();
     }
 
@@ -662,10 +855,16 @@ impl App {
     }
 
     fn open_write(&mut self) {
-        let id = self.studio.document().map(|document| document.collection().id().to_owned()).unwrap_or_default();
+        let id = self
+            .studio
+            .document()
+            .map(|document| document.collection().id().to_owned())
+            .unwrap_or_default();
         let folder = self.folder();
         let draft = self.studio.document().and_then(|document| document.draft());
-        let own = draft.map(|draft| places_of(draft.dataset())).unwrap_or_default();
+        let own = draft
+            .map(|draft| places_of(draft.dataset()))
+            .unwrap_or_default();
         self.dialogs.open(Dialog::write(folder, &id, own));
     }
 

@@ -1,7 +1,8 @@
-//! The last look at a frame before it is shown. Widgets make texts with [`theme::rich_text`](super::theme::rich_text) and
-//! [`paint`](super::widgets::paint), which bring names and values of a dataset into their displayed form before they are laid out. A text
-//! that came another way (a label of egui itself, a plot) is laid out again here, in the space that it had; accessible names, which
-//! screen readers speak, are brought into that form here alone.
+//! The last look at a frame before it is shown. Widgets make texts with
+//! [`theme::rich_text`](super::theme::rich_text) and [`paint`](super::widgets::paint), which bring
+//! names and values of a dataset into their displayed form before they are laid out. A text that
+//! came another way (a label of egui itself, a plot) is laid out again here, in the space that it
+//! had; accessible names, which screen readers speak, are brought into that form here alone.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,9 +26,15 @@ impl Plugin for DisplayedTexts {
     }
 
     fn output_hook(&mut self, ctx: &Context, output: &mut FullOutput) {
-        output.shapes.iter_mut().for_each(|clipped| mend_shape(ctx, &mut clipped.shape));
+        output
+            .shapes
+            .iter_mut()
+            .for_each(|clipped| mend_shape(ctx, &mut clipped.shape));
         if let Some(update) = &mut output.platform_output.accesskit_update {
-            update.nodes.iter_mut().for_each(|(_, node)| mend_node(node));
+            update
+                .nodes
+                .iter_mut()
+                .for_each(|(_, node)| mend_node(node));
         }
     }
 }
@@ -44,13 +51,20 @@ fn mend_shape(ctx: &Context, shape: &mut Shape) {
     }
 }
 
-/// The galley with the displayed form of its text, in the same width and number of rows; `None` where it is in that form already.
+/// The galley with the displayed form of its text, in the same width and number of rows; `None`
+/// where it is in that form already.
 fn displayed_galley(ctx: &Context, galley: &Galley) -> Option<Arc<Galley>> {
-    let Cow::Owned(text) = printable(galley.text()) else { return None };
+    let Cow::Owned(text) = printable(galley.text()) else {
+        return None;
+    };
     let first = galley.job.sections.first()?;
     let (leading_space, format) = (first.leading_space, first.format.clone());
     let mut job = LayoutJob::clone(&galley.job);
-    job.sections = vec![LayoutSection { leading_space, byte_range: ByteIndex(0)..ByteIndex(text.len()), format }];
+    job.sections = vec![LayoutSection {
+        leading_space,
+        byte_range: ByteIndex(0)..ByteIndex(text.len()),
+        format,
+    }];
     job.text = text;
     job.wrap.max_width = galley.rect.width().ceil();
     job.wrap.max_rows = galley.rows.len().max(1);
@@ -61,7 +75,10 @@ fn displayed_galley(ctx: &Context, galley: &Galley) -> Option<Arc<Galley>> {
 
 fn mend_node(node: &mut Node) {
     // The text of an input is its value, to be edited; its runs of text are as long as they say.
-    let is_edited = matches!(node.role(), Role::TextRun | Role::TextInput | Role::MultilineTextInput);
+    let is_edited = matches!(
+        node.role(),
+        Role::TextRun | Role::TextInput | Role::MultilineTextInput
+    );
     if let Some(label) = other_form(node.label()) {
         node.set_label(label);
     }
@@ -90,7 +107,9 @@ mod tests {
     fn painted(shape: &Shape, texts: &mut Vec<(String, f32)>) {
         match shape {
             Shape::Vec(shapes) => shapes.iter().for_each(|shape| painted(shape, texts)),
-            Shape::Text(text) => texts.push((text.galley.text().to_owned(), text.galley.rect.width())),
+            Shape::Text(text) => {
+                texts.push((text.galley.text().to_owned(), text.galley.rect.width()))
+            }
             _ => {}
         }
     }
@@ -103,15 +122,26 @@ mod tests {
             super::super::theme::install(ctx);
             install(ctx);
         };
-        let builder = Harness::builder().with_context_setup(set_up).with_size(egui::vec2(300.0, 100.0));
+        let builder = Harness::builder()
+            .with_context_setup(set_up)
+            .with_size(egui::vec2(300.0, 100.0));
         let mut harness = builder.build_ui(|ui| width = ui.label(hostile).rect.width());
         harness.run();
         let _ = harness.get_by_label("doc\\u202efdp.exe");
         let mut texts = Vec::new();
-        harness.output().shapes.iter().for_each(|clipped| painted(&clipped.shape, &mut texts));
+        harness
+            .output()
+            .shapes
+            .iter()
+            .for_each(|clipped| painted(&clipped.shape, &mut texts));
         drop(harness);
-        let [(text, painted_width)] = &texts[..] else { panic!("{texts:?}") };
+        let [(text, painted_width)] = &texts[..] else {
+            panic!("{texts:?}")
+        };
         assert_eq!(text, "doc\\u202efdp.exe");
-        assert!(*painted_width <= width.ceil() + 1.0, "{painted_width} of {width}");
+        assert!(
+            *painted_width <= width.ceil() + 1.0,
+            "{painted_width} of {width}"
+        );
     }
 }

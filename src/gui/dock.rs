@@ -1,7 +1,10 @@
 //! The docks: the panels, their initial arrangements, and the look of their tabs.
 
 use egui::{Response, Sense, Ui};
-use egui_tiles::{Container, Linear, LinearDir, SimplificationOptions, TabState, Tile, TileId, Tiles, Tree, UiResponse};
+use egui_tiles::{
+    Container, Linear, LinearDir, SimplificationOptions, TabState, Tile, TileId, Tiles, Tree,
+    UiResponse,
+};
 
 use super::arrangements::Arrangement;
 use super::icons;
@@ -9,7 +12,9 @@ use super::theme;
 use super::widgets::{Tone, tab};
 
 /// One panel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub enum Pane {
     /// The tree of samples.
     Hierarchy,
@@ -158,7 +163,8 @@ pub struct Dock {
     /// Whether the bottom panels show their tabs only.
     #[serde(default)]
     bottom: BottomFold,
-    /// True when a bottom panel was asked for, or has findings to show, since the document was opened.
+    /// True when a bottom panel was asked for, or has findings to show, since the document was
+    /// opened.
     #[serde(skip)]
     is_called: bool,
     /// Shares of the upper and bottom panels before they were folded.
@@ -200,14 +206,30 @@ impl Dock {
         let has_picture_beside = arrangement == Arrangement::Exploring;
         let mut center_panes = vec![Pane::Table, Pane::Map];
         center_panes.extend(Some(Pane::Preview).filter(|_| !has_picture_beside));
-        center_panes.extend([Pane::Gallery, Pane::Query, Pane::Structure, Pane::Extensions, Pane::Pattern, Pane::Plan]);
+        center_panes.extend([
+            Pane::Gallery,
+            Pane::Query,
+            Pane::Structure,
+            Pane::Extensions,
+            Pane::Pattern,
+            Pane::Plan,
+        ]);
         let center = tabs(&center_panes);
         let fields = tabs(&[Pane::Sample, Pane::Collection, Pane::Part]);
         let picture = has_picture_beside.then(|| tabs(&[Pane::Preview]));
-        let bottom = tabs(&[Pane::Problems, Pane::Jobs, Pane::Log, Pane::Source, Pane::Statistics, Pane::Bytes]);
+        let bottom = tabs(&[
+            Pane::Problems,
+            Pane::Jobs,
+            Pane::Log,
+            Pane::Source,
+            Pane::Statistics,
+            Pane::Bytes,
+        ]);
         let mut split = |dir: LinearDir, parts: [(TileId, f32); 2]| {
             let mut linear = Linear::new(dir, parts.map(|(tile, _)| tile).to_vec());
-            parts.into_iter().for_each(|(tile, share)| linear.shares.set_share(tile, share));
+            parts
+                .into_iter()
+                .for_each(|(tile, share)| linear.shares.set_share(tile, share));
             tiles.insert_container(Container::Linear(linear))
         };
         // Shares for 1440 × 836 points between the bars.
@@ -220,13 +242,22 @@ impl Dock {
             }
             None => {
                 let upper = split(LinearDir::Horizontal, [(center, 808.0), (fields, 336.0)]);
-                let height = if arrangement == Arrangement::Checking { 380.0 } else { 275.0 };
-                let main = split(LinearDir::Vertical, [(upper, 836.0 - height), (bottom, height)]);
+                let height = if arrangement == Arrangement::Checking {
+                    380.0
+                } else {
+                    275.0
+                };
+                let main = split(
+                    LinearDir::Vertical,
+                    [(upper, 836.0 - height), (bottom, height)],
+                );
                 split(LinearDir::Horizontal, [(left, 296.0), (main, 1144.0)])
             }
         };
         let mut dock = Self::of(Tree::new(egui::Id::unique("dock"), root, tiles));
-        PLANNING.into_iter().for_each(|(pane, _)| dock.set_visible(pane, false));
+        PLANNING
+            .into_iter()
+            .for_each(|(pane, _)| dock.set_visible(pane, false));
         if arrangement == Arrangement::Checking {
             dock.show(Pane::Structure);
             dock.bottom = BottomFold::Open;
@@ -235,7 +266,13 @@ impl Dock {
     }
 
     fn of(tree: Tree<Pane>) -> Self {
-        Self { tree, planning: false, bottom: BottomFold::default(), is_called: false, open_shares: Vec::new() }
+        Self {
+            tree,
+            planning: false,
+            bottom: BottomFold::default(),
+            is_called: false,
+            open_shares: Vec::new(),
+        }
     }
 
     /// Draws every visible panel through `contents`.
@@ -246,14 +283,20 @@ impl Dock {
             Some(Tile::Container(Container::Tabs(tabs))) => tabs.children.clone(),
             _ => Vec::new(),
         };
-        let mut bridge = Bridge { contents, folded_tabs, opened: false };
+        let mut bridge = Bridge {
+            contents,
+            folded_tabs,
+            opened: false,
+        };
         self.tree.ui(&mut bridge, ui);
         let opened = bridge.opened;
         if opened {
             self.is_called = true;
             ui.ctx().request_repaint();
         } else if let Some((tile, share)) = folded
-            && self.shares_of_bottom().is_some_and(|shares| (shares[tile] - share).abs() > 2.0)
+            && self
+                .shares_of_bottom()
+                .is_some_and(|shares| (shares[tile] - share).abs() > 2.0)
         {
             // The separator was dragged: it stays where it is now.
             (self.bottom, self.open_shares) = (BottomFold::Open, Vec::new());
@@ -275,11 +318,14 @@ impl Dock {
         self.bottom != BottomFold::Open && !self.is_called && self.shares_of_bottom().is_some()
     }
 
-    /// The container that has the bottom panels below others, as far as they were not moved elsewhere.
+    /// The container that has the bottom panels below others, as far as they were not moved
+    /// elsewhere.
     fn column_of_bottom(&self) -> Option<TileId> {
         let column = self.tree.tiles.parent_of(self.side(DockSide::Bottom)?)?;
         match self.tree.tiles.get(column)? {
-            Tile::Container(Container::Linear(linear)) if linear.dir == LinearDir::Vertical && linear.children.len() > 1 => {
+            Tile::Container(Container::Linear(linear))
+                if linear.dir == LinearDir::Vertical && linear.children.len() > 1 =>
+            {
                 Some(column)
             }
             _ => None,
@@ -293,28 +339,53 @@ impl Dock {
         }
     }
 
-    /// Sets the shares of the bottom panels and of those above for this height of all, in points. Returns the bottom tile and its
-    /// share while it is folded.
+    /// Sets the shares of the bottom panels and of those above for this height of all, in points.
+    /// Returns the bottom tile and its share while it is folded.
     fn fold_bottom(&mut self, height: f32) -> Option<(TileId, f32)> {
-        let (bottom, column, is_folded) = (self.side(DockSide::Bottom)?, self.column_of_bottom()?, self.is_bottom_folded());
+        let (bottom, column, is_folded) = (
+            self.side(DockSide::Bottom)?,
+            self.column_of_bottom()?,
+            self.is_bottom_folded(),
+        );
         let open = std::mem::take(&mut self.open_shares);
-        let Some(Tile::Container(Container::Linear(linear))) = self.tree.tiles.get_mut(column) else { return None };
+        let Some(Tile::Container(Container::Linear(linear))) = self.tree.tiles.get_mut(column)
+        else {
+            return None;
+        };
         if !is_folded {
-            open.into_iter().for_each(|(tile, share)| linear.shares.set_share(tile, share));
+            open.into_iter()
+                .for_each(|(tile, share)| linear.shares.set_share(tile, share));
             return None;
         }
-        let shares: Vec<(TileId, f32)> = linear.children.iter().map(|&tile| (tile, linear.shares[tile])).collect();
-        self.open_shares = if open.is_empty() { shares.clone() } else { open };
-        let sum: f32 = shares.iter().filter(|(tile, _)| *tile != bottom).map(|(_, share)| *share).sum();
+        let shares: Vec<(TileId, f32)> = linear
+            .children
+            .iter()
+            .map(|&tile| (tile, linear.shares[tile]))
+            .collect();
+        self.open_shares = if open.is_empty() {
+            shares.clone()
+        } else {
+            open
+        };
+        let sum: f32 = shares
+            .iter()
+            .filter(|(tile, _)| *tile != bottom)
+            .map(|(_, share)| *share)
+            .sum();
         let room = (height - TILE_GAP * (shares.len() - 1) as f32 - TABS).max(1.0);
         for (tile, share) in shares {
-            let share = if tile == bottom { TABS } else { share / sum.max(f32::MIN_POSITIVE) * room };
+            let share = if tile == bottom {
+                TABS
+            } else {
+                share / sum.max(f32::MIN_POSITIVE) * room
+            };
             linear.shares.set_share(tile, share);
         }
         Some((bottom, TABS))
     }
 
-    /// Brings engine and part to the front when the plan becomes the front tab, and hides them when it no longer is.
+    /// Brings engine and part to the front when the plan becomes the front tab, and hides them when
+    /// it no longer is.
     fn follow_plan(&mut self) {
         let planning = self.is_active(Pane::Plan);
         if planning == self.planning {
@@ -340,7 +411,11 @@ impl Dock {
     /// Brings a panel to the front and shows its side if that was hidden.
     pub fn show(&mut self, pane: Pane) {
         if let Some(id) = self.tree.tiles.find_pane(&pane) {
-            self.is_called |= self.tree.tiles.parent_of(id).is_some_and(|group| self.side(DockSide::Bottom) == Some(group));
+            self.is_called |= self
+                .tree
+                .tiles
+                .parent_of(id)
+                .is_some_and(|group| self.side(DockSide::Bottom) == Some(group));
             let mut at = Some(id);
             while let Some(tile) = at {
                 self.tree.set_visible(tile, true);
@@ -354,7 +429,11 @@ impl Dock {
     pub fn toggle(&mut self, side: DockSide) {
         if side == DockSide::Bottom && self.column_of_bottom().is_some() {
             let is_folded = self.is_bottom_folded();
-            self.bottom = if is_folded { BottomFold::Open } else { BottomFold::Folded };
+            self.bottom = if is_folded {
+                BottomFold::Open
+            } else {
+                BottomFold::Folded
+            };
             self.is_called = is_folded;
             return;
         }
@@ -366,13 +445,25 @@ impl Dock {
     /// True when the panel is the front tab of its group.
     pub fn is_active(&self, pane: Pane) -> bool {
         let active = self.tree.active_tiles();
-        active.iter().any(|&tile| self.tree.tiles.get_pane(&tile) == Some(&pane))
+        active
+            .iter()
+            .any(|&tile| self.tree.tiles.get_pane(&tile) == Some(&pane))
     }
 
     /// The panels of the arrangement, sorted.
     pub fn panes(&self) -> Vec<Pane> {
-        let mut panes: Vec<_> =
-            self.tree.tiles.tiles().filter_map(|tile| if let Tile::Pane(pane) = tile { Some(*pane) } else { None }).collect();
+        let mut panes: Vec<_> = self
+            .tree
+            .tiles
+            .tiles()
+            .filter_map(|tile| {
+                if let Tile::Pane(pane) = tile {
+                    Some(*pane)
+                } else {
+                    None
+                }
+            })
+            .collect();
         panes.sort_unstable();
         panes
     }
@@ -433,22 +524,52 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
         pane.title().into()
     }
 
-    fn tab_ui(&mut self, tiles: &mut Tiles<Pane>, ui: &mut Ui, id: egui::Id, tile: TileId, state: &TabState) -> Response {
+    fn tab_ui(
+        &mut self,
+        tiles: &mut Tiles<Pane>,
+        ui: &mut Ui,
+        id: egui::Id,
+        tile: TileId,
+        state: &TabState,
+    ) -> Response {
         let pane = tiles.get_pane(&tile).copied();
         let title = pane.map_or(tr!("Group" in "tabs"), Pane::title);
         let count = pane.and_then(|pane| self.contents.count(pane));
-        let response = tab(ui, id, pane.and_then(Pane::icon), title, count, state.active, Sense::click_and_drag());
+        let response = tab(
+            ui,
+            id,
+            pane.and_then(Pane::icon),
+            title,
+            count,
+            state.active,
+            Sense::click_and_drag(),
+        );
         self.opened |= response.clicked() && self.folded_tabs.contains(&tile);
         // Scroll to a tab when it comes to the front; afterwards the scroll position stays.
-        let was = ui.data_mut(|data| std::mem::replace(data.get_temp_mut_or(id.with("in front"), false), state.active));
+        let was = ui.data_mut(|data| {
+            std::mem::replace(
+                data.get_temp_mut_or(id.with("in front"), false),
+                state.active,
+            )
+        });
         if state.active && !was {
             ui.scroll_to_rect_animation(response.rect, None, egui::style::ScrollAnimation::none());
         }
         response
     }
 
-    fn top_bar_right_ui(&mut self, tiles: &Tiles<Pane>, ui: &mut Ui, _tile: TileId, tabs: &egui_tiles::Tabs, _scroll: &mut f32) {
-        if let Some(pane) = tabs.active.and_then(|active| tiles.get_pane(&active).copied()) {
+    fn top_bar_right_ui(
+        &mut self,
+        tiles: &Tiles<Pane>,
+        ui: &mut Ui,
+        _tile: TileId,
+        tabs: &egui_tiles::Tabs,
+        _scroll: &mut f32,
+    ) {
+        if let Some(pane) = tabs
+            .active
+            .and_then(|active| tiles.get_pane(&active).copied())
+        {
             self.contents.bar_right_ui(ui, pane);
         }
     }
@@ -490,7 +611,10 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
     }
 
     fn simplification_options(&self) -> SimplificationOptions {
-        SimplificationOptions { all_panes_must_have_tabs: true, ..SimplificationOptions::default() }
+        SimplificationOptions {
+            all_panes_must_have_tabs: true,
+            ..SimplificationOptions::default()
+        }
     }
 }
 
@@ -500,7 +624,10 @@ mod tests {
 
     #[test]
     fn sides_hide_and_a_shown_panel_brings_its_side_back() {
-        let shows = |dock: &Dock, side| dock.side(side).is_some_and(|tile| dock.tree.is_visible(tile));
+        let shows = |dock: &Dock, side| {
+            dock.side(side)
+                .is_some_and(|tile| dock.tree.is_visible(tile))
+        };
         let mut dock = Dock::default();
         assert!(shows(&dock, DockSide::Left));
         dock.toggle(DockSide::Left);
@@ -514,15 +641,25 @@ mod tests {
     #[test]
     fn the_bottom_panels_fold_until_there_is_something_to_show() {
         let mut dock = Dock::default();
-        let open = dock.shares_of_bottom().cloned().expect("they are below others");
+        let open = dock
+            .shares_of_bottom()
+            .cloned()
+            .expect("they are below others");
         assert!(dock.is_bottom_folded());
         let (bottom, share) = dock.fold_bottom(836.0).expect("is folded");
         let shares = dock.shares_of_bottom().expect("shares");
         let sum: f32 = shares.iter().map(|(_, share)| share).sum();
-        assert!((share - TABS).abs() < 0.01 && (sum - 835.0).abs() < 0.01 && shares[bottom] == TABS, "{shares:?}");
+        assert!(
+            (share - TABS).abs() < 0.01 && (sum - 835.0).abs() < 0.01 && shares[bottom] == TABS,
+            "{shares:?}"
+        );
         dock.show_findings();
         assert_eq!(dock.fold_bottom(836.0), None);
-        assert_eq!(dock.shares_of_bottom(), Some(&open), "they are as high as before");
+        assert_eq!(
+            dock.shares_of_bottom(),
+            Some(&open),
+            "they are as high as before"
+        );
         // What the user chose is remembered, and holds for the next document.
         dock.toggle(DockSide::Bottom);
         let text = serde_json::to_string(&dock).expect("writes");
@@ -540,7 +677,10 @@ mod tests {
 
     #[test]
     fn an_arrangement_without_a_panel_is_replaced() {
-        let mut dock = Dock::of(Tree::new_tabs(egui::Id::unique("dock"), vec![Pane::Table, Pane::Table]));
+        let mut dock = Dock::of(Tree::new_tabs(
+            egui::Id::unique("dock"),
+            vec![Pane::Table, Pane::Table],
+        ));
         dock.mend(Arrangement::Building);
         assert_eq!(dock.panes().len(), Pane::ALL.len());
     }

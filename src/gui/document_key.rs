@@ -7,5 +7,8 @@ pub type DocumentKey = (DocumentId, u64);
 
 /// The draft's revision; 0 for a dataset opened for reading.
 pub fn revision(studio: &Studio) -> u64 {
-    studio.document().and_then(Document::draft).map_or(0, |draft| draft.revision())
+    studio
+        .document()
+        .and_then(Document::draft)
+        .map_or(0, |draft| draft.revision())
 }

@@ -1,4 +1,5 @@
-//! The documents that are built into the program. Imports nothing of the window, so that requests can name a page.
+//! The documents that are built into the program. Imports nothing of the window, so that requests
+//! can name a page.
 
 /// A document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,13 @@ pub enum Page {
 
 impl Page {
     /// All, in the order of the tabs.
-    pub const ALL: [Page; 5] = [Page::CommandLine, Page::Commands, Page::Rules, Page::Formats, Page::Installing];
+    pub const ALL: [Page; 5] = [
+        Page::CommandLine,
+        Page::Commands,
+        Page::Rules,
+        Page::Formats,
+        Page::Installing,
+    ];
 
     /// Its title.
     pub fn title(self) -> &'static str {
@@ -43,13 +50,19 @@ impl Page {
 
     /// The line of the heading with this name; 0 without one.
     pub fn line_of(self, heading: &str) -> usize {
-        self.headings().find(|(_, text)| text.trim_matches('`') == heading).map_or(0, |(line, _)| line)
+        self.headings()
+            .find(|(_, text)| text.trim_matches('`') == heading)
+            .map_or(0, |(line, _)| line)
     }
 
     /// Headings with their line numbers.
     pub fn headings(self) -> impl Iterator<Item = (usize, &'static str)> {
-        let heading =
-            |(number, line): (usize, &'static str)| Some((number, line.strip_prefix('#')?.trim_start_matches('#').trim()));
+        let heading = |(number, line): (usize, &'static str)| {
+            Some((
+                number,
+                line.strip_prefix('#')?.trim_start_matches('#').trim(),
+            ))
+        };
         self.text().lines().enumerate().filter_map(heading)
     }
 }

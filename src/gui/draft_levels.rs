@@ -1,4 +1,5 @@
-//! The level tables of the open document: those of the dataset, or those that a job makes of the draft.
+//! The level tables of the open document: those of the dataset, or those that a job makes of the
+//! draft.
 
 use std::sync::Arc;
 
@@ -38,7 +39,9 @@ pub fn level_source(cx: &mut PanelContext<'_>, document: &Document) -> Option<Le
     let key = (cx.session.serial, revision(cx.studio));
     let dataset = document.draft()?.dataset().clone();
     let made = &mut cx.session.draft_levels;
-    made.update(cx.jobs, key, tr!("Tables of the draft"), move |ctx| draft_levels(&dataset, ctx).map(Arc::new));
+    made.update(cx.jobs, key, tr!("Tables of the draft"), move |ctx| {
+        draft_levels(&dataset, ctx).map(Arc::new)
+    });
     match made.get(&key) {
         Some(Ok(levels)) => Some(LevelSource::Draft(levels.clone())),
         _ => None,

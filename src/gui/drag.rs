@@ -1,5 +1,5 @@
-//! Drag and drop of unplaced files and samples inside the window. Every drop is one undoable step and has a keyboard
-//! equivalent.
+//! Drag and drop of unplaced files and samples inside the window. Every drop is one undoable step
+//! and has a keyboard equivalent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,8 +50,16 @@ pub fn look(ctx: &Context, facts: &mut AsyncValue<PathBuf, Arc<RasterInfo>>, job
     };
     let Some(file) = file else { return };
     let path = file.path.clone();
-    facts.update(jobs, path.clone(), tr!("Read the dragged file"), move |_| describe(&RasterSource::typed(AssetPath::file(path))));
-    let text = facts.get(&file.path).and_then(|found| found.as_ref().ok()).map(|info| facts_text(info));
+    facts.update(
+        jobs,
+        path.clone(),
+        tr!("Read the dragged file"),
+        move |_| describe(&RasterSource::typed(AssetPath::file(path))),
+    );
+    let text = facts
+        .get(&file.path)
+        .and_then(|found| found.as_ref().ok())
+        .map(|info| facts_text(info));
     ctx.data_mut(|data| data.insert_temp(facts_id(), text.unwrap_or_default()));
 }
 
@@ -61,12 +69,36 @@ fn facts_id() -> Id {
 
 /// `uint16 · 10 980 × 10 980 · 4 bands · EPSG:32718`.
 fn facts_text(info: &RasterInfo) -> String {
-    let dtype = info.bands.first().map_or(String::new(), |band| band.dtype.clone());
-    let size = format!("{} × {}", paint::grouped(info.width as u64), paint::grouped(info.height as u64));
-    let bands = tr_n!(info.band_count, "{n} band", "{n} bands", n = info.band_count);
-    let crs = info.crs_code.clone().or_else(|| info.crs_name.clone()).unwrap_or_default();
-    let variable = info.variable.as_ref().map(crate::raster::VariableRead::sentence).unwrap_or_default();
-    [variable, dtype, size, bands, crs].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
+    let dtype = info
+        .bands
+        .first()
+        .map_or(String::new(), |band| band.dtype.clone());
+    let size = format!(
+        "{} × {}",
+        paint::grouped(info.width as u64),
+        paint::grouped(info.height as u64)
+    );
+    let bands = tr_n!(
+        info.band_count,
+        "{n} band",
+        "{n} bands",
+        n = info.band_count
+    );
+    let crs = info
+        .crs_code
+        .clone()
+        .or_else(|| info.crs_name.clone())
+        .unwrap_or_default();
+    let variable = info
+        .variable
+        .as_ref()
+        .map(crate::raster::VariableRead::sentence)
+        .unwrap_or_default();
+    [variable, dtype, size, bands, crs]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" · ")
 }
 
 /// Starts a drag.
@@ -79,7 +111,8 @@ pub fn released(response: &Response) -> Option<Arc<Dragged>> {
     response.dnd_release_payload::<Dragged>()
 }
 
-/// The zone of a row under the pointer: before, into or behind it. Only FOLDERs have the middle zone.
+/// The zone of a row under the pointer: before, into or behind it. Only FOLDERs have the middle
+/// zone.
 pub fn zone(rect: Rect, y: f32, folder: bool) -> RowZone {
     let part = ((y - rect.top()) / rect.height().max(1.0)).clamp(0.0, 1.0);
     match (folder, part) {
@@ -101,36 +134,72 @@ pub enum RowZone {
 }
 
 /// Why this can't be dropped there.
-pub fn refusal(document: &Document, dragged: &Dragged, target: &DropTarget) -> Option<&'static str> {
+pub fn refusal(
+    document: &Document,
+    dragged: &Dragged,
+    target: &DropTarget,
+) -> Option<&'static str> {
     match (dragged, target) {
-        (Dragged::Files(files), DropTarget::Slot(..)) if files.len() > 1 => Some(tr!("One file fits into a slot")),
+        (Dragged::Files(files), DropTarget::Slot(..)) if files.len() > 1 => {
+            Some(tr!("One file fits into a slot"))
+        }
         (Dragged::Files(_), DropTarget::Slot(_, position)) => {
             let structure = document.structure()?;
             let folder = structure.pattern().get(*position as usize)?.kind == SampleKind::Folder;
             folder.then_some(tr!("The pattern wants a FOLDER here"))
         }
         (Dragged::Files(_), _) => None,
-        (Dragged::Samples(_), DropTarget::Slot(..)) => Some(tr!("Only unplaced files fit into a slot")),
-        (Dragged::Samples(samples), DropTarget::Gap(into, _) | DropTarget::Into(into)) => {
-            samples.iter().any(|sample| into.0.starts_with(&sample.0)).then_some(tr!("A FOLDER can't be moved into itself"))
+        (Dragged::Samples(_), DropTarget::Slot(..)) => {
+            Some(tr!("Only unplaced files fit into a slot"))
         }
+        (Dragged::Samples(samples), DropTarget::Gap(into, _) | DropTarget::Into(into)) => samples
+            .iter()
+            .any(|sample| into.0.starts_with(&sample.0))
+            .then_some(tr!("A FOLDER can't be moved into itself")),
     }
 }
 
 /// The command of a drop, and the address of the first dropped item afterwards.
-pub fn command(document: &Document, dragged: &Dragged, target: &DropTarget) -> Option<(Command, Option<NodePath>)> {
+pub fn command(
+    document: &Document,
+    dragged: &Dragged,
+    target: &DropTarget,
+) -> Option<(Command, Option<NodePath>)> {
     let draft = document.draft()?;
-    let end = |into: &NodePath| draft.dataset().tortilla(into).map(|tortilla| tortilla.samples.len() as u32);
+    let end = |into: &NodePath| {
+        draft
+            .dataset()
+            .tortilla(into)
+            .map(|tortilla| tortilla.samples.len() as u32)
+    };
     match (dragged, target) {
         (Dragged::Files(files), DropTarget::Slot(root, position)) => {
-            let [file] = files.as_slice() else { return None };
-            let slot = Slot::Position { root: *root, position: *position };
-            Some((Command::PlaceUnplaced { file: file.path.clone(), slot }, None))
+            let [file] = files.as_slice() else {
+                return None;
+            };
+            let slot = Slot::Position {
+                root: *root,
+                position: *position,
+            };
+            Some((
+                Command::PlaceUnplaced {
+                    file: file.path.clone(),
+                    slot,
+                },
+                None,
+            ))
         }
         (Dragged::Files(files), DropTarget::Gap(into, _) | DropTarget::Into(into)) => {
-            let at = if let DropTarget::Gap(_, at) = target { *at } else { end(into)? };
-            let wanted: std::collections::HashSet<&std::path::Path> = files.iter().map(|file| file.path.as_path()).collect();
-            let places = (0..).zip(draft.tray().iter()).filter(|(_, file)| wanted.contains(file.path.as_path()));
+            let at = if let DropTarget::Gap(_, at) = target {
+                *at
+            } else {
+                end(into)?
+            };
+            let wanted: std::collections::HashSet<&std::path::Path> =
+                files.iter().map(|file| file.path.as_path()).collect();
+            let places = (0..)
+                .zip(draft.tray().iter())
+                .filter(|(_, file)| wanted.contains(file.path.as_path()));
             let places: Vec<u32> = places.map(|(place, _)| place).collect();
             let edit = place_between(draft.tray(), &places, into.clone(), at)?;
             Some((Command::Edit { edit }, Some(into.child(at))))
@@ -138,16 +207,32 @@ pub fn command(document: &Document, dragged: &Dragged, target: &DropTarget) -> O
         (Dragged::Samples(samples), DropTarget::Gap(into, _) | DropTarget::Into(into)) => {
             let leaving = |before: u32| {
                 let parents = samples.iter().filter_map(NodePath::parent);
-                parents.filter(|(parent, position)| parent == into && *position < before).count() as u32
+                parents
+                    .filter(|(parent, position)| parent == into && *position < before)
+                    .count() as u32
             };
-            let at = if let DropTarget::Gap(_, at) = target { *at } else { end(into)? };
+            let at = if let DropTarget::Gap(_, at) = target {
+                *at
+            } else {
+                end(into)?
+            };
             let to = at - leaving(at).min(at);
-            let stays = samples.iter().zip(to..).all(|(sample, at)| *sample == into.child(at));
+            let stays = samples
+                .iter()
+                .zip(to..)
+                .all(|(sample, at)| *sample == into.child(at));
             if stays {
                 return None;
             }
-            let edit = Edit::MoveMany { samples: samples.clone(), to: into.clone(), at: to };
-            Some((Command::Edit { edit }, Some(after_move(into, samples).child(to))))
+            let edit = Edit::MoveMany {
+                samples: samples.clone(),
+                to: into.clone(),
+                at: to,
+            };
+            Some((
+                Command::Edit { edit },
+                Some(after_move(into, samples).child(to)),
+            ))
         }
         (Dragged::Samples(_), DropTarget::Slot(..)) => None,
     }
@@ -157,25 +242,44 @@ pub fn command(document: &Document, dragged: &Dragged, target: &DropTarget) -> O
 pub fn after_move(folder: &NodePath, leaving: &[NodePath]) -> NodePath {
     let shift = |depth: usize, position: u32| {
         let before = leaving.iter().filter(|path| {
-            path.0.len() == depth + 1 && path.0[..depth] == folder.0[..depth] && path.0.last().is_some_and(|last| *last < position)
+            path.0.len() == depth + 1
+                && path.0[..depth] == folder.0[..depth]
+                && path.0.last().is_some_and(|last| *last < position)
         });
         position - (before.count() as u32).min(position)
     };
-    NodePath(folder.0.iter().enumerate().map(|(depth, &position)| shift(depth, position)).collect())
+    NodePath(
+        folder
+            .0
+            .iter()
+            .enumerate()
+            .map(|(depth, &position)| shift(depth, position))
+            .collect(),
+    )
 }
 
-/// Performs a drop: runs its command, records a placed file as an example for the pattern, and selects what was moved.
-pub fn let_go(cx: &mut PanelContext<'_>, document: &Document, dragged: &Dragged, target: &DropTarget) {
+/// Performs a drop: runs its command, records a placed file as an example for the pattern, and
+/// selects what was moved.
+pub fn let_go(
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    dragged: &Dragged,
+    target: &DropTarget,
+) {
     if refusal(document, dragged, target).is_some() {
         return;
     }
-    let Some((command, stands)) = command(document, dragged, target) else { return };
+    let Some((command, stands)) = command(document, dragged, target) else {
+        return;
+    };
     if let Dragged::Files(files) = dragged
         && let [file] = files.as_slice()
         && let Some(example) = example(document, file, target)
     {
         let steps = document.draft().map(|draft| draft.step_number());
-        cx.session.pattern.add(example, steps.map(|steps| steps + 1));
+        cx.session
+            .pattern
+            .add(example, steps.map(|steps| steps + 1));
     }
     cx.session.tree.clear_marks();
     cx.run(command);
@@ -189,8 +293,17 @@ fn example(document: &Document, file: &Unplaced, target: &DropTarget) -> Option<
     let dataset = document.draft()?.dataset();
     let ids = place_ids(document, file, target)?;
     let (root, position) = ids.0.split_first()?;
-    let folder = dataset.root.samples.iter().find(|sample| sample.id == *root).is_some_and(|sample| sample.children().is_some());
-    (folder && !position.is_empty()).then(|| Example { file: file.path.clone(), root: root.clone(), position: position.to_vec() })
+    let folder = dataset
+        .root
+        .samples
+        .iter()
+        .find(|sample| sample.id == *root)
+        .is_some_and(|sample| sample.children().is_some());
+    (folder && !position.is_empty()).then(|| Example {
+        file: file.path.clone(),
+        root: root.clone(),
+        position: position.to_vec(),
+    })
 }
 
 /// The ids from the root that a placed file would have.
@@ -219,7 +332,10 @@ pub fn place_ids(document: &Document, file: &Unplaced, target: &DropTarget) -> O
 
 /// The name of a file.
 pub fn file_name(file: &Unplaced) -> String {
-    file.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    file.path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 /// Addresses without those below another of them.
@@ -228,7 +344,10 @@ pub fn topmost(mut nodes: Vec<NodePath>) -> Vec<NodePath> {
     nodes.dedup();
     let mut kept: Vec<NodePath> = Vec::with_capacity(nodes.len());
     for node in nodes {
-        if kept.last().is_none_or(|above| !node.0.starts_with(&above.0)) {
+        if kept
+            .last()
+            .is_none_or(|above| !node.0.starts_with(&above.0))
+        {
             kept.push(node);
         }
     }
@@ -237,64 +356,135 @@ pub fn topmost(mut nodes: Vec<NodePath>) -> Vec<NodePath> {
 
 /// Draws the hint at the pointer that says what a drop will do.
 pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &DropTarget) {
-    let Some(pointer) = ui.ctx().pointer_latest_pos() else { return };
+    let Some(pointer) = ui.ctx().pointer_latest_pos() else {
+        return;
+    };
     let t = theme::tokens(ui);
     let refusal = refusal(document, dragged, target);
     let (icon, name, places) = match dragged {
         Dragged::Files(files) => match files.as_slice() {
-            [file] => (icons::IMAGE, file_name(file), place_ids(document, file, target).map(|ids| ids.to_string())),
+            [file] => (
+                icons::IMAGE,
+                file_name(file),
+                place_ids(document, file, target).map(|ids| ids.to_string()),
+            ),
             files => {
-                let name = tr_n!(files.len(), "{n} file", "{n} files", n = paint::grouped(files.len() as u64));
+                let name = tr_n!(
+                    files.len(),
+                    "{n} file",
+                    "{n} files",
+                    n = paint::grouped(files.len() as u64)
+                );
                 (icons::IMAGE, name, into_text(document, target))
             }
         },
         Dragged::Samples(samples) => {
-            let id = |node: &NodePath| document.draft()?.dataset().sample(node).map(|sample| sample.id.to_string());
+            let id = |node: &NodePath| {
+                document
+                    .draft()?
+                    .dataset()
+                    .sample(node)
+                    .map(|sample| sample.id.to_string())
+            };
             let name = match samples.as_slice() {
                 [one] => id(one).unwrap_or_default(),
-                samples => tr_n!(samples.len(), "{n} sample", "{n} samples", n = paint::grouped(samples.len() as u64)),
+                samples => tr_n!(
+                    samples.len(),
+                    "{n} sample",
+                    "{n} samples",
+                    n = paint::grouped(samples.len() as u64)
+                ),
             };
             (icons::STACK, name, into_text(document, target))
         }
     };
-    let verb = if matches!(dragged, Dragged::Files(_)) { tr!("Place as") } else { tr!("Move into") };
-    let verb = if matches!(dragged, Dragged::Files(files) if files.len() > 1) { tr!("Place into") } else { verb };
-    let area = Area::new(Id::unique("dragged")).order(Order::Tooltip).interactable(false).fixed_pos(pointer + vec2(16.0, 18.0));
+    let verb = if matches!(dragged, Dragged::Files(_)) {
+        tr!("Place as")
+    } else {
+        tr!("Move into")
+    };
+    let verb = if matches!(dragged, Dragged::Files(files) if files.len() > 1) {
+        tr!("Place into")
+    } else {
+        verb
+    };
+    let area = Area::new(Id::unique("dragged"))
+        .order(Order::Tooltip)
+        .interactable(false)
+        .fixed_pos(pointer + vec2(16.0, 18.0));
     area.show(ui.ctx(), |ui| {
-        let frame = Frame::NONE.fill(t.bg2).stroke(egui::Stroke::new(1.0, t.line2)).corner_radius(6);
+        let frame = Frame::NONE
+            .fill(t.bg2)
+            .stroke(egui::Stroke::new(1.0, t.line2))
+            .corner_radius(6);
         frame.inner_margin(Margin::symmetric(10, 8)).show(ui, |ui| {
             ui.set_max_width(330.0);
             ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
             ui.horizontal(|ui| {
                 ui.label(theme::rich_text(icon).font(font::icon(15.0)).color(t.acc));
-                ui.label(theme::rich_text(name).font(font::mono_semibold(12.0)).color(t.tx));
+                ui.label(
+                    theme::rich_text(name)
+                        .font(font::mono_semibold(12.0))
+                        .color(t.tx),
+                );
             });
-            let facts: String = ui.ctx().data(|data| data.get_temp(facts_id())).unwrap_or_default();
+            let facts: String = ui
+                .ctx()
+                .data(|data| data.get_temp(facts_id()))
+                .unwrap_or_default();
             if matches!(dragged, Dragged::Files(files) if files.len() == 1) && !facts.is_empty() {
                 ui.label(theme::rich_text(facts).font(font::mono(11.0)).color(t.tx3));
             }
             match refusal {
-                Some(why) => drop(ui.label(theme::rich_text(why).text_style(text_style("small12")).color(t.err))),
+                Some(why) => drop(
+                    ui.label(
+                        theme::rich_text(why)
+                            .text_style(text_style("small12"))
+                            .color(t.err),
+                    ),
+                ),
                 None => drop(ui.horizontal(|ui| {
-                    ui.label(theme::rich_text(verb).text_style(text_style("small12")).color(t.tx2));
-                    ui.label(theme::rich_text(places.unwrap_or_default()).font(font::mono(12.0)).color(t.tx));
+                    ui.label(
+                        theme::rich_text(verb)
+                            .text_style(text_style("small12"))
+                            .color(t.tx2),
+                    );
+                    ui.label(
+                        theme::rich_text(places.unwrap_or_default())
+                            .font(font::mono(12.0))
+                            .color(t.tx),
+                    );
                 })),
             }
             ui.horizontal(|ui| {
                 if refusal.is_none() && matches!(target, DropTarget::Slot(..)) {
-                    ui.label(theme::rich_text(tr!("Fixes 1 problem")).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(
+                        theme::rich_text(tr!("Fixes 1 problem"))
+                            .text_style(text_style("small12"))
+                            .color(t.tx2),
+                    );
                 }
                 widgets::key_cap(ui, "Esc");
-                ui.label(theme::rich_text(tr!("cancel")).text_style(text_style("small12")).color(t.tx2));
+                ui.label(
+                    theme::rich_text(tr!("cancel"))
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                );
             });
         });
     });
 }
 
 fn into_text(document: &Document, target: &DropTarget) -> Option<String> {
-    let (DropTarget::Gap(into, _) | DropTarget::Into(into)) = target else { return None };
+    let (DropTarget::Gap(into, _) | DropTarget::Into(into)) = target else {
+        return None;
+    };
     let ids = document.draft()?.dataset().ids(into)?;
-    Some(if ids.0.is_empty() { tr!("root").to_owned() } else { ids.to_string() })
+    Some(if ids.0.is_empty() {
+        tr!("root").to_owned()
+    } else {
+        ids.to_string()
+    })
 }
 
 #[cfg(test)]
@@ -328,7 +518,14 @@ mod tests {
     #[test]
     fn what_lies_in_a_chosen_folder_goes_with_it() {
         let path = |positions: &[u32]| NodePath(positions.to_vec());
-        let nodes = vec![path(&[3]), path(&[1, 2]), path(&[1]), path(&[1, 0, 5]), path(&[10]), path(&[3])];
+        let nodes = vec![
+            path(&[3]),
+            path(&[1, 2]),
+            path(&[1]),
+            path(&[1, 0, 5]),
+            path(&[10]),
+            path(&[3]),
+        ];
         assert_eq!(topmost(nodes), [path(&[1]), path(&[3]), path(&[10])]);
     }
 }

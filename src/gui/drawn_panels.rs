@@ -1,5 +1,6 @@
-//! Which panels have been drawn for the open document. The first frame of a document has to lay out every text of every panel; where
-//! that takes long, the panels appear in consecutive frames, so that no frame takes as long as all of them.
+//! Which panels have been drawn for the open document. The first frame of a document has to lay out
+//! every text of every panel; where that takes long, the panels appear in consecutive frames, so
+//! that no frame takes as long as all of them.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -20,7 +21,12 @@ pub struct DrawnPanels {
 
 impl Default for DrawnPanels {
     fn default() -> Self {
-        Self { drawn: HashSet::new(), began: Instant::now(), fresh: 0, wait: false }
+        Self {
+            drawn: HashSet::new(),
+            began: Instant::now(),
+            fresh: 0,
+            wait: false,
+        }
     }
 }
 
@@ -35,8 +41,8 @@ impl DrawnPanels {
         self.fresh > 0
     }
 
-    /// True when the panel is to be drawn in this frame: it was drawn before, is the first new one of the frame, or the frame is
-    /// younger than `limit`.
+    /// True when the panel is to be drawn in this frame: it was drawn before, is the first new one
+    /// of the frame, or the frame is younger than `limit`.
     pub fn may_draw(&mut self, pane: Pane, limit: Duration) -> bool {
         if self.drawn.contains(&pane) {
             return true;
@@ -63,10 +69,22 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
             [Pane::Hierarchy, Pane::Table, Pane::Sample].map(|pane| panels.may_draw(pane, limit))
         };
-        assert_eq!((frame(&mut panels, late), panels.wait), ([true, false, false], true));
-        assert_eq!((frame(&mut panels, late), panels.wait), ([true, true, false], true));
-        assert_eq!((frame(&mut panels, late), panels.wait), ([true, true, true], false));
+        assert_eq!(
+            (frame(&mut panels, late), panels.wait),
+            ([true, false, false], true)
+        );
+        assert_eq!(
+            (frame(&mut panels, late), panels.wait),
+            ([true, true, false], true)
+        );
+        assert_eq!(
+            (frame(&mut panels, late), panels.wait),
+            ([true, true, true], false)
+        );
         let mut quick = DrawnPanels::default();
-        assert_eq!((frame(&mut quick, Duration::from_secs(60)), quick.wait), ([true; 3], false));
+        assert_eq!(
+            (frame(&mut quick, Duration::from_secs(60)), quick.wait),
+            ([true; 3], false)
+        );
     }
 }

@@ -12,8 +12,14 @@ use super::widgets::paint;
 impl App {
     /// Draws the overlay while files hover over the window.
     pub(super) fn drop_overlay_ui(&mut self, ctx: &Context) {
-        let hovered: Vec<PathBuf> =
-            ctx.input(|input| input.raw.hovered_files.iter().filter_map(|file| file.path.clone()).collect());
+        let hovered: Vec<PathBuf> = ctx.input(|input| {
+            input
+                .raw
+                .hovered_files
+                .iter()
+                .filter_map(|file| file.path.clone())
+                .collect()
+        });
         if hovered.is_empty() {
             return;
         }
@@ -24,11 +30,23 @@ impl App {
         let frame = rect.shrink(24.0);
         painter.rect_filled(frame, 6, t.accbg.gamma_multiply(0.6));
         paint::dashed_rect(&painter, frame, t.accfill);
-        paint::icon(&painter, frame.center() - vec2(0.0, 44.0), icons::TRAY_ARROW_DOWN, 32.0, t.acc);
-        let draft = self.studio.document().is_some_and(|document| document.draft().is_some());
+        paint::icon(
+            &painter,
+            frame.center() - vec2(0.0, 44.0),
+            icons::TRAY_ARROW_DOWN,
+            32.0,
+            t.acc,
+        );
+        let draft = self
+            .studio
+            .document()
+            .is_some_and(|document| document.draft().is_some());
         let title = match (hovered.len(), draft) {
             (1, _) => {
-                let name = hovered[0].file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+                let name = hovered[0]
+                    .file_name()
+                    .map(|name| name.to_string_lossy())
+                    .unwrap_or_default();
                 tr!("Drop {name}", name)
             }
             (count, _) => tr!("Drop {count} files and folders", count),
@@ -39,6 +57,12 @@ impl App {
         };
         let line = Rect::from_center_size(frame.center(), vec2(frame.width() - 32.0, 24.0));
         paint::text_center(&painter, line, &title, font::semibold(15.0), t.tx);
-        paint::text_center(&painter, line.translate(vec2(0.0, 26.0)), what, font::regular(12.0), t.tx2);
+        paint::text_center(
+            &painter,
+            line.translate(vec2(0.0, 26.0)),
+            what,
+            font::regular(12.0),
+            t.tx2,
+        );
     }
 }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{Address, is_remote, path_of_file_url};
 
-/// Parses pasted or typed text: a `text/uri-list`, one path a line, or `file://` addresses. With `existing`, lines that name no file
-/// of this machine are skipped, so that pasting ordinary text does nothing.
+/// Parses pasted or typed text: a `text/uri-list`, one path a line, or `file://` addresses. With
+/// `existing`, lines that name no file of this machine are skipped, so that pasting ordinary text
+/// does nothing.
 pub fn parse_paths(text: &str, existing: bool) -> Vec<PathBuf> {
     text.lines()
         .map(str::trim)
@@ -20,17 +21,23 @@ pub fn parse_paths(text: &str, existing: bool) -> Vec<PathBuf> {
 /// Parses one typed path: strips quotes and `file://`, expands `~`.
 pub fn parse_path(text: &str) -> PathBuf {
     let text = text.trim();
-    let text = strip(text, '"').or_else(|| strip(text, '\'')).unwrap_or(text);
+    let text = strip(text, '"')
+        .or_else(|| strip(text, '\''))
+        .unwrap_or(text);
     if let Some(address) = Address::parse(text) {
         return PathBuf::from(address.to_string());
     }
     if let Some(path) = path_of_file_url(text) {
         return path;
     }
-    if let Some(rest) = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with(std::path::is_separator))
+    if let Some(rest) = text
+        .strip_prefix('~')
+        .filter(|rest| rest.is_empty() || rest.starts_with(std::path::is_separator))
         && let Some(home) = directories::BaseDirs::new()
     {
-        return home.home_dir().join(rest.trim_start_matches(std::path::is_separator));
+        return home
+            .home_dir()
+            .join(rest.trim_start_matches(std::path::is_separator));
     }
     PathBuf::from(text)
 }
@@ -58,24 +65,43 @@ mod tests {
     #[test]
     fn lists_of_addresses_and_plain_lines_are_paths() {
         let list = "# copied\r\nfile:///C:/data/a%20b.tif\r\nfile:///%C3%B1.tif\r\n\"/x y/z\"\n";
-        let drive = if cfg!(windows) { "C:\\data\\a b.tif" } else { "/C:/data/a b.tif" };
-        assert_eq!(parse_paths(list, false), [drive, "/ñ.tif", "/x y/z"].map(PathBuf::from));
+        let drive = if cfg!(windows) {
+            "C:\\data\\a b.tif"
+        } else {
+            "/C:/data/a b.tif"
+        };
+        assert_eq!(
+            parse_paths(list, false),
+            [drive, "/ñ.tif", "/x y/z"].map(PathBuf::from)
+        );
     }
 
     #[test]
     fn the_home_folder_is_written_short_and_read_back() {
-        let home = directories::BaseDirs::new().expect("a home folder").home_dir().to_owned();
+        let home = directories::BaseDirs::new()
+            .expect("a home folder")
+            .home_dir()
+            .to_owned();
         for path in [home.join("a/b.tif"), home.clone(), PathBuf::from("/~/x")] {
             assert_eq!(parse_path(&display_path(&path)), path);
         }
-        assert_eq!((parse_path("~"), parse_path("~/x"), parse_path("~x")), (home.clone(), home.join("x"), PathBuf::from("~x")));
+        assert_eq!(
+            (parse_path("~"), parse_path("~/x"), parse_path("~x")),
+            (home.clone(), home.join("x"), PathBuf::from("~x"))
+        );
     }
 
     #[test]
     fn ordinary_text_is_no_path() {
-        assert_eq!(parse_paths("/vsis3/b/a.tacozip", true), [PathBuf::from("s3://b/a.tacozip")]);
+        assert_eq!(
+            parse_paths("/vsis3/b/a.tacozip", true),
+            [PathBuf::from("s3://b/a.tacozip")]
+        );
         assert!(parse_paths("a sentence\nsrc\n/no/such/file", true).is_empty());
         let root = if cfg!(windows) { "C:\\" } else { "/" };
-        assert_eq!(parse_paths(&format!("{root}\n"), true), [PathBuf::from(root)]);
+        assert_eq!(
+            parse_paths(&format!("{root}\n"), true),
+            [PathBuf::from(root)]
+        );
     }
 }

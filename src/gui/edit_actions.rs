@@ -18,15 +18,30 @@ const GROUPED: &str = "group";
 impl App {
     /// Addresses of the selected samples, without descendants of others.
     fn chosen(&self) -> Vec<NodePath> {
-        let Some(document) = self.studio.document() else { return Vec::new() };
+        let Some(document) = self.studio.document() else {
+            return Vec::new();
+        };
         let chosen = self.session.tree.chosen(self.session.selected);
-        drag::topmost(chosen.into_iter().filter_map(|at| document.node(at)).collect())
+        drag::topmost(
+            chosen
+                .into_iter()
+                .filter_map(|at| document.node(at))
+                .collect(),
+        )
     }
 
     /// True for a draft with FOLDERs at level 0.
     pub(super) fn has_folders(&self) -> bool {
         let draft = self.studio.document().and_then(Document::draft);
-        draft.is_some_and(|draft| draft.dataset().root.samples.iter().take(100).any(|sample| sample.children().is_some()))
+        draft.is_some_and(|draft| {
+            draft
+                .dataset()
+                .root
+                .samples
+                .iter()
+                .take(100)
+                .any(|sample| sample.children().is_some())
+        })
     }
 
     /// Runs an edit, then selects the sample at `then`.
@@ -38,62 +53,112 @@ impl App {
 
     pub(super) fn remove(&mut self) {
         if self.session.tray.focused {
-            self.requests.extend(self.session.tray.removal().map(Request::Run));
+            self.requests
+                .extend(self.session.tray.removal().map(Request::Run));
             return;
         }
         let chosen = self.chosen();
-        let Some(document) = self.studio.document() else { return };
+        let Some(document) = self.studio.document() else {
+            return;
+        };
         let [node] = chosen.as_slice() else {
             if !chosen.is_empty() {
                 let count = chosen.len() as u64;
-                let remove = Request::Run(Command::Edit { edit: Edit::RemoveMany { samples: chosen } });
+                let remove = Request::Run(Command::Edit {
+                    edit: Edit::RemoveMany { samples: chosen },
+                });
                 self.dialogs.open(Dialog::remove_many(count, remove));
             }
             return;
         };
-        let (Some((parent, position)), Some(at)) = (node.parent(), document.row_of(node)) else { return };
+        let (Some((parent, position)), Some(at)) = (node.parent(), document.row_of(node)) else {
+            return;
+        };
         let children = document.tree().levels[at.level].children(at.row).len();
-        let remove = Request::Run(Command::Edit { edit: Edit::Remove { parent, at: position, count: 1 } });
+        let remove = Request::Run(Command::Edit {
+            edit: Edit::Remove {
+                parent,
+                at: position,
+                count: 1,
+            },
+        });
         // A FILE is removed at once, as undo restores it; a FOLDER with children asks.
         if children > 0 {
-            let path = document.path(at).map(|path| path.to_string()).unwrap_or_default();
-            self.dialogs.open(Dialog::remove(&path, children as u64, remove));
+            let path = document
+                .path(at)
+                .map(|path| path.to_string())
+                .unwrap_or_default();
+            self.dialogs
+                .open(Dialog::remove(&path, children as u64, remove));
         } else {
             self.requests.push(remove);
         }
     }
 
     pub(super) fn shift(&mut self, by: i64) {
-        let Some((document, at)) = self.studio.document().zip(self.session.selected) else { return };
-        let Some(node) = document.node(at) else { return };
-        let Some((parent, position)) = node.parent() else { return };
-        let Some(to) = position.checked_add_signed(by as i32) else { return };
+        let Some((document, at)) = self.studio.document().zip(self.session.selected) else {
+            return;
+        };
+        let Some(node) = document.node(at) else {
+            return;
+        };
+        let Some((parent, position)) = node.parent() else {
+            return;
+        };
+        let Some(to) = position.checked_add_signed(by as i32) else {
+            return;
+        };
         let moved = parent.child(to);
-        self.edit_and_select(Edit::Move { sample: node, to: parent, at: to }, Some(moved));
+        self.edit_and_select(
+            Edit::Move {
+                sample: node,
+                to: parent,
+                at: to,
+            },
+            Some(moved),
+        );
     }
 
     /// Moves the selected samples into the FOLDER above the first of them.
     pub(super) fn nest(&mut self) {
         let samples = self.chosen();
-        let Some(draft) = self.studio.document().and_then(Document::draft) else { return };
-        let above = samples.first().and_then(NodePath::parent).and_then(|(parent, position)| {
-            let folder = parent.child(position.checked_sub(1)?);
-            let children = draft.dataset().tortilla(&folder)?.samples.len() as u32;
-            Some((folder, children))
-        });
+        let Some(draft) = self.studio.document().and_then(Document::draft) else {
+            return;
+        };
+        let above = samples
+            .first()
+            .and_then(NodePath::parent)
+            .and_then(|(parent, position)| {
+                let folder = parent.child(position.checked_sub(1)?);
+                let children = draft.dataset().tortilla(&folder)?.samples.len() as u32;
+                Some((folder, children))
+            });
         if let Some((folder, children)) = above {
             let stands = folder.child(children);
-            self.edit_and_select(Edit::MoveMany { samples, to: folder, at: children }, Some(stands));
+            self.edit_and_select(
+                Edit::MoveMany {
+                    samples,
+                    to: folder,
+                    at: children,
+                },
+                Some(stands),
+            );
         }
     }
 
     /// Moves the selected samples out of their FOLDER, behind it.
     pub(super) fn unnest(&mut self) {
         let samples = self.chosen();
-        let outer = samples.first().and_then(NodePath::parent).and_then(|(folder, _)| folder.parent());
+        let outer = samples
+            .first()
+            .and_then(NodePath::parent)
+            .and_then(|(folder, _)| folder.parent());
         if let Some((to, folder)) = outer {
             // Samples of several FOLDERs all move behind the first one's FOLDER.
-            let leaving = samples.iter().filter_map(NodePath::parent).filter(|(parent, at)| *parent == to && *at <= folder);
+            let leaving = samples
+                .iter()
+                .filter_map(NodePath::parent)
+                .filter(|(parent, at)| *parent == to && *at <= folder);
             let at = (folder + 1).saturating_sub(leaving.count() as u32);
             let stands = drag::after_move(&to, &samples).child(at);
             self.edit_and_select(Edit::MoveMany { samples, to, at }, Some(stands));
@@ -103,10 +168,17 @@ impl App {
     /// Groups the selected samples into a FOLDER at the first one's position.
     pub(super) fn group(&mut self) {
         let samples = self.chosen();
-        let Some((parent, first)) = samples.first().and_then(NodePath::parent) else { return };
-        let siblings = samples.iter().filter_map(NodePath::parent).filter(|(other, _)| *other == parent);
+        let Some((parent, first)) = samples.first().and_then(NodePath::parent) else {
+            return;
+        };
+        let siblings = samples
+            .iter()
+            .filter_map(NodePath::parent)
+            .filter(|(other, _)| *other == parent);
         let positions: Vec<u32> = siblings.map(|(_, position)| position).collect();
-        let Some(draft) = self.studio.document().and_then(Document::draft) else { return };
+        let Some(draft) = self.studio.document().and_then(Document::draft) else {
+            return;
+        };
         let taken = |id: &str| {
             let found = draft.dataset().tortilla(&parent);
             found.is_some_and(|tortilla| tortilla.samples.iter().any(|sample| &*sample.id == id))
@@ -118,14 +190,26 @@ impl App {
             number += 1;
         }
         let stands = parent.child(first);
-        self.edit_and_select(Edit::Group { parent, positions, id: id.into() }, Some(stands));
+        self.edit_and_select(
+            Edit::Group {
+                parent,
+                positions,
+                id: id.into(),
+            },
+            Some(stands),
+        );
         self.requests.push(Request::Do(Action::Rename));
     }
 
     /// Replaces the selected FOLDER by its children.
     pub(super) fn dissolve(&mut self) {
         if let Some(folder) = self.chosen().into_iter().next() {
-            self.edit_and_select(Edit::Unnest { folder: folder.clone() }, Some(folder));
+            self.edit_and_select(
+                Edit::Unnest {
+                    folder: folder.clone(),
+                },
+                Some(folder),
+            );
         }
     }
 
@@ -136,8 +220,12 @@ impl App {
 
     /// A sample if it is a FOLDER, else its parent; the root without a sample.
     pub(super) fn folder_of(&self, at: Option<RowRef>) -> NodePath {
-        let Some((document, at)) = self.studio.document().zip(at) else { return NodePath::root() };
-        let Some(node) = document.node(at).filter(|_| document.draft().is_some()) else { return NodePath::root() };
+        let Some((document, at)) = self.studio.document().zip(at) else {
+            return NodePath::root();
+        };
+        let Some(node) = document.node(at).filter(|_| document.draft().is_some()) else {
+            return NodePath::root();
+        };
         match document.kind(at) {
             Some(SampleKind::Folder) => node,
             _ => node.parent().map(|(parent, _)| parent).unwrap_or_default(),
@@ -146,7 +234,11 @@ impl App {
 
     /// The sample that the file dialog was opened for, which may have moved since.
     pub(super) fn picked_sample(&self) -> Option<RowRef> {
-        let (level, row) = self.studio.document()?.tree().find(self.session.picked_for.as_ref()?)?;
+        let (level, row) = self
+            .studio
+            .document()?
+            .tree()
+            .find(self.session.picked_for.as_ref()?)?;
         Some(RowRef { level, row })
     }
 
@@ -154,35 +246,55 @@ impl App {
     pub(super) fn forget_questions(&mut self) {
         self.dialogs.forget_document();
         self.after_save = None;
-        self.file_dialog = self
-            .file_dialog
-            .take()
-            .filter(|dialog| matches!(dialog.request(), FileRequest::Open | FileRequest::OpenFolder | FileRequest::Target));
+        self.file_dialog = self.file_dialog.take().filter(|dialog| {
+            matches!(
+                dialog.request(),
+                FileRequest::Open | FileRequest::OpenFolder | FileRequest::Target
+            )
+        });
     }
 
-    /// Applies the best fix of the selected problem, or shows the same for all roots with this problem.
+    /// Applies the best fix of the selected problem, or shows the same for all roots with this
+    /// problem.
     pub(super) fn fix_problem(&mut self, alike: bool) {
         let report = self.studio.report().clone();
         self.session.problems.refresh(&report);
-        let Some(finding) = self.session.problems.selected.filter(|index| *index < report.findings.len()) else { return };
+        let Some(finding) = self
+            .session
+            .problems
+            .selected
+            .filter(|index| *index < report.findings.len())
+        else {
+            return;
+        };
         self.session.problems.fix_asked = Some((finding, alike));
         self.requests.push(Request::Show(Pane::Problems));
     }
 
-    /// Applies a fix: at once when it is safe; one that removes a root asks as Delete does; others show their changes first.
+    /// Applies a fix: at once when it is safe; one that removes a root asks as Delete does; others
+    /// show their changes first.
     pub(super) fn apply_fix(&mut self, root: u32, fix: Fix) {
-        let run = Request::Run(Command::Edit { edit: fix.edit.clone() });
-        let Some(draft) = self.studio.document().and_then(Document::draft) else { return };
+        let run = Request::Run(Command::Edit {
+            edit: fix.edit.clone(),
+        });
+        let Some(draft) = self.studio.document().and_then(Document::draft) else {
+            return;
+        };
         let sample = draft.dataset().root.samples.get(root as usize);
         match (fix.care, sample) {
             (Care::Safe, _) => self.requests.push(run),
-            (Care::Removes, Some(sample)) if fix.verb == FixVerb::Drop && matches!(fix.edit, Edit::Remove { .. }) => {
-                let children = sample.children().map_or(0, |children| children.samples.len() as u64);
+            (Care::Removes, Some(sample))
+                if fix.verb == FixVerb::Drop && matches!(fix.edit, Edit::Remove { .. }) =>
+            {
+                let children = sample
+                    .children()
+                    .map_or(0, |children| children.samples.len() as u64);
                 self.dialogs.open(Dialog::remove(&sample.id, children, run));
             }
             _ => {
                 if let Some(plan) = crate::draft::plan_of(draft.dataset(), root as usize, &fix) {
-                    self.dialogs.open(Dialog::plan(plan.into(), draft.revision()));
+                    self.dialogs
+                        .open(Dialog::plan(plan.into(), draft.revision()));
                 }
             }
         }
@@ -193,25 +305,37 @@ impl App {
         let files = self.session.tray.chosen();
         let slot = self.session.structure.cell.filter(|&(root, position)| {
             let structure = self.studio.document().and_then(Document::structure);
-            let state = structure.and_then(|structure| structure.states(root as usize).get(position as usize).copied());
+            let state = structure.and_then(|structure| {
+                structure
+                    .states(root as usize)
+                    .get(position as usize)
+                    .copied()
+            });
             matches!(state, Some(PositionState::Missing | PositionState::Padded))
         });
         let target = match slot {
             Some((root, position)) => DropTarget::Slot(root, position),
             None => self.behind_selection(),
         };
-        self.with_document(|cx, document| drag::let_go(cx, document, &Dragged::Files(files), &target));
+        self.with_document(|cx, document| {
+            drag::let_go(cx, document, &Dragged::Files(files), &target)
+        });
     }
 
-    /// Takes the selected samples out and puts their files into the tray, as one edit. Samples that hold other data than a file of
-    /// their own, such as bytes of an archive, stay.
+    /// Takes the selected samples out and puts their files into the tray, as one edit. Samples that
+    /// hold other data than a file of their own, such as bytes of an archive, stay.
     pub(super) fn unplace(&mut self) {
         let samples = self.chosen();
-        let Some(draft) = self.studio.document().and_then(Document::draft) else { return };
+        let Some(draft) = self.studio.document().and_then(Document::draft) else {
+            return;
+        };
         match unplacing(draft.dataset(), draft.tray(), samples) {
             Some(edit) => self.edit_and_select(edit, None),
             None => {
-                let why = tr!("These samples hold parts of archives or generated data, which are no files to place again");
+                let why = tr!(
+                    "These samples hold parts of archives or generated data, which are no files to \
+                        place again"
+                );
                 self.toast = Some(Toast::new(false, why));
             }
         }
@@ -224,27 +348,39 @@ impl App {
         };
         match (document.node(at), document.kind(at)) {
             (Some(node), Some(SampleKind::Folder)) => DropTarget::Into(node),
-            (Some(node), _) => node.parent().map_or(DropTarget::Into(NodePath::root()), |(into, at)| DropTarget::Gap(into, at + 1)),
+            (Some(node), _) => node
+                .parent()
+                .map_or(DropTarget::Into(NodePath::root()), |(into, at)| {
+                    DropTarget::Gap(into, at + 1)
+                }),
             _ => DropTarget::Into(NodePath::root()),
         }
     }
 }
 
-/// The files of a sample and of all below it; `None` when one of them is not a whole file of its own. Padding has no file.
+/// The files of a sample and of all below it; `None` when one of them is not a whole file of its
+/// own. Padding has no file.
 fn files_of(sample: &Sample) -> Option<Vec<Unplaced>> {
     match &sample.payload {
         Payload::Folder(children) => {
             let files: Option<Vec<Vec<Unplaced>>> = children.samples.iter().map(files_of).collect();
             Some(files?.concat())
         }
-        Payload::Asset { path: AssetPath::File(path), size, .. } => Some(vec![Unplaced { path: path.to_path_buf(), size: *size }]),
+        Payload::Asset {
+            path: AssetPath::File(path),
+            size,
+            ..
+        } => Some(vec![Unplaced {
+            path: path.to_path_buf(),
+            size: *size,
+        }]),
         Payload::Bytes(bytes) if bytes.is_empty() => Some(Vec::new()),
         Payload::Asset { .. } | Payload::Bytes(_) => None,
     }
 }
 
-/// The edit that removes those of the samples that are files, with all below them, and appends the files to the tray. `None` when
-/// none is.
+/// The edit that removes those of the samples that are files, with all below them, and appends the
+/// files to the tray. `None` when none is.
 fn unplacing(dataset: &Dataset, tray: &[Unplaced], samples: Vec<NodePath>) -> Option<Edit> {
     let mut files = Vec::new();
     let mut leaving = Vec::new();
@@ -256,5 +392,8 @@ fn unplacing(dataset: &Dataset, tray: &[Unplaced], samples: Vec<NodePath>) -> Op
     }
     let added = Edit::append_to_tray(tray, files)?;
     let label = tr!("Back to the unplaced files").to_owned();
-    Some(Edit::Batch { label, edits: vec![Edit::RemoveMany { samples: leaving }, added] })
+    Some(Edit::Batch {
+        label,
+        edits: vec![Edit::RemoveMany { samples: leaving }, added],
+    })
 }

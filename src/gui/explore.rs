@@ -1,5 +1,5 @@
-//! Requests of the explore panels beyond commands: remembered queries, saving rows, exporting a subset, catalogue descriptions,
-//! migration to 2.0.
+//! Requests of the explore panels beyond commands: remembered queries, saving rows, exporting a
+//! subset, catalogue descriptions, migration to 2.0.
 
 use std::path::{Path, PathBuf};
 
@@ -35,60 +35,115 @@ impl App {
     /// Saves the rows into the chosen file.
     pub(super) fn rows_target(&mut self, target: Option<PathBuf>) {
         if let Some((query, target)) = self.session.rows_to_save.take().zip(target) {
-            self.requests.push(Request::Run(Command::SaveRows { query, target }));
+            self.requests
+                .push(Request::Run(Command::SaveRows { query, target }));
         }
     }
 
     pub(super) fn export_subset(&mut self, sql: Option<String>) {
-        let Some((input, id)) = self.opened() else { return };
-        let open = self.studio.document().and_then(|document| document.opened()).map(|open| open.options.clone());
-        self.dialogs.open(Dialog::export_subset(input, open.unwrap_or_default(), &self.folder(), &id, sql));
+        let Some((input, id)) = self.opened() else {
+            return;
+        };
+        let open = self
+            .studio
+            .document()
+            .and_then(|document| document.opened())
+            .map(|open| open.options.clone());
+        self.dialogs.open(Dialog::export_subset(
+            input,
+            open.unwrap_or_default(),
+            &self.folder(),
+            &id,
+            sql,
+        ));
     }
 
     pub(super) fn describe(&mut self, form: Catalogue) {
-        let Some((input, id)) = self.opened() else { return };
-        let open = self.studio.document().and_then(|document| document.opened()).map(|open| open.options.clone());
-        self.dialogs.open(Dialog::describe(input, open.unwrap_or_default(), &self.folder(), &id, form));
+        let Some((input, id)) = self.opened() else {
+            return;
+        };
+        let open = self
+            .studio
+            .document()
+            .and_then(|document| document.opened())
+            .map(|open| open.options.clone());
+        self.dialogs.open(Dialog::describe(
+            input,
+            open.unwrap_or_default(),
+            &self.folder(),
+            &id,
+            form,
+        ));
     }
 
     /// Opens the dialog that publishes the dataset at `path`, or the open one.
     pub(super) fn publish(&mut self, path: Option<PathBuf>) {
         let opened = || {
-            let open = self.studio.document().and_then(|document| document.opened()).map(|open| open.options.clone());
+            let open = self
+                .studio
+                .document()
+                .and_then(|document| document.opened())
+                .map(|open| open.options.clone());
             Some((self.opened()?.0, open.unwrap_or_default()))
         };
         if let Some((input, open)) = path.map(|path| (path, Default::default())).or_else(opened) {
-            self.dialogs.open(Dialog::publish(input, open, self.view.settings.publish_prices.clone()));
+            self.dialogs.open(Dialog::publish(
+                input,
+                open,
+                self.view.settings.publish_prices.clone(),
+            ));
         }
     }
 
     pub(super) fn migrate(&mut self) {
-        let Some((input, _)) = self.opened() else { return };
+        let Some((input, _)) = self.opened() else {
+            return;
+        };
         self.dialogs.open(Dialog::migrate(input, &self.folder()));
     }
 
     /// Opens the dialog of a tool.
     pub(super) fn open_tool(&mut self, tool: Tool, sample: Option<String>) {
-        let start = ToolStart { sample, ..start_of(self.studio.document(), self.folder()) };
+        let start = ToolStart {
+            sample,
+            ..start_of(self.studio.document(), self.folder())
+        };
         self.dialogs.open(Dialog::tool(tool, &start));
     }
 
     /// Opens the dialog that repairs a copy of a dataset that is not open.
     pub(super) fn repair_copy(&mut self, path: PathBuf) {
-        let id = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let id = path
+            .file_stem()
+            .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let folder = path.parent().map_or_else(|| self.folder(), Path::to_owned);
-        let start = ToolStart { input: Some(path), id, folder, ..ToolStart::default() };
+        let start = ToolStart {
+            input: Some(path),
+            id,
+            folder,
+            ..ToolStart::default()
+        };
         self.dialogs.open(Dialog::tool(Tool::Repair, &start));
     }
 
     /// Reports the end of a migration in its dialog, or as a toast.
     pub(super) fn migrated(&mut self, migrated: Migrated) {
-        let Some(migrated) = self.dialogs.migrated(migrated) else { return };
+        let Some(migrated) = self.dialogs.migrated(migrated) else {
+            return;
+        };
         let text = match &migrated.built {
-            Some(built) => tr!("Moved to 2.0: {path}", path = dropped_paths::display_path(&built.path)),
+            Some(built) => tr!(
+                "Moved to 2.0: {path}",
+                path = dropped_paths::display_path(&built.path)
+            ),
             None => {
                 let n = migrated.findings.len();
-                tr_n!(n, "2.0 can't hold this dataset yet: {n} finding", "2.0 can't hold this dataset yet: {n} findings", n)
+                tr_n!(
+                    n,
+                    "2.0 can't hold this dataset yet: {n} finding",
+                    "2.0 can't hold this dataset yet: {n} findings",
+                    n
+                )
             }
         };
         self.toast = Some(Toast::new(migrated.built.is_some(), text));
@@ -97,11 +152,14 @@ impl App {
     /// Path and id of the opened dataset.
     fn opened(&self) -> Option<(PathBuf, String)> {
         let open = self.studio.document()?.opened()?;
-        Some((open.reader.info().path.clone(), open.reader.collection().id().to_owned()))
+        Some((
+            open.reader.info().path.clone(),
+            open.reader.collection().id().to_owned(),
+        ))
     }
 
-    /// The folder proposed for output: beside what is open, else where the last dataset was written, else the home folder; never
-    /// inside another dataset.
+    /// The folder proposed for output: beside what is open, else where the last dataset was
+    /// written, else the home folder; never inside another dataset.
     pub(super) fn folder(&self) -> PathBuf {
         let beside = match self.studio.document() {
             Some(document @ Document::Draft(draft)) => {
@@ -113,11 +171,15 @@ impl App {
         };
         let outside = |folder: &PathBuf| dataset_around(&folder.join("output")).is_none();
         let home = || directories::UserDirs::new().map(|dirs| dirs.home_dir().to_owned());
-        beside.or_else(|| self.view.target.clone().filter(outside)).or_else(home).unwrap_or_default()
+        beside
+            .or_else(|| self.view.target.clone().filter(outside))
+            .or_else(home)
+            .unwrap_or_default()
     }
 }
 
-/// The folder that contains the source files of a draft, by the first samples; `None` for sources that are not files.
+/// The folder that contains the source files of a draft, by the first samples; `None` for sources
+/// that are not files.
 fn sources_folder(dataset: &Dataset) -> Option<PathBuf> {
     /// Samples whose sources are compared.
     const COMPARED: usize = 64;
@@ -128,8 +190,13 @@ fn sources_folder(dataset: &Dataset) -> Option<PathBuf> {
             Payload::Bytes(_) => None,
         }
     }
-    let mut folders =
-        dataset.root.samples.iter().take(COMPARED).filter_map(first).filter_map(|file| Some(file.parent()?.to_owned()));
+    let mut folders = dataset
+        .root
+        .samples
+        .iter()
+        .take(COMPARED)
+        .filter_map(first)
+        .filter_map(|file| Some(file.parent()?.to_owned()));
     let mut common = folders.next()?;
     for folder in folders {
         while !folder.starts_with(&common) {

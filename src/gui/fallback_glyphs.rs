@@ -1,11 +1,12 @@
-//! Characters that the studio's own fonts do not have. The window asks the system's fonts first; this module adds what comes after: an
-//! embedded font for Chinese, Japanese and Korean, and the code point in a box for the rest, so that two ids never look alike.
+//! Characters that the studio's own fonts do not have. The window asks the system's fonts first;
+//! this module adds what comes after: an embedded font for Chinese, Japanese and Korean, and the
+//! code point in a box for the rest, so that two ids never look alike.
 
 use std::sync::Arc;
 
 use egui::epaint::text::{
-    FallbackRequest, FontData, FontInsert, FontPriority, FontProvider, GlyphBitmap, GlyphRasterizer, GlyphRasterizerRequest,
-    InsertFontFamily, RasterizedGlyph,
+    FallbackRequest, FontData, FontInsert, FontPriority, FontProvider, GlyphBitmap,
+    GlyphRasterizer, GlyphRasterizerRequest, InsertFontFamily, RasterizedGlyph,
 };
 use egui::{Color32, ColorImage, Context, FontFamily, vec2};
 use egui_system_font_provider::SystemFontProvider;
@@ -54,20 +55,37 @@ pub fn install(ctx: &Context) {
     ctx.add_glyph_rasterizer(GlyphRasterizer::new("taco_studio::code_point_boxes", boxes));
 }
 
-/// Whether text of the usual scripts can be read on this machine, for `doctor` and the About dialog.
+/// Whether text of the usual scripts can be read on this machine, for `doctor` and the About
+/// dialog.
 pub fn check() -> DoctorCheck {
     let system = SystemFontProvider::new();
-    let found = |text: &str| system.font_for(&FallbackRequest { cluster: text, family: &FontFamily::Proportional }).is_some();
+    let found = |text: &str| {
+        system
+            .font_for(&FallbackRequest {
+                cluster: text,
+                family: &FontFamily::Proportional,
+            })
+            .is_some()
+    };
     judge(&SCRIPTS.map(|(script, text)| (script, found(text), text.chars().all(is_cjk))))
 }
 
-/// Judges scripts, each with whether the system has a font for it and whether the embedded font has.
+/// Judges scripts, each with whether the system has a font for it and whether the embedded font
+/// has.
 fn judge(scripts: &[(&str, bool, bool)]) -> DoctorCheck {
     let names = |wanted: &dyn Fn(bool, bool) -> bool| {
-        let chosen = scripts.iter().filter(|(_, system, embedded)| wanted(*system, *embedded));
-        chosen.map(|(name, ..)| *name).collect::<Vec<_>>().join(", ")
+        let chosen = scripts
+            .iter()
+            .filter(|(_, system, embedded)| wanted(*system, *embedded));
+        chosen
+            .map(|(name, ..)| *name)
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    let (system, embedded) = (names(&|system, _| system), names(&|system, embedded| !system && embedded));
+    let (system, embedded) = (
+        names(&|system, _| system),
+        names(&|system, embedded| !system && embedded),
+    );
     let none = names(&|system, embedded| !system && !embedded);
     let mut seen = Vec::new();
     if !system.is_empty() {
@@ -80,7 +98,8 @@ fn judge(scripts: &[(&str, bool, bool)]) -> DoctorCheck {
         return DoctorCheck::ok("fonts", seen.join("; "));
     }
     seen.push(format!("no font for {none}"));
-    let advice = "characters without a font are shown as their code point in a box; install a font for the script, such as Noto";
+    let advice = "characters without a font are shown as their code point in a box; install a font \
+        for the script, such as Noto";
     DoctorCheck::warning("fonts", seen.join("; "), advice)
 }
 
@@ -90,16 +109,24 @@ struct EmbeddedCjk;
 impl FontProvider for EmbeddedCjk {
     fn font_for(&self, request: &FallbackRequest<'_>) -> Option<FontInsert> {
         const BYTES: &[u8] = include_bytes!("../../assets/fonts/DroidSansFallback.ttf");
-        request.cluster.chars().next().filter(|first| is_cjk(*first))?;
+        request
+            .cluster
+            .chars()
+            .next()
+            .filter(|first| is_cjk(*first))?;
         Some(FontInsert {
             name: "droid-sans-fallback".to_owned(),
             data: FontData::from_static(BYTES),
-            families: vec![InsertFontFamily { family: request.family.clone(), priority: FontPriority::Lowest }],
+            families: vec![InsertFontFamily {
+                family: request.family.clone(),
+                priority: FontPriority::Lowest,
+            }],
         })
     }
 }
 
-/// True for characters of Chinese, Japanese and Korean, with their punctuation and full-width forms.
+/// True for characters of Chinese, Japanese and Korean, with their punctuation and full-width
+/// forms.
 fn is_cjk(character: char) -> bool {
     matches!(character,
         '\u{1100}'..='\u{11FF}'
@@ -111,12 +138,22 @@ fn is_cjk(character: char) -> bool {
 }
 
 /// Draws the code points of a cluster that no font has, each in a box.
-#[allow(clippy::unnecessary_wraps, reason = "a rasterizer answers with an option")]
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "a rasterizer answers with an option"
+)]
 fn boxes(request: &GlyphRasterizerRequest<'_>) -> Option<RasterizedGlyph> {
     let scale = (request.font_size_px / BOX_FONT_SIZE).floor().max(1.0) as usize;
-    let points: Vec<Vec<u8>> = request.cluster.chars().map(|character| digits_of(u32::from(character))).collect();
+    let points: Vec<Vec<u8>> = request
+        .cluster
+        .chars()
+        .map(|character| digits_of(u32::from(character)))
+        .collect();
     // A pixel between two boxes.
-    let width: usize = points.iter().map(|digits| box_width(digits.len()) + 1).sum();
+    let width: usize = points
+        .iter()
+        .map(|digits| box_width(digits.len()) + 1)
+        .sum();
     let mut ink = vec![false; width * BOX_HEIGHT];
     let mut left = 0;
     for digits in &points {
@@ -132,16 +169,27 @@ fn boxes(request: &GlyphRasterizerRequest<'_>) -> Option<RasterizedGlyph> {
         }
     }
     let (advance, above) = ((width * scale) as f32, ((BOX_HEIGHT - 3) * scale) as f32);
-    Some(RasterizedGlyph { bitmap: GlyphBitmap { image, offset_px: vec2(0.0, -above), is_color: false }, advance_px: advance })
+    Some(RasterizedGlyph {
+        bitmap: GlyphBitmap {
+            image,
+            offset_px: vec2(0.0, -above),
+            is_color: false,
+        },
+        advance_px: advance,
+    })
 }
 
 /// Hexadecimal digits of a code point: four, or six.
 fn digits_of(point: u32) -> Vec<u8> {
     let count = if point > 0xFFFF { 6 } else { 4 };
-    (0..count).rev().map(|place| (point >> (4 * place) & 0xF) as u8).collect()
+    (0..count)
+        .rev()
+        .map(|place| (point >> (4 * place) & 0xF) as u8)
+        .collect()
 }
 
-/// Width in pixels of a box with this number of digits in two rows: a border, a gap, and a gap after each column.
+/// Width in pixels of a box with this number of digits in two rows: a border, a gap, and a gap
+/// after each column.
 fn box_width(digits: usize) -> usize {
     3 + 4 * (digits / 2)
 }
@@ -165,7 +213,9 @@ fn draw_box(ink: &mut [bool], width: usize, left: usize, digits: &[u8]) {
     for (at, &digit) in digits.iter().enumerate() {
         let (x, y) = (2 + at % columns * 4, 2 + at / columns * 6);
         for (row, bits) in DIGITS[usize::from(digit & 0xF)].iter().enumerate() {
-            (0..3).filter(|column| bits >> (2 - column) & 1 == 1).for_each(|column| put(x + column, y + row));
+            (0..3)
+                .filter(|column| bits >> (2 - column) & 1 == 1)
+                .for_each(|column| put(x + column, y + row));
         }
     }
 }
@@ -177,14 +227,22 @@ mod tests {
     use crate::ops::doctor::Health;
 
     fn drawn(cluster: &str) -> RasterizedGlyph {
-        let request =
-            GlyphRasterizerRequest { cluster, family: &FontFamily::Proportional, font_size_px: 13.0, subpixel_offset_px: 0.0 };
+        let request = GlyphRasterizerRequest {
+            cluster,
+            family: &FontFamily::Proportional,
+            font_size_px: 13.0,
+            subpixel_offset_px: 0.0,
+        };
         boxes(&request).expect("draws")
     }
 
     #[test]
     fn characters_without_a_font_never_look_alike() {
-        let pictures: Vec<_> = ["ق", "ك", "𐍈", "قك"].map(drawn).into_iter().map(|glyph| glyph.bitmap.image).collect();
+        let pictures: Vec<_> = ["ق", "ك", "𐍈", "قك"]
+            .map(drawn)
+            .into_iter()
+            .map(|glyph| glyph.bitmap.image)
+            .collect();
         for (at, one) in pictures.iter().enumerate() {
             assert!(pictures[at + 1..].iter().all(|other| one != other));
         }
@@ -196,9 +254,19 @@ mod tests {
     #[test]
     fn scripts_without_any_font_are_named() {
         let good = judge(&[("Chinese", false, true), ("Arabic", true, false)]);
-        assert_eq!((good.health, good.seen.as_str()), (Health::Ok, "system fonts for Arabic; the built-in font for Chinese"));
+        assert_eq!(
+            (good.health, good.seen.as_str()),
+            (
+                Health::Ok,
+                "system fonts for Arabic; the built-in font for Chinese"
+            )
+        );
         let bad = judge(&[("Chinese", false, true), ("Arabic", false, false)]);
-        assert!(bad.health == Health::Warning && bad.seen.ends_with("no font for Arabic"), "{}", bad.seen);
+        assert!(
+            bad.health == Health::Warning && bad.seen.ends_with("no font for Arabic"),
+            "{}",
+            bad.seen
+        );
     }
 
     #[test]
@@ -210,15 +278,25 @@ mod tests {
             let mut width = 0.0;
             let mut output = ctx.run_ui(egui::RawInput::default(), |ui| {
                 let font = theme::font::regular(13.0);
-                width = ui.painter().layout_no_wrap(text.to_owned(), font, Color32::WHITE).size().x;
+                width = ui
+                    .painter()
+                    .layout_no_wrap(text.to_owned(), font, Color32::WHITE)
+                    .size()
+                    .x;
             });
             output.textures_delta.clear();
             width
         };
         for text in ["卫星影像", "かなカナ", "위성영상"] {
             let (text_width, boxes) = (widths(text), 4.0 * 12.0);
-            assert!((text_width - boxes).abs() > 0.5 && text_width > 40.0, "{text}: {text_width}");
+            assert!(
+                (text_width - boxes).abs() > 0.5 && text_width > 40.0,
+                "{text}: {text_width}"
+            );
         }
-        assert!((widths("قق") - widths("ق") * 2.0).abs() < 1.0, "a box for each character");
+        assert!(
+            (widths("قق") - widths("ق") * 2.0).abs() < 1.0,
+            "a box for each character"
+        );
     }
 }

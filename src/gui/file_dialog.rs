@@ -1,5 +1,5 @@
-//! File dialogs of the desktop. Each runs on a thread of its own, because some desktops never answer; the window stays usable and a
-//! typed path is always accepted instead.
+//! File dialogs of the desktop. Each runs on a thread of its own, because some desktops never
+//! answer; the window stays usable and a typed path is always accepted instead.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -74,13 +74,22 @@ impl FileDialog {
         let name = name.to_owned();
         // Translate here: the language is known on the window's thread only.
         let title = title(request);
-        let kinds: Vec<_> = kinds(request).iter().map(|&(kind, endings)| (crate::text::of(kind), endings)).collect();
+        let kinds: Vec<_> = kinds(request)
+            .iter()
+            .map(|&(kind, endings)| (crate::text::of(kind), endings))
+            .collect();
         // If no thread can be started the sender is dropped, which reads as "no dialog".
-        let _ = std::thread::Builder::new().name("file-dialog".into()).spawn(move || {
-            let _ = sender.send(show(request, title, &kinds, &name));
-            wake();
-        });
-        Self { request, receiver: answer, since: Instant::now() }
+        let _ = std::thread::Builder::new()
+            .name("file-dialog".into())
+            .spawn(move || {
+                let _ = sender.send(show(request, title, &kinds, &name));
+                wake();
+            });
+        Self {
+            request,
+            receiver: answer,
+            since: Instant::now(),
+        }
     }
 
     /// Purpose of the dialog.
@@ -93,7 +102,8 @@ impl FileDialog {
         self.since.elapsed() > PATIENCE
     }
 
-    /// True for an answer faster than a person could give, which means that this desktop has no dialog.
+    /// True for an answer faster than a person could give, which means that this desktop has no
+    /// dialog.
     pub fn was_instant(&self) -> bool {
         self.since.elapsed() < INSTANT
     }
@@ -114,11 +124,21 @@ type FileType = (&'static str, &'static [&'static str]);
 const OPENED: [FileType; 3] = [
     (mark!("Everything"), &["*"]),
     ("TACO", &["tacozip", "zip"]),
-    (mark!("Rasters"), &["tif", "tiff", "jp2", "png", "jpg", "nc", "h5", "vrt"]),
+    (
+        mark!("Rasters"),
+        &["tif", "tiff", "jp2", "png", "jpg", "nc", "h5", "vrt"],
+    ),
 ];
-const TABLES: [FileType; 1] = [(mark!("Tables"), &["csv", "tsv", "xlsx", "json", "jsonl", "geojson", "parquet"])];
+const TABLES: [FileType; 1] = [(
+    mark!("Tables"),
+    &["csv", "tsv", "xlsx", "json", "jsonl", "geojson", "parquet"],
+)];
 const DRAFTS: [FileType; 1] = [(mark!("Draft of Taco Studio"), &["tacostudio"])];
-const ROWS: [FileType; 3] = [("CSV", &["csv"]), (mark!("JSON lines"), &["json"]), ("Parquet", &["parquet"])];
+const ROWS: [FileType; 3] = [
+    ("CSV", &["csv"]),
+    (mark!("JSON lines"), &["json"]),
+    ("Parquet", &["parquet"]),
+];
 
 fn kinds(request: FileRequest) -> &'static [FileType] {
     match request {
@@ -157,20 +177,35 @@ fn show(request: FileRequest, title: &str, kinds: &[FileType], name: &str) -> Op
         dialog = dialog.add_filter(kind, endings);
     }
     match request {
-        FileRequest::Open | FileRequest::AddFiles | FileRequest::AddUnplaced | FileRequest::ToolFiles => dialog.pick_files(),
+        FileRequest::Open
+        | FileRequest::AddFiles
+        | FileRequest::AddUnplaced
+        | FileRequest::ToolFiles => dialog.pick_files(),
         FileRequest::AddFolder | FileRequest::AddUnplacedFolder => dialog.pick_folders(),
         FileRequest::JoinTable | FileRequest::ToolFile => dialog.pick_file().map(|path| vec![path]),
-        FileRequest::OpenFolder | FileRequest::Watch | FileRequest::Target | FileRequest::Plan | FileRequest::ToolFolder => {
-            dialog.pick_folder().map(|path| vec![path])
-        }
-        FileRequest::SaveSample | FileRequest::SaveProject | FileRequest::SaveRows | FileRequest::ToolOutput => {
-            dialog.set_file_name(name).save_file().map(|path| vec![path])
-        }
+        FileRequest::OpenFolder
+        | FileRequest::Watch
+        | FileRequest::Target
+        | FileRequest::Plan
+        | FileRequest::ToolFolder => dialog.pick_folder().map(|path| vec![path]),
+        FileRequest::SaveSample
+        | FileRequest::SaveProject
+        | FileRequest::SaveRows
+        | FileRequest::ToolOutput => dialog
+            .set_file_name(name)
+            .save_file()
+            .map(|path| vec![path]),
     }
 }
 
 /// True for extensions of metadata tables.
 pub fn is_table(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
-    matches!(ending.as_deref(), Some("csv" | "tsv" | "xlsx" | "json" | "jsonl" | "ndjson" | "geojson" | "parquet"))
+    let ending = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .map(str::to_lowercase);
+    matches!(
+        ending.as_deref(),
+        Some("csv" | "tsv" | "xlsx" | "json" | "jsonl" | "ndjson" | "geojson" | "parquet")
+    )
 }

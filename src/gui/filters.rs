@@ -1,4 +1,5 @@
-//! The dataset's filter as chips: text, SQL and changes of each. Every panel that shows rows shows the chips.
+//! The dataset's filter as chips: text, SQL and changes of each. Every panel that shows rows shows
+//! the chips.
 
 use egui::{Popup, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
@@ -23,8 +24,19 @@ pub fn chip_text(filter: &Filter) -> (&'static str, String) {
         level => tr!("{condition} on level {level}", condition = text, level),
     };
     if let Some([west, south, east, north]) = filter.bbox {
-        let short = |number: f64| format!("{:.2}", number).trim_end_matches('0').trim_end_matches('.').to_owned();
-        let text = format!("{}, {}, {}, {}", short(west), short(south), short(east), short(north));
+        let short = |number: f64| {
+            format!("{:.2}", number)
+                .trim_end_matches('0')
+                .trim_end_matches('.')
+                .to_owned()
+        };
+        let text = format!(
+            "{}, {}, {}, {}",
+            short(west),
+            short(south),
+            short(east),
+            short(north)
+        );
         let text = match filter.by {
             BoxTest::Footprint => text,
             BoxTest::Centroid => tr!("{condition} by centroid", condition = text),
@@ -40,7 +52,15 @@ pub fn chip_text(filter: &Filter) -> (&'static str, String) {
         };
         return (icons::CLOCK, placed(text));
     }
-    (icons::FUNNEL, placed(filter.condition.clone().unwrap_or_else(|| tr!("everything").to_owned())))
+    (
+        icons::FUNNEL,
+        placed(
+            filter
+                .condition
+                .clone()
+                .unwrap_or_else(|| tr!("everything").to_owned()),
+        ),
+    )
 }
 
 /// The filter as a DuckDB condition for the Python reader; `None` where it can't be written as one.
@@ -48,7 +68,8 @@ pub fn as_duckdb(filter: &Filter, document: &Document) -> Option<String> {
     copy_as::duckdb_condition(filter, &columns(filter, document)).ok()
 }
 
-/// The filter as a condition of the query panel's SQL that keeps the same rows; `None` where SQL has none.
+/// The filter as a condition of the query panel's SQL that keeps the same rows; `None` where SQL
+/// has none.
 pub fn as_sql(filter: &Filter, document: &Document) -> Option<String> {
     copy_as::sql_condition(filter, &columns(filter, document))
 }
@@ -56,16 +77,22 @@ pub fn as_sql(filter: &Filter, document: &Document) -> Option<String> {
 /// The columns that the filter can refer to.
 fn columns(filter: &Filter, document: &Document) -> Vec<FieldSpec> {
     let texts = ["id", "type"].map(|name| FieldSpec::new(name, arrow::datatypes::DataType::Utf8));
-    texts.into_iter().chain(document.fields(filter.level)).collect()
+    texts
+        .into_iter()
+        .chain(document.fields(filter.level))
+        .collect()
 }
 
-/// The filter of samples whose id contains the typed text, or matches it as a pattern with `*` and `?`; case is ignored.
+/// The filter of samples whose id contains the typed text, or matches it as a pattern with `*` and
+/// `?`; case is ignored.
 pub fn of_ids(typed: &str) -> Filter {
     let escaped = |text: &str| regex::escape(text);
     let pattern = match typed.contains(['*', '?']) {
         true => {
-            let parts: Vec<String> =
-                typed.split('*').map(|part| part.split('?').map(escaped).collect::<Vec<_>>().join(".")).collect();
+            let parts: Vec<String> = typed
+                .split('*')
+                .map(|part| part.split('?').map(escaped).collect::<Vec<_>>().join("."))
+                .collect();
             format!("(?is)^{}$", parts.join(".*"))
         }
         false => format!("(?is){}", escaped(typed)),
@@ -89,9 +116,16 @@ pub fn replaced(filters: &[Filter], slot: FilterKey<'_>, new: Option<Filter>) ->
     let same = |filter: &Filter| match slot {
         FilterKey::Box => filter.bbox.is_some(),
         FilterKey::Time => filter.datetime.is_some(),
-        FilterKey::Column(name) => filter.condition.as_ref().is_some_and(|condition| condition.starts_with(&sql::name(name))),
+        FilterKey::Column(name) => filter
+            .condition
+            .as_ref()
+            .is_some_and(|condition| condition.starts_with(&sql::name(name))),
     };
-    let mut list: Vec<Filter> = filters.iter().filter(|filter| !same(filter)).cloned().collect();
+    let mut list: Vec<Filter> = filters
+        .iter()
+        .filter(|filter| !same(filter))
+        .cloned()
+        .collect();
     list.extend(new);
     list
 }
@@ -110,7 +144,13 @@ pub fn chips_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
     let mut remove = None;
     for (index, filter) in filters.iter().enumerate() {
         let (icon, mut text) = chip_text(filter);
-        if let Some((typed, _)) = cx.session.tree.applied.as_ref().filter(|(_, applied)| applied == filter) {
+        if let Some((typed, _)) = cx
+            .session
+            .tree
+            .applied
+            .as_ref()
+            .filter(|(_, applied)| applied == filter)
+        {
             text = tr!("id: {typed}", typed);
         }
         if chip(ui, icon, &text) {
@@ -127,21 +167,41 @@ pub fn chips_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
 
 /// Draws the menu that copies the filters as a statement of another engine.
 pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    if cx.document().is_none_or(|document| document.opened().is_none()) {
+    if cx
+        .document()
+        .is_none_or(|document| document.opened().is_none())
+    {
         return;
     }
-    let button = Button::ghost(tr!("Copy as" in "before the names of engines")).icon(icons::CODE).name(tr!("Copy the filters as"));
-    let button = ui.add(button.tooltip(tr!("The same rows in Python, DuckDB, Polars, Spark or Dask")));
+    let button = Button::ghost(tr!("Copy as" in "before the names of engines"))
+        .icon(icons::CODE)
+        .name(tr!("Copy the filters as"));
+    let button = ui.add(button.tooltip(tr!(
+        "The same rows in Python, DuckDB, Polars, Spark or Dask"
+    )));
     Popup::menu(&button).show(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        if widgets::menu_entry(ui, icons::COPY, tr!("Python (tacoreader)"), "", without_python(cx)).clicked() {
+        if widgets::menu_entry(
+            ui,
+            icons::COPY,
+            tr!("Python (tacoreader)"),
+            "",
+            without_python(cx),
+        )
+        .clicked()
+        {
             let script = python_of(cx, "SELECT * FROM data");
             cx.request(Request::Copy(script));
             ui.close();
         }
         for engine in ParquetEngine::ALL {
-            let lacking = cx.document().and_then(Document::opened).and_then(|open| lacks_tables_for(open.reader.as_ref(), engine));
-            let why = lacking.map(|_| tr!("It reads Parquet files: write an index with Index existing ZIPs… first"));
+            let lacking = cx
+                .document()
+                .and_then(Document::opened)
+                .and_then(|open| lacks_tables_for(open.reader.as_ref(), engine));
+            let why = lacking.map(|_| {
+                tr!("It reads Parquet files: write an index with Index existing ZIPs… first")
+            });
             if widgets::menu_entry(ui, icons::COPY, engine.name(), "", why).clicked() {
                 cx.request(Request::CopyAs(engine));
                 ui.close();
@@ -152,19 +212,38 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 /// Why the official reader, which is of TACO 2, can't read the opened dataset; `None` when it can.
 pub fn without_python(cx: &PanelContext<'_>) -> Option<&'static str> {
-    let format = cx.document().and_then(Document::opened).map(|open| open.reader.info().format)?;
-    let is_other = matches!(format, Format::Tortilla | Format::Taco | Format::Taco3 | Format::Early);
-    is_other.then_some(tr!("tacoreader reads TACO 2 only: migrate the dataset first"))
+    let format = cx
+        .document()
+        .and_then(Document::opened)
+        .map(|open| open.reader.info().format)?;
+    let is_other = matches!(
+        format,
+        Format::Tortilla | Format::Taco | Format::Taco3 | Format::Early
+    );
+    is_other.then_some(tr!(
+        "tacoreader reads TACO 2 only: migrate the dataset first"
+    ))
 }
 
-/// A statement over the opened dataset as a Python script for the official reader. Filters become SQL conditions, because the reader's
-/// own filters do not apply to its SQL; those without a condition are named in a comment.
+/// A statement over the opened dataset as a Python script for the official reader. Filters become
+/// SQL conditions, because the reader's own filters do not apply to its SQL; those without a
+/// condition are named in a comment.
 pub fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
-    let path = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.display().to_string());
-    let mut script = format!("import tacoreader\n\nds = tacoreader.load({})\n", python_string(&path.unwrap_or_default()));
+    let path = cx
+        .document()
+        .and_then(|document| document.opened())
+        .map(|open| open.reader.info().path.display().to_string());
+    let mut script = format!(
+        "import tacoreader\n\nds = tacoreader.load({})\n",
+        python_string(&path.unwrap_or_default())
+    );
     let mut statement = text.trim().to_owned();
     for filter in cx.studio.filters() {
-        match cx.document().and_then(|document| as_duckdb(filter, document)).filter(|_| filter.level == 0) {
+        match cx
+            .document()
+            .and_then(|document| as_duckdb(filter, document))
+            .filter(|_| filter.level == 0)
+        {
             Some(condition) => {
                 statement = sql::with_condition(&statement, &condition);
             }
@@ -173,7 +252,9 @@ pub fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
     }
     script.push_str(&format!(
         "rows = ds.sql(\"\"\"\n{}\n\"\"\")\n",
-        statement.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
+        statement
+            .replace('\\', "\\\\")
+            .replace("\"\"\"", "\\\"\\\"\\\"")
     ));
     script
 }
@@ -183,10 +264,23 @@ pub fn tally_text(cx: &PanelContext<'_>, document: &Document, level: usize) -> S
     let all = paint::grouped(document.rows(level) as u64);
     match () {
         () if cx.studio.is_filtering() => tr!("Filtering…").to_owned(),
-        () if cx.studio.filter_failure().is_some() => tr!("The filter could not be applied").to_owned(),
+        () if cx.studio.filter_failure().is_some() => {
+            tr!("The filter could not be applied").to_owned()
+        }
         () => match cx.studio.kept().and_then(|kept| kept.rows(level)) {
-            Some(rows) => tr!("{n} of {all} rows of level {level}", n = paint::grouped(rows.len() as u64), all, level),
-            None => tr_n!(document.rows(level), "{n} row of level {level}", "{n} rows of level {level}", n = all, level),
+            Some(rows) => tr!(
+                "{n} of {all} rows of level {level}",
+                n = paint::grouped(rows.len() as u64),
+                all,
+                level
+            ),
+            None => tr_n!(
+                document.rows(level),
+                "{n} row of level {level}",
+                "{n} rows of level {level}",
+                n = all,
+                level
+            ),
         },
     }
 }
@@ -197,40 +291,80 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, level
         return;
     }
     let t = theme::tokens(ui);
-    let frame = egui::Frame::NONE.fill(t.bg2).inner_margin(egui::Margin::symmetric(8, 4));
+    let frame = egui::Frame::NONE
+        .fill(t.bg2)
+        .inner_margin(egui::Margin::symmetric(8, 4));
     frame.show(ui, |ui| {
         ui.set_min_width(ui.available_width());
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
             chips_ui(ui, cx);
             let failure = cx.studio.filter_failure().map(str::to_owned);
-            let text = failure.clone().unwrap_or_else(|| tally_text(cx, document, level));
+            let text = failure
+                .clone()
+                .unwrap_or_else(|| tally_text(cx, document, level));
             let color = if failure.is_some() { t.err } else { t.tx3 };
-            ui.label(theme::rich_text(text).font(font::regular(12.0)).color(color));
+            ui.label(
+                theme::rich_text(text)
+                    .font(font::regular(12.0))
+                    .color(color),
+            );
             copy_as_ui(ui, cx);
         });
     });
     let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line),
+    );
 }
 
 /// Draws a chip. True when its cross was clicked.
 fn chip(ui: &mut Ui, icon: &str, text: &str) -> bool {
     let t = theme::tokens(ui);
-    let shown: String = if text.chars().count() > 48 { text.chars().take(47).chain(['…']).collect() } else { text.to_owned() };
+    let shown: String = if text.chars().count() > 48 {
+        text.chars().take(47).chain(['…']).collect()
+    } else {
+        text.to_owned()
+    };
     let galley = paint::unwrapped(ui.painter(), &shown, font::medium(12.0), t.acc);
-    let (rect, label) = ui.allocate_exact_size(vec2((galley.size().x + 46.0).round(), 22.0), Sense::hover());
+    let (rect, label) =
+        ui.allocate_exact_size(vec2((galley.size().x + 46.0).round(), 22.0), Sense::hover());
     label.widget_info(|| WidgetInfo::labeled(Role::Label, true, tr!("Filter {text}", text)));
     let cross = egui::Rect::from_min_max(pos2(rect.right() - 20.0, rect.top()), rect.max);
     let enabled = ui.is_enabled();
     let response = ui.interact(cross, label.id.with("remove"), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, tr!("Remove filter {text}", text)));
+    response.widget_info(|| {
+        WidgetInfo::labeled(Role::Button, enabled, tr!("Remove filter {text}", text))
+    });
     if ui.is_rect_visible(rect) {
-        ui.painter().rect(rect, 4, t.accbg, Stroke::new(1.0, t.accline), StrokeKind::Inside);
-        paint::icon(ui.painter(), pos2(rect.left() + 14.0, rect.center().y), icon, 13.0, t.acc);
-        let at = paint::snap(ui.painter(), pos2(rect.left() + 24.0, rect.center().y - galley.size().y / 2.0));
+        ui.painter().rect(
+            rect,
+            4,
+            t.accbg,
+            Stroke::new(1.0, t.accline),
+            StrokeKind::Inside,
+        );
+        paint::icon(
+            ui.painter(),
+            pos2(rect.left() + 14.0, rect.center().y),
+            icon,
+            13.0,
+            t.acc,
+        );
+        let at = paint::snap(
+            ui.painter(),
+            pos2(rect.left() + 24.0, rect.center().y - galley.size().y / 2.0),
+        );
         ui.painter().galley(at, galley, t.acc);
-        paint::icon(ui.painter(), cross.center() - vec2(2.0, 0.0), icons::X, 11.0, if response.hovered() { t.tx } else { t.acc });
+        paint::icon(
+            ui.painter(),
+            cross.center() - vec2(2.0, 0.0),
+            icons::X,
+            11.0,
+            if response.hovered() { t.tx } else { t.acc },
+        );
         paint::focus_ring(ui, &response, 4);
     }
     label.on_hover_text(theme::rich_text(text));
@@ -243,8 +377,15 @@ mod tests {
 
     #[test]
     fn a_slot_holds_one_filter() {
-        let filters = vec![Filter::bbox([0.0, 0.0, 1.0, 1.0]), Filter::condition("split = 'train'")];
-        let moved = replaced(&filters, FilterKey::Box, Some(Filter::bbox([5.0, 5.0, 6.0, 6.0])));
+        let filters = vec![
+            Filter::bbox([0.0, 0.0, 1.0, 1.0]),
+            Filter::condition("split = 'train'"),
+        ];
+        let moved = replaced(
+            &filters,
+            FilterKey::Box,
+            Some(Filter::bbox([5.0, 5.0, 6.0, 6.0])),
+        );
         assert_eq!(moved.len(), 2);
         assert_eq!(moved[1].bbox, Some([5.0, 5.0, 6.0, 6.0]));
         assert_eq!(replaced(&moved, FilterKey::Column("split"), None).len(), 1);
@@ -255,8 +396,13 @@ mod tests {
     fn typed_ids_match_as_in_the_tree() {
         let matches = |typed: &str, id: &str| {
             let condition = of_ids(typed).condition.expect("is a condition");
-            let pattern = condition.trim_start_matches("regexp_matches(id, '").trim_end_matches("')").replace("''", "'");
-            regex::Regex::new(&pattern).expect("is a pattern").is_match(id)
+            let pattern = condition
+                .trim_start_matches("regexp_matches(id, '")
+                .trim_end_matches("')")
+                .replace("''", "'");
+            regex::Regex::new(&pattern)
+                .expect("is a pattern")
+                .is_match(id)
         };
         for (typed, id) in [
             ("ebro", "my_EBRO_1"),
@@ -267,14 +413,27 @@ mod tests {
             ("it's", "it's"),
             ("a+b?", "a+bc"),
         ] {
-            assert_eq!(matches(typed, id), crate::gui::outline::matches(typed, id), "{typed} {id}");
+            assert_eq!(
+                matches(typed, id),
+                crate::gui::outline::matches(typed, id),
+                "{typed} {id}"
+            );
         }
     }
 
     #[test]
     fn chips_read_like_sentences() {
-        assert_eq!(chip_text(&Filter::bbox([88.25, 8.1, 108.9, 24.0])).1, "88.25, 8.1, 108.9, 24");
-        assert_eq!(chip_text(&Filter::datetime("2023-05-01/..")).1, "from 2023-05-01");
-        assert_eq!(chip_text(&Filter::condition("cloud_cover < 35").at_level(1)).1, "cloud_cover < 35 on level 1");
+        assert_eq!(
+            chip_text(&Filter::bbox([88.25, 8.1, 108.9, 24.0])).1,
+            "88.25, 8.1, 108.9, 24"
+        );
+        assert_eq!(
+            chip_text(&Filter::datetime("2023-05-01/..")).1,
+            "from 2023-05-01"
+        );
+        assert_eq!(
+            chip_text(&Filter::condition("cloud_cover < 35").at_level(1)).1,
+            "cloud_cover < 35 on level 1"
+        );
     }
 }

@@ -34,7 +34,9 @@ impl FrameWatchdog {
 
     /// The end of a step.
     pub fn end(&mut self, began: Option<Instant>, what: impl FnOnce() -> String) {
-        let Some((limit, began)) = self.limit.zip(began) else { return };
+        let Some((limit, began)) = self.limit.zip(began) else {
+            return;
+        };
         let took = began.elapsed();
         if took > limit && self.slow.len() < KEPT {
             self.slow.push(SlowStep { what: what(), took });
@@ -61,6 +63,13 @@ mod tests {
         let began = watch.begin();
         std::thread::sleep(Duration::from_millis(8));
         watch.end(began, || "slow".into());
-        assert_eq!(watch.slow().iter().map(|slow| slow.what.as_str()).collect::<Vec<_>>(), ["slow"]);
+        assert_eq!(
+            watch
+                .slow()
+                .iter()
+                .map(|slow| slow.what.as_str())
+                .collect::<Vec<_>>(),
+            ["slow"]
+        );
     }
 }

@@ -1,6 +1,7 @@
-//! Draws the usual characters into the glyph atlas before they are needed. A glyph is rasterized when it is first laid out, once for
-//! each font, size and position between pixels: the first frame with all panels would need some hundred of them at once and last
-//! longer than its time. A few are rasterized in each of the first frames instead; afterwards nothing repaints.
+//! Draws the usual characters into the glyph atlas before they are needed. A glyph is rasterized
+//! when it is first laid out, once for each font, size and position between pixels: the first frame
+//! with all panels would need some hundred of them at once and last longer than its time. A few are
+//! rasterized in each of the first frames instead; afterwards nothing repaints.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,8 @@ use super::theme::font;
 /// Time from the beginning of a frame after which no more glyphs are rasterized in it.
 const UNTIL: Duration = Duration::from_millis(4);
 /// Characters in the order in which they are rasterized.
-const CHARACTERS: &str = "etaoinsrlhdcumfpgwybvkxjqz0123456789,.ABCDEFGHIJKLMNOPQRSTUVWXYZ_-:/()+%=#*…–→";
+const CHARACTERS: &str =
+    "etaoinsrlhdcumfpgwybvkxjqz0123456789,.ABCDEFGHIJKLMNOPQRSTUVWXYZ_-:/()+%=#*…–→";
 /// Icons of bars, tabs, tree, table and problems.
 const ICONS: [&str; 16] = [
     icons::TREE_STRUCTURE,
@@ -44,10 +46,13 @@ pub struct GlyphWarmup {
 impl Default for GlyphWarmup {
     fn default() -> Self {
         let mut texts: Vec<(FontId, String)> = Vec::new();
-        // The words of the tabs as they are drawn, then single characters by font, those with the most text first.
+        // The words of the tabs as they are drawn, then single characters by font, those with the
+        // most text first.
         texts.extend(Pane::ALL.map(|pane| (font::medium(13.0), pane.title().to_owned())));
         texts.extend(
-            [12.0, 13.0, 14.0, 15.0, 16.0].into_iter().flat_map(|size| ICONS.map(|icon| (font::icon(size), icon.to_owned()))),
+            [12.0, 13.0, 14.0, 15.0, 16.0]
+                .into_iter()
+                .flat_map(|size| ICONS.map(|icon| (font::icon(size), icon.to_owned()))),
         );
         let fonts = [
             font::regular(12.0),
@@ -64,14 +69,22 @@ impl Default for GlyphWarmup {
             font::medium(11.0),
         ];
         for one in fonts {
-            texts.extend(CHARACTERS.chars().map(|character| (one.clone(), std::iter::repeat_n(character, COPIES).collect())));
+            texts.extend(CHARACTERS.chars().map(|character| {
+                (
+                    one.clone(),
+                    std::iter::repeat_n(character, COPIES).collect(),
+                )
+            }));
         }
-        Self { texts: texts.into_iter() }
+        Self {
+            texts: texts.into_iter(),
+        }
     }
 }
 
 impl GlyphWarmup {
-    /// Lays out texts until the frame that began at `began` has no more time for it, one at least. True when texts are left.
+    /// Lays out texts until the frame that began at `began` has no more time for it, one at least.
+    /// True when texts are left.
     pub fn step(&mut self, ctx: &Context, began: Instant) -> bool {
         ctx.fonts_mut(|fonts| {
             for (font, text) in self.texts.by_ref() {
@@ -101,7 +114,9 @@ mod tests {
             let mut more = false;
             let mut output = ctx.run_ui(egui::RawInput::default(), |_| {
                 // The time of this frame is over: one text is laid out all the same.
-                let began = Instant::now().checked_sub(UNTIL).unwrap_or_else(Instant::now);
+                let began = Instant::now()
+                    .checked_sub(UNTIL)
+                    .unwrap_or_else(Instant::now);
                 more = warmup.step(&ctx, began);
             });
             output.textures_delta.clear();

@@ -9,8 +9,12 @@ use crate::ops::doctor::DoctorCheck;
 pub fn graphics() -> DoctorCheck {
     // Enumeration loads third-party drivers; a panic in one must not end `doctor`.
     let found = std::panic::catch_unwind(|| {
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
-        instance.enumerate_adapters(wgpu::Backends::all()).now_or_never().unwrap_or_default()
+        let instance =
+            wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        instance
+            .enumerate_adapters(wgpu::Backends::all())
+            .now_or_never()
+            .unwrap_or_default()
     });
     let adapters: Vec<Adapter> = found
         .unwrap_or_default()
@@ -30,19 +34,35 @@ struct Adapter {
 }
 
 fn judge(adapters: &[Adapter]) -> DoctorCheck {
-    let mut names: Vec<&str> = adapters.iter().map(|adapter| adapter.name.as_str()).collect();
+    let mut names: Vec<&str> = adapters
+        .iter()
+        .map(|adapter| adapter.name.as_str())
+        .collect();
     names.dedup();
     if adapters.is_empty() {
         let advice = if cfg!(windows) {
             "install the driver of the graphics card from its maker"
         } else {
-            "install the Mesa drivers: libgl1-mesa-dri and mesa-vulkan-drivers on Debian and Ubuntu, mesa-dri-drivers on Fedora"
+            "install the Mesa drivers: libgl1-mesa-dri and mesa-vulkan-drivers on Debian and \
+                Ubuntu, mesa-dri-drivers on Fedora"
         };
-        return DoctorCheck::warning("graphics", "no adapter was found; OpenGL may still work", advice);
+        return DoctorCheck::warning(
+            "graphics",
+            "no adapter was found; OpenGL may still work",
+            advice,
+        );
     }
     if adapters.iter().all(|adapter| adapter.software) {
-        let advice = "everything works, large previews and maps scroll less smoothly; install the driver of your graphics card if there is one";
-        return DoctorCheck::warning("graphics", format!("no graphics card, drawing in software: {}", names.join(", ")), advice);
+        let advice = "everything works, large previews and maps scroll less smoothly; install the \
+            driver of your graphics card if there is one";
+        return DoctorCheck::warning(
+            "graphics",
+            format!(
+                "no graphics card, drawing in software: {}",
+                names.join(", ")
+            ),
+            advice,
+        );
     }
     DoctorCheck::ok("graphics", names.join(", "))
 }
@@ -54,8 +74,14 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_card_is_told_so() {
-        let card = || Adapter { name: "Card (Vulkan)".into(), software: false };
-        let software = || Adapter { name: "llvmpipe (Vulkan)".into(), software: true };
+        let card = || Adapter {
+            name: "Card (Vulkan)".into(),
+            software: false,
+        };
+        let software = || Adapter {
+            name: "llvmpipe (Vulkan)".into(),
+            software: true,
+        };
         assert_eq!(judge(&[card(), software()]).health, Health::Ok);
         assert!(judge(&[software()]).seen.contains("no graphics card"));
         assert_eq!(judge(&[]).health, Health::Warning);

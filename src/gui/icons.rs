@@ -1,4 +1,5 @@
-//! Phosphor's code points for the icons that the studio uses. Only names and numbers; the font is `assets/fonts/Phosphor.ttf`.
+//! Phosphor's code points for the icons that the studio uses. Only names and numbers; the font is
+//! `assets/fonts/Phosphor.ttf`.
 
 /// `tree-structure`.
 pub const TREE_STRUCTURE: &str = "\u{E67C}";
@@ -301,9 +302,15 @@ pub const ALL: &[&str] = &[
 
 /// The icon for a file name by its extension. A name without extension counts as a raster.
 pub fn of_file(name: &str) -> &'static str {
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    let ending = name
+        .rsplit_once('.')
+        .map(|(_, ending)| ending.to_ascii_lowercase());
     match ending.as_deref() {
-        None | Some("tif" | "tiff" | "jp2" | "png" | "jpg" | "jpeg" | "nc" | "h5" | "vrt" | "webp" | "img" | "grib") => IMAGE,
+        None
+        | Some(
+            "tif" | "tiff" | "jp2" | "png" | "jpg" | "jpeg" | "nc" | "h5" | "vrt" | "webp" | "img"
+            | "grib",
+        ) => IMAGE,
         Some("csv" | "parquet") => FILE_CSV,
         Some("json" | "geojson") => BRACKETS_CURLY,
         Some("txt" | "md" | "pdf") => FILE_TEXT,

@@ -12,26 +12,40 @@ use super::panel_context::Request;
 impl App {
     /// Handles shortcuts, drops, pasted paths and the window's close button.
     pub(super) fn take_input(&mut self, ctx: &Context) {
-        let typing = ctx.memory(|memory| memory.focused().is_some()) && ctx.egui_wants_keyboard_input() && text_has_focus(ctx);
+        let typing = ctx.memory(|memory| memory.focused().is_some())
+            && ctx.egui_wants_keyboard_input()
+            && text_has_focus(ctx);
         if !self.dialogs.is_open() && !self.palette.is_open() {
             // Longer shortcuts first: Ctrl Shift Z also matches Ctrl Z.
             let mut actions: Vec<Action> = Action::ALL.to_vec();
             actions.sort_by_key(|action| std::cmp::Reverse(action.keys_text().len()));
             for action in actions {
-                let Some(keys) = action.info().keys else { continue };
+                let Some(keys) = action.info().keys else {
+                    continue;
+                };
                 let own = matches!(action, Action::Undo | Action::Redo)
-                    && self.session.form.is_own(ctx.memory(|memory| memory.focused()));
+                    && self
+                        .session
+                        .form
+                        .is_own(ctx.memory(|memory| memory.focused()));
                 if typing && action.yields_to_text() && !own {
                     continue;
                 }
                 if !ctx.input_mut(|input| input.consume_shortcut(&keys)) {
                     continue;
                 }
-                let now = if own { self.session.form.take_over(action) } else { Some(action) };
+                let now = if own {
+                    self.session.form.take_over(action)
+                } else {
+                    Some(action)
+                };
                 if typing && !own && action.takes_what_is_typed() {
-                    // The field commits its text before the action runs; saving keeps the focus in the field.
+                    // The field commits its text before the action runs; saving keeps the focus in
+                    // the field.
                     let field = ctx.memory(|memory| memory.focused());
-                    ctx.memory_mut(|memory| field.into_iter().for_each(|id| memory.surrender_focus(id)));
+                    ctx.memory_mut(|memory| {
+                        field.into_iter().for_each(|id| memory.surrender_focus(id))
+                    });
                     self.refocus = field.filter(|_| action == Action::Save);
                 }
                 if let Some(action) = now {
@@ -40,11 +54,22 @@ impl App {
             }
         }
         let (dropped, pasted, closing) = ctx.input(|input| {
-            let dropped: Vec<PathBuf> = input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect();
+            let dropped: Vec<PathBuf> = input
+                .raw
+                .dropped_files
+                .iter()
+                .map(|file| file.path().to_owned())
+                .collect();
             let pasted: Vec<String> = input
                 .events
                 .iter()
-                .filter_map(|event| if let Input::Paste(text) = event { Some(text.clone()) } else { None })
+                .filter_map(|event| {
+                    if let Input::Paste(text) = event {
+                        Some(text.clone())
+                    } else {
+                        None
+                    }
+                })
                 .collect();
             (dropped, pasted, input.viewport().close_requested())
         });
@@ -52,13 +77,21 @@ impl App {
             self.requests.push(Request::TakeDropped(dropped));
         }
         if !typing && !self.dialogs.is_open() {
-            let paths: Vec<PathBuf> = pasted.iter().flat_map(|text| dropped_paths::parse_paths(text, true)).collect();
+            let paths: Vec<PathBuf> = pasted
+                .iter()
+                .flat_map(|text| dropped_paths::parse_paths(text, true))
+                .collect();
             if !paths.is_empty() {
                 self.requests.push(Request::TakeDropped(paths));
             }
         }
         if closing && !self.quitting && typing {
-            ctx.memory_mut(|memory| memory.focused().into_iter().for_each(|id| memory.surrender_focus(id)));
+            ctx.memory_mut(|memory| {
+                memory
+                    .focused()
+                    .into_iter()
+                    .for_each(|id| memory.surrender_focus(id))
+            });
             ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
             self.requests.push(Request::Do(Action::Quit));
         } else if closing && !self.quitting && self.has_changes() {
@@ -76,6 +109,8 @@ impl App {
 
 /// True when the focused widget is a text field.
 fn text_has_focus(ctx: &Context) -> bool {
-    let Some(id) = ctx.memory(|memory| memory.focused()) else { return false };
+    let Some(id) = ctx.memory(|memory| memory.focused()) else {
+        return false;
+    };
     egui::text_edit::TextEditState::load(ctx, id).is_some()
 }

@@ -1,8 +1,10 @@
-//! The window. The only module that uses egui or file dialogs; all changes go through commands of `studio`.
+//! The window. The only module that uses egui or file dialogs; all changes go through commands of
+//! `studio`.
 //!
-//! [`App`] polls the studio in `logic` and draws in `ui`. Panels get a `PanelContext`: the studio to read, the window's own state, and a list
-//! for their requests, which `command_handling.rs` fulfils after the frame. To add a panel, add a [`dock::Pane`] and a file in `panels`; to add a menu
-//! entry, add an [`action::Action`].
+//! [`App`] polls the studio in `logic` and draws in `ui`. Panels get a `PanelContext`: the studio
+//! to read, the window's own state, and a list for their requests, which `command_handling.rs`
+//! fulfils after the frame. To add a panel, add a [`dock::Pane`] and a file in `panels`; to add a
+//! menu entry, add an [`action::Action`].
 
 mod accessibility_snapshot;
 pub mod action;

@@ -1,5 +1,6 @@
-//! Opens or imports paths that were dropped, pasted, typed or chosen, after a look at them off the interface thread. Where an
-//! interrupted write left the old contents of a path aside, restoring them is offered.
+//! Opens or imports paths that were dropped, pasted, typed or chosen, after a look at them off the
+//! interface thread. Where an interrupted write left the old contents of a path aside, restoring
+//! them is offered.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +22,8 @@ use crate::studio::{Command, LogLevel, command_for, is_project};
 pub(super) enum PathAction {
     /// Run this command.
     Run(Command),
-    /// Offer to restore this path: it does not exist, but an interrupted write left its old contents aside.
+    /// Offer to restore this path: it does not exist, but an interrupted write left its old
+    /// contents aside.
     RestoreAside(PathBuf),
     /// Offer to open these datasets as one, or to run the command instead.
     Several(Vec<PathBuf>, Option<Command>),
@@ -38,9 +40,14 @@ pub(super) enum PathAction {
 }
 
 impl PathAction {
-    /// Adds what was dropped. On an empty draft a single folder may have a layout that has to be looked at first.
+    /// Adds what was dropped. On an empty draft a single folder may have a layout that has to be
+    /// looked at first.
     fn add(command: Command, empty: bool, ctx: &JobContext) -> Result<Self> {
-        if let Command::Import { paths, into, metadata: None } = &command
+        if let Command::Import {
+            paths,
+            into,
+            metadata: None,
+        } = &command
             && let [folder] = paths.as_slice()
             && empty
             && into.0.is_empty()
@@ -54,11 +61,19 @@ impl PathAction {
 }
 
 impl PathAction {
-    /// Adds the files of an archive as those of a folder. To a draft with samples it may be added as a file, too.
+    /// Adds the files of an archive as those of a folder. To a draft with samples it may be added
+    /// as a file, too.
     fn of_archive(path: &Path, into: NodePath, empty: bool, ctx: &JobContext) -> Result<Self> {
-        let as_file =
-            (!is_remote(path)).then(|| Command::Import { paths: vec![path.to_owned()], into: into.clone(), metadata: None });
-        let request = DatasetImport { path: path.to_owned(), into, ..DatasetImport::default() };
+        let as_file = (!is_remote(path)).then(|| Command::Import {
+            paths: vec![path.to_owned()],
+            into: into.clone(),
+            metadata: None,
+        });
+        let request = DatasetImport {
+            path: path.to_owned(),
+            into,
+            ..DatasetImport::default()
+        };
         if !empty {
             return Ok(Self::Archive(request, as_file));
         }
@@ -99,13 +114,14 @@ impl App {
         self.look_at_paths(paths, Arrival::Opened);
     }
 
-    /// Takes paths that were dropped or pasted: as if they were opened, but what a dataset becomes in an open draft is asked.
+    /// Takes paths that were dropped or pasted: as if they were opened, but what a dataset becomes
+    /// in an open draft is asked.
     pub fn take_dropped(&mut self, paths: Vec<PathBuf>) {
         self.look_at_paths(paths, Arrival::Dropped);
     }
 
-    /// Opens the paths of a later start. Nothing says where in an open draft its files belong, so they go into the tray, whatever is
-    /// selected.
+    /// Opens the paths of a later start. Nothing says where in an open draft its files belong, so
+    /// they go into the tray, whatever is selected.
     pub fn take_handed_over(&mut self, paths: Vec<PathBuf>) {
         self.look_at_paths(paths, Arrival::HandedOver);
     }
@@ -121,7 +137,12 @@ impl App {
             }
         }
         self.inspect_paths(move |target, ctx| {
-            let WindowFacts { into, opened, loose, empty } = target;
+            let WindowFacts {
+                into,
+                opened,
+                loose,
+                empty,
+            } = target;
             if let Some(missing) = paths.iter().find(|path| !is_remote(path) && !path.exists()) {
                 if aside_of(missing).is_some() {
                     return Ok(PathAction::RestoreAside(missing.clone()));
@@ -130,21 +151,43 @@ impl App {
                     .at_path(missing)
                     .hint("check the path, or whether the disk is attached"));
             }
-            let into = if opened || to_tray { NodePath::root() } else { into };
+            let into = if opened || to_tray {
+                NodePath::root()
+            } else {
+                into
+            };
             if paths.len() > 1 && paths.iter().all(|path| is_dataset(path)) {
-                let add = Command::Import { paths: paths.clone(), into, metadata: None };
+                let add = Command::Import {
+                    paths: paths.clone(),
+                    into,
+                    metadata: None,
+                };
                 return Ok(PathAction::Several(paths, Some(add)));
             }
             if let [path] = paths.as_slice() {
                 if is_catalogue(path) {
-                    let add =
-                        (!is_remote(path)).then(|| Command::Import { paths: paths.clone(), into: into.clone(), metadata: None });
-                    return Ok(PathAction::Catalogue(DatasetImport { path: path.clone(), into, ..DatasetImport::default() }, add));
+                    let add = (!is_remote(path)).then(|| Command::Import {
+                        paths: paths.clone(),
+                        into: into.clone(),
+                        metadata: None,
+                    });
+                    return Ok(PathAction::Catalogue(
+                        DatasetImport {
+                            path: path.clone(),
+                            into,
+                            ..DatasetImport::default()
+                        },
+                        add,
+                    ));
                 }
                 if is_archive(path) {
                     return PathAction::of_archive(path, into, empty, ctx);
                 }
-                let detected = if is_remote(path) || is_project(path) { None } else { Some(detect(path)) };
+                let detected = if is_remote(path) || is_project(path) {
+                    None
+                } else {
+                    Some(detect(path))
+                };
                 if let Some(Err(error)) = &detected
                     && error.is_caused_by(Cause::RepairableArchive)
                 {
@@ -154,13 +197,26 @@ impl App {
                 if !empty && arrival == Arrival::Dropped && is_dataset {
                     // Only what is on this machine can be packed as one file.
                     let is_file = !is_remote(path) && path.is_file();
-                    let add = is_file.then(|| Command::Import { paths: paths.clone(), into: into.clone(), metadata: None });
-                    return Ok(PathAction::Dataset(DatasetImport { path: path.clone(), into, ..DatasetImport::default() }, add));
+                    let add = is_file.then(|| Command::Import {
+                        paths: paths.clone(),
+                        into: into.clone(),
+                        metadata: None,
+                    });
+                    return Ok(PathAction::Dataset(
+                        DatasetImport {
+                            path: path.clone(),
+                            into,
+                            ..DatasetImport::default()
+                        },
+                        add,
+                    ));
                 }
             }
             let loose = loose || to_tray;
             match command_for(paths, into) {
-                Command::Import { paths, .. } if loose && paths.iter().all(|path| path.is_file()) => {
+                Command::Import { paths, .. }
+                    if loose && paths.iter().all(|path| path.is_file()) =>
+                {
                     Ok(PathAction::Run(Command::AddToTray { paths }))
                 }
                 command => PathAction::add(command, empty, ctx),
@@ -182,27 +238,50 @@ impl App {
     }
 
     /// Starts the inspection of paths.
-    fn inspect_paths(&mut self, look: impl FnOnce(WindowFacts, &JobContext) -> Result<PathAction> + Send + 'static) {
-        let opened = self.studio.document().is_some_and(|document| document.opened().is_some());
+    fn inspect_paths(
+        &mut self,
+        look: impl FnOnce(WindowFacts, &JobContext) -> Result<PathAction> + Send + 'static,
+    ) {
+        let opened = self
+            .studio
+            .document()
+            .is_some_and(|document| document.opened().is_some());
         let into = self.folder_of_selection();
         // In a draft with FOLDERs, loose files without a selected FOLDER go into the tray.
         let loose = into.0.is_empty() && self.has_folders();
         let empty = !self.has_samples();
-        let target = WindowFacts { into, opened, loose, empty };
+        let target = WindowFacts {
+            into,
+            opened,
+            loose,
+            empty,
+        };
         let key = (self.session.serial, Instant::now());
-        self.path_action.update(&self.jobs, key, tr!("Read the paths"), move |ctx| look(target, ctx));
+        self.path_action
+            .update(&self.jobs, key, tr!("Read the paths"), move |ctx| {
+                look(target, ctx)
+            });
     }
 
     /// Handles the result of the inspection.
     pub(super) fn take_path_action(&mut self) {
-        let here = self.path_action.key().is_some_and(|(serial, _)| *serial == self.session.serial);
-        let Some(outcome) = self.path_action.take() else { return };
+        let here = self
+            .path_action
+            .key()
+            .is_some_and(|(serial, _)| *serial == self.session.serial);
+        let Some(outcome) = self.path_action.take() else {
+            return;
+        };
         match outcome {
             Ok(PathAction::RestoreAside(path)) => self.dialogs.open(Dialog::aside(path)),
             Ok(PathAction::Several(paths, add)) => {
                 // Without a draft, files would begin one of archives as samples.
-                let drafted = self.studio.document().is_some_and(|document| document.draft().is_some());
-                self.dialogs.open(Dialog::several(&paths, add.filter(|_| drafted && here)));
+                let drafted = self
+                    .studio
+                    .document()
+                    .is_some_and(|document| document.draft().is_some());
+                self.dialogs
+                    .open(Dialog::several(&paths, add.filter(|_| drafted && here)));
             }
             Ok(
                 PathAction::Run(Command::Import { .. } | Command::AddToTray { .. })
@@ -212,13 +291,24 @@ impl App {
                 | PathAction::Catalogue(..),
             ) if !here => {
                 // The draft that they were added to is closed.
-                self.toast = Some(Toast::new(false, tr!("Another document was opened meanwhile, so nothing was added")));
+                self.toast = Some(Toast::new(
+                    false,
+                    tr!("Another document was opened meanwhile, so nothing was added"),
+                ));
             }
             Ok(PathAction::Repair(path)) => self.dialogs.open(Dialog::rezipped(path)),
-            Ok(PathAction::Dataset(request, add)) => self.dialogs.open(Dialog::dataset(request, add)),
-            Ok(PathAction::Archive(request, add)) => self.dialogs.open(Dialog::archive(request, add)),
-            Ok(PathAction::Catalogue(request, add)) => self.dialogs.open(Dialog::catalogue(request, add)),
-            Ok(PathAction::Layout(folder, found, otherwise)) => self.dialogs.open(Dialog::layout(folder, found, otherwise)),
+            Ok(PathAction::Dataset(request, add)) => {
+                self.dialogs.open(Dialog::dataset(request, add))
+            }
+            Ok(PathAction::Archive(request, add)) => {
+                self.dialogs.open(Dialog::archive(request, add))
+            }
+            Ok(PathAction::Catalogue(request, add)) => {
+                self.dialogs.open(Dialog::catalogue(request, add))
+            }
+            Ok(PathAction::Layout(folder, found, otherwise)) => {
+                self.dialogs.open(Dialog::layout(folder, found, otherwise))
+            }
             Ok(PathAction::Run(command)) => self.run_path_command(command),
             Err(error) => {
                 self.studio.log(LogLevel::Error, error.report());
@@ -230,15 +320,24 @@ impl App {
     fn run_path_command(&mut self, command: Command) {
         match table_of(&command).cloned() {
             // A table dropped on a draft probably describes its samples: ask.
-            Some(table) if self.has_samples() => self.dialogs.open(Dialog::join(table, Some(command))),
+            Some(table) if self.has_samples() => {
+                self.dialogs.open(Dialog::join(table, Some(command)))
+            }
             _ => self.add_to_draft(command),
         }
     }
 
     /// Runs a command that adds files, or another one.
     pub(super) fn add_to_draft(&mut self, command: Command) {
-        let opened = self.studio.document().is_some_and(|document| document.draft().is_none());
-        if matches!(command, Command::Import { .. } | Command::ImportLayout { .. } | Command::ImportDataset { .. }) && opened {
+        let opened = self
+            .studio
+            .document()
+            .is_some_and(|document| document.draft().is_none());
+        if matches!(
+            command,
+            Command::Import { .. } | Command::ImportLayout { .. } | Command::ImportDataset { .. }
+        ) && opened
+        {
             // Files dropped on an opened dataset start a new draft.
             self.requests.push(Request::Run(Command::New));
         }
@@ -247,17 +346,24 @@ impl App {
 
     /// True when a draft with samples is open.
     fn has_samples(&self) -> bool {
-        self.studio.document().is_some_and(|document| document.draft().is_some() && document.rows(0) > 0)
+        self.studio
+            .document()
+            .is_some_and(|document| document.draft().is_some() && document.rows(0) > 0)
     }
 }
 
-/// True for a dataset that can be opened with others; addresses are datasets, as nothing else can be dropped from there.
+/// True for a dataset that can be opened with others; addresses are datasets, as nothing else can
+/// be dropped from there.
 fn is_dataset(path: &Path) -> bool {
     is_remote(path) || (!is_project(path) && detect(path).is_ok())
 }
 
 /// The only file that a command would import, if it may be a table of metadata.
 fn table_of(command: &Command) -> Option<&PathBuf> {
-    let (Command::Import { paths, .. } | Command::AddToTray { paths }) = command else { return None };
-    paths.first().filter(|path| paths.len() == 1 && super::file_dialog::is_table(path))
+    let (Command::Import { paths, .. } | Command::AddToTray { paths }) = command else {
+        return None;
+    };
+    paths
+        .first()
+        .filter(|path| paths.len() == 1 && super::file_dialog::is_table(path))
 }

@@ -1,5 +1,5 @@
-//! The hierarchy as flat rows: the visible samples with their depth, given the unfolded FOLDERs. Stored as runs of siblings, so that
-//! a million roots take one entry and folding costs nothing.
+//! The hierarchy as flat rows: the visible samples with their depth, given the unfolded FOLDERs.
+//! Stored as runs of siblings, so that a million roots take one entry and folding costs nothing.
 
 use std::collections::BTreeSet;
 
@@ -50,9 +50,19 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// The rows of `tree` with these FOLDERs unfolded. `gaps` gives the missing children of an unfolded FOLDER, in order.
-    pub fn new(tree: &Skeleton, root_open: bool, open: &BTreeSet<RowRef>, gaps: &dyn Fn(RowRef) -> Vec<Gap>) -> Self {
-        let mut outline = Self { runs: Vec::new(), rows: 1, filtered: None };
+    /// The rows of `tree` with these FOLDERs unfolded. `gaps` gives the missing children of an
+    /// unfolded FOLDER, in order.
+    pub fn new(
+        tree: &Skeleton,
+        root_open: bool,
+        open: &BTreeSet<RowRef>,
+        gaps: &dyn Fn(RowRef) -> Vec<Gap>,
+    ) -> Self {
+        let mut outline = Self {
+            runs: Vec::new(),
+            rows: 1,
+            filtered: None,
+        };
         if let Some(top) = tree.levels.first().filter(|_| root_open) {
             let opened = in_level(open, 0, 0, u32::MAX).map(|at| (at.row, at.row));
             outline.add(tree, open, gaps, None, top.len() as u32, opened.collect());
@@ -62,10 +72,15 @@ impl Outline {
 
     /// The rows that match a filter, with the FOLDERs above them.
     pub fn filtered(kept: Vec<RowRef>) -> Self {
-        Self { runs: Vec::new(), rows: 1 + kept.len() as u64, filtered: Some(kept) }
+        Self {
+            runs: Vec::new(),
+            rows: 1 + kept.len() as u64,
+            filtered: Some(kept),
+        }
     }
 
-    /// Appends the children of `parent`; `opened` are (position, row) of the unfolded ones, in order.
+    /// Appends the children of `parent`; `opened` are (position, row) of the unfolded ones, in
+    /// order.
     fn add(
         &mut self,
         tree: &Skeleton,
@@ -90,20 +105,45 @@ impl Outline {
             let children = tree.levels[level].children(row);
             if let (Some(&first), Some(&last)) = (children.first(), children.last()) {
                 let below = in_level(open, level + 1, first, last)
-                    .filter_map(|at| children.binary_search(&at.row).ok().map(|position| (position as u32, at.row)))
+                    .filter_map(|at| {
+                        children
+                            .binary_search(&at.row)
+                            .ok()
+                            .map(|position| (position as u32, at.row))
+                    })
                     .collect();
-                self.add(tree, open, gaps, Some(RowRef { level, row }), children.len() as u32, below);
+                self.add(
+                    tree,
+                    open,
+                    gaps,
+                    Some(RowRef { level, row }),
+                    children.len() as u32,
+                    below,
+                );
             }
         }
         for gap in lacking {
-            from = self.push_gap(parent, from, Gap { before: gap.before.min(count), ..gap });
+            from = self.push_gap(
+                parent,
+                from,
+                Gap {
+                    before: gap.before.min(count),
+                    ..gap
+                },
+            );
         }
         self.push(parent, from, count - from);
     }
 
     fn push(&mut self, parent: Option<RowRef>, from: u32, count: u32) {
         if count > 0 {
-            self.runs.push(SiblingRun { start: self.rows, parent, from, count, gap: None });
+            self.runs.push(SiblingRun {
+                start: self.rows,
+                parent,
+                from,
+                count,
+                gap: None,
+            });
             self.rows += u64::from(count);
         }
     }
@@ -112,7 +152,13 @@ impl Outline {
     fn push_gap(&mut self, parent: Option<RowRef>, from: u32, gap: Gap) -> u32 {
         let before = gap.before.max(from);
         self.push(parent, from, before - from);
-        self.runs.push(SiblingRun { start: self.rows, parent, from: before, count: 1, gap: Some(gap) });
+        self.runs.push(SiblingRun {
+            start: self.rows,
+            parent,
+            from: before,
+            count: 1,
+            gap: Some(gap),
+        });
         self.rows += 1;
         before
     }
@@ -124,7 +170,11 @@ impl Outline {
 
     /// The node in `row`; the root when there is no such row.
     pub fn node(&self, tree: &Skeleton, row: u64) -> OutlineNode {
-        let root = OutlineNode { depth: 0, at: None, gap: None };
+        let root = OutlineNode {
+            depth: 0,
+            at: None,
+            gap: None,
+        };
         if row == 0 {
             return root;
         }
@@ -135,27 +185,44 @@ impl Outline {
                 gap: None,
             });
         }
-        let Some(run) = self.runs.partition_point(|run| run.start <= row).checked_sub(1).map(|index| self.runs[index]) else {
+        let Some(run) = self
+            .runs
+            .partition_point(|run| run.start <= row)
+            .checked_sub(1)
+            .map(|index| self.runs[index])
+        else {
             return root;
         };
         let level = run.parent.map_or(0, |parent| parent.level + 1);
         if run.gap.is_some() {
-            return OutlineNode { depth: level as u16 + 1, at: run.parent, gap: run.gap };
+            return OutlineNode {
+                depth: level as u16 + 1,
+                at: run.parent,
+                gap: run.gap,
+            };
         }
         let position = run.from + (row - run.start) as u32;
         let row = match run.parent {
             None => Some(position),
-            Some(parent) => {
-                tree.levels.get(parent.level).and_then(|level| level.children(parent.row).get(position as usize).copied())
-            }
+            Some(parent) => tree
+                .levels
+                .get(parent.level)
+                .and_then(|level| level.children(parent.row).get(position as usize).copied()),
         };
-        row.map_or(root, |row| OutlineNode { depth: level as u16 + 1, at: Some(RowRef { level, row }), gap: None })
+        row.map_or(root, |row| OutlineNode {
+            depth: level as u16 + 1,
+            at: Some(RowRef { level, row }),
+            gap: None,
+        })
     }
 
     /// The row of the slot for a position of the pattern in a root, if it shows.
     pub fn find_gap(&self, root: u32, position: u32) -> Option<u64> {
         let here = |gap: &Gap| (gap.root, gap.position) == (root, position);
-        self.runs.iter().find(|run| run.gap.as_ref().is_some_and(here)).map(|run| run.start)
+        self.runs
+            .iter()
+            .find(|run| run.gap.as_ref().is_some_and(here))
+            .map(|run| run.start)
     }
 
     /// The row in which a sample shows, if it does.
@@ -165,26 +232,47 @@ impl Outline {
             let root = |at: RowRef| ancestors(tree, at).first().map_or(at.row, |root| root.row);
             let own = root(at);
             let from = kept.partition_point(|&other| root(other) < own);
-            let place = kept[from..].iter().take_while(|&&other| root(other) == own).position(|&other| other == at);
+            let place = kept[from..]
+                .iter()
+                .take_while(|&&other| root(other) == own)
+                .position(|&other| other == at);
             return place.map(|place| (from + place) as u64 + 1);
         }
         let (parent, position) = match at.level {
             0 => (None, at.row),
             level => {
                 let parent = *tree.levels.get(level)?.parents.get(at.row as usize)?;
-                let position = tree.levels[level - 1].children(parent).binary_search(&at.row).ok()? as u32;
-                (Some(RowRef { level: level - 1, row: parent }), position)
+                let position = tree.levels[level - 1]
+                    .children(parent)
+                    .binary_search(&at.row)
+                    .ok()? as u32;
+                (
+                    Some(RowRef {
+                        level: level - 1,
+                        row: parent,
+                    }),
+                    position,
+                )
             }
         };
-        let holds =
-            |run: &&SiblingRun| run.gap.is_none() && run.parent == parent && (run.from..run.from + run.count).contains(&position);
+        let holds = |run: &&SiblingRun| {
+            run.gap.is_none()
+                && run.parent == parent
+                && (run.from..run.from + run.count).contains(&position)
+        };
         let run = self.runs.iter().find(holds)?;
         Some(run.start + u64::from(position - run.from))
     }
 }
 
-fn in_level(open: &BTreeSet<RowRef>, level: usize, first: u32, last: u32) -> impl Iterator<Item = RowRef> + '_ {
-    open.range(RowRef { level, row: first }..=RowRef { level, row: last }).copied()
+fn in_level(
+    open: &BTreeSet<RowRef>,
+    level: usize,
+    first: u32,
+    last: u32,
+) -> impl Iterator<Item = RowRef> + '_ {
+    open.range(RowRef { level, row: first }..=RowRef { level, row: last })
+        .copied()
 }
 
 /// The folders above a sample, outermost first.
@@ -192,8 +280,17 @@ pub fn ancestors(tree: &Skeleton, at: RowRef) -> Vec<RowRef> {
     let mut above = Vec::with_capacity(at.level);
     let mut row = at.row;
     for level in (1..=at.level).rev() {
-        let Some(&parent) = tree.levels.get(level).and_then(|table| table.parents.get(row as usize)) else { break };
-        above.push(RowRef { level: level - 1, row: parent });
+        let Some(&parent) = tree
+            .levels
+            .get(level)
+            .and_then(|table| table.parents.get(row as usize))
+        else {
+            break;
+        };
+        above.push(RowRef {
+            level: level - 1,
+            row: parent,
+        });
         row = parent;
     }
     above.reverse();
@@ -202,10 +299,17 @@ pub fn ancestors(tree: &Skeleton, at: RowRef) -> Vec<RowRef> {
 
 /// The samples that match a filter, with the FOLDERs above them, in tree order.
 pub fn keep(tree: &Skeleton, mut wanted: impl FnMut(RowRef, &str) -> bool) -> Vec<RowRef> {
-    let mut kept: Vec<Vec<bool>> = tree.levels.iter().map(|level| vec![false; level.len()]).collect();
+    let mut kept: Vec<Vec<bool>> = tree
+        .levels
+        .iter()
+        .map(|level| vec![false; level.len()])
+        .collect();
     for (level, table) in tree.levels.iter().enumerate().rev() {
         for row in 0..table.len() {
-            let at = RowRef { level, row: row as u32 };
+            let at = RowRef {
+                level,
+                row: row as u32,
+            };
             // Asked for every sample, also where one below it matches.
             if wanted(at, table.id(row as u32)) || kept[level][row] {
                 kept[level][row] = true;
@@ -218,22 +322,37 @@ pub fn keep(tree: &Skeleton, mut wanted: impl FnMut(RowRef, &str) -> bool) -> Ve
     }
     let mut rows = Vec::new();
     let top = tree.levels.first().map_or(0, |level| level.len());
-    let mut stack: Vec<RowRef> = (0..top as u32).rev().map(|row| RowRef { level: 0, row }).collect();
+    let mut stack: Vec<RowRef> = (0..top as u32)
+        .rev()
+        .map(|row| RowRef { level: 0, row })
+        .collect();
     while let Some(at) = stack.pop() {
         if !kept[at.level][at.row as usize] {
             continue;
         }
         rows.push(at);
         let children = tree.levels[at.level].children(at.row);
-        stack.extend(children.iter().rev().map(|&row| RowRef { level: at.level + 1, row }));
+        stack.extend(children.iter().rev().map(|&row| RowRef {
+            level: at.level + 1,
+            row,
+        }));
     }
     rows
 }
 
 /// The samples that match a filter and are not inside a folded FOLDER, in tree order.
-pub fn keep_open(tree: &Skeleton, root_open: bool, open: &BTreeSet<RowRef>, kept: impl Fn(RowRef) -> bool) -> Vec<RowRef> {
+pub fn keep_open(
+    tree: &Skeleton,
+    root_open: bool,
+    open: &BTreeSet<RowRef>,
+    kept: impl Fn(RowRef) -> bool,
+) -> Vec<RowRef> {
     let mut rows = Vec::new();
-    let top = tree.levels.first().filter(|_| root_open).map_or(0, |level| level.len());
+    let top = tree
+        .levels
+        .first()
+        .filter(|_| root_open)
+        .map_or(0, |level| level.len());
     let mut stack: Vec<RowRef> = Vec::new();
     for row in 0..top as u32 {
         stack.push(RowRef { level: 0, row });
@@ -244,14 +363,18 @@ pub fn keep_open(tree: &Skeleton, root_open: bool, open: &BTreeSet<RowRef>, kept
             rows.push(at);
             if open.contains(&at) {
                 let children = tree.levels[at.level].children(at.row);
-                stack.extend(children.iter().rev().map(|&row| RowRef { level: at.level + 1, row }));
+                stack.extend(children.iter().rev().map(|&row| RowRef {
+                    level: at.level + 1,
+                    row,
+                }));
             }
         }
     }
     rows
 }
 
-/// True when an id contains the typed text, or matches it as a pattern with `*` and `?`; ignores case.
+/// True when an id contains the typed text, or matches it as a pattern with `*` and `?`; ignores
+/// case.
 pub fn matches(filter: &str, id: &str) -> bool {
     let (filter, id) = (filter.to_lowercase(), id.to_lowercase());
     if !filter.contains(['*', '?']) {
@@ -262,8 +385,11 @@ pub fn matches(filter: &str, id: &str) -> bool {
 
 /// Number of placeholders on every level.
 pub fn padded(tree: &Skeleton) -> u64 {
-    let count =
-        |level: &crate::model::SkeletonLevel| (0..level.len()).filter(|&row| is_padding(level.id(row as u32))).count() as u64;
+    let count = |level: &crate::model::SkeletonLevel| {
+        (0..level.len())
+            .filter(|&row| is_padding(level.id(row as u32)))
+            .count() as u64
+    };
     tree.levels.iter().map(count).sum()
 }
 
@@ -279,7 +405,10 @@ mod tests {
             Sample::folder(id, Tortilla::new(vec![Sample::file("dem", "/d", 1), s2]))
         };
         let root = Tortilla::new(vec![scene("a"), scene("b"), scene("c")]);
-        Skeleton::of(&Dataset { root: root.into(), ..Dataset::default() })
+        Skeleton::of(&Dataset {
+            root: root.into(),
+            ..Dataset::default()
+        })
     }
 
     fn at(level: usize, row: u32) -> RowRef {
@@ -290,7 +419,9 @@ mod tests {
         (0..outline.rows())
             .map(|row| {
                 let node = outline.node(tree, row);
-                let id = node.at.map_or("root", |at| tree.levels[at.level].id(at.row));
+                let id = node
+                    .at
+                    .map_or("root", |at| tree.levels[at.level].id(at.row));
                 format!("{}{id}", " ".repeat(node.depth.into()))
             })
             .collect()
@@ -300,19 +431,35 @@ mod tests {
     fn unfolded_folders_show_their_children_in_place() {
         let tree = tree();
         let none = |_| Vec::new();
-        assert_eq!(ids(&Outline::new(&tree, false, &BTreeSet::new(), &none), &tree), ["root"]);
-        assert_eq!(ids(&Outline::new(&tree, true, &BTreeSet::new(), &none), &tree), ["root", " a", " b", " c"]);
+        assert_eq!(
+            ids(&Outline::new(&tree, false, &BTreeSet::new(), &none), &tree),
+            ["root"]
+        );
+        assert_eq!(
+            ids(&Outline::new(&tree, true, &BTreeSet::new(), &none), &tree),
+            ["root", " a", " b", " c"]
+        );
         // The second scene is row 1; its s2 is row 3 of level 1.
         let open = BTreeSet::from([at(0, 1), at(1, 3)]);
         let outline = Outline::new(&tree, true, &open, &none);
-        assert_eq!(ids(&outline, &tree), ["root", " a", " b", "  dem", "  s2", "   t0", "   t1", " c"]);
+        assert_eq!(
+            ids(&outline, &tree),
+            ["root", " a", " b", "  dem", "  s2", "   t0", "   t1", " c"]
+        );
         for row in 1..outline.rows() {
             let node = outline.node(&tree, row).at.expect("is a sample");
             assert_eq!(outline.find(&tree, node), Some(row));
         }
-        assert_eq!(outline.find(&tree, at(1, 0)), None, "a child of a folded scene does not show");
+        assert_eq!(
+            outline.find(&tree, at(1, 0)),
+            None,
+            "a child of a folded scene does not show"
+        );
         // An open folder inside a folded one shows nothing.
-        assert_eq!(Outline::new(&tree, true, &BTreeSet::from([at(1, 3)]), &none).rows(), 4);
+        assert_eq!(
+            Outline::new(&tree, true, &BTreeSet::from([at(1, 3)]), &none).rows(),
+            4
+        );
         assert_eq!(ancestors(&tree, at(2, 3)), [at(0, 1), at(1, 3)]);
     }
 
@@ -320,7 +467,11 @@ mod tests {
     fn what_is_missing_has_a_row_where_it_belongs() {
         let tree = tree();
         let open = BTreeSet::from([at(0, 1), at(1, 3)]);
-        let gap = |position, before| Gap { root: 1, position, before };
+        let gap = |position, before| Gap {
+            root: 1,
+            position,
+            before,
+        };
         let gaps = |folder: RowRef| match folder {
             RowRef { level: 0, .. } => vec![gap(0, 0), gap(1, 1), gap(7, 2)],
             _ => vec![gap(4, 1), gap(5, 1)],
@@ -331,12 +482,22 @@ mod tests {
                 let node = outline.node(&tree, row);
                 match (node.gap, node.at) {
                     (Some(gap), _) => format!("{}?{}", " ".repeat(node.depth.into()), gap.position),
-                    (None, Some(at)) => format!("{}{}", " ".repeat(node.depth.into()), tree.levels[at.level].id(at.row)),
+                    (None, Some(at)) => format!(
+                        "{}{}",
+                        " ".repeat(node.depth.into()),
+                        tree.levels[at.level].id(at.row)
+                    ),
                     (None, None) => "root".into(),
                 }
             })
             .collect();
-        assert_eq!(rows, ["root", " a", " b", "  ?0", "  dem", "  ?1", "  s2", "   t0", "   ?4", "   ?5", "   t1", "  ?7", " c"]);
+        assert_eq!(
+            rows,
+            [
+                "root", " a", " b", "  ?0", "  dem", "  ?1", "  s2", "   t0", "   ?4", "   ?5",
+                "   t1", "  ?7", " c"
+            ]
+        );
         for row in 1..outline.rows() {
             let node = outline.node(&tree, row);
             let found = match node.gap {

@@ -1,5 +1,5 @@
-//! Entries of the palette: actions with synonyms, extensions, settings, languages, samples, columns, documentation, and the command
-//! lines of the tools.
+//! Entries of the palette: actions with synonyms, extensions, settings, languages, samples,
+//! columns, documentation, and the command lines of the tools.
 
 use super::App;
 use super::action::Action;
@@ -25,53 +25,90 @@ type PaletteMatches = Vec<(PaletteEntry, Request)>;
 /// Other words that people search for an action with.
 fn synonyms(action: Action) -> &'static str {
     match action {
-        Action::OpenFile | Action::OpenFolder | Action::OpenPath => tr!("load, import, read, url, remote, cloud, s3"),
+        Action::OpenFile | Action::OpenFolder | Action::OpenPath => {
+            tr!("load, import, read, url, remote, cloud, s3")
+        }
         Action::OpenRecent => tr!("history, last, reopen"),
         Action::Write => tr!("build, export, pack, publish, tacozip, zip, folder"),
         Action::ExportSubset => tr!("extract, filter, part, crop, concat, merge"),
-        Action::Publish => tr!("upload, share, release, s3, bucket, hugging face, zenodo, source cooperative"),
-        Action::Describe => tr!("stac, geoparquet, croissant, datacite, doi, card, catalogue, metadata"),
+        Action::Publish => {
+            tr!("upload, share, release, s3, bucket, hugging face, zenodo, source cooperative")
+        }
+        Action::Describe => {
+            tr!("stac, geoparquet, croissant, datacite, doi, card, catalogue, metadata")
+        }
         Action::Validate => tr!("validate, verify, test, lint, rules"),
         Action::ValidateDeep => tr!("verify, deep, checksum, crc, integrity, repair, damaged"),
-        Action::FixSafe | Action::FixProblem | Action::FixAlike => tr!("mend, repair, correct, quick fix"),
+        Action::FixSafe | Action::FixProblem | Action::FixAlike => {
+            tr!("mend, repair, correct, quick fix")
+        }
         Action::Optimise => tr!("optimize, tog, cog, tile, compress, geotiff, convert raster"),
         Action::Histograms => tr!("count, bins, distribution"),
         Action::Percentiles => tr!("quantile, stretch, p2, p98, normalise"),
         Action::Repair => tr!("fix, mend, broken, corrupt, recover"),
-        Action::Convert => tr!("zip, folder, unpack, pack, split, parts, shard, join parts, compression"),
-        Action::IndexZips => tr!("tacocat, tacollection, consolidate, catalogue, collection, parts"),
+        Action::Convert => {
+            tr!("zip, folder, unpack, pack, split, parts, shard, join parts, compression")
+        }
+        Action::IndexZips => {
+            tr!("tacocat, tacollection, consolidate, catalogue, collection, parts")
+        }
         Action::Migrate => tr!("migrate, upgrade, convert, update, version, old, 0.2, 0.5, 3.0"),
-        Action::PrepareTaco3 => tr!("migrate, upgrade, bridge, rebuild, version, new, taco-eo, cozip, 3.0"),
+        Action::PrepareTaco3 => {
+            tr!("migrate, upgrade, bridge, rebuild, version, new, taco-eo, cozip, 3.0")
+        }
         Action::WriteOlder => tr!("compile, downgrade, tortilla, taco, 0.2, 0.5, stream, legacy"),
-        Action::EditFooter => tr!("edit, footer, correct, repair, tortilla2taco, taco2tortilla, collection, columns, fields"),
-        Action::OpenSeveral => tr!("concat, join, merge, combine, several, base path, index, together"),
+        Action::EditFooter => tr!(
+            "edit, footer, correct, repair, tortilla2taco, taco2tortilla, collection, columns, \
+                fields"
+        ),
+        Action::OpenSeveral => {
+            tr!("concat, join, merge, combine, several, base path, index, together")
+        }
         Action::PadTo => tr!("padding, batch, placeholder, fill, multiple"),
-        Action::Sidecars => tr!("msk, mask, aux.xml, ovr, tfw, world file, prj, projection, burn in, pack, georeference"),
+        Action::Sidecars => tr!(
+            "msk, mask, aux.xml, ovr, tfw, world file, prj, projection, burn in, pack, georeference"
+        ),
         Action::Relocate => tr!("lost files, missing, moved, repair, relink"),
         Action::JoinTable => tr!("csv, metadata, columns, merge, excel"),
         Action::EditCopy => tr!("fork, change, edit, copy, duplicate"),
-        Action::ShowCollection => tr!("citation, licence, providers, authors, doi, title, keywords, publications"),
-        Action::ShowPreview => tr!("bands, spectrum, spectra, histogram, stretch, pixel, compare, play"),
+        Action::ShowCollection => {
+            tr!("citation, licence, providers, authors, doi, title, keywords, publications")
+        }
+        Action::ShowPreview => {
+            tr!("bands, spectrum, spectra, histogram, stretch, pixel, compare, play")
+        }
         Action::ShowTable => tr!("rows, sort, order, values"),
         Action::ShowStructure => tr!("positions, children, order, missing, shape"),
         Action::ShowPattern => tr!("names, transpose, swap levels, regroup, dates, sort files"),
         Action::Unplace => tr!("tray, unassign, take back, regroup, place again"),
         Action::MoveUp | Action::MoveDown => tr!("order, reorder, sort, position"),
-        Action::NextRoot | Action::PreviousRoot => tr!("same position, step through, sibling, compare, time step"),
-        Action::Group | Action::Nest | Action::Unnest | Action::Dissolve => tr!("folder, level, hierarchy, regroup"),
+        Action::NextRoot | Action::PreviousRoot => {
+            tr!("same position, step through, sibling, compare, time step")
+        }
+        Action::Group | Action::Nest | Action::Unnest | Action::Dissolve => {
+            tr!("folder, level, hierarchy, regroup")
+        }
         Action::SaveSample => tr!("extract, download, export file"),
-        Action::Settings => tr!("preferences, options, configuration, theme, language, threads, cache, network"),
+        Action::Settings => {
+            tr!("preferences, options, configuration, theme, language, threads, cache, network")
+        }
         Action::ToggleTheme => tr!("appearance, colours, night"),
         Action::Documentation => tr!("help, manual, rules, reference"),
         Action::Shortcuts => tr!("keys, keyboard, hotkeys"),
-        Action::ShowStatistics => tr!("mean, std, percentiles, leakage, duplicates, splits, classes"),
-        Action::ShowExtensions => tr!("stac, gcp, ground control points, enrich, compute columns, split, embeddings"),
+        Action::ShowStatistics => {
+            tr!("mean, std, percentiles, leakage, duplicates, splits, classes")
+        }
+        Action::ShowExtensions => {
+            tr!("stac, gcp, ground control points, enrich, compute columns, split, embeddings")
+        }
         Action::ShowPlan => tr!("cluster, slurm, dask, parts, split, workers, machines"),
         Action::ShowEngine => tr!("cluster, slurm, dask, scheduler, workers, machines"),
         Action::ShowPart => tr!("plan, attempt, failed part, log of a part"),
         Action::ShowBytes => tr!("layout, offsets, hex, structure of the file"),
         Action::ShowSource => tr!("network, cache, requests, traffic"),
-        Action::ShowQuery => tr!("sql, select, search, sort, order by, python, duckdb, polars, spark, dask"),
+        Action::ShowQuery => {
+            tr!("sql, select, search, sort, order by, python, duckdb, polars, spark, dask")
+        }
         Action::ShowMap => tr!("footprints, places, extent, bbox"),
         Action::CancelJobs => tr!("stop, abort, kill"),
         _ => "",
@@ -143,27 +180,42 @@ fn commands(cx: &PanelContext<'_>) -> PaletteMatches {
             text: info.text.to_owned(),
             about: info.tooltip.to_owned(),
             synonyms,
-            right: if keys.is_empty() { info.menu.title().to_owned() } else { keys },
+            right: if keys.is_empty() {
+                info.menu.title().to_owned()
+            } else {
+                keys
+            },
             blocked: blocked(action, cx),
             on_demand: false,
         };
         (entry, Request::Do(action))
     };
-    Action::ALL.iter().filter(|action| **action != Action::Palette).map(entry).collect()
+    Action::ALL
+        .iter()
+        .filter(|action| **action != Action::Palette)
+        .map(entry)
+        .collect()
 }
 
 /// Proposal for the open draft: the metadata table found with its files.
 fn offers(cx: &PanelContext<'_>) -> PaletteMatches {
-    let Some(table) = cx.session.tray.table.clone().filter(|_| cx.document().is_some_and(|document| document.draft().is_some()))
-    else {
+    let Some(table) = cx.session.tray.table.clone().filter(|_| {
+        cx.document()
+            .is_some_and(|document| document.draft().is_some())
+    }) else {
         return Vec::new();
     };
-    let name = table.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = table
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let entry = PaletteEntry {
         group: tr!("Commands"),
         icon: icons::TABLE,
         text: tr!("Join {table}", table = name),
-        about: tr!("Adds its columns to the samples that its rows name; shows first what matches").to_owned(),
+        about: tr!("Adds its columns to the samples that its rows name; shows first what matches")
+            .to_owned(),
         synonyms: synonyms(Action::JoinTable).to_owned(),
         right: tr!("Unplaced files").to_owned(),
         ..PaletteEntry::default()
@@ -172,8 +224,12 @@ fn offers(cx: &PanelContext<'_>) -> PaletteMatches {
 }
 
 fn extensions(cx: &PanelContext<'_>) -> PaletteMatches {
-    let draft = cx.document().is_some_and(|document| document.draft().is_some());
-    let why = (!draft).then(|| tr!("Extensions add columns to a draft; edit the dataset as a draft first").to_owned());
+    let draft = cx
+        .document()
+        .is_some_and(|document| document.draft().is_some());
+    let why = (!draft).then(|| {
+        tr!("Extensions add columns to a draft; edit the dataset as a draft first").to_owned()
+    });
     let registry = crate::extensions::builtin();
     let entry = |entry: &crate::extensions::ExtensionEntry| {
         let right = match entry.scope {
@@ -211,27 +267,70 @@ fn settings() -> PaletteMatches {
     };
     let dialog = || Request::Do(Action::Settings);
     let mut found = vec![
-        entry(tr!("Theme").into(), tr!("dark, light, appearance, colours"), dialog()),
-        entry(tr!("Size of everything").into(), tr!("zoom, scale, font size, larger, smaller"), dialog()),
-        entry(tr!("Less motion: nothing slides, fades or spins").into(), tr!("animation, accessibility"), dialog()),
-        entry(tr!("Threads, from the next start").into(), tr!("processors, cpu, parallel, cores"), dialog()),
-        entry(tr!("Requests at one time").into(), tr!("network, connections, remote"), dialog()),
-        entry(tr!("Stop waiting for a server after").into(), tr!("timeout, network, remote"), dialog()),
-        entry(tr!("Size of the cache on this disk").into(), tr!("cache, disk, space, remote"), dialog()),
-        entry(tr!("Empty the cache").into(), tr!("clear, delete, disk, space"), dialog()),
+        entry(
+            tr!("Theme").into(),
+            tr!("dark, light, appearance, colours"),
+            dialog(),
+        ),
+        entry(
+            tr!("Size of everything").into(),
+            tr!("zoom, scale, font size, larger, smaller"),
+            dialog(),
+        ),
+        entry(
+            tr!("Less motion: nothing slides, fades or spins").into(),
+            tr!("animation, accessibility"),
+            dialog(),
+        ),
+        entry(
+            tr!("Threads, from the next start").into(),
+            tr!("processors, cpu, parallel, cores"),
+            dialog(),
+        ),
+        entry(
+            tr!("Requests at one time").into(),
+            tr!("network, connections, remote"),
+            dialog(),
+        ),
+        entry(
+            tr!("Stop waiting for a server after").into(),
+            tr!("timeout, network, remote"),
+            dialog(),
+        ),
+        entry(
+            tr!("Size of the cache on this disk").into(),
+            tr!("cache, disk, space, remote"),
+            dialog(),
+        ),
+        entry(
+            tr!("Empty the cache").into(),
+            tr!("clear, delete, disk, space"),
+            dialog(),
+        ),
     ];
-    let system = tr!("As the system: {language}", language = Language::usual().name());
+    let system = tr!(
+        "As the system: {language}",
+        language = Language::usual().name()
+    );
     let language = |(mut entry, request): (PaletteEntry, Request)| {
         (entry.icon, entry.right) = (icons::TRANSLATE, tr!("Language").to_owned());
         (entry, request)
     };
-    found.push(language(entry(system, "language, idioma, system", Request::Language(None))));
+    found.push(language(entry(
+        system,
+        "language, idioma, system",
+        Request::Language(None),
+    )));
     for one in Language::ALL {
         let words = match one {
             Language::English => "english, inglés, language, idioma",
             Language::Spanish => "spanish, español, castellano, language, idioma",
         };
-        found.push(language(entry(one.name().to_owned(), words, Request::Language(Some(one)))));
+        found.push(language(entry(
+            one.name().to_owned(),
+            words,
+            Request::Language(Some(one)),
+        )));
     }
     found
 }
@@ -256,11 +355,19 @@ fn documents(on_demand: bool) -> PaletteMatches {
 }
 
 fn command_lines(cx: &PanelContext<'_>) -> PaletteMatches {
-    let input = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.clone());
+    let input = cx
+        .document()
+        .and_then(|document| document.opened())
+        .map(|open| open.reader.info().path.clone());
     let input = input.and_then(|path| Some(file_word(&path.file_name()?.to_string_lossy())));
     let entry = |&action: &Action| {
         let verb = verb(action)?;
-        let line = format!("taco-studio {}", input.as_ref().map_or_else(|| verb.to_owned(), |word| verb.replace("INPUT", word)));
+        let line = format!(
+            "taco-studio {}",
+            input
+                .as_ref()
+                .map_or_else(|| verb.to_owned(), |word| verb.replace("INPUT", word))
+        );
         let entry = PaletteEntry {
             group: tr!("Elsewhere"),
             icon: icons::TERMINAL_WINDOW,
@@ -276,8 +383,8 @@ fn command_lines(cx: &PanelContext<'_>) -> PaletteMatches {
     Action::ALL.iter().filter_map(entry).collect()
 }
 
-/// The name of a file in the current folder as a word of a command line: quoted, because a stranger may have named it, and never an
-/// option.
+/// The name of a file in the current folder as a word of a command line: quoted, because a stranger
+/// may have named it, and never an option.
 fn file_word(name: &str) -> String {
     match name.starts_with('-') {
         true => command_line([&*format!("./{name}")]),
@@ -286,29 +393,37 @@ fn file_word(name: &str) -> String {
 }
 
 fn samples(cx: &mut PanelContext<'_>, wanted: &str) -> PaletteMatches {
-    let Some(document) = cx.document() else { return Vec::new() };
+    let Some(document) = cx.document() else {
+        return Vec::new();
+    };
     let key = ((cx.session.serial, revision(cx.studio)), wanted.to_owned());
     let (tree, pattern) = (document.tree().clone(), wanted.to_owned());
-    cx.session.palette_samples.update(cx.jobs, key, tr!("Search samples"), move |ctx| {
-        let mut found = Vec::new();
-        for (level, table) in tree.levels.iter().enumerate() {
-            for row in 0..table.len() as u32 {
-                if row % 4096 == 0 {
-                    ctx.check()?;
-                }
-                if found.len() < SAMPLES && matches(&pattern, table.id(row)) {
-                    found.push(RowRef { level, row });
+    cx.session
+        .palette_samples
+        .update(cx.jobs, key, tr!("Search samples"), move |ctx| {
+            let mut found = Vec::new();
+            for (level, table) in tree.levels.iter().enumerate() {
+                for row in 0..table.len() as u32 {
+                    if row % 4096 == 0 {
+                        ctx.check()?;
+                    }
+                    if found.len() < SAMPLES && matches(&pattern, table.id(row)) {
+                        found.push(RowRef { level, row });
+                    }
                 }
             }
-        }
-        Ok(found)
-    });
+            Ok(found)
+        });
     let entry = |&at: &RowRef| {
         let path = document.path(at)?.to_string();
         let table = &document.tree().levels[at.level];
         let entry = PaletteEntry {
             group: tr!("Samples"),
-            icon: if table.folder[at.row as usize] { icons::STACK } else { icons::of_file(table.id(at.row)) },
+            icon: if table.folder[at.row as usize] {
+                icons::STACK
+            } else {
+                icons::of_file(table.id(at.row))
+            },
             text: path,
             synonyms: wanted.to_owned(),
             right: tr!("Level {level}", level = at.level),
@@ -316,11 +431,19 @@ fn samples(cx: &mut PanelContext<'_>, wanted: &str) -> PaletteMatches {
         };
         Some((entry, Request::Select(Some(at))))
     };
-    cx.session.palette_samples.latest().into_iter().flatten().filter_map(entry).collect()
+    cx.session
+        .palette_samples
+        .latest()
+        .into_iter()
+        .flatten()
+        .filter_map(entry)
+        .collect()
 }
 
 fn columns(cx: &PanelContext<'_>) -> PaletteMatches {
-    let Some(document) = cx.document() else { return Vec::new() };
+    let Some(document) = cx.document() else {
+        return Vec::new();
+    };
     let mut found = Vec::new();
     for level in 0..document.tree().levels.len() {
         for field in document.fields(level) {
@@ -359,8 +482,20 @@ mod tests {
 
     #[test]
     fn words_of_users_lead_to_actions() {
-        for word in ["python", "citation", "duplicate", "gcp", "spectr", "transpose", "sort", "order", "next root"] {
-            let found = |action: &Action| synonyms(*action).contains(word) || action.info().text.to_lowercase().contains(word);
+        for word in [
+            "python",
+            "citation",
+            "duplicate",
+            "gcp",
+            "spectr",
+            "transpose",
+            "sort",
+            "order",
+            "next root",
+        ] {
+            let found = |action: &Action| {
+                synonyms(*action).contains(word) || action.info().text.to_lowercase().contains(word)
+            };
             assert!(Action::ALL.iter().any(found), "{word}");
         }
     }

@@ -1,4 +1,5 @@
-//! The context of panels: the studio to read, the window's state to change, and a list for requests. Panels change nothing else.
+//! The context of panels: the studio to read, the window's state to change, and a list for
+//! requests. Panels change nothing else.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ pub enum Request {
     SelectNode(NodePath),
     /// Open or import these paths.
     OpenPaths(Vec<PathBuf>),
-    /// Open or import these paths, which were dropped or pasted: a dataset may be meant for the draft.
+    /// Open or import these paths, which were dropped or pasted: a dataset may be meant for the
+    /// draft.
     TakeDropped(Vec<PathBuf>),
     /// Open the dialog that repairs a copy of this dataset.
     Repair(PathBuf),
@@ -72,7 +74,8 @@ pub enum Request {
     Column(usize, Option<crate::model::FieldSpec>),
     /// Show the plan of a fix over many roots.
     Plan(Arc<FixPlan>),
-    /// Apply a fix of the root in this row of level 0: at once when it is safe, else after showing what it changes.
+    /// Apply a fix of the root in this row of level 0: at once when it is safe, else after showing
+    /// what it changes.
     Fix(u32, Box<Fix>),
     /// Open the dialog that joins this table.
     JoinTable(PathBuf),
@@ -127,7 +130,10 @@ pub struct Remembered {
 impl Remembered {
     /// The part of `state` that panels read.
     pub fn of(state: &ViewState) -> Self {
-        Self { recent: state.recent.clone(), queries: state.queries.clone() }
+        Self {
+            recent: state.recent.clone(),
+            queries: state.queries.clone(),
+        }
     }
 }
 
@@ -144,7 +150,9 @@ impl<'a> PanelContext<'a> {
 
     /// Requests the table of a level, once a document.
     pub fn want_level(&mut self, level: usize) {
-        let ready = self.document().is_none_or(|document| document.level_ready(level));
+        let ready = self
+            .document()
+            .is_none_or(|document| document.level_ready(level));
         if !ready && self.session.levels_asked.insert(level) {
             self.run(Command::LoadLevel { level });
         }

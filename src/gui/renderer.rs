@@ -35,6 +35,9 @@ impl std::str::FromStr for Renderer {
         Renderer::ALL
             .into_iter()
             .find(|renderer| renderer.name() == text)
-            .ok_or_else(|| Error::usage(format!("there is no renderer {text}")).hint("use glow, wgpu or software"))
+            .ok_or_else(|| {
+                Error::usage(format!("there is no renderer {text}"))
+                    .hint("use glow, wgpu or software")
+            })
     }
 }

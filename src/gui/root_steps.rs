@@ -10,10 +10,12 @@ use crate::studio::{Document, RowRef};
 const LOOKED_AT: usize = 10_000;
 
 impl App {
-    /// Selects the sample at the position of the selection in the next root, or in the previous one. Without a selection, the first
-    /// root.
+    /// Selects the sample at the position of the selection in the next root, or in the previous
+    /// one. Without a selection, the first root.
     pub(super) fn step_root(&mut self, forward: bool) {
-        let Some(document) = self.studio.document() else { return };
+        let Some(document) = self.studio.document() else {
+            return;
+        };
         let kept = self.studio.kept().and_then(|kept| kept.rows(0));
         match same_position(document, kept, self.session.selected, forward) {
             Some(at) => self.requests.push(Request::Select(Some(at))),
@@ -22,21 +24,34 @@ impl App {
     }
 }
 
-/// The sample at the same position in the next root, or the previous one, of those kept (ascending; `None` keeps all) that has it.
-fn same_position(document: &Document, kept: Option<&[u32]>, at: Option<RowRef>, forward: bool) -> Option<RowRef> {
+/// The sample at the same position in the next root, or the previous one, of those kept (ascending;
+/// `None` keeps all) that has it.
+fn same_position(
+    document: &Document,
+    kept: Option<&[u32]>,
+    at: Option<RowRef>,
+    forward: bool,
+) -> Option<RowRef> {
     let count = kept.map_or(document.rows(0), <[u32]>::len);
     let root_at = |index: usize| kept.map_or(Some(index as u32), |rows| rows.get(index).copied());
     let Some(at) = at else {
-        return root_at(0).filter(|_| count > 0).map(|row| RowRef { level: 0, row });
+        return root_at(0)
+            .filter(|_| count > 0)
+            .map(|row| RowRef { level: 0, row });
     };
     let node = document.node(at)?;
     let (&root, below) = node.0.split_first()?;
     let (before, after) = match kept {
-        Some(rows) => (rows.partition_point(|row| *row < root), rows.partition_point(|row| *row <= root)),
+        Some(rows) => (
+            rows.partition_point(|row| *row < root),
+            rows.partition_point(|row| *row <= root),
+        ),
         None => (root as usize, root as usize + 1),
     };
     let found = |index: usize| {
-        let path: Vec<u32> = std::iter::once(root_at(index)?).chain(below.iter().copied()).collect();
+        let path: Vec<u32> = std::iter::once(root_at(index)?)
+            .chain(below.iter().copied())
+            .collect();
         document.row_of(&NodePath(path))
     };
     match forward {

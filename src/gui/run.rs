@@ -1,5 +1,6 @@
-//! Opens the window with the first renderer that works: OpenGL, Vulkan (or the system's API), software. When a renderer fails, the
-//! program restarts itself with the next one; the one that worked is remembered.
+//! Opens the window with the first renderer that works: OpenGL, Vulkan (or the system's API),
+//! software. When a renderer fails, the program restarts itself with the next one; the one that
+//! worked is remembered.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -40,8 +41,8 @@ const JOBS_PATIENCE: Duration = Duration::from_secs(5);
 /// Time that the exit waits in total, for jobs and autosave.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// Work left after the window is closed: jobs end and autosave writes the last changes. Runs on its own thread with a deadline,
-/// because a disk may not answer.
+/// Work left after the window is closed: jobs end and autosave writes the last changes. Runs on its
+/// own thread with a deadline, because a disk may not answer.
 pub(super) struct Ending(Receiver<()>);
 
 impl Ending {
@@ -61,7 +62,10 @@ impl Ending {
 
     /// Waits up to `patience`. False when work remains.
     fn wait(self, patience: Duration) -> bool {
-        !matches!(self.0.recv_timeout(patience), Err(RecvTimeoutError::Timeout))
+        !matches!(
+            self.0.recv_timeout(patience),
+            Err(RecvTimeoutError::Timeout)
+        )
     }
 }
 
@@ -69,11 +73,14 @@ impl Ending {
 fn end(ending: &Mutex<Option<Ending>>) {
     let ending = ending.lock().unwrap_or_else(PoisonError::into_inner).take();
     if ending.is_some_and(|ending| !ending.wait(PATIENCE)) {
-        tracing::warn!("the disk does not answer, so the program ends before everything is written");
+        tracing::warn!(
+            "the disk does not answer, so the program ends before everything is written"
+        );
     }
 }
 
-/// Opens the window on `paths` and returns when it is closed. If a window is open on this desktop, sends it the paths instead.
+/// Opens the window on `paths` and returns when it is closed. If a window is open on this desktop,
+/// sends it the paths instead.
 ///
 /// # Errors
 ///
@@ -84,7 +91,9 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     if !options.safe_mode
         && !options.new_window
         && tried().is_empty()
-        && data.as_deref().is_some_and(|folder| single_instance::hand_over(folder, &paths))
+        && data
+            .as_deref()
+            .is_some_and(|folder| single_instance::hand_over(folder, &paths))
     {
         tracing::info!("the window that is open takes it");
         return Ok(());
@@ -94,9 +103,15 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     }
     let report = data.as_deref().and_then(crash::take_unseen);
     crate::text::follow_system();
-    let mut state = if options.safe_mode { ViewState::default() } else { ViewState::load() };
+    let mut state = if options.safe_mode {
+        ViewState::default()
+    } else {
+        ViewState::load()
+    };
     let tried = tried();
-    let asked = options.renderer.or(options.safe_mode.then_some(Renderer::Software));
+    let asked = options
+        .renderer
+        .or(options.safe_mode.then_some(Renderer::Software));
     let Some(renderer) = choose(asked, state.starting.take(), state.renderer, &tried) else {
         return Err(nothing_draws());
     };
@@ -107,7 +122,9 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
         let _ = state.save();
     }
     tracing::debug!("drawing with {}", renderer.name());
-    let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| open(paths, &options, state, renderer, report)));
+    let started = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        open(paths, &options, state, renderer, report)
+    }));
     let reason = match started {
         Ok(Ok(())) => {
             crash::ended_well();
@@ -132,7 +149,12 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
 /// # Errors
 ///
 /// The first line that fails; [`crate::error::Kind::Unsupported`] without a renderer.
-pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>, options: WindowOptions) -> Result<usize> {
+pub fn replay(
+    file: &Path,
+    pictures: Option<PathBuf>,
+    autosave: Option<PathBuf>,
+    options: WindowOptions,
+) -> Result<usize> {
     check_display()?;
     let lines = read_script(file)?;
     let name = file.display().to_string();
@@ -151,21 +173,37 @@ pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>,
             let waker = ctx.clone();
             let jobs = Jobs::new(move || waker.request_repaint());
             let mut app = App::for_test(ctx, Studio::new(jobs));
-            let options = WindowOptions { safe_mode: true, ..options };
+            let options = WindowOptions {
+                safe_mode: true,
+                ..options
+            };
             app.started_with(renderer, &options, drops_arrive(x11));
             if let Some(folder) = autosave {
                 app.keep_drafts_in(folder);
             }
             app.ending = left;
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(app.drive(ctx, &name, lines, pictures));
+            *place.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(app.drive(ctx, &name, lines, pictures));
             Ok(Box::new(app))
         }),
     );
     end(&ending);
     outcome.map_err(|error| nothing_draws().because(error.to_string()))?;
-    let verdict = verdict.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let found = verdict.and_then(|verdict| verdict.lock().unwrap_or_else(PoisonError::into_inner).take());
-    found.unwrap_or_else(|| Err(Error::usage("the window was closed before the script was over")))
+    let verdict = verdict
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    let found = verdict.and_then(|verdict| {
+        verdict
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    });
+    found.unwrap_or_else(|| {
+        Err(Error::usage(
+            "the window was closed before the script was over",
+        ))
+    })
 }
 
 fn open(
@@ -202,16 +240,30 @@ fn open(
 
 fn native(state: &ViewState, renderer: Renderer, x11: bool) -> eframe::NativeOptions {
     let icon = logo_image(128);
-    let rgba = icon.pixels.iter().flat_map(|pixel| pixel.to_srgba_unmultiplied()).collect();
-    let size = state.window.map_or([1440.0, 900.0], |[width, height]| [width.clamp(640.0, 8000.0), height.clamp(480.0, 8000.0)]);
+    let rgba = icon
+        .pixels
+        .iter()
+        .flat_map(|pixel| pixel.to_srgba_unmultiplied())
+        .collect();
+    let size = state.window.map_or([1440.0, 900.0], |[width, height]| {
+        [width.clamp(640.0, 8000.0), height.clamp(480.0, 8000.0)]
+    });
     let viewport = egui::ViewportBuilder::default()
         .with_title("Taco Studio")
         .with_app_id(APP_ID)
-        .with_icon(egui::IconData { rgba, width: icon.size[0] as u32, height: icon.size[1] as u32 })
+        .with_icon(egui::IconData {
+            rgba,
+            width: icon.size[0] as u32,
+            height: icon.size[1] as u32,
+        })
         .with_inner_size(size)
         .with_min_inner_size([640.0, 480.0])
         .with_drag_and_drop(true);
-    let mut native = eframe::NativeOptions { viewport, renderer: eframe::Renderer::Glow, ..Default::default() };
+    let mut native = eframe::NativeOptions {
+        viewport,
+        renderer: eframe::Renderer::Glow,
+        ..Default::default()
+    };
     if renderer != Renderer::Glow {
         native.renderer = eframe::Renderer::Wgpu;
     }
@@ -219,8 +271,14 @@ fn native(state: &ViewState, renderer: Renderer, x11: bool) -> eframe::NativeOpt
         && let eframe::egui_wgpu::WgpuSetup::CreateNew(setup) = &mut native.wgpu_options.wgpu_setup
     {
         setup.native_adapter_selector = Some(Arc::new(|adapters, _| {
-            let software = |adapter: &&eframe::wgpu::Adapter| adapter.get_info().device_type == eframe::wgpu::DeviceType::Cpu;
-            adapters.iter().find(software).cloned().ok_or_else(|| "there is no software adapter".to_owned())
+            let software = |adapter: &&eframe::wgpu::Adapter| {
+                adapter.get_info().device_type == eframe::wgpu::DeviceType::Cpu
+            };
+            adapters
+                .iter()
+                .find(software)
+                .cloned()
+                .ok_or_else(|| "there is no software adapter".to_owned())
         }));
     }
     #[cfg(target_os = "linux")]
@@ -248,25 +306,45 @@ fn is_set(name: &str) -> bool {
 }
 
 fn check_display() -> Result<()> {
-    if cfg!(target_os = "linux") && !is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY") && !is_set("WAYLAND_SOCKET") {
-        return Err(Error::unsupported("there is no display to open a window on")
-            .hint("start it in a desktop session, or over ssh with -X")
-            .hint("without a display, use a command: taco-studio --help"));
+    if cfg!(target_os = "linux")
+        && !is_set("DISPLAY")
+        && !is_set("WAYLAND_DISPLAY")
+        && !is_set("WAYLAND_SOCKET")
+    {
+        return Err(
+            Error::unsupported("there is no display to open a window on")
+                .hint("start it in a desktop session, or over ssh with -X")
+                .hint("without a display, use a command: taco-studio --help"),
+        );
     }
     Ok(())
 }
 
 fn tried() -> Vec<Renderer> {
     let names = std::env::var(TRIED).unwrap_or_default();
-    names.split(',').filter_map(|name| name.parse().ok()).collect()
+    names
+        .split(',')
+        .filter_map(|name| name.parse().ok())
+        .collect()
 }
 
-/// The requested renderer, else the remembered one, else the first; never one that failed in this start or crashed in the last.
-fn choose(asked: Option<Renderer>, crashed: Option<Renderer>, worked: Option<Renderer>, tried: &[Renderer]) -> Option<Renderer> {
+/// The requested renderer, else the remembered one, else the first; never one that failed in this
+/// start or crashed in the last.
+fn choose(
+    asked: Option<Renderer>,
+    crashed: Option<Renderer>,
+    worked: Option<Renderer>,
+    tried: &[Renderer],
+) -> Option<Renderer> {
     let open = |renderer: &Renderer| !tried.contains(renderer);
     let calm = |renderer: &Renderer| open(renderer) && crashed != Some(*renderer);
-    let by_habit = worked.filter(calm).or_else(|| Renderer::ALL.into_iter().find(calm));
-    asked.filter(open).or(by_habit).or_else(|| Renderer::ALL.into_iter().find(open))
+    let by_habit = worked
+        .filter(calm)
+        .or_else(|| Renderer::ALL.into_iter().find(calm));
+    asked
+        .filter(open)
+        .or(by_habit)
+        .or_else(|| Renderer::ALL.into_iter().find(open))
 }
 
 fn restart(failed: Renderer, mut tried: Vec<Renderer>, reason: &str) -> Result<()> {
@@ -304,10 +382,16 @@ fn without_renderer(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
 }
 
 fn nothing_draws() -> Error {
-    Error::unsupported("no way to draw a window works on this machine: OpenGL, Vulkan and software rendering failed")
-        .hint("install the Mesa drivers: libgl1-mesa-dri and mesa-vulkan-drivers on Debian and Ubuntu, mesa-dri-drivers on Fedora")
-        .hint("over a remote desktop, start with --renderer software")
-        .hint("every command works without a window: taco-studio --help")
+    Error::unsupported(
+        "no way to draw a window works on this machine: OpenGL, Vulkan and software \
+        rendering failed",
+    )
+    .hint(
+        "install the Mesa drivers: libgl1-mesa-dri and mesa-vulkan-drivers on Debian and \
+            Ubuntu, mesa-dri-drivers on Fedora",
+    )
+    .hint("over a remote desktop, start with --renderer software")
+    .hint("every command works without a window: taco-studio --help")
 }
 
 #[cfg(test)]
@@ -318,17 +402,36 @@ mod tests {
     #[test]
     fn the_next_renderer_is_one_that_has_not_failed() {
         assert_eq!(choose(None, None, None, &[]), Some(Glow));
-        assert_eq!(choose(None, None, Some(Software), &[]), Some(Software), "what worked comes first");
-        assert_eq!(choose(Some(Wgpu), None, Some(Glow), &[]), Some(Wgpu), "what is asked for wins");
+        assert_eq!(
+            choose(None, None, Some(Software), &[]),
+            Some(Software),
+            "what worked comes first"
+        );
+        assert_eq!(
+            choose(Some(Wgpu), None, Some(Glow), &[]),
+            Some(Wgpu),
+            "what is asked for wins"
+        );
         assert_eq!(choose(None, None, Some(Glow), &[Glow]), Some(Wgpu));
-        assert_eq!(choose(None, Some(Glow), Some(Glow), &[]), Some(Wgpu), "a crash is not repeated");
-        assert_eq!(choose(None, Some(Software), None, &[Glow, Wgpu]), Some(Software), "unless nothing else is left");
+        assert_eq!(
+            choose(None, Some(Glow), Some(Glow), &[]),
+            Some(Wgpu),
+            "a crash is not repeated"
+        );
+        assert_eq!(
+            choose(None, Some(Software), None, &[Glow, Wgpu]),
+            Some(Software),
+            "unless nothing else is left"
+        );
         assert_eq!(choose(None, None, None, &[Glow, Wgpu, Software]), None);
     }
 
     #[test]
     fn the_restart_keeps_every_other_argument() {
         let args = ["a.tacozip", "--renderer", "glow", "--renderer=wgpu", "b"].map(OsString::from);
-        assert_eq!(without_renderer(args.into_iter()), ["a.tacozip", "b"].map(OsString::from));
+        assert_eq!(
+            without_renderer(args.into_iter()),
+            ["a.tacozip", "b"].map(OsString::from)
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Status marks of samples and counts of the Problems tab, computed from a report. A parent shows the worst state below it.
+//! Status marks of samples and counts of the Problems tab, computed from a report. A parent shows
+//! the worst state below it.
 
 use std::collections::HashMap;
 
@@ -24,13 +25,20 @@ pub struct SampleStatus {
 impl SampleStatus {
     /// Computes the marks of `report` on `tree`.
     pub fn new(report: &Report, tree: &Skeleton, checked: bool) -> Self {
-        let mut marks = Self { checked, errors: report.errors() as u64, warnings: report.warnings() as u64, ..Self::default() };
+        let mut marks = Self {
+            checked,
+            errors: report.errors() as u64,
+            warnings: report.warnings() as u64,
+            ..Self::default()
+        };
         for finding in &report.findings {
             let mark = match finding.severity {
                 Severity::Error => StatusMark::Error,
                 Severity::Warning => StatusMark::Warning,
             };
-            let Some(at) = finding_sample(finding) else { continue };
+            let Some(at) = finding_sample(finding) else {
+                continue;
+            };
             marks.root = marks.root.max(mark);
             raise(&mut marks.own, at, mark);
             raise(&mut marks.below, at, mark);
@@ -47,7 +55,11 @@ impl SampleStatus {
             Some(at) => self.below.get(&at).copied().unwrap_or_default(),
             None => self.root,
         };
-        if found == StatusMark::None && self.checked { StatusMark::Ok } else { found }
+        if found == StatusMark::None && self.checked {
+            StatusMark::Ok
+        } else {
+            found
+        }
     }
 
     /// The mark of the sample itself.
@@ -91,17 +103,38 @@ mod tests {
 
     #[test]
     fn a_parent_shows_the_worst_below_it() {
-        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![Sample::file("x", "/x", 1), Sample::file("y", "/y", 1)]));
-        let dataset = Dataset { root: Tortilla::new(vec![scene("a"), scene("b")]).into(), ..Dataset::default() };
+        let scene = |id: &str| {
+            Sample::folder(
+                id,
+                Tortilla::new(vec![Sample::file("x", "/x", 1), Sample::file("y", "/y", 1)]),
+            )
+        };
+        let dataset = Dataset {
+            root: Tortilla::new(vec![scene("a"), scene("b")]).into(),
+            ..Dataset::default()
+        };
         let tree = Skeleton::of(&dataset);
         let mut report = Report::default();
-        let at = |level, row| Location::Sample { level, row, path: SamplePath::default() };
+        let at = |level, row| Location::Sample {
+            level,
+            row,
+            path: SamplePath::default(),
+        };
         report.add(Rule::CollectionLicence, at(1, 2), "a warning on a sample");
         report.add(Rule::IdCharacters, at(1, 3), "an error beside it");
         let marks = SampleStatus::new(&report, &tree, true);
-        assert_eq!(marks.worst(Some(RowRef { level: 0, row: 1 })), StatusMark::Error);
-        assert_eq!(marks.worst(Some(RowRef { level: 1, row: 2 })), StatusMark::Warning);
-        assert_eq!(marks.worst(Some(RowRef { level: 0, row: 0 })), StatusMark::Ok);
+        assert_eq!(
+            marks.worst(Some(RowRef { level: 0, row: 1 })),
+            StatusMark::Error
+        );
+        assert_eq!(
+            marks.worst(Some(RowRef { level: 1, row: 2 })),
+            StatusMark::Warning
+        );
+        assert_eq!(
+            marks.worst(Some(RowRef { level: 0, row: 0 })),
+            StatusMark::Ok
+        );
         assert_eq!(marks.own(RowRef { level: 0, row: 1 }), StatusMark::None);
         assert_eq!(marks.worst(None), StatusMark::Error);
         assert_eq!((marks.errors, marks.warnings), (1, 1));

@@ -1,4 +1,5 @@
-//! Saving drafts: save, save as, autosaved drafts, and the question before unsaved changes are discarded.
+//! Saving drafts: save, save as, autosaved drafts, and the question before unsaved changes are
+//! discarded.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,9 @@ impl App {
 
     /// Saves under the draft's name, or asks for one.
     pub(super) fn save_draft(&mut self, ctx: &Context, ask: bool) {
-        let Some(Document::Draft(document)) = self.studio.document() else { return };
+        let Some(Document::Draft(document)) = self.studio.document() else {
+            return;
+        };
         match document.project() {
             Some(path) if !ask => {
                 let path = path.to_owned();
@@ -41,7 +44,8 @@ impl App {
         }
     }
 
-    /// Saves the draft at `path`, with the project's extension added if it has none. `overwrite` is that of [`Command::SaveProject`].
+    /// Saves the draft at `path`, with the project's extension added if it has none. `overwrite` is
+    /// that of [`Command::SaveProject`].
     pub(super) fn save_to(&mut self, path: Option<PathBuf>, overwrite: Option<bool>) {
         let Some(mut path) = path else { return };
         if path.extension().is_none_or(|end| end != ENDING) {
@@ -51,18 +55,28 @@ impl App {
             path.set_file_name(name);
         }
         let view = self.view_of_draft();
-        self.requests.push(Request::Run(Command::SaveProject { path: Some(path), view: Some(view), overwrite }));
+        self.requests.push(Request::Run(Command::SaveProject {
+            path: Some(path),
+            view: Some(view),
+            overwrite,
+        }));
     }
 
-    /// Asks whether to replace a project file that another program has changed, when `job` saves and failed for that reason; true in
-    /// that case. The request that waits for the save follows once the file is replaced.
+    /// Asks whether to replace a project file that another program has changed, when `job` saves
+    /// and failed for that reason; true in that case. The request that waits for the save follows
+    /// once the file is replaced.
     pub(super) fn ask_to_replace(&mut self, job: JobId, error: &Error) -> bool {
-        let Some((_, path)) = self.saving.take_if(|(saving, _)| *saving == job) else { return false };
+        let Some((_, path)) = self.saving.take_if(|(saving, _)| *saving == job) else {
+            return false;
+        };
         if error.kind() != Kind::Changed {
             return false;
         }
         let then = self.after_save.take().map(Box::new);
-        self.dialogs.open(Dialog::replace(&dropped_paths::display_path(&path), Request::Replace(path, then)));
+        self.dialogs.open(Dialog::replace(
+            &dropped_paths::display_path(&path),
+            Request::Replace(path, then),
+        ));
         true
     }
 
@@ -74,38 +88,77 @@ impl App {
 
     /// View state saved with the draft: level, selection, watched folders.
     fn view_of_draft(&self) -> serde_json::Value {
-        let ids = self.session.selected.and_then(|at| Some(self.studio.document()?.path(at)?.to_archive()));
+        let ids = self
+            .session
+            .selected
+            .and_then(|at| Some(self.studio.document()?.path(at)?.to_archive()));
         let watched: Vec<&Path> = self.studio.watched().collect();
         let consistency = self.studio.consistency_settings();
-        json!({ "level": self.session.level, "selected": ids, "watched": watched, "consistency": consistency })
+        json!({
+            "level": self.session.level,
+            "selected": ids,
+            "watched": watched,
+            "consistency": consistency,
+        })
     }
 
     /// Restores the view state saved with the draft.
     pub(super) fn show_saved_view(&mut self) {
-        let Some(document @ Document::Draft(draft)) = self.studio.document() else { return };
-        let level = draft.view.get("level").and_then(serde_json::Value::as_u64).unwrap_or_default() as usize;
-        let ids = draft.view.get("selected").and_then(serde_json::Value::as_str).map(SamplePath::parse);
+        let Some(document @ Document::Draft(draft)) = self.studio.document() else {
+            return;
+        };
+        let level = draft
+            .view
+            .get("level")
+            .and_then(serde_json::Value::as_u64)
+            .unwrap_or_default() as usize;
+        let ids = draft
+            .view
+            .get("selected")
+            .and_then(serde_json::Value::as_str)
+            .map(SamplePath::parse);
         let found = ids.and_then(|ids| document.tree().find(&ids));
-        let watched = draft.view.get("watched").and_then(serde_json::Value::as_array);
-        let watched = watched.into_iter().flatten().filter_map(serde_json::Value::as_str).map(PathBuf::from).collect();
+        let watched = draft
+            .view
+            .get("watched")
+            .and_then(serde_json::Value::as_array);
+        let watched = watched
+            .into_iter()
+            .flatten()
+            .filter_map(serde_json::Value::as_str)
+            .map(PathBuf::from)
+            .collect();
         self.session.level = level.min(document.tree().levels.len().saturating_sub(1));
         if let Some((level, row)) = found {
-            self.requests.push(Request::Select(Some(RowRef { level, row })));
+            self.requests
+                .push(Request::Select(Some(RowRef { level, row })));
         }
-        let settings = draft.view.get("consistency").cloned().and_then(|settings| serde_json::from_value(settings).ok());
+        let settings = draft
+            .view
+            .get("consistency")
+            .cloned()
+            .and_then(|settings| serde_json::from_value(settings).ok());
         if let Some(settings) = settings {
-            self.requests.push(Request::Run(Command::SetConsistency { settings }));
+            self.requests
+                .push(Request::Run(Command::SetConsistency { settings }));
         }
         self.ask_to_watch(watched);
     }
 
-    /// Handles a saved draft: adds it to the recent list and handles the request that waited for it.
+    /// Handles a saved draft: adds it to the recent list and handles the request that waited for
+    /// it.
     pub(super) fn saved(&mut self, path: &Path) {
-        let own = matches!(self.studio.document(), Some(Document::Draft(draft)) if draft.project() == Some(path));
+        let own = matches!(
+            self.studio.document(),
+            Some(Document::Draft(draft)) if draft.project() == Some(path)
+        );
         if own {
             self.remember_draft(path);
         }
-        self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(path))));
+        self.toast = Some(Toast::new(
+            true,
+            tr!("Saved {path}", path = dropped_paths::display_path(path)),
+        ));
         if let Some(then) = self.after_save.take_if(|_| own) {
             // Edits made during the save are not in the file.
             match self.has_changes() {
@@ -117,7 +170,9 @@ impl App {
 
     /// Puts a project file on top of the recent list.
     pub(super) fn remember_draft(&mut self, path: &Path) {
-        let Some(document) = self.studio.document() else { return };
+        let Some(document) = self.studio.document() else {
+            return;
+        };
         let recent = Recent {
             path: path.to_owned(),
             title: document.title().into_owned(),
@@ -133,14 +188,23 @@ impl App {
     /// Asks whether to save unsaved changes, discard them, or stay.
     pub(super) fn ask_to_discard(&mut self, then: Request) {
         let draft = self.studio.document().and_then(Document::draft);
-        let (changes, written) = (draft.and_then(Draft::unsaved_changes), draft.is_some_and(Draft::is_written));
+        let (changes, written) = (
+            draft.and_then(Draft::unsaved_changes),
+            draft.is_some_and(Draft::is_written),
+        );
         self.dialogs.open(Dialog::discard(changes, written, then));
     }
 
     /// Asks before quitting cancels running jobs.
     pub(super) fn ask_to_stop(&mut self) {
-        let labels: Vec<String> = self.studio.jobs().into_iter().map(|job| job.label).collect();
-        self.dialogs.open(Dialog::stop(&labels.join("; "), Request::Do(Action::Quit)));
+        let labels: Vec<String> = self
+            .studio
+            .jobs()
+            .into_iter()
+            .map(|job| job.label)
+            .collect();
+        self.dialogs
+            .open(Dialog::stop(&labels.join("; "), Request::Do(Action::Quit)));
     }
 
     /// Saves the draft, then handles `then`.
@@ -152,12 +216,22 @@ impl App {
     /// Shows a failure of autosave, once.
     pub(super) fn tell_autosave(&mut self) {
         if let Some(trouble) = self.studio.autosave_trouble() {
-            self.studio.log(LogLevel::Error, format!("The draft could not be kept: {trouble}"));
-            let text = tr!("Autosave failed: {trouble}. Save the draft with {keys}.", trouble, keys = Action::Save.keys_text());
+            self.studio.log(
+                LogLevel::Error,
+                format!("The draft could not be kept: {trouble}"),
+            );
+            let text = tr!(
+                "Autosave failed: {trouble}. Save the draft with {keys}.",
+                trouble,
+                keys = Action::Save.keys_text()
+            );
             self.toast = Some(Toast::new(false, text));
         }
         if let Some(trouble) = self.studio.take_restore_trouble() {
-            let text = tr!("The draft was restored in part: {trouble}. What autosave kept stays.", trouble);
+            let text = tr!(
+                "The draft was restored in part: {trouble}. What autosave kept stays.",
+                trouble
+            );
             self.toast = Some(Toast::new(false, text));
         }
     }

@@ -1,5 +1,6 @@
-//! Runs a script in the window: finds controls by their accessible names, moves the pointer, presses keys, waits, takes pictures. It
-//! uses only what a person could: a control without an accessible name can't be clicked.
+//! Runs a script in the window: finds controls by their accessible names, moves the pointer,
+//! presses keys, waits, takes pictures. It uses only what a person could: a control without an
+//! accessible name can't be clicked.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use egui::accesskit::Role;
-use egui::{ColorImage, Context, Event, Key, Modifiers, PointerButton, Pos2, Rect, ViewportCommand, pos2, vec2};
+use egui::{
+    ColorImage, Context, Event, Key, Modifiers, PointerButton, Pos2, Rect, ViewportCommand, pos2,
+    vec2,
+};
 
 use super::App;
 use super::accessibility_snapshot::{AccessibilitySnapshot, NamedNode};
@@ -19,9 +23,12 @@ use super::theme::{self, Theme};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::Job;
 use crate::model::SamplePath;
-use crate::studio::{Event as StudioEvent, Outcome, ReplayLine, RowRef, ScriptLine, Step, Studio, check_expectation};
+use crate::studio::{
+    Event as StudioEvent, Outcome, ReplayLine, RowRef, ScriptLine, Step, Studio, check_expectation,
+};
 
-/// Outcome of a script, shared with the caller: the number of lines that succeeded, or the first error.
+/// Outcome of a script, shared with the caller: the number of lines that succeeded, or the first
+/// error.
 pub type ScriptVerdict = Arc<Mutex<Option<Result<usize>>>>;
 
 /// Time after which a control that has not appeared counts as missing.
@@ -68,8 +75,14 @@ enum Phase {
 }
 
 impl ScriptRunner {
-    /// Runs these lines. Screenshots are written into `pictures`, or skipped without it; `name` names the script in messages.
-    pub fn new(ctx: &Context, name: &str, lines: Vec<ScriptLine>, pictures: Option<PathBuf>) -> Self {
+    /// Runs these lines. Screenshots are written into `pictures`, or skipped without it; `name`
+    /// names the script in messages.
+    pub fn new(
+        ctx: &Context,
+        name: &str,
+        lines: Vec<ScriptLine>,
+        pictures: Option<PathBuf>,
+    ) -> Self {
         let eyes = AccessibilitySnapshot::open(ctx);
         let lines = lines.into_iter().enumerate().collect();
         Self {
@@ -89,19 +102,31 @@ impl ScriptRunner {
         }
     }
 
-    /// Checks an event against the expectation of the current command, before the window reacts to it.
+    /// Checks an event against the expectation of the current command, before the window reacts to
+    /// it.
     pub fn notice(&mut self, studio: &Studio, event: &StudioEvent) {
         if self.phase != Phase::Calm {
             return;
         }
-        let Some((_, ScriptLine::Command(line))) = self.lines.front() else { return };
+        let Some((_, ScriptLine::Command(line))) = self.lines.front() else {
+            return;
+        };
         let expect = line.expect.clone().unwrap_or_default();
         let outcome = match (event, &expect.error) {
-            (StudioEvent::Failed { error, .. }, Some(part)) if error.report().contains(part.as_str()) => Ok(()),
-            (StudioEvent::Failed { label, error, .. }, _) => Err(Error::invalid(format!("{label} failed: {error}"))),
-            (StudioEvent::PatternFound(_) | StudioEvent::FixesFound { .. } | StudioEvent::Queried(_), _)
-                if expect.offers.is_some() || expect.result.is_some() =>
+            (StudioEvent::Failed { error, .. }, Some(part))
+                if error.report().contains(part.as_str()) =>
             {
+                Ok(())
+            }
+            (StudioEvent::Failed { label, error, .. }, _) => {
+                Err(Error::invalid(format!("{label} failed: {error}")))
+            }
+            (
+                StudioEvent::PatternFound(_)
+                | StudioEvent::FixesFound { .. }
+                | StudioEvent::Queried(_),
+                _,
+            ) if expect.offers.is_some() || expect.result.is_some() => {
                 check_expectation(studio, event, &expect)
             }
             _ => return,
@@ -115,25 +140,45 @@ impl ScriptRunner {
     }
 
     fn seen(&self) -> Vec<NamedNode> {
-        self.eyes.lock().unwrap_or_else(PoisonError::into_inner).seen.clone()
+        self.eyes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .seen
+            .clone()
     }
 
     fn inject(&self, events: Vec<Event>) {
-        self.eyes.lock().unwrap_or_else(PoisonError::into_inner).events.extend(events);
+        self.eyes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .events
+            .extend(events);
     }
 
     fn find(&self, label: &str, nth: usize) -> Option<NamedNode> {
         let seen = self.seen();
         // A label with `*` is a pattern.
-        let named = |seen: &&NamedNode| seen.label == label || (label.contains('*') && matches(label, &seen.label));
+        let named = |seen: &&NamedNode| {
+            seen.label == label || (label.contains('*') && matches(label, &seen.label))
+        };
         let controls = seen.iter().filter(named).filter(|seen| seen.acts);
         let texts = seen.iter().filter(named).filter(|seen| !seen.acts);
         controls.chain(texts).nth(nth).cloned()
     }
 
     fn field(&self, label: &str, nth: usize) -> Option<NamedNode> {
-        let text = |seen: &&NamedNode| matches!(seen.role, Role::TextInput | Role::MultilineTextInput | Role::SearchInput);
-        self.seen().iter().filter(text).filter(|seen| seen.label == label).nth(nth).cloned()
+        let text = |seen: &&NamedNode| {
+            matches!(
+                seen.role,
+                Role::TextInput | Role::MultilineTextInput | Role::SearchInput
+            )
+        };
+        self.seen()
+            .iter()
+            .filter(text)
+            .filter(|seen| seen.label == label)
+            .nth(nth)
+            .cloned()
     }
 
     fn next(&mut self) {
@@ -146,17 +191,27 @@ impl ScriptRunner {
     }
 
     fn missing(&self, label: &str) -> Error {
-        let words: Vec<String> = label.to_lowercase().split_whitespace().map(str::to_owned).collect();
+        let words: Vec<String> = label
+            .to_lowercase()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
         let mut near: Vec<String> = self
             .seen()
             .into_iter()
             .map(|seen| seen.label)
-            .filter(|other| !other.is_empty() && words.iter().any(|word| other.to_lowercase().contains(word)))
+            .filter(|other| {
+                !other.is_empty() && words.iter().any(|word| other.to_lowercase().contains(word))
+            })
             .take(12)
             .collect();
         near.dedup();
         let error = Error::invalid(format!("nothing is called {label:?}"));
-        if near.is_empty() { error } else { error.hint(format!("there is {}", near.join(", "))) }
+        if near.is_empty() {
+            error
+        } else {
+            error.hint(format!("there is {}", near.join(", ")))
+        }
     }
 
     fn finish(&mut self, ctx: &Context, outcome: Result<usize>) {
@@ -166,13 +221,22 @@ impl ScriptRunner {
     }
 
     fn is_over(&self) -> bool {
-        self.verdict.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.verdict
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some()
     }
 }
 
 impl App {
     /// Runs a script in this window; the returned outcome is filled when it ends.
-    pub fn drive(&mut self, ctx: &Context, name: &str, lines: Vec<ScriptLine>, pictures: Option<PathBuf>) -> ScriptVerdict {
+    pub fn drive(
+        &mut self,
+        ctx: &Context,
+        name: &str,
+        lines: Vec<ScriptLine>,
+        pictures: Option<PathBuf>,
+    ) -> ScriptVerdict {
         let driver = ScriptRunner::new(ctx, name, lines, pictures);
         let verdict = driver.verdict();
         self.driver = Some(Box::new(driver));
@@ -188,7 +252,9 @@ impl App {
 
     /// Advances the script as far as this frame allows.
     pub(super) fn drive_on(&mut self, ctx: &Context) {
-        let Some(mut driver) = self.driver.take() else { return };
+        let Some(mut driver) = self.driver.take() else {
+            return;
+        };
         if driver.is_over() {
             return;
         }
@@ -219,7 +285,9 @@ impl App {
         if driver.frames <= SETTLE && driver.phase == Phase::Begin {
             return Ok(());
         }
-        let Some((_, line)) = driver.lines.front().cloned() else { return Ok(()) };
+        let Some((_, line)) = driver.lines.front().cloned() else {
+            return Ok(());
+        };
         match line {
             ScriptLine::Command(line) => self.drive_command(driver, &line),
             ScriptLine::Step(step) => self.drive_interface(ctx, driver, step),
@@ -240,14 +308,18 @@ impl App {
                     driver.notice(&self.studio, &event);
                     self.on_event(None, event);
                 }
-                (Ok(Outcome::Started(job)), _) => follower.into_iter().for_each(|follower| follower(&mut self.session, job)),
+                (Ok(Outcome::Started(job)), _) => follower
+                    .into_iter()
+                    .for_each(|follower| follower(&mut self.session, job)),
             }
             return Ok(());
         }
         if self.is_calm(driver) {
             match driver.outcome.take() {
                 Some(outcome) => outcome?,
-                None if expect.error.is_some() => return Err(Error::invalid("expected an error, but it worked")),
+                None if expect.error.is_some() => {
+                    return Err(Error::invalid("expected an error, but it worked"));
+                }
                 None => check_expectation(&self.studio, &StudioEvent::None, &expect)?,
             }
             driver.next();
@@ -263,46 +335,86 @@ impl App {
         driver.frames > SETTLE
     }
 
-    fn drive_interface(&mut self, ctx: &Context, driver: &mut ScriptRunner, step: Step) -> Result<()> {
+    fn drive_interface(
+        &mut self,
+        ctx: &Context,
+        driver: &mut ScriptRunner,
+        step: Step,
+    ) -> Result<()> {
         let late = |driver: &ScriptRunner, patience: Duration| driver.since.elapsed() > patience;
         match step {
             Step::OpenPanel { panel } => {
-                let pane = Pane::ALL.into_iter().find(|pane| pane.title().eq_ignore_ascii_case(&panel));
-                let pane = pane.ok_or_else(|| Error::usage(format!("there is no panel {panel}")))?;
+                let pane = Pane::ALL
+                    .into_iter()
+                    .find(|pane| pane.title().eq_ignore_ascii_case(&panel));
+                let pane =
+                    pane.ok_or_else(|| Error::usage(format!("there is no panel {panel}")))?;
                 self.show_pane(pane);
                 driver.next();
             }
             Step::Select { path } => {
                 let ids = SamplePath(path.split('/').map(|id| id.trim().into()).collect());
-                let document = self.studio.document().ok_or_else(|| Error::usage("nothing is open"))?;
-                let (level, row) = document.tree().find(&ids).ok_or_else(|| Error::usage(format!("there is no sample {path}")))?;
-                self.requests.push(Request::Select(Some(RowRef { level, row })));
+                let document = self
+                    .studio
+                    .document()
+                    .ok_or_else(|| Error::usage("nothing is open"))?;
+                let (level, row) = document
+                    .tree()
+                    .find(&ids)
+                    .ok_or_else(|| Error::usage(format!("there is no sample {path}")))?;
+                self.requests
+                    .push(Request::Select(Some(RowRef { level, row })));
                 driver.next();
             }
-            Step::Click { label, nth, secondary, double } => {
+            Step::Click {
+                label,
+                nth,
+                secondary,
+                double,
+            } => {
                 let Some(seen) = driver.find(&label, nth) else {
-                    return if late(driver, PATIENCE) { Err(driver.missing(&label)) } else { Ok(()) };
+                    return if late(driver, PATIENCE) {
+                        Err(driver.missing(&label))
+                    } else {
+                        Ok(())
+                    };
                 };
                 if !self.reach(driver, &seen) {
                     return Ok(());
                 }
-                let button = if secondary { PointerButton::Secondary } else { PointerButton::Primary };
+                let button = if secondary {
+                    PointerButton::Secondary
+                } else {
+                    PointerButton::Primary
+                };
                 let mut moves = VecDeque::from(clicks(seen.rect.center(), button));
                 if double {
                     moves.extend(clicks(seen.rect.center(), button));
                 }
                 driver.phase = Phase::Moves(moves);
             }
-            Step::Type { label, nth, clear, text } => {
+            Step::Type {
+                label,
+                nth,
+                clear,
+                text,
+            } => {
                 let mut moves = VecDeque::new();
                 if let Some(label) = label {
                     let Some(seen) = driver.field(&label, nth) else {
-                        return if late(driver, PATIENCE) { Err(driver.missing(&label)) } else { Ok(()) };
+                        return if late(driver, PATIENCE) {
+                            Err(driver.missing(&label))
+                        } else {
+                            Ok(())
+                        };
                     };
                     if !self.reach(driver, &seen) {
                         return Ok(());
                     }
-                    let at = pos2(seen.rect.left() + 8.0, seen.rect.top() + (seen.rect.height() / 2.0).min(12.0));
+                    let at = pos2(
+                        seen.rect.left() + 8.0,
+                        seen.rect.top() + (seen.rect.height() / 2.0).min(12.0),
+                    );
                     moves.extend(clicks(at, PointerButton::Primary));
                 }
                 if clear {
@@ -314,7 +426,8 @@ impl App {
             }
             Step::Key { key, times } => {
                 let (key, modifiers) = key_of(&key)?;
-                driver.phase = Phase::Moves((0..times).flat_map(|_| press(key, modifiers)).collect());
+                driver.phase =
+                    Phase::Moves((0..times).flat_map(|_| press(key, modifiers)).collect());
             }
             Step::Drop { paths } => {
                 self.open_paths(paths);
@@ -322,33 +435,70 @@ impl App {
             }
             Step::Drag { from, to } => {
                 let (Some(a), Some(b)) = (driver.find(&from, 0), driver.find(&to, 0)) else {
-                    let lacking = if driver.find(&from, 0).is_none() { from } else { to };
-                    return if late(driver, PATIENCE) { Err(driver.missing(&lacking)) } else { Ok(()) };
+                    let lacking = if driver.find(&from, 0).is_none() {
+                        from
+                    } else {
+                        to
+                    };
+                    return if late(driver, PATIENCE) {
+                        Err(driver.missing(&lacking))
+                    } else {
+                        Ok(())
+                    };
                 };
                 driver.phase = Phase::Moves(drag(a.rect.center(), b.rect.center()).into());
             }
             Step::WaitJob { seconds } => {
                 if self.is_calm(driver) {
                     driver.next();
-                } else if late(driver, Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0))) {
-                    let jobs: Vec<String> = self.studio.jobs().into_iter().map(|job| job.label).collect();
-                    return Err(Error::invalid(format!("after {seconds} s there still runs {}", jobs.join(", "))));
+                } else if late(
+                    driver,
+                    Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0)),
+                ) {
+                    let jobs: Vec<String> = self
+                        .studio
+                        .jobs()
+                        .into_iter()
+                        .map(|job| job.label)
+                        .collect();
+                    return Err(Error::invalid(format!(
+                        "after {seconds} s there still runs {}",
+                        jobs.join(", ")
+                    )));
                 }
             }
             Step::WaitFor { label, seconds } => match driver.find(&label, 0) {
                 Some(_) => driver.next(),
-                None if late(driver, Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0))) => return Err(driver.missing(&label)),
+                None if late(
+                    driver,
+                    Duration::from_secs_f64(seconds.clamp(0.0, 86_400.0)),
+                ) =>
+                {
+                    return Err(driver.missing(&label));
+                }
                 None => {}
             },
-            Step::Expect { that, shown, absent } => {
+            Step::Expect {
+                that,
+                shown,
+                absent,
+            } => {
                 if !self.is_calm(driver) {
                     return Ok(());
                 }
                 if let Some(label) = shown.iter().find(|label| driver.find(label, 0).is_none()) {
-                    return if late(driver, PATIENCE) { Err(driver.missing(label)) } else { Ok(()) };
+                    return if late(driver, PATIENCE) {
+                        Err(driver.missing(label))
+                    } else {
+                        Ok(())
+                    };
                 }
                 if let Some(label) = absent.iter().find(|label| driver.find(label, 0).is_some()) {
-                    return if late(driver, PATIENCE) { Err(Error::invalid(format!("{label:?} is still there"))) } else { Ok(()) };
+                    return if late(driver, PATIENCE) {
+                        Err(Error::invalid(format!("{label:?} is still there")))
+                    } else {
+                        Ok(())
+                    };
                 }
                 check_expectation(&self.studio, &StudioEvent::None, &that)?;
                 driver.next();
@@ -362,7 +512,10 @@ impl App {
                 self.view.theme = match name.as_str() {
                     "dark" => Theme::Dark,
                     "light" => Theme::Light,
-                    _ => return Err(Error::usage(format!("there is no theme {name}")).hint("use dark or light")),
+                    _ => {
+                        return Err(Error::usage(format!("there is no theme {name}"))
+                            .hint("use dark or light"));
+                    }
                 };
                 theme::set(ctx, self.view.theme);
                 driver.next();
@@ -385,7 +538,12 @@ impl App {
         driver.frames > 2 * SETTLE
     }
 
-    fn drive_picture(&mut self, ctx: &Context, driver: &mut ScriptRunner, name: &str) -> Result<()> {
+    fn drive_picture(
+        &mut self,
+        ctx: &Context,
+        driver: &mut ScriptRunner,
+        name: &str,
+    ) -> Result<()> {
         let Some(folder) = driver.pictures.clone() else {
             driver.next();
             return Ok(());
@@ -411,13 +569,21 @@ impl App {
             driver.since = Instant::now();
             return Ok(());
         }
-        let image = driver.taken.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let image = driver
+            .taken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         match image {
             Some(image) => {
                 let path = folder.join(format!("{name}.png"));
-                driver.saving = Some(self.jobs.start("Save a picture", move |_| save_picture(&folder, &path, &image)));
+                driver.saving = Some(self.jobs.start("Save a picture", move |_| {
+                    save_picture(&folder, &path, &image)
+                }));
             }
-            None if driver.since.elapsed() > PICTURE => return Err(Error::unsupported("this window takes no pictures")),
+            None if driver.since.elapsed() > PICTURE => {
+                return Err(Error::unsupported("this window takes no pictures"));
+            }
             None => {}
         }
         Ok(())
@@ -426,29 +592,71 @@ impl App {
 
 fn save_picture(folder: &Path, path: &Path, image: &ColorImage) -> Result<()> {
     std::fs::create_dir_all(folder).io_at("make the folder of the pictures", folder)?;
-    let bytes: Vec<u8> = image.pixels.iter().flat_map(|pixel| pixel.to_srgba_unmultiplied()).collect();
+    let bytes: Vec<u8> = image
+        .pixels
+        .iter()
+        .flat_map(|pixel| pixel.to_srgba_unmultiplied())
+        .collect();
     let [width, height] = image.size;
-    image::save_buffer(path, &bytes, width as u32, height as u32, image::ColorType::Rgba8)
-        .map_err(|error| Error::invalid("the picture could not be written").because(error).at_path(path))
+    image::save_buffer(
+        path,
+        &bytes,
+        width as u32,
+        height as u32,
+        image::ColorType::Rgba8,
+    )
+    .map_err(|error| {
+        Error::invalid("the picture could not be written")
+            .because(error)
+            .at_path(path)
+    })
 }
 
 fn clicks(at: Pos2, button: PointerButton) -> Vec<Vec<Event>> {
-    let press = |pressed| Event::PointerButton { pos: at, button, pressed, modifiers: Modifiers::NONE };
-    vec![vec![Event::PointerMoved(at)], vec![press(true)], vec![press(false)]]
+    let press = |pressed| Event::PointerButton {
+        pos: at,
+        button,
+        pressed,
+        modifiers: Modifiers::NONE,
+    };
+    vec![
+        vec![Event::PointerMoved(at)],
+        vec![press(true)],
+        vec![press(false)],
+    ]
 }
 
 fn drag(from: Pos2, to: Pos2) -> Vec<Vec<Event>> {
-    let press = |pos, pressed| Event::PointerButton { pos, button: PointerButton::Primary, pressed, modifiers: Modifiers::NONE };
+    let press = |pos, pressed| Event::PointerButton {
+        pos,
+        button: PointerButton::Primary,
+        pressed,
+        modifiers: Modifiers::NONE,
+    };
     let mut moves = vec![vec![Event::PointerMoved(from)], vec![press(from, true)]];
-    moves.extend((1..=10).map(|step| vec![Event::PointerMoved(from + (to - from) * (step as f32 / 10.0))]));
+    moves.extend((1..=10).map(|step| {
+        vec![Event::PointerMoved(
+            from + (to - from) * (step as f32 / 10.0),
+        )]
+    }));
     moves.extend([vec![Event::PointerMoved(to)], vec![press(to, false)]]);
     moves
 }
 
 /// A key press with its modifiers, which are released one frame later.
 fn press(key: Key, modifiers: Modifiers) -> Vec<Vec<Event>> {
-    let event = |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers };
-    let down = vec![Event::ModifiersChanged(modifiers), event(true), event(false)];
+    let event = |pressed| Event::Key {
+        key,
+        physical_key: None,
+        pressed,
+        repeat: false,
+        modifiers,
+    };
+    let down = vec![
+        Event::ModifiersChanged(modifiers),
+        event(true),
+        event(false),
+    ];
     vec![down, vec![Event::ModifiersChanged(Modifiers::NONE)]]
 }
 
@@ -466,7 +674,8 @@ fn key_of(text: &str) -> Result<(Key, Modifiers)> {
             word => key = Key::from_name(word),
         }
     }
-    key.map(|key| (key, modifiers)).ok_or_else(|| Error::usage(format!("there is no key {text:?}")))
+    key.map(|key| (key, modifiers))
+        .ok_or_else(|| Error::usage(format!("there is no key {text:?}")))
 }
 
 #[cfg(test)]
@@ -485,9 +694,13 @@ mod tests {
     #[test]
     fn a_drag_begins_and_ends_where_it_should() {
         let moves = drag(pos2(0.0, 0.0), pos2(100.0, 50.0));
-        assert!(matches!(moves[1][0], Event::PointerButton { pressed: true, pos, .. } if pos == pos2(0.0, 0.0)));
-        assert!(
-            matches!(moves.last().expect("has moves")[0], Event::PointerButton { pressed: false, pos, .. } if pos == pos2(100.0, 50.0))
-        );
+        assert!(matches!(
+            moves[1][0],
+            Event::PointerButton { pressed: true, pos, .. } if pos == pos2(0.0, 0.0)
+        ));
+        assert!(matches!(
+            moves.last().expect("has moves")[0],
+            Event::PointerButton { pressed: false, pos, .. } if pos == pos2(100.0, 50.0)
+        ));
     }
 }

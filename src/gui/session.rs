@@ -1,4 +1,5 @@
-//! The window's state for the open document: selection, filters, marks, uncommitted text. Reset when another document opens.
+//! The window's state for the open document: selection, filters, marks, uncommitted text. Reset
+//! when another document opens.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
@@ -9,16 +10,18 @@ use super::drawn_panels::DrawnPanels;
 use super::frame_watchdog::FrameWatchdog;
 use super::outline;
 use super::panels::{
-    ByteMapState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState, OpeningState, PatternState,
-    PlanState, PreviewState, ProblemsState, QueryState, SampleState, SourceState, StatisticsState, StructureState, TablePanelState,
-    TrayState, TreePanelState,
+    ByteMapState, ColumnsState, ExtensionsState, FormState, GalleryState, JobsState, MapState,
+    OpeningState, PatternState, PlanState, PreviewState, ProblemsState, QueryState, SampleState,
+    SourceState, StatisticsState, StructureState, TablePanelState, TrayState, TreePanelState,
 };
 use super::sample_status::SampleStatus;
 use super::value_id::ValueId;
 use crate::jobs::{AsyncValue, JobId, Jobs, discard};
 use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
-use crate::studio::{Command, DiskChange, DiskWatch, Document, DocumentId, Recoverable, RowRef, Studio};
+use crate::studio::{
+    Command, DiskChange, DiskWatch, Document, DocumentId, Recoverable, RowRef, Studio,
+};
 
 /// Totals of a dataset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,33 +158,53 @@ impl Session {
         }
         let key = (self.serial, revision(studio));
         let of = (key, ValueId::of(studio.report()), self.checked);
-        let (report, tree, checked) = (studio.report().clone(), document.tree().clone(), self.checked);
-        self.marking.update(jobs, of, tr!("Marks"), move |_| Ok(Arc::new(SampleStatus::new(&report, &tree, checked))));
+        let (report, tree, checked) = (
+            studio.report().clone(),
+            document.tree().clone(),
+            self.checked,
+        );
+        self.marking.update(jobs, of, tr!("Marks"), move |_| {
+            Ok(Arc::new(SampleStatus::new(&report, &tree, checked)))
+        });
         if let Some(marks) = self.marking.latest() {
             self.marks = marks.clone();
         }
         let tree = document.tree().clone();
         let draft = document.draft().map(|draft| draft.dataset().root.clone());
-        let known = document.opened().and_then(|open| open.reader.info().size_bytes);
+        let known = document
+            .opened()
+            .and_then(|open| open.reader.info().size_bytes);
         self.totals.update(jobs, key, tr!("Sums"), move |_| {
-            let bytes = draft.map(|root| root.samples.iter().map(Sample::size_bytes).sum()).or(known);
-            Ok(Totals { bytes, padded: outline::padded(&tree) })
+            let bytes = draft
+                .map(|root| root.samples.iter().map(Sample::size_bytes).sum())
+                .or(known);
+            Ok(Totals {
+                bytes,
+                padded: outline::padded(&tree),
+            })
         });
+        // Most edits move nothing, and searching a million roots is slow.
         if let Some((was, at, path)) = &self.anchor
             && (was.0 == key.0 && was.1 != key.1 && self.selected == Some(*at))
-            // Most edits move nothing, and searching a million roots is slow.
             && document.path(*at).as_ref() != Some(path)
             && let Some((level, row)) = document.tree().find(path)
         {
             self.selected = Some(RowRef { level, row });
         }
         self.clamp(document);
-        if self.anchor.as_ref().is_none_or(|(was, at, _)| *was != key || Some(*at) != self.selected) {
-            self.anchor = self.selected.and_then(|at| Some((key, at, document.path(at)?)));
+        if self
+            .anchor
+            .as_ref()
+            .is_none_or(|(was, at, _)| *was != key || Some(*at) != self.selected)
+        {
+            self.anchor = self
+                .selected
+                .and_then(|at| Some((key, at, document.path(at)?)));
         }
     }
 
-    /// The panel that tracks the job of this command, so that it takes only the answer of its newest job.
+    /// The panel that tracks the job of this command, so that it takes only the answer of its
+    /// newest job.
     pub fn follower(command: &Command) -> Option<fn(&mut Session, JobId)> {
         match command {
             Command::Query { path: None, .. } => Some(|session, job| session.query.started(job)),
@@ -206,6 +229,8 @@ impl Session {
         if self.selected.is_some_and(|at| document.id(at).is_none()) {
             self.selected = None;
         }
-        self.level = self.level.min(document.tree().levels.len().saturating_sub(1));
+        self.level = self
+            .level
+            .min(document.tree().levels.len().saturating_sub(1));
     }
 }

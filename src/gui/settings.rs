@@ -1,5 +1,5 @@
-//! Settings besides the theme: zoom, reduced motion, threads, network and cache. Environment variables take precedence for network
-//! and cache.
+//! Settings besides the theme: zoom, reduced motion, threads, network and cache. Environment
+//! variables take precedence for network and cache.
 
 use egui::Context;
 use egui::style::ScrollAnimation;
@@ -54,11 +54,19 @@ impl Settings {
     /// Applies the settings except threads.
     pub fn apply(&self, ctx: &Context) {
         text::choose(self.language);
-        let scale = if self.scale.is_finite() { self.scale.clamp(0.5, 3.0) } else { 1.0 };
+        let scale = if self.scale.is_finite() {
+            self.scale.clamp(0.5, 3.0)
+        } else {
+            1.0
+        };
         ctx.set_zoom_factor(scale);
         ctx.all_styles_mut(|style| {
             style.animation_time = if self.still { 0.0 } else { theme::ANIMATION_S };
-            style.scroll_animation = if self.still { ScrollAnimation::none() } else { ScrollAnimation::default() };
+            style.scroll_animation = if self.still {
+                ScrollAnimation::none()
+            } else {
+                ScrollAnimation::default()
+            };
         });
         set_limits(self.remote);
     }
@@ -66,7 +74,9 @@ impl Settings {
     /// Starts the worker pool, once, before the first work.
     pub fn start_threads(&self) {
         if self.threads > 0
-            && let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build_global()
+            && let Err(error) = rayon::ThreadPoolBuilder::new()
+                .num_threads(self.threads)
+                .build_global()
         {
             tracing::debug!("the threads were started before: {error}");
         }

@@ -1,8 +1,9 @@
-//! One window a desktop: a later start sends its paths to the open window and exits. They connect through a local port, which a
-//! private file names together with a secret. The file may be left by a window that crashed, and its port may then belong to any other
-//! program: so the listener proves first that it knows the secret (HMAC-SHA-256 over a nonce of the later start), the later start
-//! proves the same with its paths, and the secret itself is never sent. A failure here must never prevent a window: the later start
-//! then opens its own.
+//! One window a desktop: a later start sends its paths to the open window and exits. They connect
+//! through a local port, which a private file names together with a secret. The file may be left by
+//! a window that crashed, and its port may then belong to any other program: so the listener proves
+//! first that it knows the secret (HMAC-SHA-256 over a nonce of the later start), the later start
+//! proves the same with its paths, and the secret itself is never sent. A failure here must never
+//! prevent a window: the later start then opens its own.
 
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -14,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-/// Name of the file with port and secret; another than that of the settings, whose folder is the same on macOS.
+/// Name of the file with port and secret; another than that of the settings, whose folder is the
+/// same on macOS.
 const FILE: &str = "open-window.json";
 /// Version of file and messages; a window of another version is not asked.
 const PROTOCOL: u32 = 2;
@@ -78,7 +80,8 @@ pub struct SingleInstance {
     inbox: Receiver<Vec<PathBuf>>,
 }
 
-/// Sends `paths` to the window that the file in `folder` names. False when no window answers; this start then opens its own.
+/// Sends `paths` to the window that the file in `folder` names. False when no window answers; this
+/// start then opens its own.
 pub fn hand_over(folder: &Path, paths: &[PathBuf]) -> bool {
     try_hand_over(folder, &desktop(), paths).unwrap_or_else(|error| {
         tracing::debug!("no open window takes the paths: {error}");
@@ -91,8 +94,15 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> io::Result<
     if endpoint.desktop != desktop || endpoint.protocol != PROTOCOL {
         return Ok(false);
     }
-    // The window has another working directory: relative paths become absolute, remote addresses stay.
-    let here = |path: &PathBuf| if crate::model::is_remote(path) { Ok(path.clone()) } else { std::path::absolute(path) };
+    // The window has another working directory: relative paths become absolute, remote addresses
+    // stay.
+    let here = |path: &PathBuf| {
+        if crate::model::is_remote(path) {
+            Ok(path.clone())
+        } else {
+            std::path::absolute(path)
+        }
+    };
     let paths = serde_json::to_string(&paths.iter().map(here).collect::<io::Result<Vec<_>>>()?)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, endpoint.port));
     let mut stream = match TcpStream::connect_timeout(&address, CONNECT) {
@@ -109,44 +119,77 @@ fn try_hand_over(folder: &Path, desktop: &str, paths: &[PathBuf]) -> io::Result<
     send(&mut stream, &Challenge { nonce: own.clone() })?;
     let Some(answer) = receive::<WindowProof>(&mut stream, SHORT)
         .ok()
-        .filter(|answer| is_equal(&answer.proof, &proof(&endpoint.secret, &[WINDOW, &own, &answer.nonce])))
+        .filter(|answer| {
+            is_equal(
+                &answer.proof,
+                &proof(&endpoint.secret, &[WINDOW, &own, &answer.nonce]),
+            )
+        })
     else {
         // Not the window that wrote the file: that one's own thread answers, also while it draws.
         remove_endpoint(folder, &endpoint);
-        return Err(io::Error::other("the program at the port of the window does not know its secret"));
+        return Err(io::Error::other(
+            "the program at the port of the window does not know its secret",
+        ));
     };
     let own_proof = proof(&endpoint.secret, &[START, &answer.nonce, &own, &paths]);
-    send(&mut stream, &Handover { paths, proof: own_proof })?;
+    send(
+        &mut stream,
+        &Handover {
+            paths,
+            proof: own_proof,
+        },
+    )?;
     Ok(receive::<Taken>(&mut stream, SHORT)?.taken)
 }
 
 impl SingleInstance {
-    /// Listens for later starts and writes the endpoint file into `folder`; calls `wake` when paths arrive.
+    /// Listens for later starts and writes the endpoint file into `folder`; calls `wake` when paths
+    /// arrive.
     pub fn listen(folder: &Path, wake: impl Fn() + Send + 'static) -> io::Result<Self> {
         Self::listen_as(folder, desktop(), wake)
     }
 
-    fn listen_as(folder: &Path, desktop: String, wake: impl Fn() + Send + 'static) -> io::Result<Self> {
+    fn listen_as(
+        folder: &Path,
+        desktop: String,
+        wake: impl Fn() + Send + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let endpoint = Endpoint { protocol: PROTOCOL, port: listener.local_addr()?.port(), secret: random_hex(), desktop };
+        let endpoint = Endpoint {
+            protocol: PROTOCOL,
+            port: listener.local_addr()?.port(),
+            secret: random_hex(),
+            desktop,
+        };
         let (sender, inbox) = channel();
         let secret = endpoint.secret.clone();
-        std::thread::Builder::new().name("later starts".into()).spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // Silent or malformed clients are logged and ignored.
-                match take_in(stream, &secret, &sender) {
-                    Ok(true) => wake(),
-                    Ok(false) => tracing::debug!("a later start that does not know the secret is ignored"),
-                    Err(error) => tracing::debug!("a later start handed nothing over: {error}"),
+        std::thread::Builder::new()
+            .name("later starts".into())
+            .spawn(move || {
+                for stream in listener.incoming().flatten() {
+                    // Silent or malformed clients are logged and ignored.
+                    match take_in(stream, &secret, &sender) {
+                        Ok(true) => wake(),
+                        Ok(false) => tracing::debug!(
+                            "a later start that does not know the secret is ignored"
+                        ),
+                        Err(error) => tracing::debug!("a later start handed nothing over: {error}"),
+                    }
                 }
-            }
-        })?;
+            })?;
         crate::folders::make_private(folder)?;
         // Temporary files are readable by their owner only.
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
         serde_json::to_writer(&mut draft, &endpoint)?;
-        draft.persist(folder.join(FILE)).map_err(|error| error.error)?;
-        Ok(Self { folder: folder.to_owned(), endpoint, inbox })
+        draft
+            .persist(folder.join(FILE))
+            .map_err(|error| error.error)?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            endpoint,
+            inbox,
+        })
     }
 
     /// The paths of a later start; empty when it had none.
@@ -166,9 +209,18 @@ fn take_in(mut stream: TcpStream, secret: &str, sender: &Sender<Vec<PathBuf>>) -
     stream.set_write_timeout(Some(ANSWER))?;
     let theirs = receive::<Challenge>(&mut stream, SHORT)?.nonce;
     let own = random_hex();
-    send(&mut stream, &WindowProof { proof: proof(secret, &[WINDOW, &theirs, &own]), nonce: own.clone() })?;
+    send(
+        &mut stream,
+        &WindowProof {
+            proof: proof(secret, &[WINDOW, &theirs, &own]),
+            nonce: own.clone(),
+        },
+    )?;
     let handover: Handover = receive(&mut stream, LONGEST)?;
-    let is_known = is_equal(&handover.proof, &proof(secret, &[START, &own, &theirs, &handover.paths]));
+    let is_known = is_equal(
+        &handover.proof,
+        &proof(secret, &[START, &own, &theirs, &handover.paths]),
+    );
     let taken = is_known && sender.send(serde_json::from_str(&handover.paths)?).is_ok();
     send(&mut stream, &Taken { taken })?;
     Ok(taken)
@@ -203,7 +255,10 @@ fn check_owner(file: &File) -> io::Result<()> {
     if about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o022 == 0 {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user can write the file that names the open window"))
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        "another user can write the file that names the open window",
+    ))
 }
 
 /// On other systems the user's folders are private by location.
@@ -219,7 +274,8 @@ fn send(stream: &mut TcpStream, message: &impl serde::Serialize) -> io::Result<(
     stream.write_all(&line)
 }
 
-/// Receives a message of at most `most` bytes, whole within [`ANSWER`]: a client that sends a byte a second holds nobody up.
+/// Receives a message of at most `most` bytes, whole within [`ANSWER`]: a client that sends a byte
+/// a second holds nobody up.
 fn receive<T: serde::de::DeserializeOwned>(stream: &mut TcpStream, most: usize) -> io::Result<T> {
     let end = Instant::now() + ANSWER;
     let mut line = Vec::new();
@@ -241,10 +297,13 @@ fn receive<T: serde::de::DeserializeOwned>(stream: &mut TcpStream, most: usize) 
     }
 }
 
-/// Proof that its sender knows the secret: HMAC-SHA-256 over the parts, each after its length in bytes.
+/// Proof that its sender knows the secret: HMAC-SHA-256 over the parts, each after its length in
+/// bytes.
 fn proof(secret: &str, parts: &[&str]) -> String {
-    let message: Vec<u8> =
-        parts.iter().flat_map(|part| [&(part.len() as u64).to_be_bytes()[..], part.as_bytes()].concat()).collect();
+    let message: Vec<u8> = parts
+        .iter()
+        .flat_map(|part| [&(part.len() as u64).to_be_bytes()[..], part.as_bytes()].concat())
+        .collect();
     hex::encode(hmac_sha256(secret.as_bytes(), &message))
 }
 
@@ -256,13 +315,25 @@ fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
     } else {
         block[..key.len()].copy_from_slice(key);
     }
-    let inner = Sha256::new().chain_update(block.map(|byte| byte ^ 0x36)).chain_update(message).finalize();
-    Sha256::new().chain_update(block.map(|byte| byte ^ 0x5c)).chain_update(inner).finalize().into()
+    let inner = Sha256::new()
+        .chain_update(block.map(|byte| byte ^ 0x36))
+        .chain_update(message)
+        .finalize();
+    Sha256::new()
+        .chain_update(block.map(|byte| byte ^ 0x5c))
+        .chain_update(inner)
+        .finalize()
+        .into()
 }
 
 /// Compares two proofs in a time that does not tell where they differ.
 fn is_equal(one: &str, other: &str) -> bool {
-    one.len() == other.len() && one.bytes().zip(other.bytes()).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
+    one.len() == other.len()
+        && one
+            .bytes()
+            .zip(other.bytes())
+            .fold(0, |differing, (a, b)| differing | (a ^ b))
+            == 0
 }
 
 /// The desktop that a window of this process opens on.
@@ -293,53 +364,95 @@ mod tests {
         let mut options = std::fs::OpenOptions::new();
         options.create(true).truncate(true).write(true);
         let mut file = crate::folders::open_private(options, &folder.join(FILE)).expect("opens");
-        file.write_all(&serde_json::to_vec(endpoint).expect("JSON")).expect("writes");
+        file.write_all(&serde_json::to_vec(endpoint).expect("JSON"))
+            .expect("writes");
     }
 
     #[test]
     fn a_later_start_hands_its_paths_over() {
         let folder = tempfile::tempdir().expect("a folder");
-        assert!(!try_hand_over(folder.path(), "a", &[]).unwrap_or(false), "nobody is there");
+        assert!(
+            !try_hand_over(folder.path(), "a", &[]).unwrap_or(false),
+            "nobody is there"
+        );
         let (woken, wakes) = channel();
         let first = SingleInstance::listen_as(folder.path(), "a".into(), move || {
             let _ = woken.send(());
         })
         .expect("it listens");
-        let sent = paths(&[if cfg!(windows) { "C:\\data\\x.tacozip" } else { "/data/x.tacozip" }, "s3://bucket/y"]);
+        let sent = paths(&[
+            if cfg!(windows) {
+                "C:\\data\\x.tacozip"
+            } else {
+                "/data/x.tacozip"
+            },
+            "s3://bucket/y",
+        ]);
         assert!(try_hand_over(folder.path(), "a", &sent).expect("it is taken"));
         wakes.recv_timeout(ANSWER).expect("the window is woken");
         assert_eq!(first.take(), Some(sent));
         assert_eq!(first.take(), None);
-        assert!(!try_hand_over(folder.path(), "b", &[]).expect("another desktop"), "that window is somewhere else");
+        assert!(
+            !try_hand_over(folder.path(), "b", &[]).expect("another desktop"),
+            "that window is somewhere else"
+        );
         drop(first);
-        assert!(!folder.path().join(FILE).exists(), "the endpoint file is removed");
+        assert!(
+            !folder.path().join(FILE).exists(),
+            "the endpoint file is removed"
+        );
     }
 
     #[test]
     fn the_endpoint_file_is_not_the_file_of_the_settings() {
-        assert_ne!(crate::folders::settings_file().expect("a home folder").file_name(), Some(FILE.as_ref()));
+        assert_ne!(
+            crate::folders::settings_file()
+                .expect("a home folder")
+                .file_name(),
+            Some(FILE.as_ref())
+        );
     }
 
     #[test]
     fn paths_without_the_secret_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");
-        let first = SingleInstance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
-        let guess = Endpoint { secret: "guess".into(), ..first.endpoint.clone() };
+        let first =
+            SingleInstance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
+        let guess = Endpoint {
+            secret: "guess".into(),
+            ..first.endpoint.clone()
+        };
         write_endpoint(folder.path(), &guess);
         assert!(!try_hand_over(folder.path(), "a", &paths(&["/x"])).unwrap_or(false));
-        // A client that skips the check of the window is refused, too, and so is a proof that it saw from the window.
+        // A client that skips the check of the window is refused, too, and so is a proof that it
+        // saw from the window.
         for own_proof in ["", "guess"] {
-            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, first.endpoint.port)).expect("connects");
+            let mut stream =
+                TcpStream::connect((Ipv4Addr::LOCALHOST, first.endpoint.port)).expect("connects");
             send(&mut stream, &Challenge { nonce: "n".into() }).expect("sends");
             let answer: WindowProof = receive(&mut stream, SHORT).expect("answers");
-            let own_proof = if own_proof.is_empty() { answer.proof } else { proof("guess", &[START, &answer.nonce, "n", "[]"]) };
-            send(&mut stream, &Handover { paths: "[]".into(), proof: own_proof }).expect("sends");
+            let own_proof = if own_proof.is_empty() {
+                answer.proof
+            } else {
+                proof("guess", &[START, &answer.nonce, "n", "[]"])
+            };
+            send(
+                &mut stream,
+                &Handover {
+                    paths: "[]".into(),
+                    proof: own_proof,
+                },
+            )
+            .expect("sends");
             assert!(!receive::<Taken>(&mut stream, SHORT).expect("answers").taken);
         }
         assert_eq!(first.take(), None);
         write_endpoint(folder.path(), &guess);
         drop(first);
-        assert!(folder.path().join(FILE).exists(), "the endpoint file of another window stays");
+        assert!(
+            folder.path().join(FILE).exists(),
+            "the endpoint file of another window stays"
+        );
     }
 
     /// A window that crashed leaves its file, and any program may get its port.
@@ -353,7 +466,12 @@ mod tests {
             ("guess", |line| {
                 let theirs: Challenge = serde_json::from_str(line).expect("a challenge");
                 let proof = proof("guess", &[WINDOW, &theirs.nonce, "n"]);
-                serde_json::to_string(&WindowProof { nonce: "n".into(), proof }).expect("JSON") + "\n"
+                serde_json::to_string(&WindowProof {
+                    nonce: "n".into(),
+                    proof,
+                })
+                .expect("JSON")
+                    + "\n"
             }),
             ("endless", |_| "x".repeat(2 * SHORT)),
             ("closes", |_| String::new()),
@@ -361,7 +479,12 @@ mod tests {
         for (name, answer) in answers {
             let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("listens");
             let port = other.local_addr().expect("has an address").port();
-            let endpoint = Endpoint { protocol: PROTOCOL, port, secret: "0123456789abcdef".into(), desktop: "a".into() };
+            let endpoint = Endpoint {
+                protocol: PROTOCOL,
+                port,
+                secret: "0123456789abcdef".into(),
+                desktop: "a".into(),
+            };
             write_endpoint(folder.path(), &endpoint);
             let heard = std::thread::spawn(move || {
                 let (mut stream, _) = other.accept().expect("a client");
@@ -374,33 +497,64 @@ mod tests {
                 }
                 heard
             });
-            assert!(!try_hand_over(folder.path(), "a", &paths(&["/secret/name.tacozip"])).unwrap_or(false), "{name}");
+            assert!(
+                !try_hand_over(folder.path(), "a", &paths(&["/secret/name.tacozip"]))
+                    .unwrap_or(false),
+                "{name}"
+            );
             let heard = heard.join().expect("ends");
-            assert!(!heard.is_empty() && !heard.contains("name.tacozip") && !heard.contains(&endpoint.secret), "{name}: {heard}");
-            assert!(!folder.path().join(FILE).exists(), "{name}: the entry of the crashed window is removed");
+            assert!(
+                !heard.is_empty()
+                    && !heard.contains("name.tacozip")
+                    && !heard.contains(&endpoint.secret),
+                "{name}: {heard}"
+            );
+            assert!(
+                !folder.path().join(FILE).exists(),
+                "{name}: the entry of the crashed window is removed"
+            );
         }
     }
 
     #[test]
     fn the_entry_of_a_window_that_is_gone_is_removed() {
         let folder = tempfile::tempdir().expect("a folder");
-        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("listens").local_addr().expect("has an address").port();
-        write_endpoint(folder.path(), &Endpoint { protocol: PROTOCOL, port: free, secret: "s".into(), desktop: "a".into() });
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .expect("listens")
+            .local_addr()
+            .expect("has an address")
+            .port();
+        write_endpoint(
+            folder.path(),
+            &Endpoint {
+                protocol: PROTOCOL,
+                port: free,
+                secret: "s".into(),
+                desktop: "a".into(),
+            },
+        );
         assert!(!try_hand_over(folder.path(), "a", &[]).unwrap_or(false));
         assert!(!folder.path().join(FILE).exists() || cfg!(windows));
     }
 
-    /// A client that sends nothing, or a byte now and then, delays the next one by the time of one message.
+    /// A client that sends nothing, or a byte now and then, delays the next one by the time of one
+    /// message.
     #[test]
     fn a_client_that_never_ends_its_message_is_dropped() {
         let folder = tempfile::tempdir().expect("a folder");
-        let first = SingleInstance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
-        let mut slow = TcpStream::connect((Ipv4Addr::LOCALHOST, first.endpoint.port)).expect("connects");
+        let first =
+            SingleInstance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
+        let mut slow =
+            TcpStream::connect((Ipv4Addr::LOCALHOST, first.endpoint.port)).expect("connects");
         let began = Instant::now();
         while slow.write_all(b"x").is_ok() && began.elapsed() < 3 * ANSWER {
             std::thread::sleep(Duration::from_millis(100));
         }
-        assert!(began.elapsed() < 2 * ANSWER, "it was dropped after {:?}", began.elapsed());
+        assert!(
+            began.elapsed() < 2 * ANSWER,
+            "it was dropped after {:?}",
+            began.elapsed()
+        );
         assert!(try_hand_over(folder.path(), "a", &[]).expect("the next is taken"));
     }
 
@@ -411,10 +565,17 @@ mod tests {
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         );
         assert_eq!(
-            hex::encode(hmac_sha256(&[0xaa; 131], b"Test Using Larger Than Block-Size Key - Hash Key First")),
+            hex::encode(hmac_sha256(
+                &[0xaa; 131],
+                b"Test Using Larger Than Block-Size Key - Hash Key First"
+            )),
             "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
         );
-        assert_ne!(proof("s", &["a", "bc"]), proof("s", &["ab", "c"]), "parts are told apart");
+        assert_ne!(
+            proof("s", &["a", "bc"]),
+            proof("s", &["ab", "c"]),
+            "parts are told apart"
+        );
     }
 
     #[cfg(unix)]
@@ -422,11 +583,22 @@ mod tests {
     fn the_endpoint_file_is_for_its_owner_only_and_one_that_others_write_is_not_used() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().expect("a folder");
-        let first = SingleInstance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
+        let first =
+            SingleInstance::listen_as(folder.path(), "a".into(), || ()).expect("it listens");
         let file = folder.path().join(FILE);
-        assert_eq!(std::fs::metadata(&file).expect("the endpoint file").permissions().mode() & 0o077, 0);
+        assert_eq!(
+            std::fs::metadata(&file)
+                .expect("the endpoint file")
+                .permissions()
+                .mode()
+                & 0o077,
+            0
+        );
         std::fs::set_permissions(&file, PermissionsExt::from_mode(0o666)).expect("sets");
         let error = try_hand_over(folder.path(), "a", &paths(&["/x"])).expect_err("is refused");
-        assert_eq!((error.kind(), first.take()), (io::ErrorKind::PermissionDenied, None));
+        assert_eq!(
+            (error.kind(), first.take()),
+            (io::ErrorKind::PermissionDenied, None)
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! SQL as the editor sees it: tokens with their kinds for highlighting, the text before the cursor, and the position at which a
-//! condition is inserted. Never decides whether a statement is right: the engine does.
+//! SQL as the editor sees it: tokens with their kinds for highlighting, the text before the cursor,
+//! and the position at which a condition is inserted. Never decides whether a statement is right:
+//! the engine does.
 
 use std::ops::Range;
 
@@ -91,13 +92,32 @@ pub const KEYWORDS: [&str; 58] = [
 ];
 
 /// Words of the clauses that leave rows out.
-const ROW_CHOICES: [&str; 13] =
-    ["EXCEPT", "FETCH", "HAVING", "INTERSECT", "JOIN", "LIMIT", "OFFSET", "ON", "QUALIFY", "SAMPLE", "TABLESAMPLE", "TOP", "WHERE"];
+const ROW_CHOICES: [&str; 13] = [
+    "EXCEPT",
+    "FETCH",
+    "HAVING",
+    "INTERSECT",
+    "JOIN",
+    "LIMIT",
+    "OFFSET",
+    "ON",
+    "QUALIFY",
+    "SAMPLE",
+    "TABLESAMPLE",
+    "TOP",
+    "WHERE",
+];
 
 /// True for a statement with a clause that leaves rows out, such as WHERE or LIMIT.
 pub fn chooses_rows(sql: &str) -> bool {
-    let is_choice = |text: &str| ROW_CHOICES.iter().any(|word| word.eq_ignore_ascii_case(text));
-    lexemes(sql).into_iter().any(|(range, kind)| kind == Lexeme::Word && sql.get(range).is_some_and(is_choice))
+    let is_choice = |text: &str| {
+        ROW_CHOICES
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case(text))
+    };
+    lexemes(sql)
+        .into_iter()
+        .any(|(range, kind)| kind == Lexeme::Word && sql.get(range).is_some_and(is_choice))
 }
 
 /// Functions that are offered while typing.
@@ -149,15 +169,25 @@ pub const FUNCTIONS: [&str; 44] = [
 ];
 
 /// Clauses that come after WHERE.
-const AFTER_WHERE: [&str; 9] = ["GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "LIMIT", "OFFSET", "UNION", "SAMPLE"];
+const AFTER_WHERE: [&str; 9] = [
+    "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "LIMIT", "OFFSET", "UNION", "SAMPLE",
+];
 
 /// The pieces of a statement in order; blanks are left out. Ranges are in bytes.
 pub fn pieces(sql: &str) -> Vec<(Range<usize>, SqlTokenKind)> {
     let kind = |(range, lexeme): (Range<usize>, Lexeme)| {
         let word = &sql[range.clone()];
         let kind = match lexeme {
-            Lexeme::Word if KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word)) => SqlTokenKind::Keyword,
-            Lexeme::Word if sql[range.end..].trim_start().starts_with('(') => SqlTokenKind::Function,
+            Lexeme::Word
+                if KEYWORDS
+                    .iter()
+                    .any(|keyword| keyword.eq_ignore_ascii_case(word)) =>
+            {
+                SqlTokenKind::Keyword
+            }
+            Lexeme::Word if sql[range.end..].trim_start().starts_with('(') => {
+                SqlTokenKind::Function
+            }
             Lexeme::Word => SqlTokenKind::Name,
             Lexeme::Quoted => SqlTokenKind::Quoted,
             Lexeme::Text => SqlTokenKind::Text,
@@ -170,16 +200,25 @@ pub fn pieces(sql: &str) -> Vec<(Range<usize>, SqlTokenKind)> {
     lexemes(sql).into_iter().map(kind).collect()
 }
 
-/// The beginning of a name that ends at `cursor` (in bytes), and where it begins; `None` inside texts, numbers and comments.
+/// The beginning of a name that ends at `cursor` (in bytes), and where it begins; `None` inside
+/// texts, numbers and comments.
 pub fn typed_before(sql: &str, cursor: usize) -> Option<(Range<usize>, String)> {
-    let (range, kind) = pieces(sql).into_iter().find(|(range, _)| range.start < cursor && cursor <= range.end)?;
+    let (range, kind) = pieces(sql)
+        .into_iter()
+        .find(|(range, _)| range.start < cursor && cursor <= range.end)?;
     match kind {
-        SqlTokenKind::Name | SqlTokenKind::Keyword | SqlTokenKind::Function => {
-            Some((range.start..cursor, sql.get(range.start..cursor)?.to_owned()))
-        }
+        SqlTokenKind::Name | SqlTokenKind::Keyword | SqlTokenKind::Function => Some((
+            range.start..cursor,
+            sql.get(range.start..cursor)?.to_owned(),
+        )),
         // An open quote: the name so far.
-        SqlTokenKind::Quoted if range.end == cursor && sql.get(range.clone())?.matches('"').count() % 2 == 1 => {
-            Some((range.start..cursor, sql.get(range.start + 1..cursor)?.to_owned()))
+        SqlTokenKind::Quoted
+            if range.end == cursor && sql.get(range.clone())?.matches('"').count() % 2 == 1 =>
+        {
+            Some((
+                range.start..cursor,
+                sql.get(range.start + 1..cursor)?.to_owned(),
+            ))
         }
         _ => None,
     }
@@ -189,8 +228,14 @@ pub fn typed_before(sql: &str, cursor: usize) -> Option<(Range<usize>, String)> 
 pub fn name(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(name));
-    if plain { name.to_owned() } else { quoted_name(name) }
+        && !KEYWORDS
+            .iter()
+            .any(|keyword| keyword.eq_ignore_ascii_case(name));
+    if plain {
+        name.to_owned()
+    } else {
+        quoted_name(name)
+    }
 }
 
 /// The statement with one more condition: behind those of its WHERE, or with a WHERE of its own.
@@ -204,9 +249,14 @@ pub fn with_condition(sql: &str, condition: &str) -> String {
             (SqlTokenKind::Mark, "(") => depth += 1,
             (SqlTokenKind::Mark, ")") => depth -= 1,
             (SqlTokenKind::Mark, ";") if depth == 0 => end = end.min(range.start),
-            (SqlTokenKind::Keyword, _) if depth == 0 && word.eq_ignore_ascii_case("WHERE") => first_where = Some(range.end),
+            (SqlTokenKind::Keyword, _) if depth == 0 && word.eq_ignore_ascii_case("WHERE") => {
+                first_where = Some(range.end)
+            }
             (SqlTokenKind::Keyword | SqlTokenKind::Name, _)
-                if depth == 0 && AFTER_WHERE.iter().any(|after| after.eq_ignore_ascii_case(word)) =>
+                if depth == 0
+                    && AFTER_WHERE
+                        .iter()
+                        .any(|after| after.eq_ignore_ascii_case(word)) =>
             {
                 end = end.min(range.start);
                 break;
@@ -218,16 +268,26 @@ pub fn with_condition(sql: &str, condition: &str) -> String {
     let (head, tail) = (head.trim_end(), tail.trim_start());
     // A comment at the end of the line would swallow what follows it.
     let head = match first_where {
-        Some(at) => format!("{} ({}\n) AND {condition}", &head[..at.min(head.len())], head.get(at..).unwrap_or_default().trim()),
+        Some(at) => format!(
+            "{} ({}\n) AND {condition}",
+            &head[..at.min(head.len())],
+            head.get(at..).unwrap_or_default().trim()
+        ),
         None => format!("{head}\nWHERE {condition}"),
     };
-    if tail.is_empty() { head } else { format!("{head}\n{tail}") }
+    if tail.is_empty() {
+        head
+    } else {
+        format!("{head}\n{tail}")
+    }
 }
 
 /// The statement with its clauses on lines of their own.
 pub fn formatted(sql: &str) -> String {
-    const BREAKS: [&str; 12] =
-        ["FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "UNION", "LEFT", "INNER", "CROSS"];
+    const BREAKS: [&str; 12] = [
+        "FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "UNION", "LEFT",
+        "INNER", "CROSS",
+    ];
     let mut out = String::with_capacity(sql.len() + 16);
     let mut depth = 0;
     let mut last_end = 0;
@@ -236,7 +296,11 @@ pub fn formatted(sql: &str) -> String {
         let word = &sql[range.clone()];
         let spaced = sql[last_end..range.start].contains(char::is_whitespace);
         let keyword = kind == SqlTokenKind::Keyword;
-        let upper = if keyword { word.to_ascii_uppercase() } else { word.to_owned() };
+        let upper = if keyword {
+            word.to_ascii_uppercase()
+        } else {
+            word.to_owned()
+        };
         // AND of BETWEEN stays on its line.
         let and = keyword && (upper == "AND" || upper == "OR") && !std::mem::take(&mut between);
         between |= keyword && upper == "BETWEEN";
@@ -262,7 +326,8 @@ pub fn formatted(sql: &str) -> String {
     out
 }
 
-/// The part of the statement that an error is about; an empty part is the word or mark that begins there.
+/// The part of the statement that an error is about; an empty part is the word or mark that begins
+/// there.
 pub fn fault(error: &Error, sql: &str) -> Option<Range<usize>> {
     let span = error.causes().find_map(|cause| match cause {
         Cause::Sql(span) => Some(span),
@@ -272,7 +337,11 @@ pub fn fault(error: &Error, sql: &str) -> Option<Range<usize>> {
         return Some(span.start..span.end);
     }
     let start = span.start.min(sql.len());
-    pieces(sql).into_iter().map(|(range, _)| range).find(|range| range.end > start).or(Some(sql.len()..sql.len()))
+    pieces(sql)
+        .into_iter()
+        .map(|(range, _)| range)
+        .find(|range| range.end > start)
+        .or(Some(sql.len()..sql.len()))
 }
 
 #[cfg(test)]
@@ -283,7 +352,10 @@ mod tests {
     #[test]
     fn pieces_have_their_kinds() {
         let sql = "SELECT \"stac:crs\", avg(x1) -- note\nFROM data WHERE a = 'it''s' AND b < 1.5e3";
-        let kinds: Vec<(&str, SqlTokenKind)> = pieces(sql).into_iter().map(|(range, kind)| (&sql[range], kind)).collect();
+        let kinds: Vec<(&str, SqlTokenKind)> = pieces(sql)
+            .into_iter()
+            .map(|(range, kind)| (&sql[range], kind))
+            .collect();
         for expected in [
             ("SELECT", SqlTokenKind::Keyword),
             ("\"stac:crs\"", SqlTokenKind::Quoted),
@@ -304,36 +376,60 @@ mod tests {
     #[test]
     fn what_is_typed_is_found() {
         assert_eq!(typed_before("SELECT clo", 10), Some((7..10, "clo".into())));
-        assert_eq!(typed_before("SELECT \"stac:", 13), Some((7..13, "stac:".into())));
+        assert_eq!(
+            typed_before("SELECT \"stac:", 13),
+            Some((7..13, "stac:".into()))
+        );
         assert_eq!(typed_before("SELECT 'clo", 11), None);
         assert_eq!(typed_before("SELECT ", 7), None);
     }
 
     #[test]
     fn conditions_go_where_they_belong() {
-        assert_eq!(with_condition("SELECT * FROM data", "a < 1"), "SELECT * FROM data\nWHERE a < 1");
         assert_eq!(
-            with_condition("SELECT * FROM data WHERE x = 1 OR y = 2 ORDER BY id LIMIT 3;", "a < 1"),
+            with_condition("SELECT * FROM data", "a < 1"),
+            "SELECT * FROM data\nWHERE a < 1"
+        );
+        assert_eq!(
+            with_condition(
+                "SELECT * FROM data WHERE x = 1 OR y = 2 ORDER BY id LIMIT 3;",
+                "a < 1"
+            ),
             "SELECT * FROM data WHERE (x = 1 OR y = 2\n) AND a < 1\nORDER BY id LIMIT 3;"
         );
         assert_eq!(
-            with_condition("SELECT (SELECT max(a) FROM l0 WHERE b) FROM data GROUP BY ALL", "c"),
+            with_condition(
+                "SELECT (SELECT max(a) FROM l0 WHERE b) FROM data GROUP BY ALL",
+                "c"
+            ),
             "SELECT (SELECT max(a) FROM l0 WHERE b) FROM data\nWHERE c\nGROUP BY ALL"
         );
     }
 
     #[test]
     fn a_limit_chooses_rows_as_a_condition_does() {
-        assert!(chooses_rows("SELECT id FROM data ORDER BY cloud_cover LIMIT 5"));
-        assert!(chooses_rows("select id from data where x < 1") && chooses_rows("SELECT id FROM data USING SAMPLE 3"));
-        assert!(!chooses_rows("SELECT *\nFROM data") && !chooses_rows("SELECT \"where\", 'limit' FROM data -- offset"));
+        assert!(chooses_rows(
+            "SELECT id FROM data ORDER BY cloud_cover LIMIT 5"
+        ));
+        assert!(
+            chooses_rows("select id from data where x < 1")
+                && chooses_rows("SELECT id FROM data USING SAMPLE 3")
+        );
+        assert!(
+            !chooses_rows("SELECT *\nFROM data")
+                && !chooses_rows("SELECT \"where\", 'limit' FROM data -- offset")
+        );
     }
 
     #[test]
     fn clauses_stand_on_their_own_lines() {
         assert_eq!(
-            formatted("select id, avg(x) from data where a between 1 and 2 and b in (select c from l0) order by id"),
-            "SELECT id, avg(x)\nFROM data\nWHERE a BETWEEN 1 AND 2\n  AND b IN (SELECT c FROM l0)\nORDER BY id"
+            formatted(
+                "select id, avg(x) from data where a between 1 and 2 and b in (select c from l0) \
+                    order by id"
+            ),
+            "SELECT id, avg(x)\nFROM data\nWHERE a BETWEEN 1 AND 2\n  AND b IN (SELECT c FROM l0)\n\
+                ORDER BY id"
         );
         let twice = formatted("SELECT 1 -- one\nFROM data");
         assert_eq!(formatted(&twice), twice);
@@ -341,7 +437,13 @@ mod tests {
 
     #[test]
     fn faults_are_the_part_of_the_statement_that_the_cause_names() {
-        let of = |start, end| Error::usage("no").caused_by(Cause::Sql(SqlSpan { statement: 0, start, end }));
+        let of = |start, end| {
+            Error::usage("no").caused_by(Cause::Sql(SqlSpan {
+                statement: 0,
+                start,
+                end,
+            }))
+        };
         let sql = "SELECT cloudy\nFROM data";
         assert_eq!(fault(&of(7, 13), sql), Some(7..13));
         assert_eq!(fault(&of(19, 19), sql), Some(19..23));
@@ -352,7 +454,11 @@ mod tests {
     #[test]
     fn names_get_quotes_where_they_need_them() {
         assert_eq!(
-            (name("cloud_cover").as_str(), name("stac:crs").as_str(), name("order").as_str()),
+            (
+                name("cloud_cover").as_str(),
+                name("stac:crs").as_str(),
+                name("order").as_str()
+            ),
             ("cloud_cover", "\"stac:crs\"", "\"order\"")
         );
     }

@@ -14,19 +14,34 @@ pub fn replace(texture: &mut TextureHandle, image: &Rgba) {
 
 /// Premultiplies pixels. Fully opaque or transparent pixels need no arithmetic.
 fn colours(size: [usize; 2], data: &[u8]) -> ColorImage {
-    let plain = data.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 255 || *pixel == [0; 4]);
-    if plain { ColorImage::from_rgba_premultiplied(size, data) } else { ColorImage::from_rgba_unmultiplied(size, data) }
+    let plain = data
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .all(|pixel| pixel[3] == 255 || *pixel == [0; 4]);
+    if plain {
+        ColorImage::from_rgba_premultiplied(size, data)
+    } else {
+        ColorImage::from_rgba_unmultiplied(size, data)
+    }
 }
 
 fn sampling() -> TextureOptions {
-    TextureOptions { magnification: TextureFilter::Nearest, minification: TextureFilter::Linear, ..TextureOptions::LINEAR }
+    TextureOptions {
+        magnification: TextureFilter::Nearest,
+        minification: TextureFilter::Linear,
+        ..TextureOptions::LINEAR
+    }
 }
 
 /// Uploads an image. Pixels stay sharp when enlarged and are averaged when shrunk.
 pub fn upload(ctx: &Context, name: &str, image: &Rgba) -> TextureHandle {
     let most = ctx.input(|input| input.max_texture_side);
     let size = [image.width, image.height];
-    let pixels = match image.width <= most && image.height <= most && image.data.len() == image.width * image.height * 4 {
+    let pixels = match image.width <= most
+        && image.height <= most
+        && image.data.len() == image.width * image.height * 4
+    {
         true => colours(size, &image.data),
         false => shrunk(image, most),
     };
@@ -54,17 +69,38 @@ mod tests {
     #[test]
     fn both_ways_to_colours_agree() {
         let opaque = [10, 20, 30, 255, 0, 0, 0, 0];
-        assert_eq!(colours([2, 1], &opaque), ColorImage::from_rgba_unmultiplied([2, 1], &opaque));
+        assert_eq!(
+            colours([2, 1], &opaque),
+            ColorImage::from_rgba_unmultiplied([2, 1], &opaque)
+        );
         let half = [200, 100, 50, 128];
-        assert_eq!(colours([1, 1], &half), ColorImage::from_rgba_unmultiplied([1, 1], &half));
+        assert_eq!(
+            colours([1, 1], &half),
+            ColorImage::from_rgba_unmultiplied([1, 1], &half)
+        );
     }
 
     #[test]
     fn an_image_larger_than_a_texture_is_thinned_out() {
-        let image = Rgba { width: 5, height: 3, data: (0..60).collect() };
+        let image = Rgba {
+            width: 5,
+            height: 3,
+            data: (0..60).collect(),
+        };
         let small = shrunk(&image, 2);
         assert_eq!(small.size, [2, 1]);
         // Missing pixels are transparent and do not panic.
-        assert_eq!(shrunk(&Rgba { width: 4, height: 4, data: vec![] }, 2).size, [2, 2]);
+        assert_eq!(
+            shrunk(
+                &Rgba {
+                    width: 4,
+                    height: 4,
+                    data: vec![]
+                },
+                2
+            )
+            .size,
+            [2, 2]
+        );
     }
 }

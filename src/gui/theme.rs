@@ -1,12 +1,13 @@
-//! Colours, type and spacing of the studio: the design tokens, and how egui's style is made from them. Every colour that a widget
-//! paints comes from [`ThemeTokens`]; no other file of the window may name one, except for pixels of a raster.
+//! Colours, type and spacing of the studio: the design tokens, and how egui's style is made from
+//! them. Every colour that a widget paints comes from [`ThemeTokens`]; no other file of the window
+//! may name one, except for pixels of a raster.
 
 use std::sync::Arc;
 
 use egui::style::{HandleShape, ScrollStyle, TextCursorStyle, WidgetVisuals, Widgets};
 use egui::{
-    Color32, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, RichText, Shadow, Stroke, Style, TextStyle,
-    Visuals, vec2,
+    Color32, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, RichText, Shadow,
+    Stroke, Style, TextStyle, Visuals, vec2,
 };
 
 use crate::text::displayed;
@@ -254,8 +255,8 @@ pub fn text_style(name: &'static str) -> TextStyle {
     TextStyle::Name(name.into())
 }
 
-/// A text for egui's widgets, in its displayed form (see [`displayed`]); the one way to make a [`RichText`], so that no panel shows what
-/// a dataset hides in a name.
+/// A text for egui's widgets, in its displayed form (see [`displayed`]); the one way to make a
+/// [`RichText`], so that no panel shows what a dataset hides in a name.
 pub fn rich_text(text: impl AsRef<str>) -> RichText {
     RichText::new(displayed(text.as_ref()))
 }
@@ -279,33 +280,69 @@ pub fn set(ctx: &egui::Context, theme: Theme) {
 
 fn fonts() -> FontDefinitions {
     const FILES: [(&str, &[u8]); 6] = [
-        ("inter", include_bytes!("../../assets/fonts/Inter-Regular.otf")),
-        ("inter-medium", include_bytes!("../../assets/fonts/Inter-Medium.otf")),
-        ("inter-semibold", include_bytes!("../../assets/fonts/Inter-SemiBold.otf")),
-        ("mono", include_bytes!("../../assets/fonts/JetBrainsMonoNL-Regular.ttf")),
-        ("mono-semibold", include_bytes!("../../assets/fonts/JetBrainsMonoNL-SemiBold.ttf")),
-        ("phosphor", include_bytes!("../../assets/fonts/Phosphor.ttf")),
+        (
+            "inter",
+            include_bytes!("../../assets/fonts/Inter-Regular.otf"),
+        ),
+        (
+            "inter-medium",
+            include_bytes!("../../assets/fonts/Inter-Medium.otf"),
+        ),
+        (
+            "inter-semibold",
+            include_bytes!("../../assets/fonts/Inter-SemiBold.otf"),
+        ),
+        (
+            "mono",
+            include_bytes!("../../assets/fonts/JetBrainsMonoNL-Regular.ttf"),
+        ),
+        (
+            "mono-semibold",
+            include_bytes!("../../assets/fonts/JetBrainsMonoNL-SemiBold.ttf"),
+        ),
+        (
+            "phosphor",
+            include_bytes!("../../assets/fonts/Phosphor.ttf"),
+        ),
     ];
     let mut fonts = FontDefinitions::empty();
     for (name, bytes) in FILES {
-        fonts.font_data.insert(name.to_owned(), Arc::new(FontData::from_static(bytes)));
+        fonts
+            .font_data
+            .insert(name.to_owned(), Arc::new(FontData::from_static(bytes)));
     }
-    // Every family falls back to the other embedded fonts, then to system fonts, then to those of `fallback_glyphs`.
+    // Every family falls back to the other embedded fonts, then to system fonts, then to those of
+    // `fallback_glyphs`.
     let mut family = |family: FontFamily, stack: &[&str]| {
-        fonts.families.insert(family, stack.iter().map(|&name| name.to_owned()).collect());
+        fonts
+            .families
+            .insert(family, stack.iter().map(|&name| name.to_owned()).collect());
     };
     family(FontFamily::Proportional, &["inter", "mono", "phosphor"]);
     family(FontFamily::Monospace, &["mono", "inter", "phosphor"]);
-    family(FontFamily::Name("medium".into()), &["inter-medium", "mono", "phosphor"]);
-    family(FontFamily::Name("semibold".into()), &["inter-semibold", "mono", "phosphor"]);
-    family(FontFamily::Name("mono-semibold".into()), &["mono-semibold", "inter-semibold", "phosphor"]);
+    family(
+        FontFamily::Name("medium".into()),
+        &["inter-medium", "mono", "phosphor"],
+    );
+    family(
+        FontFamily::Name("semibold".into()),
+        &["inter-semibold", "mono", "phosphor"],
+    );
+    family(
+        FontFamily::Name("mono-semibold".into()),
+        &["mono-semibold", "inter-semibold", "phosphor"],
+    );
     family(FontFamily::Name("icon".into()), &["phosphor", "inter"]);
     fonts
 }
 
 /// egui's style for one theme.
 pub fn style(t: &ThemeTokens) -> Style {
-    let mut style = Style { visuals: visuals(t), animation_time: ANIMATION_S, ..Style::default() };
+    let mut style = Style {
+        visuals: visuals(t),
+        animation_time: ANIMATION_S,
+        ..Style::default()
+    };
     let styles: [(TextStyle, FontId); 8] = [
         (text_style("title"), font::semibold(22.0)),
         (TextStyle::Heading, font::semibold(15.0)),
@@ -367,7 +404,11 @@ pub fn visuals(t: &ThemeTokens) -> Visuals {
         fg_stroke: text,
         expansion: 0.0,
     };
-    let mut visuals = if t.dark { Visuals::dark() } else { Visuals::light() };
+    let mut visuals = if t.dark {
+        Visuals::dark()
+    } else {
+        Visuals::light()
+    };
     visuals.widgets = Widgets {
         noninteractive: widget(t.bg1, Stroke::new(1.0, t.line)),
         inactive: widget(t.bg3, Stroke::new(1.0, t.ctl)),
@@ -390,10 +431,23 @@ pub fn visuals(t: &ThemeTokens) -> Visuals {
     visuals.window_corner_radius = CornerRadius::same(6);
     visuals.menu_corner_radius = CornerRadius::same(6);
     visuals.panel_fill = t.bg1;
-    visuals.popup_shadow =
-        Shadow { offset: [0, 6], blur: 16, spread: 0, color: Color32::from_black_alpha(if t.dark { 90 } else { 46 }) };
-    visuals.window_shadow = Shadow { offset: [0, 12], blur: 36, spread: 0, color: Color32::from_black_alpha(70) };
-    visuals.text_cursor = TextCursorStyle { stroke: Stroke::new(1.5, t.tx), blink: false, ..TextCursorStyle::default() };
+    visuals.popup_shadow = Shadow {
+        offset: [0, 6],
+        blur: 16,
+        spread: 0,
+        color: Color32::from_black_alpha(if t.dark { 90 } else { 46 }),
+    };
+    visuals.window_shadow = Shadow {
+        offset: [0, 12],
+        blur: 36,
+        spread: 0,
+        color: Color32::from_black_alpha(70),
+    };
+    visuals.text_cursor = TextCursorStyle {
+        stroke: Stroke::new(1.5, t.tx),
+        blink: false,
+        ..TextCursorStyle::default()
+    };
     visuals.button_frame = true;
     visuals.striped = false;
     visuals.indent_has_left_vline = true;
@@ -410,7 +464,11 @@ mod tests {
     fn luminance(color: Color32) -> f64 {
         let linear = |value: u8| {
             let value = f64::from(value) / 255.0;
-            if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+            if value <= 0.040_45 {
+                value / 12.92
+            } else {
+                ((value + 0.055) / 1.055).powf(2.4)
+            }
         };
         0.2126 * linear(color.r()) + 0.7152 * linear(color.g()) + 0.0722 * linear(color.b())
     }
@@ -428,43 +486,77 @@ mod tests {
                 for &(ground, color) in grounds {
                     let found = contrast(text, color);
                     if found < least {
-                        poor.push(format!("{name} on {ground} ({}): {found:.2} < {least}", if t.dark { "dark" } else { "light" }));
+                        poor.push(format!(
+                            "{name} on {ground} ({}): {found:.2} < {least}",
+                            if t.dark { "dark" } else { "light" }
+                        ));
                     }
                 }
             };
-            let (bg0, bg1, bg2, bg3) = (("bg0", t.bg0), ("bg1", t.bg1), ("bg2", t.bg2), ("bg3", t.bg3));
+            let (bg0, bg1, bg2, bg3) = (
+                ("bg0", t.bg0),
+                ("bg1", t.bg1),
+                ("bg2", t.bg2),
+                ("bg3", t.bg3),
+            );
             let (bg4, input, sel) = (("bg4", t.bg4), ("input", t.input), ("sel", t.sel));
-            let badges = [("errbg", t.errbg), ("warnbg", t.warnbg), ("okbg", t.okbg), ("infobg", t.infobg)];
+            let badges = [
+                ("errbg", t.errbg),
+                ("warnbg", t.warnbg),
+                ("okbg", t.okbg),
+                ("infobg", t.infobg),
+            ];
             check("tx", t.tx, &[bg0, bg1, bg2, bg3, bg4, input, sel], 4.5);
             check("tx", t.tx, &badges, 4.5);
             check("tx2", t.tx2, &[bg0, bg1, bg2, bg3, input, sel], 4.5);
             check("tx3", t.tx3, &[bg0, bg1, bg2, bg3, input, sel], 4.5);
-            check("acc", t.acc, &[bg0, bg1, bg2, input, ("accbg", t.accbg)], 4.5);
+            check(
+                "acc",
+                t.acc,
+                &[bg0, bg1, bg2, input, ("accbg", t.accbg)],
+                4.5,
+            );
             check("acc", t.acc, &[sel], 3.0);
-            for (name, color, ground) in
-                [("err", t.err, badges[0]), ("warn", t.warn, badges[1]), ("ok", t.ok, badges[2]), ("info", t.info, badges[3])]
-            {
+            for (name, color, ground) in [
+                ("err", t.err, badges[0]),
+                ("warn", t.warn, badges[1]),
+                ("ok", t.ok, badges[2]),
+                ("info", t.info, badges[3]),
+            ] {
                 check(name, color, &[bg0, bg1, bg2, input, ground], 4.5);
             }
             check("keyword", t.keyword, &[bg1, input], 4.5);
             check("err", t.err, &[sel], 4.5);
             check("warn", t.warn, &[sel], 4.5);
             check("ok", t.ok, &[sel], 4.5);
-            check("onacc", t.onacc, &[("accfill", t.accfill), ("accfill2", t.accfill2)], 4.5);
+            check(
+                "onacc",
+                t.onacc,
+                &[("accfill", t.accfill), ("accfill2", t.accfill2)],
+                4.5,
+            );
             check("ctl", t.ctl, &[bg1, bg2, input], 3.0);
         }
         assert!(poor.is_empty(), "{}", poor.join("\n"));
-        assert!((contrast(DARK.tx, DARK.bg1) - 14.50).abs() < 0.01, "the formula agrees with the published table");
+        assert!(
+            (contrast(DARK.tx, DARK.bg1) - 14.50).abs() < 0.01,
+            "the formula agrees with the published table"
+        );
     }
 
     #[test]
     fn every_icon_has_a_glyph() {
         let ctx = egui::Context::default();
         install(&ctx);
-        ctx.run_ui(egui::RawInput::default(), |_| {}).textures_delta.clear();
+        ctx.run_ui(egui::RawInput::default(), |_| {})
+            .textures_delta
+            .clear();
         ctx.fonts_mut(|fonts| {
             for icon in crate::gui::icons::ALL {
-                assert!(fonts.has_glyphs(&font::icon(14.0), icon), "no glyph for {icon:?}");
+                assert!(
+                    fonts.has_glyphs(&font::icon(14.0), icon),
+                    "no glyph for {icon:?}"
+                );
             }
         });
     }
@@ -473,9 +565,20 @@ mod tests {
     fn ligatures_are_off() {
         let ctx = egui::Context::default();
         install(&ctx);
-        ctx.run_ui(egui::RawInput::default(), |_| {}).textures_delta.clear();
-        let width =
-            |text: &str| ctx.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font::regular(20.0), DARK.tx).size().x);
-        assert!((width("->") - width("-") - width(">")).abs() < 1.5, "an arrow would be of another width");
+        ctx.run_ui(egui::RawInput::default(), |_| {})
+            .textures_delta
+            .clear();
+        let width = |text: &str| {
+            ctx.fonts_mut(|fonts| {
+                fonts
+                    .layout_no_wrap(text.to_owned(), font::regular(20.0), DARK.tx)
+                    .size()
+                    .x
+            })
+        };
+        assert!(
+            (width("->") - width("-") - width(">")).abs() < 1.5,
+            "an arrow would be of another width"
+        );
     }
 }

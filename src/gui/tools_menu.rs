@@ -17,10 +17,24 @@ const INDENT: f32 = 6.0;
 /// The groups of the menu.
 fn groups() -> [(&'static str, &'static [Action]); 6] {
     [
-        (tr!("Rasters"), &[Action::Optimise, Action::Histograms, Action::Percentiles]),
-        (tr!("Check and repair"), &[Action::ValidateDeep, Action::Repair]),
+        (
+            tr!("Rasters"),
+            &[Action::Optimise, Action::Histograms, Action::Percentiles],
+        ),
+        (
+            tr!("Check and repair"),
+            &[Action::ValidateDeep, Action::Repair],
+        ),
         (tr!("Containers"), &[Action::Convert, Action::IndexZips]),
-        (tr!("Generations"), &[Action::Migrate, Action::PrepareTaco3, Action::WriteOlder, Action::EditFooter]),
+        (
+            tr!("Generations"),
+            &[
+                Action::Migrate,
+                Action::PrepareTaco3,
+                Action::WriteOlder,
+                Action::EditFooter,
+            ],
+        ),
         (tr!("Several datasets"), &[Action::OpenSeveral]),
         (tr!("Draft"), &[Action::PadTo, Action::Sidecars]),
     ]
@@ -33,12 +47,19 @@ fn hint(action: Action, cx: &PanelContext<'_>) -> String {
         Action::Optimise => tr!("GeoTIFFs for fast reads").to_owned(),
         Action::Histograms => tr!("100 bins a raster").to_owned(),
         Action::Percentiles => tr!("from histograms").to_owned(),
-        Action::ValidateDeep if rows > 0 => tr_n!(rows, "{n} sample", "{n} samples", n = paint::grouped(rows as u64)),
+        Action::ValidateDeep if rows > 0 => tr_n!(
+            rows,
+            "{n} sample",
+            "{n} samples",
+            n = paint::grouped(rows as u64)
+        ),
         Action::Repair => tr!("into a copy").to_owned(),
         Action::Convert => tr!("also into parts").to_owned(),
         Action::IndexZips => ".tacocat".to_owned(),
         Action::Migrate => match cx.document().and_then(|document| document.format()) {
-            Some(format) if format.generation() != "2.0" => tr!("from {generation}", generation = format.generation()),
+            Some(format) if format.generation() != "2.0" => {
+                tr!("from {generation}", generation = format.generation())
+            }
             _ => String::new(),
         },
         Action::PrepareTaco3 => tr!("by its official library").to_owned(),
@@ -52,7 +73,10 @@ fn hint(action: Action, cx: &PanelContext<'_>) -> String {
 
 /// Draws the button with its menu.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let button = ui.add(Button::bar(icons::WRENCH, tr!("Tools")).tooltip(tr!("Optimise, repair, convert, other generations")));
+    let button = ui.add(
+        Button::bar(icons::WRENCH, tr!("Tools"))
+            .tooltip(tr!("Optimise, repair, convert, other generations")),
+    );
     Popup::menu(&button).show(|ui| contents_ui(ui, cx));
 }
 
@@ -67,11 +91,23 @@ fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.add_space(6.0);
             ui.horizontal(|ui| {
                 ui.add_space(INDENT);
-                ui.label(theme::rich_text(title).font(font::semibold(11.0)).color(t.tx3));
+                ui.label(
+                    theme::rich_text(title)
+                        .font(font::semibold(11.0))
+                        .color(t.tx3),
+                );
             });
             for &action in actions {
                 let (info, reason) = (action.info(), blocked(action, cx));
-                if widgets::menu_entry_with_hint(ui, info.icon, info.text, &hint(action, cx), reason.as_deref()).clicked() {
+                if widgets::menu_entry_with_hint(
+                    ui,
+                    info.icon,
+                    info.text,
+                    &hint(action, cx),
+                    reason.as_deref(),
+                )
+                .clicked()
+                {
                     cx.request(Request::Do(action));
                     ui.close();
                 }
@@ -81,8 +117,16 @@ fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ui.horizontal(|ui| {
             ui.add_space(INDENT);
             ui.set_max_width(WIDTH - 2.0 * INDENT);
-            let note = tr!("Only Edit in place… changes an existing dataset; all others write a new one");
-            ui.add(egui::Label::new(theme::rich_text(note).font(font::regular(11.0)).color(t.tx3)).wrap());
+            let note =
+                tr!("Only Edit in place… changes an existing dataset; all others write a new one");
+            ui.add(
+                egui::Label::new(
+                    theme::rich_text(note)
+                        .font(font::regular(11.0))
+                        .color(t.tx3),
+                )
+                .wrap(),
+            );
         });
     });
 }

@@ -1,11 +1,12 @@
-//! Identity of shared values, for keys of caches. An address alone would be no key: another value can be at the same address later,
-//! and its views would be those of the first.
+//! Identity of shared values, for keys of caches. An address alone would be no key: another value
+//! can be at the same address later, and its views would be those of the first.
 
 use std::any::Any;
 use std::sync::{Arc, Weak};
 
-/// Identifies the value of an [`Arc`]: the ids of one `Arc` and its clones are equal, those of any other differ. Holds no value, only
-/// its memory, which no other value gets as long as the id exists.
+/// Identifies the value of an [`Arc`]: the ids of one `Arc` and its clones are equal, those of any
+/// other differ. Holds no value, only its memory, which no other value gets as long as the id
+/// exists.
 #[derive(Clone, Debug)]
 pub struct ValueId(Weak<dyn Any + Send + Sync>);
 

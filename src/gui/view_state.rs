@@ -1,5 +1,5 @@
-//! State remembered between starts: layout, theme, recent datasets, window size, renderer. One JSON file in the configuration folder;
-//! an unreadable file resets the state and is not an error.
+//! State remembered between starts: layout, theme, recent datasets, window size, renderer. One JSON
+//! file in the configuration folder; an unreadable file resets the state and is not an error.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -63,7 +63,10 @@ impl QueryBook {
     /// Saves a statement under a name, replacing one of that name.
     pub fn save(&mut self, name: &str, sql: &str) {
         self.saved.retain(|other| other.name != name);
-        self.saved.push(SavedQuery { name: name.to_owned(), sql: sql.to_owned() });
+        self.saved.push(SavedQuery {
+            name: name.to_owned(),
+            sql: sql.to_owned(),
+        });
         self.saved.sort_by(|a, b| a.name.cmp(&b.name));
     }
 }
@@ -84,7 +87,8 @@ pub struct ViewState {
     pub recent: Vec<Recent>,
     /// The renderer that worked last.
     pub renderer: Option<Renderer>,
-    /// The renderer of a start without a first frame yet; still set at the next start if it crashed.
+    /// The renderer of a start without a first frame yet; still set at the next start if it
+    /// crashed.
     pub starting: Option<Renderer>,
     /// Width and height of the window, in points.
     pub window: Option<[f32; 2]>,
@@ -97,10 +101,15 @@ pub struct ViewState {
 impl ViewState {
     /// Reads the remembered state.
     pub fn load() -> Self {
-        let Some(path) = settings_file() else { return Self::default() };
+        let Some(path) = settings_file() else {
+            return Self::default();
+        };
         match std::fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                tracing::warn!("{} is not what was written there, starting afresh: {error}", path.display());
+                tracing::warn!(
+                    "{} is not what was written there, starting afresh: {error}",
+                    path.display()
+                );
                 Self::default()
             }),
             Err(_) => Self::default(),
@@ -109,7 +118,9 @@ impl ViewState {
 
     /// Writes the state atomically: a temporary file, then a rename.
     pub fn save(&self) -> std::io::Result<()> {
-        let Some(path) = settings_file() else { return Ok(()) };
+        let Some(path) = settings_file() else {
+            return Ok(());
+        };
         let folder = path.parent().unwrap_or(Path::new("."));
         crate::folders::make_private(folder)?;
         let mut draft = tempfile::NamedTempFile::new_in(folder)?;
@@ -128,7 +139,9 @@ impl ViewState {
 
 /// Seconds since 1970.
 pub fn now_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }
 
 #[cfg(test)]
@@ -136,7 +149,14 @@ mod tests {
     use super::*;
 
     fn recent(name: &str, opened_s: u64) -> Recent {
-        Recent { path: name.into(), title: name.into(), badge: "ZIP".into(), roots: 1, size_bytes: None, opened_s }
+        Recent {
+            path: name.into(),
+            title: name.into(),
+            badge: "ZIP".into(),
+            roots: 1,
+            size_bytes: None,
+            opened_s,
+        }
     }
 
     #[test]
@@ -148,7 +168,14 @@ mod tests {
         state.remember(recent("/25", 99));
         assert_eq!(state.recent.len(), RECENT);
         assert_eq!(state.recent[0].opened_s, 99);
-        assert_eq!(state.recent.iter().filter(|recent| recent.path == Path::new("/25")).count(), 1);
+        assert_eq!(
+            state
+                .recent
+                .iter()
+                .filter(|recent| recent.path == Path::new("/25"))
+                .count(),
+            1
+        );
     }
 
     #[test]
@@ -159,15 +186,25 @@ mod tests {
             book.save("one", sql);
         }
         assert_eq!(book.history, ["a", "b"]);
-        assert_eq!(book.saved, [SavedQuery { name: "one".into(), sql: "a".into() }]);
+        assert_eq!(
+            book.saved,
+            [SavedQuery {
+                name: "one".into(),
+                sql: "a".into()
+            }]
+        );
     }
 
     #[test]
     fn what_an_older_version_wrote_still_reads() {
-        let state: ViewState = serde_json::from_str(r#"{"theme":"light","gone":1}"#).expect("unknown keys are left out");
+        let state: ViewState = serde_json::from_str(r#"{"theme":"light","gone":1}"#)
+            .expect("unknown keys are left out");
         assert_eq!(state.theme, Theme::Light);
         let text = serde_json::to_string(&ViewState::default()).expect("writes");
         let back: ViewState = serde_json::from_str(&text).expect("reads back");
-        assert_eq!(back.dock.panes().len(), ViewState::default().dock.panes().len());
+        assert_eq!(
+            back.dock.panes().len(),
+            ViewState::default().dock.panes().len()
+        );
     }
 }

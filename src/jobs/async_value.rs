@@ -1,5 +1,6 @@
-//! A value that is computed off the interface thread for a key: requested in every frame, computed again when the key changes. The
-//! worker stores the outcome where readers find it, so nothing has to be polled; work that runs is registered with its [`Jobs`].
+//! A value that is computed off the interface thread for a key: requested in every frame, computed
+//! again when the key changes. The worker stores the outcome where readers find it, so nothing has
+//! to be polled; work that runs is registered with its [`Jobs`].
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -8,7 +9,8 @@ use std::time::{Duration, Instant};
 use super::{CountedWork, JobContext, Jobs};
 use crate::error::{Error, Result};
 
-/// Time that [`AsyncValue::update`] waits for its work, so that quick results appear in the frame that requests them.
+/// Time that [`AsyncValue::update`] waits for its work, so that quick results appear in the frame
+/// that requests them.
 const WAIT: Duration = Duration::from_millis(1);
 /// Minimum time between two such waits, so that a frame with many requests waits once.
 const WAIT_INTERVAL: Duration = Duration::from_millis(12);
@@ -19,7 +21,9 @@ thread_local! {
 
 /// True when this thread has not waited during [`WAIT_INTERVAL`]; begins a new interval then.
 fn may_wait() -> bool {
-    let rested = LAST_WAIT.get().is_none_or(|at| at.elapsed() >= WAIT_INTERVAL);
+    let rested = LAST_WAIT
+        .get()
+        .is_none_or(|at| at.elapsed() >= WAIT_INTERVAL);
     if rested {
         LAST_WAIT.set(Some(Instant::now()));
     }
@@ -39,7 +43,8 @@ pub enum AsyncState<'a, T> {
     Failed(&'a Error),
 }
 
-/// The value for the newest key. The value of the key before it stays readable until the new one is ready.
+/// The value for the newest key. The value of the key before it stays readable until the new one is
+/// ready.
 pub struct AsyncValue<K, T> {
     newest: Option<AsyncRequest<K, T>>,
     /// The newest request before `newest` that has ended.
@@ -61,11 +66,14 @@ struct AsyncWork<T> {
 
 impl<T> AsyncWork<T> {
     fn release(&self) -> Option<CountedWork> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
-    /// Stores the outcome; `running` ends only after this thread has let go of the work, so that [`AsyncValue::take`] succeeds in
-    /// the frame that follows.
+    /// Stores the outcome; `running` ends only after this thread has let go of the work, so that
+    /// [`AsyncValue::take`] succeeds in the frame that follows.
     fn deliver(self: Arc<Self>, outcome: Result<T>) {
         let running = self.release();
         let _ = self.outcome.set(outcome);
@@ -81,7 +89,8 @@ impl<K, T> AsyncRequest<K, T> {
 }
 
 impl<K, T> Drop for AsyncRequest<K, T> {
-    /// Cancels work that still runs: the key has changed, another dataset was opened, or the window was closed.
+    /// Cancels work that still runs: the key has changed, another dataset was opened, or the window
+    /// was closed.
     fn drop(&mut self) {
         self.context.cancel();
         self.work.release();
@@ -90,7 +99,10 @@ impl<K, T> Drop for AsyncRequest<K, T> {
 
 impl<K, T> Default for AsyncValue<K, T> {
     fn default() -> Self {
-        Self { newest: None, previous: None }
+        Self {
+            newest: None,
+            previous: None,
+        }
     }
 }
 
@@ -110,10 +122,14 @@ impl<K, T> AsyncValue<K, T> {
         matches!(self.state(), AsyncState::Pending)
     }
 
-    /// The newest value: that of the newest request, or while it is pending the one before. `None` after a failure.
+    /// The newest value: that of the newest request, or while it is pending the one before. `None`
+    /// after a failure.
     pub fn latest(&self) -> Option<&T> {
         let newest = self.newest.as_ref().and_then(AsyncRequest::outcome);
-        newest.or_else(|| self.previous.as_ref()?.outcome())?.as_ref().ok()
+        newest
+            .or_else(|| self.previous.as_ref()?.outcome())?
+            .as_ref()
+            .ok()
     }
 
     /// The key of the newest request.
@@ -121,18 +137,28 @@ impl<K, T> AsyncValue<K, T> {
         self.newest.as_ref().map(|request| &request.key)
     }
 
-    /// Takes the newest outcome, once it is available, and clears the request. For results that are used once.
+    /// Takes the newest outcome, once it is available, and clears the request. For results that are
+    /// used once.
     pub fn take(&mut self) -> Option<Result<T>> {
         // Shared until the worker drops its reference; the window is woken after that.
-        let outcome = Arc::get_mut(&mut self.newest.as_mut()?.work)?.outcome.take()?;
+        let outcome = Arc::get_mut(&mut self.newest.as_mut()?.work)?
+            .outcome
+            .take()?;
         self.newest = None;
         Some(outcome)
     }
 }
 
 impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
-    /// Starts `work` unless `key` is that of the newest request; work for another key is cancelled. `label` names the job for people.
-    pub fn update(&mut self, jobs: &Jobs, key: K, label: &str, work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static) {
+    /// Starts `work` unless `key` is that of the newest request; work for another key is cancelled.
+    /// `label` names the job for people.
+    pub fn update(
+        &mut self,
+        jobs: &Jobs,
+        key: K,
+        label: &str,
+        work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+    ) {
         if let Some(newest) = self.newest.take_if(|newest| newest.key != key) {
             if newest.outcome().is_some() {
                 self.previous = Some(newest);
@@ -143,7 +169,10 @@ impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
             }
             return;
         }
-        let shared = Arc::new(AsyncWork { outcome: OnceLock::new(), running: Mutex::new(Some(jobs.register())) });
+        let shared = Arc::new(AsyncWork {
+            outcome: OnceLock::new(),
+            running: Mutex::new(Some(jobs.register())),
+        });
         let worker = shared.clone();
         let (_, context, spawned) = jobs.spawn(label, work, move |outcome| worker.deliver(outcome));
         if let Err(error) = spawned {
@@ -152,12 +181,20 @@ impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
         if shared.outcome.get().is_none() && may_wait() {
             std::thread::sleep(WAIT);
         }
-        self.newest = Some(AsyncRequest { key, context, work: shared });
+        self.newest = Some(AsyncRequest {
+            key,
+            context,
+            work: shared,
+        });
     }
 
     /// The outcome for this key, from the newest request or the previous value.
     pub fn get(&self, key: &K) -> Option<&Result<T>> {
-        [&self.newest, &self.previous].into_iter().flatten().find(|request| request.key == *key)?.outcome()
+        [&self.newest, &self.previous]
+            .into_iter()
+            .flatten()
+            .find(|request| request.key == *key)?
+            .outcome()
     }
 }
 
@@ -223,7 +260,10 @@ mod tests {
         wait_until(|| !value.is_pending());
         assert_eq!(value.latest(), Some(&20));
         value.update(&jobs, 2, "again", |_| Ok(99));
-        assert!(matches!(value.state(), AsyncState::Ready(20)), "the same key is not computed twice");
+        assert!(
+            matches!(value.state(), AsyncState::Ready(20)),
+            "the same key is not computed twice"
+        );
         assert!(value.get(&1).is_none());
     }
 
@@ -255,7 +295,10 @@ mod tests {
         assert!(jobs.is_running(), "it runs");
         go.send(()).expect("it waits");
         wait_until(|| !value.is_pending());
-        assert!(jobs.is_running(), "it ended after this frame had begun, which may not show it");
+        assert!(
+            jobs.is_running(),
+            "it ended after this frame had begun, which may not show it"
+        );
         wait_until(|| {
             jobs.begin_frame();
             !jobs.is_running()

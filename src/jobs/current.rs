@@ -1,5 +1,6 @@
-//! The job of the current thread, for low-level code without a [`JobContext`] parameter: requests to servers stop when their job
-//! is cancelled, and are counted per job. Threads of rayon's pool have no job.
+//! The job of the current thread, for low-level code without a [`JobContext`] parameter: requests
+//! to servers stop when their job is cancelled, and are counted per job. Threads of rayon's pool
+//! have no job.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -23,7 +24,10 @@ thread_local! {
 
 /// The job of this thread, if any.
 pub fn current() -> Option<CurrentJob> {
-    CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()
+    CURRENT
+        .try_with(|current| current.borrow().clone())
+        .ok()
+        .flatten()
 }
 
 /// Sets the job of this thread.

@@ -1,10 +1,13 @@
-//! Frees large values on another thread: a dataset of millions of rows takes longer to free than a frame may last.
+//! Frees large values on another thread: a dataset of millions of rows takes longer to free than a
+//! frame may last.
 
-/// Drops `value` on a thread of its own, or here where none can be started. Not for values that have to be gone when the process
-/// ends, which does not wait for them.
+/// Drops `value` on a thread of its own, or here where none can be started. Not for values that
+/// have to be gone when the process ends, which does not wait for them.
 pub fn discard<T: Send + 'static>(value: T) {
     // Without a thread, the closure and the value with it are dropped by this call.
-    let _ = std::thread::Builder::new().name("discard".to_owned()).spawn(move || drop(value));
+    let _ = std::thread::Builder::new()
+        .name("discard".to_owned())
+        .spawn(move || drop(value));
 }
 
 #[cfg(test)]
@@ -27,8 +30,13 @@ mod tests {
     fn a_value_is_dropped_once_and_on_another_thread() {
         let (sender, receiver) = sync_channel(1);
         discard(Tells(sender));
-        let thread = receiver.recv_timeout(Duration::from_secs(20)).expect("is dropped");
+        let thread = receiver
+            .recv_timeout(Duration::from_secs(20))
+            .expect("is dropped");
         assert_ne!(thread, std::thread::current().id());
-        assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Err(RecvTimeoutError::Disconnected));
+        assert_eq!(
+            receiver.recv_timeout(Duration::from_secs(20)),
+            Err(RecvTimeoutError::Disconnected)
+        );
     }
 }

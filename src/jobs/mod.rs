@@ -1,5 +1,5 @@
-//! Work off the interface thread: jobs with progress, stages, warnings and cancel, and values that are computed by one
-//! ([`AsyncValue`]). Knows no domain and names no window type.
+//! Work off the interface thread: jobs with progress, stages, warnings and cancel, and values that
+//! are computed by one ([`AsyncValue`]). Knows no domain and names no window type.
 
 mod async_value;
 mod current;
@@ -26,7 +26,9 @@ use crate::error::{Error, Result};
 use crate::text;
 
 /// Identifies a job within this process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct JobId(pub u64);
 
 impl fmt::Display for JobId {
@@ -43,7 +45,8 @@ pub struct Jobs {
     registry: Arc<RunningWork>,
 }
 
-/// Numbers of async values that are worked on, and of those whose work ended since the present frame began.
+/// Numbers of async values that are worked on, and of those whose work ended since the present
+/// frame began.
 #[derive(Default)]
 struct RunningWork {
     running: AtomicUsize,
@@ -63,7 +66,11 @@ impl Drop for CountedWork {
 impl Jobs {
     /// `wake` is called from worker threads when a job ends, so that an idle window repaints.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { next: Arc::new(AtomicU64::new(1)), wake: Arc::new(wake), registry: Arc::default() }
+        Self {
+            next: Arc::new(AtomicU64::new(1)),
+            wake: Arc::new(wake),
+            registry: Arc::default(),
+        }
     }
 
     /// Jobs without wake-up, for the command line and tests.
@@ -88,10 +95,18 @@ impl Jobs {
             // The receiver is gone when the job was dropped.
             let _ = sender.send(outcome);
         });
-        Job { id, label, context, receiver, early: spawned.err().map(Err), started: Instant::now() }
+        Job {
+            id,
+            label,
+            context,
+            receiver,
+            early: spawned.err().map(Err),
+            started: Instant::now(),
+        }
     }
 
-    /// Runs `work` on a new thread, which then passes the outcome to `deliver` and wakes the window.
+    /// Runs `work` on a new thread, which then passes the outcome to `deliver` and wakes the
+    /// window.
     ///
     /// # Errors
     ///
@@ -106,15 +121,22 @@ impl Jobs {
         let context = JobContext::default();
         let (inner, wake, name) = (context.clone(), self.wake.clone(), label.to_owned());
         let language = text::of_thread();
-        let spawned = std::thread::Builder::new().name(format!("job-{}", id.0)).spawn(move || {
-            text::speak(language);
-            current::begin(CurrentJob { id, label: name.as_str().into(), context: inner.clone() });
-            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)))
-                .unwrap_or_else(|panic| Err(panic_error(&name, panic.as_ref())));
-            deliver(outcome);
-            wake();
-        });
-        let error = |error| Error::internal(format!("could not start a thread for {label}")).because(error);
+        let spawned = std::thread::Builder::new()
+            .name(format!("job-{}", id.0))
+            .spawn(move || {
+                text::speak(language);
+                current::begin(CurrentJob {
+                    id,
+                    label: name.as_str().into(),
+                    context: inner.clone(),
+                });
+                let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)))
+                    .unwrap_or_else(|panic| Err(panic_error(&name, panic.as_ref())));
+                deliver(outcome);
+                wake();
+            });
+        let error =
+            |error| Error::internal(format!("could not start a thread for {label}")).because(error);
         (id, context, spawned.map(|_| ()).map_err(error))
     }
 
@@ -131,7 +153,8 @@ impl Jobs {
 
     /// True while an [`AsyncValue`] is worked on, and until a frame has begun after its work ended.
     pub fn is_running(&self) -> bool {
-        self.registry.running.load(Ordering::SeqCst) + self.registry.ended.load(Ordering::SeqCst) > 0
+        self.registry.running.load(Ordering::SeqCst) + self.registry.ended.load(Ordering::SeqCst)
+            > 0
     }
 }
 
@@ -166,8 +189,8 @@ impl<T> Job<T> {
         &self.label
     }
 
-    /// Requests cancellation at the job's next check. Its result is then [`crate::error::Kind::Cancelled`], unless it finished
-    /// before.
+    /// Requests cancellation at the job's next check. Its result is then
+    /// [`crate::error::Kind::Cancelled`], unless it finished before.
     pub fn cancel(&self) {
         self.context.cancel();
     }
@@ -195,7 +218,10 @@ impl<T> Job<T> {
         match self.receiver.try_recv() {
             Ok(outcome) => Some(outcome),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(Error::internal(format!("{} ended without a result", self.label)))),
+            Err(TryRecvError::Disconnected) => Some(Err(Error::internal(format!(
+                "{} ended without a result",
+                self.label
+            )))),
         }
     }
 
@@ -207,7 +233,10 @@ impl<T> Job<T> {
         match self.receiver.recv_timeout(patience) {
             Ok(outcome) => Some(outcome),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(Err(Error::internal(format!("{} ended without a result", self.label)))),
+            Err(RecvTimeoutError::Disconnected) => Some(Err(Error::internal(format!(
+                "{} ended without a result",
+                self.label
+            )))),
         }
     }
 }
@@ -225,7 +254,12 @@ impl<T: Send + 'static> Latest<T> {
     }
 
     /// Cancels the running request and starts another.
-    pub fn start(&mut self, jobs: &Jobs, label: &str, work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static) {
+    pub fn start(
+        &mut self,
+        jobs: &Jobs,
+        label: &str,
+        work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+    ) {
         if let Some(old) = self.job.take() {
             old.cancel();
         }
@@ -288,7 +322,10 @@ mod tests {
             }
         });
         job.cancel();
-        let error = job.wait_for(PATIENCE).expect("ends").expect_err("was cancelled");
+        let error = job
+            .wait_for(PATIENCE)
+            .expect("ends")
+            .expect_err("was cancelled");
         assert_eq!(error.kind(), Kind::Cancelled);
     }
 
@@ -320,7 +357,13 @@ mod tests {
         wait_until(&|| job.progress().done > done);
         job.pause(true);
         job.cancel();
-        assert_eq!(job.wait_for(PATIENCE).expect("ends").expect_err("was cancelled").kind(), Kind::Cancelled);
+        assert_eq!(
+            job.wait_for(PATIENCE)
+                .expect("ends")
+                .expect_err("was cancelled")
+                .kind(),
+            Kind::Cancelled
+        );
     }
 
     #[test]

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
-/// Maps items in parallel with rayon's pool; `work` takes the item's index and the item. Results are in item order.
+/// Maps items in parallel with rayon's pool; `work` takes the item's index and the item. Results
+/// are in item order.
 ///
 /// # Errors
 /// The error of the first failing item, as in a sequential loop. Later items may be skipped.
@@ -50,14 +51,30 @@ mod tests {
 
     #[test]
     fn results_keep_their_order_and_the_first_error_wins() {
-        assert_eq!(try_map(0..1000usize, |_, item| Ok(item * 2)).expect("maps")[999], 1998);
+        assert_eq!(
+            try_map(0..1000usize, |_, item| Ok(item * 2)).expect("maps")[999],
+            1998
+        );
         for _ in 0..50 {
             let failing = |index: usize, _| {
                 // Later items fail sooner.
-                std::thread::sleep(std::time::Duration::from_micros(if index == 40 { 500 } else { 5 }));
-                if index >= 40 { Err(Error::internal(format!("item {index}"))) } else { Ok(()) }
+                std::thread::sleep(std::time::Duration::from_micros(if index == 40 {
+                    500
+                } else {
+                    5
+                }));
+                if index >= 40 {
+                    Err(Error::internal(format!("item {index}")))
+                } else {
+                    Ok(())
+                }
             };
-            assert_eq!(try_map(vec![(); 200], failing).expect_err("fails").summary(), "item 40");
+            assert_eq!(
+                try_map(vec![(); 200], failing)
+                    .expect_err("fails")
+                    .summary(),
+                "item 40"
+            );
         }
     }
 }

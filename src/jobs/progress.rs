@@ -44,8 +44,8 @@ impl Progress {
     }
 }
 
-/// Handle of a job for its worker: progress and cancellation. Cheap to clone; every long loop calls [`JobContext::check`] and
-/// [`JobContext::step`].
+/// Handle of a job for its worker: progress and cancellation. Cheap to clone; every long loop calls
+/// [`JobContext::check`] and [`JobContext::step`].
 #[derive(Clone, Default)]
 pub struct JobContext {
     shared: Arc<SharedProgress>,
@@ -88,11 +88,17 @@ fn hash_of(place: &str) -> u64 {
 impl Text {
     /// All warnings as text.
     fn lines(&self) -> Vec<String> {
-        let shared = self.shared.iter().map(|SharedWarning { text, place, places }| match places.len() {
-            1 => format!("{place}: {text}"),
-            2 => format!("{place} and another file: {text}"),
-            count => format!("{place} and {} other files: {text}", count - 1),
-        });
+        let shared = self.shared.iter().map(
+            |SharedWarning {
+                 text,
+                 place,
+                 places,
+             }| match places.len() {
+                1 => format!("{place}: {text}"),
+                2 => format!("{place} and another file: {text}"),
+                count => format!("{place} and {} other files: {text}", count - 1),
+            },
+        );
         self.warnings.iter().cloned().chain(shared).collect()
     }
 }
@@ -104,7 +110,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 const WARNINGS_KEPT: usize = 1000;
 
 impl JobContext {
-    /// Fails once cancellation was requested, so that `?` ends the work. Blocks while the job is paused.
+    /// Fails once cancellation was requested, so that `?` ends the work. Blocks while the job is
+    /// paused.
     ///
     /// # Errors
     /// [`crate::error::Kind::Cancelled`].
@@ -112,7 +119,11 @@ impl JobContext {
         while self.shared.paused.load(Ordering::Relaxed) && !self.is_cancelled() {
             std::thread::sleep(PAUSE);
         }
-        if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+        if self.is_cancelled() {
+            Err(Error::cancelled())
+        } else {
+            Ok(())
+        }
     }
 
     /// True once cancellation was requested.
@@ -125,20 +136,26 @@ impl JobContext {
         self.shared.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Allows the user to pause the job. Only for work on threads of its own, as a paused job blocks its thread.
+    /// Allows the user to pause the job. Only for work on threads of its own, as a paused job
+    /// blocks its thread.
     pub fn allow_pause(&self) {
         self.shared.pausable.store(true, Ordering::Relaxed);
     }
 
     /// Pauses the work at its next check, or resumes it. Has no effect unless pausing is allowed.
     pub fn pause(&self, on: bool) {
-        self.shared.paused.store(on && self.shared.pausable.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.shared.paused.store(
+            on && self.shared.pausable.load(Ordering::Relaxed),
+            Ordering::Relaxed,
+        );
     }
 
     /// Starts a stage of `total` steps.
     pub fn stage(&self, name: &str, total: Option<u64>) {
         self.text().stage = name.to_owned();
-        self.shared.total.store(total.unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.shared
+            .total
+            .store(total.unwrap_or(u64::MAX), Ordering::Relaxed);
         self.shared.done.store(0, Ordering::Relaxed);
     }
 
@@ -160,13 +177,18 @@ impl JobContext {
         }
     }
 
-    /// Adds a warning about the file `place`; files with the same warning are counted, and the first is named.
+    /// Adds a warning about the file `place`; files with the same warning are counted, and the
+    /// first is named.
     pub fn warn_of(&self, place: &str, warning: impl Into<String>) {
         let (mut text, warning) = (self.text(), warning.into());
         if let Some(known) = text.shared.iter_mut().find(|known| known.text == warning) {
             known.places.insert(hash_of(place));
         } else if text.shared.len() < WARNINGS_KEPT {
-            text.shared.push(SharedWarning { text: warning, place: place.to_owned(), places: [hash_of(place)].into() });
+            text.shared.push(SharedWarning {
+                text: warning,
+                place: place.to_owned(),
+                places: [hash_of(place)].into(),
+            });
         }
     }
 
@@ -175,7 +197,9 @@ impl JobContext {
         let text = self.text();
         let total = self.shared.total.load(Ordering::Relaxed);
         Progress {
-            stage: Stage { name: text.stage.clone() },
+            stage: Stage {
+                name: text.stage.clone(),
+            },
             done: self.shared.done.load(Ordering::Relaxed),
             total: (total != u64::MAX && total != 0).then_some(total),
             bytes: self.shared.bytes.load(Ordering::Relaxed),
@@ -187,6 +211,9 @@ impl JobContext {
     }
 
     fn text(&self) -> std::sync::MutexGuard<'_, Text> {
-        self.shared.text.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.shared
+            .text
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

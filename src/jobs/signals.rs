@@ -11,8 +11,9 @@ static STOPPED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 /// Exit code of a process ended by Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// Makes SIGINT, SIGTERM and SIGHUP (on Windows Ctrl-C, Ctrl-Break and the end of the console) cancel every job of this process,
-/// whose next check then fails. A second signal ends the process immediately. For the command line; a window has other ways to stop.
+/// Makes SIGINT, SIGTERM and SIGHUP (on Windows Ctrl-C, Ctrl-Break and the end of the console)
+/// cancel every job of this process, whose next check then fails. A second signal ends the process
+/// immediately. For the command line; a window has other ways to stop.
 ///
 /// # Errors
 /// When a signal handler cannot be installed.
@@ -36,7 +37,10 @@ fn listen(stopped: &Arc<AtomicBool>) -> std::io::Result<()> {
 #[cfg(windows)]
 fn listen(_: &Arc<AtomicBool>) -> std::io::Result<()> {
     crate::windows_api::on_console_stop(|| {
-        if STOPPED.get().is_some_and(|stopped| stopped.swap(true, Ordering::SeqCst)) {
+        if STOPPED
+            .get()
+            .is_some_and(|stopped| stopped.swap(true, Ordering::SeqCst))
+        {
             std::process::exit(INTERRUPTED);
         }
     })
@@ -44,5 +48,7 @@ fn listen(_: &Arc<AtomicBool>) -> std::io::Result<()> {
 
 /// True once a signal was received.
 pub(super) fn is_stopped() -> bool {
-    STOPPED.get().is_some_and(|stopped| stopped.load(Ordering::Relaxed))
+    STOPPED
+        .get()
+        .is_some_and(|stopped| stopped.load(Ordering::Relaxed))
 }

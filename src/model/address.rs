@@ -1,6 +1,7 @@
-//! Addresses of remote files, accepted wherever a path is: `https://host/a.tacozip`, `s3://bucket/a`, `gs://bucket/a`,
-//! `az://container/a` (or `azure://`), `oss://bucket/a`, `swift://container/a`, GDAL's notation (`/vsicurl/https://…`,
-//! `/vsis3/bucket/a`), and those of hubs (`hf://datasets/owner/name/a`). Pure text, no IO.
+//! Addresses of remote files, accepted wherever a path is: `https://host/a.tacozip`,
+//! `s3://bucket/a`, `gs://bucket/a`, `az://container/a` (or `azure://`), `oss://bucket/a`,
+//! `swift://container/a`, GDAL's notation (`/vsicurl/https://…`, `/vsis3/bucket/a`), and those of
+//! hubs (`hf://datasets/owner/name/a`). Pure text, no IO.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,8 @@ const SCHEMES: [(Scheme, &str, &str); 8] = [
     (Scheme::Swift, "swift://", "/vsiswift/"),
 ];
 
-/// Bytes that are encoded below a web address: all but those that the path of a URL may have as they are (RFC 3986, `pchar`), and `/`.
+/// Bytes that are encoded below a web address: all but those that the path of a URL may have as
+/// they are (RFC 3986, `pchar`), and `/`.
 pub(super) const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -63,14 +65,16 @@ pub(super) const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 /// As [`ENCODED`] in a query, which may also have `?`.
 const ENCODED_IN_QUERY: &AsciiSet = &ENCODED.remove(b'?');
 
-/// Substrings of query keys whose values are credentials: a query with such a key is never shown or stored.
+/// Substrings of query keys whose values are credentials: a query with such a key is never shown or
+/// stored.
 const SECRET_KEYS: [&str; 17] = [
-    "sig", "token", "auth", "key", "pass", "pw", "secret", "policy", "cred", "session", "sid", "jwt", "ticket", "code", "x-amz-",
-    "x-goog-", "bearer",
+    "sig", "token", "auth", "key", "pass", "pw", "secret", "policy", "cred", "session", "sid",
+    "jwt", "ticket", "code", "x-amz-", "x-goog-", "bearer",
 ];
 /// Maximum length of a query that is shown or stored.
 const QUERY_MAX: usize = 96;
-/// Maximum length of a mix of letters and digits that is not taken for a secret: a year, a version, a level.
+/// Maximum length of a mix of letters and digits that is not taken for a secret: a year, a version,
+/// a level.
 const MIXED_MAX: usize = 8;
 /// Maximum length of a number or words that are not taken for a secret.
 const PLAIN_MAX: usize = 32;
@@ -89,8 +93,9 @@ pub struct Address {
 }
 
 impl Address {
-    /// Parses an address; `None` for any other text, including local paths. Letters of a web address that a URL can't have, such as
-    /// spaces, are percent-encoded; what is encoded already stays. Addresses and pages of hubs become the addresses of their files
+    /// Parses an address; `None` for any other text, including local paths. Letters of a web
+    /// address that a URL can't have, such as spaces, are percent-encoded; what is encoded already
+    /// stays. Addresses and pages of hubs become the addresses of their files
     /// ([`HubListing`](super::HubListing) lists them).
     pub fn parse(text: &str) -> Option<Self> {
         match super::hub::web_address(text) {
@@ -100,21 +105,37 @@ impl Address {
     }
 
     fn parse_plain(text: &str) -> Option<Self> {
-        let (scheme, rest) = SCHEMES
-            .iter()
-            .find_map(|(scheme, plain, vsi)| Some((*scheme, without(text, plain).or_else(|| without(text, vsi))?)))?;
+        let (scheme, rest) = SCHEMES.iter().find_map(|(scheme, plain, vsi)| {
+            Some((
+                *scheme,
+                without(text, plain).or_else(|| without(text, vsi))?,
+            ))
+        })?;
         let web = matches!(scheme, Scheme::Http | Scheme::Https);
-        let rest = if web { rest.split('#').next().unwrap_or(rest) } else { rest };
+        let rest = if web {
+            rest.split('#').next().unwrap_or(rest)
+        } else {
+            rest
+        };
         let (rest, query) = match rest.split_once('?').filter(|_| web) {
             Some((rest, query)) => (rest, Some(query).filter(|query| !query.is_empty())),
             None => (rest, None),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let path = if web { encode_typed(path, ENCODED) } else { path.to_owned() };
+        let path = if web {
+            encode_typed(path, ENCODED)
+        } else {
+            path.to_owned()
+        };
         let query = query.map(|query: &str| encode_typed(query, ENCODED_IN_QUERY).into());
         // User name and password before the host are dropped, as many views show the address.
         let authority = authority.rsplit('@').next().unwrap_or(authority);
-        (!authority.is_empty()).then(|| Self { scheme, authority: authority.into(), path: path.into(), query })
+        (!authority.is_empty()).then(|| Self {
+            scheme,
+            authority: authority.into(),
+            path: path.into(),
+            query,
+        })
     }
 
     /// Parses a path with [`Address::parse`].
@@ -129,38 +150,71 @@ impl Address {
 
     /// The path in GDAL's notation.
     pub fn to_vsi(&self) -> String {
-        let prefix = SCHEMES.iter().find(|(scheme, ..)| *scheme == self.scheme).map_or("", |(.., vsi)| vsi);
+        let prefix = SCHEMES
+            .iter()
+            .find(|(scheme, ..)| *scheme == self.scheme)
+            .map_or("", |(.., vsi)| vsi);
         self.spelled(prefix)
     }
 
     /// The address of `relative` below this one; `relative` is plain text with `/` separators.
     pub fn child(&self, relative: &str) -> Self {
-        let below = if self.is_web() { utf8_percent_encode(relative, ENCODED).to_string() } else { relative.to_owned() };
+        let below = if self.is_web() {
+            utf8_percent_encode(relative, ENCODED).to_string()
+        } else {
+            relative.to_owned()
+        };
         let above = self.path.trim_end_matches('/');
-        let path = if above.is_empty() { below } else { format!("{above}/{below}") };
-        Self { path: path.into(), ..self.clone() }
+        let path = if above.is_empty() {
+            below
+        } else {
+            format!("{above}/{below}")
+        };
+        Self {
+            path: path.into(),
+            ..self.clone()
+        }
     }
 
     /// The address of the parent folder.
     pub fn parent(&self) -> Self {
-        let path = self.path.trim_end_matches('/').rsplit_once('/').map_or("", |(above, _)| above);
-        Self { path: path.into(), ..self.clone() }
+        let path = self
+            .path
+            .trim_end_matches('/')
+            .rsplit_once('/')
+            .map_or("", |(above, _)| above);
+        Self {
+            path: path.into(),
+            ..self.clone()
+        }
     }
 
     /// The last component of the path.
     pub fn name(&self) -> &str {
-        self.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default()
+        self.path
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
     }
 
     /// The server for messages: the host, or the bucket with its scheme.
     pub fn host(&self) -> String {
-        if self.is_web() { self.authority.to_string() } else { format!("{}{}", self.prefix(), self.authority) }
+        if self.is_web() {
+            self.authority.to_string()
+        } else {
+            format!("{}{}", self.prefix(), self.authority)
+        }
     }
 
-    /// The origin to which credentials apply: scheme, host and port (unless it is the scheme's default), or the bucket with its
-    /// scheme.
+    /// The origin to which credentials apply: scheme, host and port (unless it is the scheme's
+    /// default), or the bucket with its scheme.
     pub fn origin(&self) -> String {
-        let authority = if self.is_web() { self.authority.to_ascii_lowercase() } else { self.authority.to_string() };
+        let authority = if self.is_web() {
+            self.authority.to_ascii_lowercase()
+        } else {
+            self.authority.to_string()
+        };
         let own_port = match self.scheme {
             Scheme::Https => ":443",
             Scheme::Http => ":80",
@@ -170,21 +224,32 @@ impl Address {
         format!("{}{}", self.prefix(), authority.trim_end_matches('.'))
     }
 
-    /// Splits off a query that may contain a secret: one with a suspicious key, a long one, or one with a value that looks
-    /// random.
+    /// Splits off a query that may contain a secret: one with a suspicious key, a long one, or one
+    /// with a value that looks random.
     pub fn without_secret(mut self) -> (Self, Option<Box<str>>) {
         let query = self.query.take_if(|query| may_be_secret(query));
         (self, query)
     }
 
     fn prefix(&self) -> &'static str {
-        SCHEMES.iter().find(|(scheme, ..)| *scheme == self.scheme).map_or("", |(_, plain, _)| plain)
+        SCHEMES
+            .iter()
+            .find(|(scheme, ..)| *scheme == self.scheme)
+            .map_or("", |(_, plain, _)| plain)
     }
 
     fn spelled(&self, prefix: &str) -> String {
-        let Self { authority, path, query, .. } = self;
+        let Self {
+            authority,
+            path,
+            query,
+            ..
+        } = self;
         let slash = if path.is_empty() { "" } else { "/" };
-        let query = query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
+        let query = query
+            .as_ref()
+            .map(|query| format!("?{query}"))
+            .unwrap_or_default();
         format!("{prefix}{authority}{slash}{path}{query}")
     }
 }
@@ -224,12 +289,16 @@ pub fn vsi_place(path: &Path) -> PathBuf {
     }
 }
 
-/// Percent-encodes what a person typed: everything in `set` but a `%` with two hexadecimal digits behind it.
+/// Percent-encodes what a person typed: everything in `set` but a `%` with two hexadecimal digits
+/// behind it.
 fn encode_typed(text: &str, set: &'static AsciiSet) -> String {
     let mut encoded = String::with_capacity(text.len());
     for (number, part) in text.split('%').enumerate() {
         if number > 0 {
-            let is_code = part.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+            let is_code = part
+                .as_bytes()
+                .get(..2)
+                .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
             encoded.push_str(if is_code { "%" } else { "%25" });
         }
         encoded.extend(utf8_percent_encode(part, set));
@@ -239,7 +308,9 @@ fn encode_typed(text: &str, set: &'static AsciiSet) -> String {
 
 fn without<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let start = text.get(..prefix.len())?;
-    start.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
+    start
+        .eq_ignore_ascii_case(prefix)
+        .then(|| &text[prefix.len()..])
 }
 
 fn may_be_secret(query: &str) -> bool {
@@ -256,11 +327,24 @@ fn may_be_secret(query: &str) -> bool {
 /// True for a value that is neither short, nor a number or date, nor words.
 fn is_opaque(value: &str) -> bool {
     let plain = |letter: char| "._-,+/: ".contains(letter);
-    let number = value.chars().all(|letter| letter.is_ascii_digit() || plain(letter));
+    let number = value
+        .chars()
+        .all(|letter| letter.is_ascii_digit() || plain(letter));
     // Words are capitalized at most; random letters have capitals anywhere.
-    let shifts = value.as_bytes().windows(2).filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase()).count();
-    let words = shifts < 2 && value.chars().all(|letter| letter.is_ascii_alphabetic() || plain(letter));
-    let limit = if number || words { PLAIN_MAX } else { MIXED_MAX };
+    let shifts = value
+        .as_bytes()
+        .windows(2)
+        .filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase())
+        .count();
+    let words = shifts < 2
+        && value
+            .chars()
+            .all(|letter| letter.is_ascii_alphabetic() || plain(letter));
+    let limit = if number || words {
+        PLAIN_MAX
+    } else {
+        MIXED_MAX
+    };
     value.len() > limit
 }
 
@@ -275,7 +359,10 @@ mod tests {
     #[test]
     fn both_notations_are_one_address() {
         for (plain, vsi) in [
-            ("https://host:8080/a%20b/c.tacozip", "/vsicurl/https://host:8080/a%20b/c.tacozip"),
+            (
+                "https://host:8080/a%20b/c.tacozip",
+                "/vsicurl/https://host:8080/a%20b/c.tacozip",
+            ),
             ("s3://bucket/a b/c.tacozip", "/vsis3/bucket/a b/c.tacozip"),
             ("gs://bucket/c", "/vsigs/bucket/c"),
             ("az://container/c", "/vsiaz/container/c"),
@@ -286,8 +373,19 @@ mod tests {
             assert_eq!(parsed(vsi).to_string(), plain);
             assert_eq!(parsed(plain).to_vsi(), vsi);
         }
-        assert_eq!(parsed("azure://container/c").to_string(), "az://container/c");
-        for local in ["/data/a.tacozip", "a:b", "https:", "https://", "/vsizip/a.zip", "c:\\a", "file:///a"] {
+        assert_eq!(
+            parsed("azure://container/c").to_string(),
+            "az://container/c"
+        );
+        for local in [
+            "/data/a.tacozip",
+            "a:b",
+            "https:",
+            "https://",
+            "/vsizip/a.zip",
+            "c:\\a",
+            "file:///a",
+        ] {
             assert_eq!(Address::parse(local), None, "{local}");
         }
     }
@@ -295,35 +393,74 @@ mod tests {
     #[test]
     fn letters_that_urls_cannot_have_are_encoded_once() {
         for (typed, vsi) in [
-            ("http://h/with space.tacozip", "/vsicurl/http://h/with%20space.tacozip"),
-            ("/vsicurl/http://h/with space.tacozip", "/vsicurl/http://h/with%20space.tacozip"),
-            ("https://h/Cañón/日本.tacozip", "/vsicurl/https://h/Ca%C3%B1%C3%B3n/%E6%97%A5%E6%9C%AC.tacozip"),
-            ("https://h/a%20b/100%.tif", "/vsicurl/https://h/a%20b/100%25.tif"),
-            ("https://h/a%2Fb%zz[1]", "/vsicurl/https://h/a%2Fb%25zz%5B1%5D"),
-            ("https://h/a.tif?name=with space&x=%20?", "/vsicurl/https://h/a.tif?name=with%20space&x=%20?"),
+            (
+                "http://h/with space.tacozip",
+                "/vsicurl/http://h/with%20space.tacozip",
+            ),
+            (
+                "/vsicurl/http://h/with space.tacozip",
+                "/vsicurl/http://h/with%20space.tacozip",
+            ),
+            (
+                "https://h/Cañón/日本.tacozip",
+                "/vsicurl/https://h/Ca%C3%B1%C3%B3n/%E6%97%A5%E6%9C%AC.tacozip",
+            ),
+            (
+                "https://h/a%20b/100%.tif",
+                "/vsicurl/https://h/a%20b/100%25.tif",
+            ),
+            (
+                "https://h/a%2Fb%zz[1]",
+                "/vsicurl/https://h/a%2Fb%25zz%5B1%5D",
+            ),
+            (
+                "https://h/a.tif?name=with space&x=%20?",
+                "/vsicurl/https://h/a.tif?name=with%20space&x=%20?",
+            ),
             ("s3://b/with space%20", "/vsis3/b/with space%20"),
         ] {
             assert_eq!(parsed(typed).to_vsi(), vsi);
             assert_eq!(parsed(vsi), parsed(typed));
         }
-        assert_eq!(parsed("https://h/with space").child("a b"), parsed("https://h/with%20space/a%20b"));
+        assert_eq!(
+            parsed("https://h/with space").child("a b"),
+            parsed("https://h/with%20space/a%20b")
+        );
     }
 
     #[test]
     fn names_below_are_encoded_where_the_scheme_asks_for_it() {
-        assert_eq!(place_below(Path::new("https://h/set/"), "DATA/a b#1"), Path::new("https://h/set/DATA/a%20b%231"));
-        assert_eq!(place_below(Path::new("s3://b/set"), "DATA/a b#1"), Path::new("s3://b/set/DATA/a b#1"));
-        assert_eq!(place_below(Path::new("/set"), "DATA/a"), Path::new("/set/DATA/a"));
-        assert_eq!(place_above(Path::new("https://h/set/.tacocat")), Some("https://h/set".into()));
+        assert_eq!(
+            place_below(Path::new("https://h/set/"), "DATA/a b#1"),
+            Path::new("https://h/set/DATA/a%20b%231")
+        );
+        assert_eq!(
+            place_below(Path::new("s3://b/set"), "DATA/a b#1"),
+            Path::new("s3://b/set/DATA/a b#1")
+        );
+        assert_eq!(
+            place_below(Path::new("/set"), "DATA/a"),
+            Path::new("/set/DATA/a")
+        );
+        assert_eq!(
+            place_above(Path::new("https://h/set/.tacocat")),
+            Some("https://h/set".into())
+        );
         assert_eq!(parsed("https://h/set/x/").name(), "x");
     }
 
     #[test]
     fn queries_with_secrets_are_removed() {
         let (clean, secret) = parsed("https://me:pw@h/a.tacozip?sv=1&sig=abc").without_secret();
-        assert_eq!((clean.to_string().as_str(), secret.as_deref()), ("https://h/a.tacozip", Some("sv=1&sig=abc")));
+        assert_eq!(
+            (clean.to_string().as_str(), secret.as_deref()),
+            ("https://h/a.tacozip", Some("sv=1&sig=abc"))
+        );
         let (clean, secret) = parsed("https://h/a.tacozip?download=1").without_secret();
-        assert_eq!((clean.to_string().as_str(), secret), ("https://h/a.tacozip?download=1", None));
+        assert_eq!(
+            (clean.to_string().as_str(), secret),
+            ("https://h/a.tacozip?download=1", None)
+        );
     }
 
     #[test]
@@ -335,24 +472,47 @@ mod tests {
             "x=AbCdEfGhIj",
             "X-Amz-Expires=60",
             "myAccessToken=1",
-            "st=2024-01-01&sp=r&skoid=1&sktid=2&skt=2024&ske=2024&sks=b&skv=2023&more=of-the-same-kind-and-so-on",
+            "st=2024-01-01&sp=r&skoid=1&sktid=2&skt=2024&ske=2024&sks=b&skv=2023&\
+                more=of-the-same-kind-and-so-on",
             "words=theyareoneverylongwordthatgoesonandon",
         ] {
             let (clean, secret) = parsed(&format!("https://h/a?{query}")).without_secret();
-            assert_eq!((clean.to_string().as_str(), secret.as_deref()), ("https://h/a", Some(query)));
+            assert_eq!(
+                (clean.to_string().as_str(), secret.as_deref()),
+                ("https://h/a", Some(query))
+            );
         }
-        for query in
-            ["download=true", "raw=1", "version=2.0.1", "date=2024-05-01", "layer=SentinelTwo&level=12", "v=2024a", "latest"]
-        {
-            assert_eq!(parsed(&format!("https://h/a?{query}")).without_secret().1, None, "{query}");
+        for query in [
+            "download=true",
+            "raw=1",
+            "version=2.0.1",
+            "date=2024-05-01",
+            "layer=SentinelTwo&level=12",
+            "v=2024a",
+            "latest",
+        ] {
+            assert_eq!(
+                parsed(&format!("https://h/a?{query}")).without_secret().1,
+                None,
+                "{query}"
+            );
         }
     }
 
     #[test]
     fn credentials_belong_to_scheme_host_and_port() {
-        assert_eq!(parsed("https://Data.Example:443/a").origin(), "https://data.example");
-        assert_eq!(parsed("http://data.example.:8080/a").origin(), "http://data.example.:8080");
-        assert_eq!(parsed("http://data.example:443/").origin(), "http://data.example:443");
+        assert_eq!(
+            parsed("https://Data.Example:443/a").origin(),
+            "https://data.example"
+        );
+        assert_eq!(
+            parsed("http://data.example.:8080/a").origin(),
+            "http://data.example.:8080"
+        );
+        assert_eq!(
+            parsed("http://data.example:443/").origin(),
+            "http://data.example:443"
+        );
         assert_eq!(parsed("/vsis3/Bucket/a").origin(), "s3://Bucket");
     }
 }

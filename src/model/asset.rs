@@ -1,4 +1,5 @@
-//! Location of a sample's data as a value. [`AssetPath::parse`] reads text, and only [`AssetPath::to_vsi`] writes GDAL's notation.
+//! Location of a sample's data as a value. [`AssetPath::parse`] reads text, and only
+//! [`AssetPath::to_vsi`] writes GDAL's notation.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,8 +24,8 @@ pub enum AssetPath {
         offset: u64,
         /// Length in bytes.
         size: u64,
-        /// [`Stamp`] of the container when the range was read; `None` when unknown, for example in a path typed by the user. Reads
-        /// of a changed container are refused.
+        /// [`Stamp`] of the container when the range was read; `None` when unknown, for example in
+        /// a path typed by the user. Reads of a changed container are refused.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stamp: Option<Arc<Stamp>>,
     },
@@ -42,10 +43,16 @@ impl AssetPath {
 
     /// A byte range without a [`Stamp`].
     pub fn range(container: impl Into<Arc<Path>>, offset: u64, size: u64) -> Self {
-        AssetPath::Range { container: container.into(), offset, size, stamp: None }
+        AssetPath::Range {
+            container: container.into(),
+            offset,
+            size,
+            stamp: None,
+        }
     }
 
-    /// [`Stamp`] of the container or archive when the data was found in it; `None` for whole files and when unknown.
+    /// [`Stamp`] of the container or archive when the data was found in it; `None` for whole files
+    /// and when unknown.
     pub fn stamp(&self) -> Option<&Arc<Stamp>> {
         match self {
             AssetPath::Range { stamp, .. } => stamp.as_ref(),
@@ -54,7 +61,8 @@ impl AssetPath {
         }
     }
 
-    /// Parses text entered by the user: a plain path, `file://…`, or `/vsisubfile/{offset}_{size},{path}`.
+    /// Parses text entered by the user: a plain path, `file://…`, or
+    /// `/vsisubfile/{offset}_{size},{path}`.
     ///
     /// # Errors
     /// When the text is empty, or a malformed `/vsisubfile/` path.
@@ -68,10 +76,17 @@ impl AssetPath {
                 let (offset, size) = range.split_once('_')?;
                 Some((offset.parse().ok()?, size.parse().ok()?, path))
             });
-            let (offset, size, path) = range
-                .ok_or_else(|| Error::usage("this is not a byte range").at(text).hint("write /vsisubfile/OFFSET_SIZE,PATH"))?;
+            let (offset, size, path) = range.ok_or_else(|| {
+                Error::usage("this is not a byte range")
+                    .at(text)
+                    .hint("write /vsisubfile/OFFSET_SIZE,PATH")
+            })?;
             if let Some(address) = Address::parse(path) {
-                return Ok(AssetPath::range(PathBuf::from(address.to_string()), offset, size));
+                return Ok(AssetPath::range(
+                    PathBuf::from(address.to_string()),
+                    offset,
+                    size,
+                ));
             }
             if path.starts_with("/vsi") {
                 return Ok(AssetPath::Vsi(Arc::from(text)));
@@ -84,14 +99,21 @@ impl AssetPath {
         if text.starts_with("/vsi") {
             return Ok(AssetPath::Vsi(Arc::from(text)));
         }
-        Ok(AssetPath::file(path_of_file_url(text).unwrap_or_else(|| text.into())))
+        Ok(AssetPath::file(
+            path_of_file_url(text).unwrap_or_else(|| text.into()),
+        ))
     }
 
     /// The path in GDAL's notation; of a file in an archive its path with that of the archive.
     pub fn to_vsi(&self) -> String {
         match self {
             AssetPath::File(path) => vsi_of(path),
-            AssetPath::Range { container, offset, size, .. } => format!("/vsisubfile/{offset}_{size},{}", vsi_of(container)),
+            AssetPath::Range {
+                container,
+                offset,
+                size,
+                ..
+            } => format!("/vsisubfile/{offset}_{size},{}", vsi_of(container)),
             AssetPath::Packed(member) => member.to_string(),
             AssetPath::Vsi(text) => text.to_string(),
         }
@@ -107,7 +129,8 @@ impl AssetPath {
         self.holder().filter(|path| is_remote(path))
     }
 
-    /// Name of the file that has the data: of a range, that of its container. `None` for other GDAL paths.
+    /// Name of the file that has the data: of a range, that of its container. `None` for other GDAL
+    /// paths.
     pub fn file_name(&self) -> Option<Cow<'_, str>> {
         match self {
             AssetPath::Packed(member) => Some(member.file_name().into()),
@@ -117,7 +140,10 @@ impl AssetPath {
 
     fn holder(&self) -> Option<&Path> {
         match self {
-            AssetPath::File(path) | AssetPath::Range { container: path, .. } => Some(path),
+            AssetPath::File(path)
+            | AssetPath::Range {
+                container: path, ..
+            } => Some(path),
             AssetPath::Packed(member) => Some(&member.archive),
             AssetPath::Vsi(_) => None,
         }
@@ -142,15 +168,29 @@ mod tests {
     fn ranges_read_back() {
         let text = "/vsisubfile/210_24909,/data/change, new.tacozip";
         let asset = AssetPath::parse(text).expect("parses");
-        assert_eq!(asset, AssetPath::range(Path::new("/data/change, new.tacozip"), 210, 24909));
+        assert_eq!(
+            asset,
+            AssetPath::range(Path::new("/data/change, new.tacozip"), 210, 24909)
+        );
         assert_eq!(asset.to_vsi(), text);
         assert!(AssetPath::parse("/vsisubfile/210,/a").is_err());
         let remote = "/vsisubfile/1_2,/vsis3/bucket/a.tacozip";
         let asset = AssetPath::parse(remote).expect("parses");
-        assert_eq!((asset.remote_file(), asset.local_file()), (Some(Path::new("s3://bucket/a.tacozip")), None));
+        assert_eq!(
+            (asset.remote_file(), asset.local_file()),
+            (Some(Path::new("s3://bucket/a.tacozip")), None)
+        );
         assert_eq!(asset.to_vsi(), remote);
         let local = AssetPath::parse("file:///data/a%20b.tif").expect("parses");
-        assert_eq!(local.local_file(), path_of_file_url("file:///data/a%20b.tif").as_deref());
-        assert_eq!(AssetPath::parse("https://h/a.tif").expect("parses").to_vsi(), "/vsicurl/https://h/a.tif");
+        assert_eq!(
+            local.local_file(),
+            path_of_file_url("file:///data/a%20b.tif").as_deref()
+        );
+        assert_eq!(
+            AssetPath::parse("https://h/a.tif")
+                .expect("parses")
+                .to_vsi(),
+            "/vsicurl/https://h/a.tif"
+        );
     }
 }

@@ -74,16 +74,21 @@ impl ExtentOrigin {
         }
     }
 
-    /// Where a collection's extent comes from; `None` without an extent. One without a note is stated, but for the whole world without
-    /// times, which the official tools write where nothing is known.
+    /// Where a collection's extent comes from; `None` without an extent. One without a note is
+    /// stated, but for the whole world without times, which the official tools write where nothing
+    /// is known.
     pub fn of(collection: &Collection) -> Option<Self> {
         let extent = collection.get("extent")?;
         let noted = collection.get(EXTENT_ORIGIN).and_then(Json::as_str);
-        let known = [Self::Samples, Self::Stated, Self::Unknown].into_iter().find(|origin| noted == Some(origin.as_str()));
+        let known = [Self::Samples, Self::Stated, Self::Unknown]
+            .into_iter()
+            .find(|origin| noted == Some(origin.as_str()));
         let spatial = extent.get("spatial").and_then(Json::as_array);
-        let numbers: Option<Vec<f64>> = spatial.map(|list| list.iter().filter_map(Json::as_f64).collect());
+        let numbers: Option<Vec<f64>> =
+            spatial.map(|list| list.iter().filter_map(Json::as_f64).collect());
         let timeless = extent.get("temporal").is_none_or(Json::is_null);
-        let blank = timeless && numbers.is_none_or(|numbers| numbers == [-180.0, -90.0, 180.0, 90.0]);
+        let blank =
+            timeless && numbers.is_none_or(|numbers| numbers == [-180.0, -90.0, 180.0, 90.0]);
         Some(known.unwrap_or(if blank { Self::Unknown } else { Self::Stated }))
     }
 }
@@ -109,7 +114,9 @@ impl Collection {
         if description.starts_with(around.0) && description.ends_with(around.1) {
             found.push("description");
         }
-        if list("providers").any(|provider| provider.get("name").and_then(Json::as_str) == Some(UNKNOWN_PROVIDER)) {
+        if list("providers")
+            .any(|provider| provider.get("name").and_then(Json::as_str) == Some(UNKNOWN_PROVIDER))
+        {
             found.push("providers");
         }
         if list("licenses").any(|licence| licence.as_str() == Some(UNKNOWN_LICENCE)) {
@@ -118,12 +125,14 @@ impl Collection {
         found
     }
 
-    /// Initial collection of a new draft: every required key with a mostly empty value, so that the form and the checks show what
-    /// is missing.
+    /// Initial collection of a new draft: every required key with a mostly empty value, so that the
+    /// form and the checks show what is missing.
     pub fn template() -> Self {
         let Json::Object(fields) = json!({
-            "id": "", "dataset_version": "0.1.0", "description": "", "licenses": [], "providers": [], "tasks": [],
-            "taco_version": "2.0.0", "title": null, "curators": null, "keywords": null, "extent": null,
+            "id": "", "dataset_version": "0.1.0", "description": "", "licenses": [],
+            "providers": [], "tasks": [],
+            "taco_version": "2.0.0", "title": null, "curators": null, "keywords": null,
+            "extent": null,
         }) else {
             unreachable!("the template is an object")
         };
@@ -137,7 +146,10 @@ impl Collection {
 
     /// A string field; empty when missing or not a string.
     pub fn text(&self, key: &str) -> &str {
-        self.fields.get(key).and_then(Json::as_str).unwrap_or_default()
+        self.fields
+            .get(key)
+            .and_then(Json::as_str)
+            .unwrap_or_default()
     }
 
     /// The field `key`; null counts as missing.
@@ -155,21 +167,43 @@ impl Collection {
 
     /// Description of a column of a level in `taco:field_schema`; `None` where there is none.
     pub fn column_description(&self, level: usize, name: &str) -> Option<&str> {
-        let columns = self.get("taco:field_schema")?.get(format!("level{level}"))?.as_array()?;
-        let column = columns.iter().find(|column| column.get(0).and_then(Json::as_str) == Some(name))?;
-        column.get(2).and_then(Json::as_str).filter(|text| !text.trim().is_empty())
+        let columns = self
+            .get("taco:field_schema")?
+            .get(format!("level{level}"))?
+            .as_array()?;
+        let column = columns
+            .iter()
+            .find(|column| column.get(0).and_then(Json::as_str) == Some(name))?;
+        column
+            .get(2)
+            .and_then(Json::as_str)
+            .filter(|text| !text.trim().is_empty())
     }
 
     /// The descriptive fields, without those that the writer computes from the tree.
     pub fn descriptive(&self) -> Map<String, Json> {
-        let made = ["taco:pit_schema", "taco:field_schema", "taco:sources", "_tacocat"];
-        self.fields.iter().filter(|(key, _)| !made.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone())).collect()
+        let made = [
+            "taco:pit_schema",
+            "taco:field_schema",
+            "taco:sources",
+            "_tacocat",
+        ];
+        self.fields
+            .iter()
+            .filter(|(key, _)| !made.contains(&key.as_str()))
+            .map(|(k, v)| (k.clone(), v.clone()))
+            .collect()
     }
 }
 
-/// True for text that begins with `YYYY-MM-DD` or `YYYYMMDD`: a parser of numbers takes `24-1-1` for a day of the year 24.
+/// True for text that begins with `YYYY-MM-DD` or `YYYYMMDD`: a parser of numbers takes `24-1-1`
+/// for a day of the year 24.
 pub fn begins_with_date(text: &str) -> bool {
-    let shape: String = text.chars().take(10).map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect();
+    let shape: String = text
+        .chars()
+        .take(10)
+        .map(|letter| if letter.is_ascii_digit() { '0' } else { letter })
+        .collect();
     shape == "0000-00-00" || shape.get(..8) == Some("00000000")
 }
 
@@ -184,7 +218,13 @@ pub fn instant(text: &str) -> Option<chrono::NaiveDateTime> {
     if let Ok(day) = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d") {
         return day.and_hms_opt(0, 0, 0);
     }
-    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M"]
-        .iter()
-        .find_map(|format| chrono::NaiveDateTime::parse_from_str(text.trim_end_matches('Z'), format).ok())
+    [
+        "%Y-%m-%dT%H:%M:%S%.f",
+        "%Y-%m-%d %H:%M:%S%.f",
+        "%Y-%m-%dT%H:%M",
+    ]
+    .iter()
+    .find_map(|format| {
+        chrono::NaiveDateTime::parse_from_str(text.trim_end_matches('Z'), format).ok()
+    })
 }

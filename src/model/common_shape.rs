@@ -1,4 +1,5 @@
-//! Which of several shapes the others are compared with (PIT-1; TACO 2.0, section 5.4): the one that most roots have, or nearly have.
+//! Which of several shapes the others are compared with (PIT-1; TACO 2.0, section 5.4): the one
+//! that most roots have, or nearly have.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -25,7 +26,8 @@ pub struct ShapeUse {
 pub struct CommonShape {
     /// Its index in the list of shapes.
     pub index: usize,
-    /// False when the choice is arbitrary: the roots have too little in common, or several shapes fit them equally well.
+    /// False when the choice is arbitrary: the roots have too little in common, or several shapes
+    /// fit them equally well.
     pub is_common: bool,
 }
 
@@ -46,66 +48,120 @@ pub struct ShapeChild {
 
 impl ShapeChild {
     /// The child `index` of the FOLDER with the key `parent`, which is at `parent_at` in the list.
-    pub fn new(parent: u64, parent_at: Option<usize>, index: usize, id: &str, is_folder: bool) -> Self {
+    pub fn new(
+        parent: u64,
+        parent_at: Option<usize>,
+        index: usize,
+        id: &str,
+        is_folder: bool,
+    ) -> Self {
         let place = position_key(parent, index, true);
         let is_padding = super::is_padding(id);
-        let key = if is_padding { place } else { position_key(parent, in_nfc(id), is_folder) };
-        Self { key, place, parent: parent_at, is_padding, is_root: false }
+        let key = if is_padding {
+            place
+        } else {
+            position_key(parent, in_nfc(id), is_folder)
+        };
+        Self {
+            key,
+            place,
+            parent: parent_at,
+            is_padding,
+            is_root: false,
+        }
     }
 
     /// The root itself: a FILE or a FOLDER.
     pub fn root(is_folder: bool) -> Self {
-        Self { is_root: true, ..Self::new(0, None, 0, "root", is_folder) }
+        Self {
+            is_root: true,
+            ..Self::new(0, None, 0, "root", is_folder)
+        }
     }
 }
 
-/// Identifies a position by the ids from the root to it: the position `parent` with a child of this name and type.
+/// Identifies a position by the ids from the root to it: the position `parent` with a child of this
+/// name and type.
 fn position_key(parent: u64, name: impl Hash, is_folder: bool) -> u64 {
     let mut hasher = DefaultHasher::new();
     (parent, name, is_folder).hash(&mut hasher);
     hasher.finish()
 }
 
-/// The shape that takes the fewest additions and removals over all roots: a stray file of one root is not expected of the others, and
-/// a file that most roots have is. Among equal ones the most frequent, then the one with most samples, then the first. Where the roots
-/// do not agree on it, a shape of several roots that is more frequent than any other; else, and then it is not common, the most frequent
-/// number of samples decides.
+/// The shape that takes the fewest additions and removals over all roots: a stray file of one root
+/// is not expected of the others, and a file that most roots have is. Among equal ones the most
+/// frequent, then the one with most samples, then the first. Where the roots do not agree on it, a
+/// shape of several roots that is more frequent than any other; else, and then it is not common,
+/// the most frequent number of samples decides.
 ///
 /// `children(index)` lists the samples of a shape, FOLDERs before what they hold.
-pub fn common_shape(shapes: &[ShapeUse], children: impl Fn(usize) -> Vec<ShapeChild>) -> Option<CommonShape> {
+pub fn common_shape(
+    shapes: &[ShapeUse],
+    children: impl Fn(usize) -> Vec<ShapeChild>,
+) -> Option<CommonShape> {
     let total: u64 = shapes.iter().map(|shape| shape.roots).sum();
-    let order = |index: usize| (shapes[index].roots, shapes[index].samples, Reverse(shapes[index].first));
+    let order = |index: usize| {
+        (
+            shapes[index].roots,
+            shapes[index].samples,
+            Reverse(shapes[index].first),
+        )
+    };
     let most = (0..shapes.len()).max_by_key(|&index| order(index))?;
-    let counted: u64 = shapes.iter().map(|shape| shape.samples).fold(0, u64::saturating_add);
+    let counted: u64 = shapes
+        .iter()
+        .map(|shape| shape.samples)
+        .fold(0, u64::saturating_add);
     if shapes[most].roots * 2 > total {
-        return Some(CommonShape { index: most, is_common: true });
+        return Some(CommonShape {
+            index: most,
+            is_common: true,
+        });
     }
-    let equally_frequent = shapes.iter().filter(|shape| shape.roots == shapes[most].roots).count();
+    let equally_frequent = shapes
+        .iter()
+        .filter(|shape| shape.roots == shapes[most].roots)
+        .count();
     let leads = shapes[most].roots > 1 && equally_frequent == 1;
     if counted > COUNTED {
-        return Some(CommonShape { index: most, is_common: leads });
+        return Some(CommonShape {
+            index: most,
+            is_common: leads,
+        });
     }
     let agreements = Agreements::of(shapes, total, children);
-    let agreed = (0..shapes.len()).max_by_key(|&index| (agreements.of_shape(index), order(index)))?;
+    let agreed =
+        (0..shapes.len()).max_by_key(|&index| (agreements.of_shape(index), order(index)))?;
     if agreements.settle(agreed) {
-        return Some(CommonShape { index: agreed, is_common: true });
+        return Some(CommonShape {
+            index: agreed,
+            is_common: true,
+        });
     }
     if leads {
-        return Some(CommonShape { index: most, is_common: true });
+        return Some(CommonShape {
+            index: most,
+            is_common: true,
+        });
     }
     let mut sizes: HashMap<u64, u64> = HashMap::new();
-    shapes.iter().for_each(|shape| *sizes.entry(shape.samples).or_default() += shape.roots);
+    shapes
+        .iter()
+        .for_each(|shape| *sizes.entry(shape.samples).or_default() += shape.roots);
     let size = |index: usize| sizes.get(&shapes[index].samples).copied().unwrap_or(0);
     let index = (0..shapes.len()).max_by_key(|&index| (size(index), order(index)))?;
-    Some(CommonShape { index, is_common: false })
+    Some(CommonShape {
+        index,
+        is_common: false,
+    })
 }
 
 /// How many roots agree with each sample of each shape.
 struct Agreements<'a> {
     shapes: &'a [ShapeUse],
     total: u64,
-    /// Of each shape, the samples that are no padding, and the number of roots that have them, or padding instead of them or of a FOLDER
-    /// above them.
+    /// Of each shape, the samples that are no padding, and the number of roots that have them, or
+    /// padding instead of them or of a FOLDER above them.
     held: Vec<Vec<(ShapeChild, u64)>>,
     /// Number of distinct samples of all shapes, without padding.
     distinct: usize,
@@ -118,35 +174,61 @@ impl<'a> Agreements<'a> {
         let mut distinct: HashSet<u64> = HashSet::new();
         for (shape, children) in shapes.iter().zip(&all) {
             let keys: HashSet<u64> = children.iter().map(|child| child.key).collect();
-            keys.into_iter().for_each(|key| *roots_of.entry(key).or_default() += shape.roots);
-            distinct.extend(children.iter().filter(|child| !child.is_padding && !child.is_root).map(|child| child.key));
+            keys.into_iter()
+                .for_each(|key| *roots_of.entry(key).or_default() += shape.roots);
+            distinct.extend(
+                children
+                    .iter()
+                    .filter(|child| !child.is_padding && !child.is_root)
+                    .map(|child| child.key),
+            );
         }
         let held_by = |key: u64| roots_of.get(&key).copied().unwrap_or(0);
         let held_of = |children: Vec<ShapeChild>| {
             let mut padded: Vec<u64> = Vec::with_capacity(children.len());
             for child in &children {
-                let above = child.parent.and_then(|parent| padded.get(parent)).copied().unwrap_or(0);
+                let above = child
+                    .parent
+                    .and_then(|parent| padded.get(parent))
+                    .copied()
+                    .unwrap_or(0);
                 padded.push(above + held_by(child.place));
             }
-            let real = children.into_iter().zip(padded).filter(|(child, _)| !child.is_padding);
-            real.map(|(child, padded)| (child, held_by(child.key) + padded)).collect()
+            let real = children
+                .into_iter()
+                .zip(padded)
+                .filter(|(child, _)| !child.is_padding);
+            real.map(|(child, padded)| (child, held_by(child.key) + padded))
+                .collect()
         };
-        Self { shapes, total, held: all.into_iter().map(held_of).collect(), distinct: distinct.len() }
+        Self {
+            shapes,
+            total,
+            held: all.into_iter().map(held_of).collect(),
+            distinct: distinct.len(),
+        }
     }
 
     /// The roots that have each sample, minus those that lack it.
     fn of_shape(&self, index: usize) -> i64 {
-        self.held[index].iter().map(|(_, roots)| 2 * *roots as i64 - self.total as i64).sum()
+        self.held[index]
+            .iter()
+            .map(|(_, roots)| 2 * *roots as i64 - self.total as i64)
+            .sum()
     }
 
     fn keys(&self, index: usize) -> Vec<u64> {
-        let mut keys: Vec<u64> = self.held[index].iter().map(|(child, _)| child.key).collect();
+        let mut keys: Vec<u64> = self.held[index]
+            .iter()
+            .map(|(child, _)| child.key)
+            .collect();
         keys.sort_unstable();
         keys
     }
 
-    /// True when a shape is what the roots have in common, and no other shape fits as well: it has every sample that any root has, or
-    /// most of its samples are in most of the roots, which have no more samples than it has.
+    /// True when a shape is what the roots have in common, and no other shape fits as well: it has
+    /// every sample that any root has, or most of its samples are in most of the roots, which have
+    /// no more samples than it has.
     fn settle(&self, index: usize) -> bool {
         let below = || self.held[index].iter().filter(|(child, _)| !child.is_root);
         let count = below().count();
@@ -157,7 +239,12 @@ impl<'a> Agreements<'a> {
             return true;
         }
         let own = &self.shapes[index];
-        let larger: u64 = self.shapes.iter().filter(|shape| shape.samples > own.samples).map(|shape| shape.roots).sum();
+        let larger: u64 = self
+            .shapes
+            .iter()
+            .filter(|shape| shape.samples > own.samples)
+            .map(|shape| shape.roots)
+            .sum();
         let common = below().filter(|(_, roots)| roots * 2 > self.total).count();
         let fits_as_well = |other: usize| {
             let shape = &self.shapes[other];
@@ -175,10 +262,21 @@ mod tests {
 
     /// The files of the chosen shape, and whether it is common; each shape is held by one root.
     fn chosen(shapes: &[&[&str]]) -> (usize, bool) {
-        let uses: Vec<ShapeUse> =
-            shapes.iter().enumerate().map(|(first, files)| ShapeUse { roots: 1, first, samples: files.len() as u64 }).collect();
+        let uses: Vec<ShapeUse> = shapes
+            .iter()
+            .enumerate()
+            .map(|(first, files)| ShapeUse {
+                roots: 1,
+                first,
+                samples: files.len() as u64,
+            })
+            .collect();
         let found = common_shape(&uses, |index| {
-            shapes[index].iter().enumerate().map(|(at, id)| ShapeChild::new(0, None, at, id, false)).collect()
+            shapes[index]
+                .iter()
+                .enumerate()
+                .map(|(at, id)| ShapeChild::new(0, None, at, id, false))
+                .collect()
         });
         let found = found.expect("has shapes");
         (found.index, found.is_common)
@@ -187,22 +285,45 @@ mod tests {
     #[test]
     fn the_most_common_shape_is_what_most_roots_nearly_have_not_an_odd_root_with_a_stray_file() {
         // Every root differs; the one with a stray file has the most samples.
-        let roots: [&[&str]; 4] =
-            [&["after", "before"], &["after", "before", "label", "stray"], &["after", "before", "label"], &["after", "label", "x"]];
+        let roots: [&[&str]; 4] = [
+            &["after", "before"],
+            &["after", "before", "label", "stray"],
+            &["after", "before", "label"],
+            &["after", "label", "x"],
+        ];
         assert_eq!(chosen(&roots), (2, true));
         // Padding can replace a sample of any shape.
-        assert_eq!(chosen(&[&["a", "b"], &["__TACOPAD__0", "b"], &["__TACOPAD__0", "b", "x"], &["a", "b", "y"]]), (0, true));
+        assert_eq!(
+            chosen(&[
+                &["a", "b"],
+                &["__TACOPAD__0", "b"],
+                &["__TACOPAD__0", "b", "x"],
+                &["a", "b", "y"]
+            ]),
+            (0, true)
+        );
         // A root that lacks a file is no pattern for those that have it.
         assert_eq!(chosen(&[&["a", "b"], &["a", "b", "c"]]), (1, true));
     }
 
     #[test]
     fn it_is_said_when_nothing_is_common() {
-        let roots: [&[&str]; 4] = [&["a1", "b1"], &["a2", "b2", "stray"], &["a3", "b3"], &["a4", "b4"]];
+        let roots: [&[&str]; 4] = [
+            &["a1", "b1"],
+            &["a2", "b2", "stray"],
+            &["a3", "b3"],
+            &["a4", "b4"],
+        ];
         assert_eq!(chosen(&roots), (0, false));
-        // A file that all roots have beside their own ones does not make the shortest root the pattern.
-        let roots: [&[&str]; 5] =
-            [&["meta", "d1", "d2", "d3"], &["meta", "d4"], &["meta", "d5", "d6", "d7"], &["meta"], &["meta", "d8", "d9", "d10"]];
+        // A file that all roots have beside their own ones does not make the shortest root the
+        // pattern.
+        let roots: [&[&str]; 5] = [
+            &["meta", "d1", "d2", "d3"],
+            &["meta", "d4"],
+            &["meta", "d5", "d6", "d7"],
+            &["meta"],
+            &["meta", "d8", "d9", "d10"],
+        ];
         assert!(!chosen(&roots).1);
         // Two roots that differ are no agreement on either of them.
         assert!(!chosen(&[&["a", "b", "c", "d"], &["a", "b", "c", "e"]]).1);
@@ -212,18 +333,42 @@ mod tests {
 
     #[test]
     fn a_tie_of_shapes_is_not_common() {
-        let shapes: [&[&str]; 5] = [&["a1", "a2"], &["b1"], &["c1", "c2", "c3"], &["d1", "d2"], &["e1", "e2", "e3", "e4"]];
+        let shapes: [&[&str]; 5] = [
+            &["a1", "a2"],
+            &["b1"],
+            &["c1", "c2", "c3"],
+            &["d1", "d2"],
+            &["e1", "e2", "e3", "e4"],
+        ];
         let found = |counts: [u64; 5]| {
             let uses: Vec<ShapeUse> = (counts.iter().zip(shapes).enumerate())
-                .map(|(first, (&roots, files))| ShapeUse { roots, first, samples: files.len() as u64 })
+                .map(|(first, (&roots, files))| ShapeUse {
+                    roots,
+                    first,
+                    samples: files.len() as u64,
+                })
                 .collect();
             common_shape(&uses, |index| {
-                let below = shapes[index].iter().enumerate().map(|(at, id)| ShapeChild::new(0, None, at, id, false));
-                std::iter::once(ShapeChild::root(true)).chain(below).collect()
+                let below = shapes[index]
+                    .iter()
+                    .enumerate()
+                    .map(|(at, id)| ShapeChild::new(0, None, at, id, false));
+                std::iter::once(ShapeChild::root(true))
+                    .chain(below)
+                    .collect()
             })
         };
-        assert!(found([3; 5]).is_some_and(|found| !found.is_common), "that all roots are FOLDERs is no common shape");
+        assert!(
+            found([3; 5]).is_some_and(|found| !found.is_common),
+            "that all roots are FOLDERs is no common shape"
+        );
         assert!(found([1; 5]).is_some_and(|found| !found.is_common));
-        assert_eq!(found([3, 3, 4, 3, 3]), Some(CommonShape { index: 2, is_common: true }));
+        assert_eq!(
+            found([3, 3, 4, 3, 3]),
+            Some(CommonShape {
+                index: 2,
+                is_common: true
+            })
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Consistency by position as plain data: the common values of the rasters at each position of the tree over all roots, and the
-//! rasters that differ. [`crate::validate`] computes it from headers.
+//! Consistency by position as plain data: the common values of the rasters at each position of the
+//! tree over all roots, and the rasters that differ. [`crate::validate`] computes it from headers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ pub struct Outlier {
     pub path: SamplePath,
     /// Its value, for users.
     pub found: Arc<str>,
-    /// The value of its own root that it is compared with, such as `before is EPSG:32635`; empty when it is compared with the
-    /// common value.
+    /// The value of its own root that it is compared with, such as `before is EPSG:32635`; empty
+    /// when it is compared with the common value.
     pub beside: Arc<str>,
 }
 
@@ -33,7 +33,8 @@ pub struct PropertyAgreement {
     pub compared: usize,
     /// Number of different values.
     pub kinds: usize,
-    /// Rasters that differ from the common value, in row order; empty when no value is shared by more than half of the rasters.
+    /// Rasters that differ from the common value, in row order; empty when no value is shared by
+    /// more than half of the rasters.
     pub outliers: Vec<Outlier>,
 }
 
@@ -72,7 +73,11 @@ impl Position {
 
     /// Name for users: that of the roots is `roots`.
     pub fn title(&self) -> &str {
-        if self.name.is_empty() { tr!("roots") } else { &self.name }
+        if self.name.is_empty() {
+            tr!("roots")
+        } else {
+            &self.name
+        }
     }
 }
 
@@ -110,22 +115,31 @@ impl Consistency {
     pub fn outliers(&self) -> impl Iterator<Item = (&Position, Property, &Outlier)> {
         self.positions.iter().flat_map(|position| {
             Property::ALL.into_iter().flat_map(move |property| {
-                position.agreement(property).outliers.iter().map(move |outlier| (position, property, outlier))
+                position
+                    .agreement(property)
+                    .outliers
+                    .iter()
+                    .map(move |outlier| (position, property, outlier))
             })
         })
     }
 
     /// Rows in level 0 of the roots with outliers, ascending.
     pub fn roots_that_differ(&self) -> Vec<u32> {
-        let roots: std::collections::BTreeSet<u32> = self.outliers().map(|(_, _, outlier)| outlier.root).collect();
+        let roots: std::collections::BTreeSet<u32> = self
+            .outliers()
+            .map(|(_, _, outlier)| outlier.root)
+            .collect();
         roots.into_iter().collect()
     }
 
-    /// Positions where the rasters have several types or numbers of bands, of which none is that of more than half: a tie, without
-    /// outliers.
+    /// Positions where the rasters have several types or numbers of bands, of which none is that of
+    /// more than half: a tie, without outliers.
     pub fn ties(&self) -> impl Iterator<Item = &Position> {
         let varies = |position: &&Position| {
-            [Property::DataType, Property::Bands].into_iter().any(|property| position.agreement(property).varies())
+            [Property::DataType, Property::Bands]
+                .into_iter()
+                .any(|property| position.agreement(property).varies())
         };
         self.positions.iter().filter(varies)
     }
@@ -134,10 +148,19 @@ impl Consistency {
     pub fn accept(&mut self, accepted: &[Accepted]) {
         for entry in accepted {
             let mut removed = 0;
-            for position in self.positions.iter_mut().filter(|position| position.place == entry.place) {
+            for position in self
+                .positions
+                .iter_mut()
+                .filter(|position| position.place == entry.place)
+            {
                 let outliers = &mut position.agreement_mut(entry.property).outliers;
                 let before = outliers.len();
-                outliers.retain(|outlier| entry.found.as_deref().is_some_and(|found| found != &*outlier.found));
+                outliers.retain(|outlier| {
+                    entry
+                        .found
+                        .as_deref()
+                        .is_some_and(|found| found != &*outlier.found)
+                });
                 removed += before - outliers.len();
             }
             self.accepted.push((entry.clone(), removed));
@@ -147,11 +170,16 @@ impl Consistency {
     /// The form in JSON: counts, and each position with its properties and outliers.
     pub fn json(&self) -> serde_json::Value {
         let positions = self.positions.iter().map(|position| {
-            let properties = Property::ALL.into_iter().filter(|&property| position.agreement(property).compared > 0);
+            let properties = Property::ALL
+                .into_iter()
+                .filter(|&property| position.agreement(property).compared > 0);
             let properties = properties.map(|property| {
                 let agreement = position.agreement(property);
                 let outliers = agreement.outliers.iter().map(|outlier| {
-                    let mut json = serde_json::json!({ "at": outlier.path.to_string(), "found": &*outlier.found });
+                    let mut json = serde_json::json!({
+                        "at": outlier.path.to_string(),
+                        "found": &*outlier.found,
+                    });
                     if !outlier.beside.is_empty() {
                         json["beside"] = (&*outlier.beside).into();
                     }
@@ -198,31 +226,53 @@ pub struct OutlierMessage<'a> {
 impl OutlierMessage<'_> {
     /// The location of the finding.
     pub fn location(&self) -> Location {
-        Location::Sample { level: self.position.level, row: self.outlier.row, path: self.outlier.path.clone() }
+        Location::Sample {
+            level: self.position.level,
+            row: self.outlier.row,
+            path: self.outlier.path.clone(),
+        }
     }
 }
 
 impl fmt::Display for OutlierMessage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let agreement = self.position.agreement(self.property);
-        let (found, common, beside) = (&*self.outlier.found, agreement.common.as_str(), &*self.outlier.beside);
+        let (found, common, beside) = (
+            &*self.outlier.found,
+            agreement.common.as_str(),
+            &*self.outlier.beside,
+        );
         let (count, total) = (agreement.agreeing, agreement.compared);
         let place = match self.position.name.as_str() {
             "" => tr!("roots").to_owned(),
             position => tr!("rasters at the position {position}", position),
         };
-        let others = tr!("{count} of {total} {place} have {common}", count, total, place, common);
+        let others = tr!(
+            "{count} of {total} {place} have {common}",
+            count,
+            total,
+            place,
+            common
+        );
         let said = match self.property {
             Property::DataType => tr!("The data type is {found}; {others}.", found, others),
             Property::Bands => tr!("The number of bands is {found}; {others}.", found, others),
             Property::Size => tr!("The raster has {found} pixels; {others}.", found, others),
-            Property::Crs if beside.is_empty() => tr!("The CRS is {found}; {others}.", found, others),
+            Property::Crs if beside.is_empty() => {
+                tr!("The CRS is {found}; {others}.", found, others)
+            }
             Property::Crs => tr!("The CRS is {found}; {beside}.", found, beside),
             Property::PixelSize => tr!("The pixel size is {found}; {others}.", found, others),
             Property::Nodata => tr!("The nodata value is {found}; {others}.", found, others),
-            Property::Overlap => tr!("The overlap with {beside} is {found}; {others}.", found, beside, others),
+            Property::Overlap => tr!(
+                "The overlap with {beside} is {found}; {others}.",
+                found,
+                beside,
+                others
+            ),
             Property::TimeOrder => tr!(
-                "The start time compared with {beside} is {found}; {count} of {total} {place} are {common}.",
+                "The start time compared with {beside} is {found}; {count} of {total} {place} are \
+                    {common}.",
                 beside,
                 found,
                 count,
@@ -241,23 +291,48 @@ mod tests {
     use crate::model::Rule;
 
     fn outlier(root: u32, found: &str) -> Outlier {
-        Outlier { root, row: root, path: SamplePath::default(), found: found.into(), beside: "".into() }
+        Outlier {
+            root,
+            row: root,
+            path: SamplePath::default(),
+            found: found.into(),
+            beside: "".into(),
+        }
     }
 
     #[test]
     fn accepted_values_are_no_outliers() {
-        let mut position = Position { place: vec![1], ..Position::default() };
-        position.agreement_mut(Property::Bands).outliers = vec![outlier(1, "4"), outlier(2, "13"), outlier(3, "4")];
-        let mut all = Consistency { positions: vec![position], ..Consistency::default() };
+        let mut position = Position {
+            place: vec![1],
+            ..Position::default()
+        };
+        position.agreement_mut(Property::Bands).outliers =
+            vec![outlier(1, "4"), outlier(2, "13"), outlier(3, "4")];
+        let mut all = Consistency {
+            positions: vec![position],
+            ..Consistency::default()
+        };
         assert_eq!(all.roots_that_differ(), [1, 2, 3]);
-        let accepted =
-            |place: u32, property, found: Option<&str>| Accepted { place: vec![place], property, found: found.map(Into::into) };
-        all.accept(&[accepted(0, Property::Bands, None), accepted(1, Property::Size, None)]);
+        let accepted = |place: u32, property, found: Option<&str>| Accepted {
+            place: vec![place],
+            property,
+            found: found.map(Into::into),
+        };
+        all.accept(&[
+            accepted(0, Property::Bands, None),
+            accepted(1, Property::Size, None),
+        ]);
         assert_eq!(all.roots_that_differ(), [1, 2, 3]);
         all.accept(&[accepted(1, Property::Bands, Some("4"))]);
         assert_eq!(all.roots_that_differ(), [2]);
         all.accept(&[accepted(1, Property::Bands, None)]);
-        assert_eq!(all.accepted.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [0, 0, 2, 1]);
+        assert_eq!(
+            all.accepted
+                .iter()
+                .map(|(_, count)| *count)
+                .collect::<Vec<_>>(),
+            [0, 0, 2, 1]
+        );
         assert!(all.roots_that_differ().is_empty());
     }
 

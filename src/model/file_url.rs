@@ -1,19 +1,26 @@
-//! Local paths as `file:` URLs (RFC 8089, with drives and shares of Windows as in its appendix E), and back. Pure text, no IO.
+//! Local paths as `file:` URLs (RFC 8089, with drives and shares of Windows as in its appendix E),
+//! and back. Pure text, no IO.
 
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// Bytes of a path that are encoded: all but the unreserved ones (RFC 3986) and the separator.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/');
 
 /// The path as a percent-encoded file URL; a relative path as a relative URL.
 pub fn file_url_of(path: &Path) -> String {
     encoded(&path.to_string_lossy(), cfg!(windows))
 }
 
-/// The path that a file URL names; `None` for other text. A host other than `localhost` is the server of a share on Windows;
-/// elsewhere it is taken for a name of this machine, as file managers write it.
+/// The path that a file URL names; `None` for other text. A host other than `localhost` is the
+/// server of a share on Windows; elsewhere it is taken for a name of this machine, as file managers
+/// write it.
 pub fn path_of_file_url(text: &str) -> Option<PathBuf> {
     let bytes = decoded(text, cfg!(windows))?;
     #[cfg(unix)]
@@ -27,7 +34,11 @@ pub fn path_of_file_url(text: &str) -> Option<PathBuf> {
 
 /// [`file_url_of`] by the rules of Windows or of other systems.
 fn encoded(path: &str, windows: bool) -> String {
-    let text = if windows { path.replace('\\', "/") } else { path.to_owned() };
+    let text = if windows {
+        path.replace('\\', "/")
+    } else {
+        path.to_owned()
+    };
     let mut url = String::with_capacity(text.len() + 8);
     let drive = windows && text.as_bytes().get(1) == Some(&b':');
     let text = match drive.then(|| text.split_at(2)) {
@@ -51,7 +62,8 @@ fn encoded(path: &str, windows: bool) -> String {
     url
 }
 
-/// [`path_of_file_url`] by the rules of Windows or of other systems, as bytes: names of other systems need not be UTF-8.
+/// [`path_of_file_url`] by the rules of Windows or of other systems, as bytes: names of other
+/// systems need not be UTF-8.
 fn decoded(text: &str, windows: bool) -> Option<Vec<u8>> {
     let rest = text.strip_prefix("file://")?;
     let (host, path) = rest.split_at(rest.find('/')?);
@@ -60,13 +72,17 @@ fn decoded(text: &str, windows: bool) -> Option<Vec<u8>> {
         return Some(path);
     }
     // "/C:/…" is a path with a drive.
-    let of_drive = path.get(1).is_some_and(u8::is_ascii_alphabetic) && matches!(path.get(2), Some(b':' | b'|'));
+    let of_drive = path.get(1).is_some_and(u8::is_ascii_alphabetic)
+        && matches!(path.get(2), Some(b':' | b'|'));
     let mut native = match of_drive {
         true => [&path[1..2], b":", &path[3..]].concat(),
         false if matches!(host, "" | "localhost") => path,
         false => [b"//", host.as_bytes(), &path].concat(),
     };
-    native.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'\\');
+    native
+        .iter_mut()
+        .filter(|byte| **byte == b'/')
+        .for_each(|byte| *byte = b'\\');
     Some(native)
 }
 
@@ -76,16 +92,27 @@ mod tests {
 
     #[test]
     fn paths_are_written_as_urls_of_their_system() {
-        assert_eq!(encoded("/data/my set.tacozip", false), "file:///data/my%20set.tacozip");
+        assert_eq!(
+            encoded("/data/my set.tacozip", false),
+            "file:///data/my%20set.tacozip"
+        );
         assert_eq!(encoded("parts\\a.tacozip", false), "parts%5Ca.tacozip");
-        assert_eq!(encoded("C:\\data\\my set.tacozip", true), "file:///C:/data/my%20set.tacozip");
-        assert_eq!(encoded("\\\\server\\share\\a.tacozip", true), "file://server/share/a.tacozip");
+        assert_eq!(
+            encoded("C:\\data\\my set.tacozip", true),
+            "file:///C:/data/my%20set.tacozip"
+        );
+        assert_eq!(
+            encoded("\\\\server\\share\\a.tacozip", true),
+            "file://server/share/a.tacozip"
+        );
         assert_eq!(encoded("parts\\a.tacozip", true), "parts/a.tacozip");
     }
 
     #[test]
     fn urls_name_paths_of_their_system() {
-        let read = |text: &str, windows: bool| decoded(text, windows).map(|path| String::from_utf8(path).expect("UTF-8"));
+        let read = |text: &str, windows: bool| {
+            decoded(text, windows).map(|path| String::from_utf8(path).expect("UTF-8"))
+        };
         let linux = [
             ("file:///data/a%20b.tif", "/data/a b.tif"),
             ("file://localhost/data/%C3%B1.tif", "/data/ñ.tif"),
@@ -98,7 +125,10 @@ mod tests {
             assert_eq!(read(url, false).as_deref(), Some(path), "{url}");
         }
         let windows = [
-            ("file:///C:/data/my%20set.tacozip", "C:\\data\\my set.tacozip"),
+            (
+                "file:///C:/data/my%20set.tacozip",
+                "C:\\data\\my set.tacozip",
+            ),
             ("file:///c|/a", "c:\\a"),
             ("file://localhost/D:/a.tif", "D:\\a.tif"),
             ("file://server/share/a.tif", "\\\\server\\share\\a.tif"),
@@ -108,7 +138,11 @@ mod tests {
             assert_eq!(read(url, true).as_deref(), Some(path), "{url}");
         }
         for text in ["/data/a", "https://host/a", "file:a", "file://"] {
-            assert_eq!((read(text, false), read(text, true)), (None, None), "{text}");
+            assert_eq!(
+                (read(text, false), read(text, true)),
+                (None, None),
+                "{text}"
+            );
         }
         for path in ["C:\\data\\100% ñ#1.tif", "\\\\server\\share\\a b"] {
             assert_eq!(read(&encoded(path, true), true).as_deref(), Some(path));

@@ -21,13 +21,23 @@ pub struct Finding {
 impl Finding {
     /// A finding with the rule's own severity.
     pub fn new(rule: Rule, at: Location, message: impl Into<String>) -> Self {
-        Self { rule, severity: rule.severity(), at, message: message.into() }
+        Self {
+            rule,
+            severity: rule.severity(),
+            at,
+            message: message.into(),
+        }
     }
 
     /// The JSON form used by all reports: `rule`, `severity`, `at`, `message`.
     pub fn json(&self) -> serde_json::Value {
         let (rule, at) = (self.rule.code(), self.at.to_string());
-        serde_json::json!({ "rule": rule, "severity": self.severity, "at": at, "message": self.message })
+        serde_json::json!({
+            "rule": rule,
+            "severity": self.severity,
+            "at": at,
+            "message": self.message,
+        })
     }
 }
 
@@ -37,8 +47,8 @@ pub const FINDINGS_KEPT: usize = 1000;
 /// Result of a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
-    /// In order of detection: container, levels, tree, collection. At most [`FINDINGS_KEPT`] per rule, plus a summary after
-    /// [`Report::fold`].
+    /// In order of detection: container, levels, tree, collection. At most [`FINDINGS_KEPT`] per
+    /// rule, plus a summary after [`Report::fold`].
     pub findings: Vec<Finding>,
     /// By rule, the number of findings that were not stored.
     pub more: BTreeMap<Rule, usize>,
@@ -54,7 +64,8 @@ impl Report {
         self.push(Finding::new(rule, at, message));
     }
 
-    /// Adds a finding; beyond [`FINDINGS_KEPT`] of one rule it is only counted, which bounds the memory.
+    /// Adds a finding; beyond [`FINDINGS_KEPT`] of one rule it is only counted, which bounds the
+    /// memory.
     pub fn push(&mut self, finding: Finding) {
         let added = self.added.entry(finding.rule).or_default();
         *added += 1;
@@ -75,19 +86,26 @@ impl Report {
         }
     }
 
-    /// Removes findings of rules that `profile` does not contain; the others get their severity in it.
+    /// Removes findings of rules that `profile` does not contain; the others get their severity in
+    /// it.
     pub fn keep(&mut self, profile: Profile) {
-        for finding in self.findings.iter_mut().filter(|finding| finding.severity == finding.rule.severity()) {
+        for finding in self
+            .findings
+            .iter_mut()
+            .filter(|finding| finding.severity == finding.rule.severity())
+        {
             finding.severity = finding.rule.severity_in(profile);
         }
-        self.findings.retain(|finding| finding.rule.applies_to(profile));
+        self.findings
+            .retain(|finding| finding.rule.applies_to(profile));
         self.more.retain(|rule, _| rule.applies_to(profile));
         self.added.retain(|rule, _| rule.applies_to(profile));
     }
 
     /// Removes findings of rules that are switched off, and changes severities.
     pub fn apply(&mut self, settings: &RuleSettings) {
-        self.findings.retain(|finding| !settings.is_off(finding.rule));
+        self.findings
+            .retain(|finding| !settings.is_off(finding.rule));
         self.more.retain(|rule, _| !settings.is_off(*rule));
         self.added.retain(|rule, _| !settings.is_off(*rule));
         for finding in &mut self.findings {
@@ -97,17 +115,24 @@ impl Report {
         }
     }
 
-    /// Finishes the report: for each rule with findings that were not stored, appends one with their number.
+    /// Finishes the report: for each rule with findings that were not stored, appends one with
+    /// their number.
     pub fn fold(&mut self) {
         for (rule, count) in std::mem::take(&mut self.more) {
             let message = tr!("And {count} more of {rule}.", count = grouped(count), rule);
-            self.findings.push(Finding::new(rule, Location::Dataset, message));
+            self.findings
+                .push(Finding::new(rule, Location::Dataset, message));
         }
     }
 
     /// Number of findings of a rule, including those that were not stored.
     pub fn count(&self, rule: Rule) -> usize {
-        let stored = || self.findings.iter().filter(|finding| finding.rule == rule).count();
+        let stored = || {
+            self.findings
+                .iter()
+                .filter(|finding| finding.rule == rule)
+                .count()
+        };
         self.added.get(&rule).copied().unwrap_or_else(stored)
     }
 
@@ -118,7 +143,10 @@ impl Report {
 
     /// Number of errors.
     pub fn errors(&self) -> usize {
-        self.findings.iter().filter(|finding| finding.severity == Severity::Error).count()
+        self.findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .count()
     }
 
     /// Number of warnings.
@@ -158,8 +186,14 @@ mod tests {
         report.add(Rule::TypeWord, Location::Dataset, "Odd.");
         report.fold();
         assert_eq!(report.findings.len(), FINDINGS_KEPT + 2);
-        assert_eq!(report.findings.last().map(|last| last.message.as_str()), Some("And 12,345 more of ID-2."));
-        assert_eq!([grouped(7), grouped(999), grouped(1000), grouped(1_234_567)], ["7", "999", "1,000", "1,234,567"]);
+        assert_eq!(
+            report.findings.last().map(|last| last.message.as_str()),
+            Some("And 12,345 more of ID-2.")
+        );
+        assert_eq!(
+            [grouped(7), grouped(999), grouped(1000), grouped(1_234_567)],
+            ["7", "999", "1,000", "1,234,567"]
+        );
     }
 
     #[test]
@@ -171,7 +205,11 @@ mod tests {
         let codes = |profile| {
             let mut report = report.clone();
             report.keep(profile);
-            report.findings.iter().map(|finding| finding.rule).collect::<Vec<_>>()
+            report
+                .findings
+                .iter()
+                .map(|finding| finding.rule)
+                .collect::<Vec<_>>()
         };
         let severity = |profile| {
             let mut report = Report::default();
@@ -179,7 +217,10 @@ mod tests {
             report.keep(profile);
             report.findings[0].severity
         };
-        assert_eq!([severity(Profile::Tools), severity(Profile::Spec)], [Severity::Warning, Severity::Error]);
+        assert_eq!(
+            [severity(Profile::Tools), severity(Profile::Spec)],
+            [Severity::Warning, Severity::Error]
+        );
         assert_eq!(codes(Profile::Tools), [Rule::NoCurrentId, Rule::IdUnique]);
         assert_eq!(codes(Profile::Spec), [Rule::TacoVersion, Rule::IdUnique]);
     }

@@ -33,7 +33,9 @@ pub enum IdFault {
     #[error("has to be lower-case letters, digits, \"_\" and \"-\", with at least one letter")]
     DatasetAlphabet,
     /// A metadata key that does not match `^[a-zA-Z0-9_]+(:\w+)?$`.
-    #[error("has to be letters, digits and \"_\", with at most one \":\" between namespace and name")]
+    #[error(
+        "has to be letters, digits and \"_\", with at most one \":\" between namespace and name"
+    )]
     FieldAlphabet,
     /// A field that the writer generates: `id`, `type`, `path` or `internal:*`.
     #[error("is made by the writer; choose another name")]
@@ -44,30 +46,43 @@ pub enum IdFault {
 }
 
 impl IdFault {
-    /// The text of `Display` in the current interface language, for findings and the window. Errors use `Display`.
+    /// The text of `Display` in the current interface language, for findings and the window. Errors
+    /// use `Display`.
     pub fn said(self) -> String {
         match self {
             Self::Empty => tr!("is empty; an id needs at least one character").to_owned(),
-            Self::Separator(separator) => tr!("contains \"{separator}\"; ids may not contain / \\ or :", separator),
+            Self::Separator(separator) => tr!(
+                "contains \"{separator}\"; ids may not contain / \\ or :",
+                separator
+            ),
             Self::Control(code) => {
-                tr!("contains the control character {code}; remove it", code = format!("U+{code:04X}"))
+                tr!(
+                    "contains the control character {code}; remove it",
+                    code = format!("U+{code:04X}")
+                )
             }
             Self::PathStep => tr!("is a path step (\".\" or \"..\"); give it a name").to_owned(),
-            Self::Reserved => tr!("starts with \"__\", which is reserved for padding; drop the underscores").to_owned(),
-            Self::DatasetAlphabet => {
-                tr!("has to be lower-case letters, digits, \"_\" and \"-\", with at least one letter").to_owned()
+            Self::Reserved => {
+                tr!("starts with \"__\", which is reserved for padding; drop the underscores")
+                    .to_owned()
             }
-            Self::FieldAlphabet => {
-                tr!("has to be letters, digits and \"_\", with at most one \":\" between namespace and name").to_owned()
-            }
+            Self::DatasetAlphabet => tr!(
+                "has to be lower-case letters, digits, \"_\" and \"-\", with at least one letter"
+            )
+            .to_owned(),
+            Self::FieldAlphabet => tr!(
+                "has to be letters, digits and \"_\", with at most one \":\" between namespace \
+                    and name"
+            )
+            .to_owned(),
             Self::FieldReserved => tr!("is made by the writer; choose another name").to_owned(),
             Self::TooLong(length) => tr!("is {length} bytes long; file systems allow 255", length),
         }
     }
 }
 
-/// Checks a sample's id (section 5.5.1); padding ids are valid. Stricter than the Python tools: empty ids, `.`, `..` and control
-/// characters are refused.
+/// Checks a sample's id (section 5.5.1); padding ids are valid. Stricter than the Python tools:
+/// empty ids, `.`, `..` and control characters are refused.
 ///
 /// # Errors
 /// The rule that the id breaks.
@@ -114,26 +129,34 @@ impl NameFault {
             Self::Device => tr!("is the name of a device on Windows").to_owned(),
             Self::Ending => tr!("ends with a dot or a space, which Windows drops").to_owned(),
             Self::Letter(letter) => {
-                tr!("contains {letter}, which Windows does not take in a name", letter = format!("{letter:?}"))
+                tr!(
+                    "contains {letter}, which Windows does not take in a name",
+                    letter = format!("{letter:?}")
+                )
             }
         }
     }
 }
 
-/// Checks that every operating system can store a file or folder of this name. The check is the same on all systems, as datasets
-/// are moved between them.
+/// Checks that every operating system can store a file or folder of this name. The check is the
+/// same on all systems, as datasets are moved between them.
 ///
 /// # Errors
 /// The first problem of the name.
 pub fn check_portable_name(name: &str) -> Result<(), NameFault> {
-    if let Some(letter) = name.chars().find(|c| matches!(c, '<' | '>' | '"' | '|' | '?' | '*' | ':' | '/' | '\\') || c.is_control())
-    {
+    if let Some(letter) = name.chars().find(|c| {
+        matches!(c, '<' | '>' | '"' | '|' | '?' | '*' | ':' | '/' | '\\') || c.is_control()
+    }) {
         return Err(NameFault::Letter(letter));
     }
     if name.ends_with(['.', ' ']) {
         return Err(NameFault::Ending);
     }
-    if crate::files::is_device_name(name) { Err(NameFault::Device) } else { Ok(()) }
+    if crate::files::is_device_name(name) {
+        Err(NameFault::Device)
+    } else {
+        Ok(())
+    }
 }
 
 /// The nearest portable name: the proposed file name for an id.
@@ -144,18 +167,27 @@ pub fn portable_name(name: &str) -> String {
     };
     let mapped: String = name.chars().map(kept).collect();
     let mapped = mapped.trim_end_matches(['.', ' ']);
-    if mapped.is_empty() || check_portable_name(mapped).is_err() { format!("_{mapped}") } else { mapped.to_owned() }
+    if mapped.is_empty() || check_portable_name(mapped).is_err() {
+        format!("_{mapped}")
+    } else {
+        mapped.to_owned()
+    }
 }
 
-/// The name as compared by file systems that know neither case nor Unicode form, such as those of macOS.
+/// The name as compared by file systems that know neither case nor Unicode form, such as those of
+/// macOS.
 pub fn without_case(name: &str) -> String {
-    let folded: String = in_nfc(name).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    let folded: String = in_nfc(name)
+        .chars()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .collect();
     // Letters in the other case may be composed in another way.
     in_nfc(&folded).into_owned()
 }
 
-/// The name in Unicode's composed form (NFC). File systems and programs write one name in either form: `ñ` as one character, or as `n`
-/// and a tilde.
+/// The name in Unicode's composed form (NFC). File systems and programs write one name in either
+/// form: `ñ` as one character, or as `n` and a tilde.
 pub fn in_nfc(name: &str) -> Cow<'_, str> {
     match is_nfc_quick(name.chars()) {
         IsNormalized::Yes => Cow::Borrowed(name),
@@ -163,7 +195,8 @@ pub fn in_nfc(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The forms in which programs write a name, that of `name` first: as it is, composed (NFC), decomposed (NFD).
+/// The forms in which programs write a name, that of `name` first: as it is, composed (NFC),
+/// decomposed (NFD).
 pub fn forms_of_name(name: &str) -> Vec<String> {
     let mut forms = vec![name.to_owned()];
     if !name.is_ascii() {
@@ -181,7 +214,8 @@ pub fn is_padding(id: &str) -> bool {
     id.starts_with(PAD_PREFIX)
 }
 
-/// Checks a dataset's id (section 5.5.2) as the Python tools do: letters of any script, but no upper case.
+/// Checks a dataset's id (section 5.5.2) as the Python tools do: letters of any script, but no
+/// upper case.
 ///
 /// # Errors
 /// The rule that the id breaks.
@@ -189,9 +223,15 @@ pub fn check_dataset_id(id: &str) -> Result<(), IdFault> {
     if id.is_empty() {
         return Err(IdFault::Empty);
     }
-    let alphabet = id.chars().all(|c| c == '_' || c == '-' || c.is_alphanumeric());
+    let alphabet = id
+        .chars()
+        .all(|c| c == '_' || c == '-' || c.is_alphanumeric());
     let cased = id.chars().any(char::is_lowercase) && !id.chars().any(char::is_uppercase);
-    if alphabet && cased { Ok(()) } else { Err(IdFault::DatasetAlphabet) }
+    if alphabet && cased {
+        Ok(())
+    } else {
+        Err(IdFault::DatasetAlphabet)
+    }
 }
 
 /// Checks the name of a metadata field (section 7.2).
@@ -209,25 +249,40 @@ pub fn check_field_name(name: &str) -> Result<(), IdFault> {
         Some((namespace, rest)) => (namespace, Some(rest)),
         None => (name, None),
     };
-    let plain = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let wide = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if plain(namespace) && rest.is_none_or(wide) { Ok(()) } else { Err(IdFault::FieldAlphabet) }
+    let plain = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let wide =
+        |text: &str| !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if plain(namespace) && rest.is_none_or(wide) {
+        Ok(())
+    } else {
+        Err(IdFault::FieldAlphabet)
+    }
 }
 
-/// True when a path from an archive stays inside the folder that it is joined to, on every operating system.
+/// True when a path from an archive stays inside the folder that it is joined to, on every
+/// operating system.
 pub fn safe_relative(path: &str) -> bool {
+    // A drive or an alternate data stream on Windows.
+    let has_colon = path
+        .split('/')
+        .next()
+        .is_some_and(|first| first.contains(':'));
     !path.is_empty()
         && !path.starts_with('/')
         && !path.contains(['\\', '\0'])
         && !path.split('/').any(|part| matches!(part, "" | "." | ".."))
-        // A drive or an alternate data stream on Windows.
-        && !path.split('/').next().is_some_and(|first| first.contains(':'))
+        && !has_colon
 }
 
-/// True when an id matches a pattern: `*` matches any text, `?` any one character. Both may be in any Unicode form. Time grows with the
-/// product of both lengths.
+/// True when an id matches a pattern: `*` matches any text, `?` any one character. Both may be in
+/// any Unicode form. Time grows with the product of both lengths.
 pub fn id_matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (in_nfc(pattern).chars().collect(), in_nfc(text).chars().collect());
+    let (pattern, text): (Vec<char>, Vec<char>) = (
+        in_nfc(pattern).chars().collect(),
+        in_nfc(text).chars().collect(),
+    );
     let (mut p, mut t) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     while t < text.len() {
@@ -241,7 +296,9 @@ pub fn id_matches(pattern: &str, text: &str) -> bool {
                 t += 1;
             }
             _ => {
-                let Some((star, from)) = retry else { return false };
+                let Some((star, from)) = retry else {
+                    return false;
+                };
                 retry = Some((star, from + 1));
                 p = star + 1;
                 t = from + 1;
@@ -257,30 +314,93 @@ mod tests {
 
     #[test]
     fn localized_faults_equal_display_in_english() {
-        use IdFault::{Control, DatasetAlphabet, Empty, FieldAlphabet, FieldReserved, PathStep, Reserved, Separator, TooLong};
-        let of_samples = [Empty, Separator('\\'), Control(10), PathStep, Reserved, TooLong(300)];
-        for fault in of_samples.into_iter().chain([DatasetAlphabet, FieldAlphabet, FieldReserved]) {
+        use IdFault::{
+            Control, DatasetAlphabet, Empty, FieldAlphabet, FieldReserved, PathStep, Reserved,
+            Separator, TooLong,
+        };
+        let of_samples = [
+            Empty,
+            Separator('\\'),
+            Control(10),
+            PathStep,
+            Reserved,
+            TooLong(300),
+        ];
+        for fault in of_samples
+            .into_iter()
+            .chain([DatasetAlphabet, FieldAlphabet, FieldReserved])
+        {
             assert_eq!(fault.said(), fault.to_string());
         }
     }
 
     #[test]
     fn names_that_some_system_does_not_hold_are_told() {
-        for good in ["a", "roi 7", "γ.tif", "con1", "comet.tif", "COMA", "x.con", ".hidden", "a.b.tif", "COM10"] {
+        for good in [
+            "a",
+            "roi 7",
+            "γ.tif",
+            "con1",
+            "comet.tif",
+            "COMA",
+            "x.con",
+            ".hidden",
+            "a.b.tif",
+            "COM10",
+        ] {
             assert_eq!(check_portable_name(good), Ok(()), "{good}");
         }
-        for device in ["CON", "nul", "Aux.tif", "com1", "COM9.tar.gz", "LPT1 .x", "lpt²", "CONIN$"] {
-            assert_eq!(check_portable_name(device), Err(NameFault::Device), "{device}");
+        for device in [
+            "CON",
+            "nul",
+            "Aux.tif",
+            "com1",
+            "COM9.tar.gz",
+            "LPT1 .x",
+            "lpt²",
+            "CONIN$",
+        ] {
+            assert_eq!(
+                check_portable_name(device),
+                Err(NameFault::Device),
+                "{device}"
+            );
         }
         assert_eq!(check_portable_name("a."), Err(NameFault::Ending));
         assert_eq!(check_portable_name("a "), Err(NameFault::Ending));
         for letter in "<>:\"/\\|?*\u{1}".chars() {
-            assert_eq!(check_portable_name(&format!("a{letter}b")), Err(NameFault::Letter(letter)));
+            assert_eq!(
+                check_portable_name(&format!("a{letter}b")),
+                Err(NameFault::Letter(letter))
+            );
         }
-        let proposed = ["../../.ssh/key", "C:\\x", "con.tif", "a. ", "..", "", "roi 7.tif"].map(portable_name);
-        assert_eq!(proposed, [".._.._.ssh_key", "C__x", "_con.tif", "a", "_", "_", "roi 7.tif"]);
+        let proposed = [
+            "../../.ssh/key",
+            "C:\\x",
+            "con.tif",
+            "a. ",
+            "..",
+            "",
+            "roi 7.tif",
+        ]
+        .map(portable_name);
+        assert_eq!(
+            proposed,
+            [
+                ".._.._.ssh_key",
+                "C__x",
+                "_con.tif",
+                "a",
+                "_",
+                "_",
+                "roi 7.tif"
+            ]
+        );
         assert_eq!(without_case("ÄßA"), without_case("äSSa"));
-        assert_eq!(without_case("Can\u{303}o\u{301}n"), without_case("CA\u{d1}\u{d3}N"));
+        assert_eq!(
+            without_case("Can\u{303}o\u{301}n"),
+            without_case("CA\u{d1}\u{d3}N")
+        );
         assert_ne!(without_case("Canon"), without_case("Ca\u{f1}on"));
     }
 

@@ -10,7 +10,8 @@ pub enum Location {
     /// The dataset as a whole.
     #[default]
     Dataset,
-    /// A field of the collection: a JSON pointer without leading slash, such as `providers/0/email`.
+    /// A field of the collection: a JSON pointer without leading slash, such as
+    /// `providers/0/email`.
     Collection(String),
     /// A column of a level.
     Column {

@@ -1,5 +1,5 @@
-//! The data model as plain data (TACO 2.0, part I): ids, values, samples, tortillas, the collection, the tree, findings. No IO,
-//! no threads, no format details.
+//! The data model as plain data (TACO 2.0, part I): ids, values, samples, tortillas, the
+//! collection, the tree, findings. No IO, no threads, no format details.
 
 mod address;
 mod asset;
@@ -30,18 +30,23 @@ mod value;
 pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
 pub use asset::AssetPath;
 pub use collection::{
-    Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, begins_with_date,
-    description_of_moved, instant,
+    Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER,
+    begins_with_date, description_of_moved, instant,
 };
 pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
-pub use consistency::{Accepted, Consistency, Outlier, OutlierMessage, Position, PropertyAgreement};
-pub use convention::{CONVENTIONS, Convention, ConventionClass, ConventionContent, ConventionField};
+pub use consistency::{
+    Accepted, Consistency, Outlier, OutlierMessage, Position, PropertyAgreement,
+};
+pub use convention::{
+    CONVENTIONS, Convention, ConventionClass, ConventionContent, ConventionField,
+};
 pub use file_url::{file_url_of, path_of_file_url};
 pub use finding::{FINDINGS_KEPT, Finding, Report};
 pub use hub::HubListing;
 pub use ids::{
-    IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name, check_portable_name,
-    check_sample_id, forms_of_name, id_matches, in_nfc, is_padding, portable_name, safe_relative, without_case,
+    IdFault, MAX_LEVELS, META_NAME, NameFault, PAD_PREFIX, check_dataset_id, check_field_name,
+    check_portable_name, check_sample_id, forms_of_name, id_matches, in_nfc, is_padding,
+    portable_name, safe_relative, without_case,
 };
 pub use location::Location;
 pub use name_pattern::{NamePart, NamePattern, PartKind};
@@ -55,8 +60,8 @@ pub use shapes::{FILE_SHAPE, RootChanges, RootShape, RootShapes, ShapeId, Shapes
 pub use skeleton::{PitPattern, PitRoot, PitSchema, Skeleton, SkeletonLevel};
 pub use stamp::{Modified, Stamp};
 pub use taco_0_2::{
-    CORE_FIELDS, HISTOGRAM_BINS, HISTOGRAM_ENDS, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2, TASKS_OF_TOOLS_0_2,
-    missing_of_taco_0_2,
+    CORE_FIELDS, HISTOGRAM_BINS, HISTOGRAM_ENDS, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2,
+    TASKS_OF_TOOLS_0_2, missing_of_taco_0_2,
 };
 pub use taco3_types::taco3_type;
 pub use value::{FieldSpec, Value, dtype_name, same_values};

@@ -1,4 +1,5 @@
-//! Patterns of ids with parts in braces: `S2A_{tile}_{date}_{n}`. One language for renaming by pattern and for columns from names.
+//! Patterns of ids with parts in braces: `S2A_{tile}_{date}_{n}`. One language for renaming by
+//! pattern and for columns from names.
 
 use regex::Regex;
 
@@ -13,7 +14,8 @@ pub enum PartKind {
     Integer,
     /// A number with or without decimals: `{cover:float}`.
     Float,
-    /// A day as eight digits, with or without `-` or `_` between year, month and day: `{date}`, `{start:date}`.
+    /// A day as eight digits, with or without `-` or `_` between year, month and day: `{date}`,
+    /// `{start:date}`.
     Date,
 }
 
@@ -46,29 +48,49 @@ pub struct NamePattern {
 }
 
 impl NamePattern {
-    /// Reads a pattern. `{n}` is an integer and `{date}` a date; other parts are text unless their type follows a colon.
+    /// Reads a pattern. `{n}` is an integer and `{date}` a date; other parts are text unless their
+    /// type follows a colon.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for a brace that is not closed, a part without a name, and a name that is there twice.
+    /// [`crate::error::Kind::Usage`] for a brace that is not closed, a part without a name, and a
+    /// name that is there twice.
     pub fn new(pattern: &str) -> Result<Self> {
         let (mut expression, mut parts) = (String::from("^"), Vec::<NamePart>::new());
         let mut rest = pattern;
         while let Some(start) = rest.find('{') {
             expression += &regex::escape(&rest[..start]);
             let Some((inside, after)) = rest[start + 1..].split_once('}') else {
-                return Err(Error::usage(format!("the pattern {pattern} has a {{ without its }}")));
+                return Err(Error::usage(format!(
+                    "the pattern {pattern} has a {{ without its }}"
+                )));
             };
             // A name may have a colon itself: only a known type behind the last one is a type.
-            let typed = inside.rsplit_once(':').and_then(|(name, word)| Some((name, PartKind::of_word(word)?)));
-            let (name, kind) = typed.unwrap_or((inside, if inside == "date" { PartKind::Date } else { PartKind::Text }));
+            let typed = inside
+                .rsplit_once(':')
+                .and_then(|(name, word)| Some((name, PartKind::of_word(word)?)));
+            let (name, kind) = typed.unwrap_or((
+                inside,
+                if inside == "date" {
+                    PartKind::Date
+                } else {
+                    PartKind::Text
+                },
+            ));
             let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':');
-            if name.is_empty() || !name.chars().all(is_name) || name.starts_with(|c: char| c.is_ascii_digit()) {
-                return Err(Error::usage(format!("{{{inside}}} is no name of a part")).hint(
-                    "write {n} for digits, {date} for a date, {name} for text; {name:int}, {name:float} and {name:date} have types",
-                ));
+            if name.is_empty()
+                || !name.chars().all(is_name)
+                || name.starts_with(|c: char| c.is_ascii_digit())
+            {
+                return Err(
+                    Error::usage(format!("{{{inside}}} is no name of a part")).hint(
+                        "write {n} for digits, {date} for a date, {name} for text; {name:int}, \
+                        {name:float} and {name:date} have types",
+                    ),
+                );
             }
             if parts.iter().any(|known| known.name == name) {
-                return Err(Error::usage(format!("the pattern has {{{name}}} twice")).hint("give the parts different names"));
+                return Err(Error::usage(format!("the pattern has {{{name}}} twice"))
+                    .hint("give the parts different names"));
             }
             let digits_alone = typed.is_none() && name == "n";
             expression += match kind {
@@ -78,12 +100,20 @@ impl NamePattern {
                 PartKind::Float => r"([+-]?[0-9]+(?:\.[0-9]+)?)",
                 PartKind::Date => "([0-9]{4}[-_]?[0-9]{2}[-_]?[0-9]{2})",
             };
-            parts.push(NamePart { name: name.to_owned(), kind: if digits_alone { PartKind::Integer } else { kind } });
+            parts.push(NamePart {
+                name: name.to_owned(),
+                kind: if digits_alone {
+                    PartKind::Integer
+                } else {
+                    kind
+                },
+            });
             rest = after;
         }
         expression += &regex::escape(rest);
         expression.push('$');
-        let expression = Regex::new(&expression).map_err(|error| Error::usage("the pattern can't be used").because(error))?;
+        let expression = Regex::new(&expression)
+            .map_err(|error| Error::usage("the pattern can't be used").because(error))?;
         Ok(Self { expression, parts })
     }
 
@@ -95,7 +125,11 @@ impl NamePattern {
     /// The texts of the parts in an id, in their order; `None` where it does not match.
     pub fn texts<'i>(&self, id: &'i str) -> Option<Vec<&'i str>> {
         let found = self.expression.captures(id)?;
-        found.iter().skip(1).map(|text| text.map(|text| text.as_str())).collect()
+        found
+            .iter()
+            .skip(1)
+            .map(|text| text.map(|text| text.as_str()))
+            .collect()
     }
 }
 
@@ -105,8 +139,13 @@ mod tests {
 
     #[test]
     fn parts_have_names_and_kinds() {
-        let pattern = NamePattern::new("S2{sat}_{tile}_{date}_v{n}_{stac:band}_{cover:float}").expect("a pattern");
-        let kinds: Vec<(&str, PartKind)> = pattern.parts().iter().map(|part| (part.name.as_str(), part.kind)).collect();
+        let pattern = NamePattern::new("S2{sat}_{tile}_{date}_v{n}_{stac:band}_{cover:float}")
+            .expect("a pattern");
+        let kinds: Vec<(&str, PartKind)> = pattern
+            .parts()
+            .iter()
+            .map(|part| (part.name.as_str(), part.kind))
+            .collect();
         let expected = [
             ("sat", PartKind::Text),
             ("tile", PartKind::Text),
@@ -116,7 +155,9 @@ mod tests {
             ("cover", PartKind::Float),
         ];
         assert_eq!(kinds, expected);
-        let texts = pattern.texts("S2A_T30_TXQ_2020-02-29_v007_B02_12.5").expect("matches");
+        let texts = pattern
+            .texts("S2A_T30_TXQ_2020-02-29_v007_B02_12.5")
+            .expect("matches");
         assert_eq!(texts, ["A", "T30_TXQ", "2020-02-29", "007", "B02", "12.5"]);
         assert_eq!(pattern.texts("S2A_T30_20200229_v1_B02"), None);
         let plain = NamePattern::new("({x}).tif").expect("parentheses are text");

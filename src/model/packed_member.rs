@@ -18,8 +18,8 @@ pub enum PackedCodec {
     Zstd,
 }
 
-/// A file in a ZIP whose member is compressed, or in a tar that is compressed as a whole. It has no bytes of its own that could be read
-/// without unpacking.
+/// A file in a ZIP whose member is compressed, or in a tar that is compressed as a whole. It has no
+/// bytes of its own that could be read without unpacking.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct PackedMember {
     /// The archive: a local or remote file.
@@ -32,7 +32,8 @@ pub struct PackedMember {
     pub start: u64,
     /// Number of compressed bytes: of the member in a ZIP, of the whole file in a compressed tar.
     pub length: u64,
-    /// Offset of the data in what the compressed bytes unpack to: 0 in a ZIP, the place of the file in a compressed tar.
+    /// Offset of the data in what the compressed bytes unpack to: 0 in a ZIP, the place of the file
+    /// in a compressed tar.
     pub offset: u64,
     /// Size of the data in bytes.
     pub size: u64,
@@ -49,7 +50,10 @@ impl PackedMember {
     /// # Errors
     /// An error of serde_json.
     pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
-        serde_json::to_vec(&Self { archive: Path::new("").into(), ..self.clone() })
+        serde_json::to_vec(&Self {
+            archive: Path::new("").into(),
+            ..self.clone()
+        })
     }
 
     /// The member that [`PackedMember::to_json`] gave, in this archive.
@@ -57,7 +61,10 @@ impl PackedMember {
     /// # Errors
     /// For text that is not the JSON of a member.
     pub fn of_json(json: &[u8], archive: Arc<Path>) -> serde_json::Result<Self> {
-        Ok(Self { archive, ..serde_json::from_slice(json)? })
+        Ok(Self {
+            archive,
+            ..serde_json::from_slice(json)?
+        })
     }
 
     /// The last part of its path in the archive.

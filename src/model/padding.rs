@@ -1,5 +1,6 @@
-//! Padding (TACO 2.0, section 5.4): placeholder samples `__TACOPAD__N` with empty data and null metadata, which keep the tree
-//! position-invariant where observations are missing. Only creates samples; edits insert them.
+//! Padding (TACO 2.0, section 5.4): placeholder samples `__TACOPAD__N` with empty data and null
+//! metadata, which keep the tree position-invariant where observations are missing. Only creates
+//! samples; edits insert them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,7 +9,11 @@ use super::{PAD_PREFIX, Payload, Sample, Tortilla};
 
 /// A FILE of zero bytes.
 pub fn padding_file(number: u64) -> Sample {
-    Sample { id: padding_id(number), payload: Payload::Bytes(Arc::from([])), values: Arc::from([]) }
+    Sample {
+        id: padding_id(number),
+        payload: Payload::Bytes(Arc::from([])),
+        values: Arc::from([]),
+    }
 }
 
 /// Id of padding sample `number`.
@@ -16,21 +21,39 @@ pub fn padding_id(number: u64) -> Arc<str> {
     format!("{PAD_PREFIX}{number}").into()
 }
 
-/// Padding for `model`: an empty FILE, or a FOLDER with the same fields and padding for each of its children, recursively.
+/// Padding for `model`: an empty FILE, or a FOLDER with the same fields and padding for each of its
+/// children, recursively.
 pub fn padding_like(model: &Sample, number: u64) -> Sample {
     match model.children() {
         None => padding_file(number),
         Some(children) => {
-            let samples = children.samples.iter().zip(0..).map(|(child, number)| padding_like(child, number)).collect();
-            let below = Tortilla { schema: children.schema.clone(), samples };
-            Sample { id: padding_id(number), payload: Payload::Folder(below.into()), values: Arc::from([]) }
+            let samples = children
+                .samples
+                .iter()
+                .zip(0..)
+                .map(|(child, number)| padding_like(child, number))
+                .collect();
+            let below = Tortilla {
+                schema: children.schema.clone(),
+                samples,
+            };
+            Sample {
+                id: padding_id(number),
+                payload: Payload::Folder(below.into()),
+                values: Arc::from([]),
+            }
         }
     }
 }
 
 /// `wanted`, or the next number that no sibling has.
 pub fn free_padding_number(tortilla: &Tortilla, wanted: u64) -> u64 {
-    let taken: HashSet<&str> = tortilla.samples.iter().filter(|sample| sample.is_padding()).map(|sample| &*sample.id).collect();
+    let taken: HashSet<&str> = tortilla
+        .samples
+        .iter()
+        .filter(|sample| sample.is_padding())
+        .map(|sample| &*sample.id)
+        .collect();
     let mut number = wanted;
     while taken.contains(&*padding_id(number)) {
         number += 1;
@@ -38,17 +61,24 @@ pub fn free_padding_number(tortilla: &Tortilla, wanted: u64) -> u64 {
     number
 }
 
-/// The padding needed to make the number of samples a multiple of `multiple` (section 7.1.1), modelled on the last sample, so that
-/// FOLDERs are padded by FOLDERs. The last sample may be padding itself: tortillas that are isomorphic, such as one that consists of
-/// padding, get the same padding. Empty for an empty or complete tortilla, or `multiple` = 0.
+/// The padding needed to make the number of samples a multiple of `multiple` (section 7.1.1),
+/// modelled on the last sample, so that FOLDERs are padded by FOLDERs. The last sample may be
+/// padding itself: tortillas that are isomorphic, such as one that consists of padding, get the
+/// same padding. Empty for an empty or complete tortilla, or `multiple` = 0.
 pub fn pad_to(tortilla: &Tortilla, multiple: usize) -> Vec<Sample> {
     let length = tortilla.samples.len();
-    let Some(model) = tortilla.samples.last() else { return Vec::new() };
+    let Some(model) = tortilla.samples.last() else {
+        return Vec::new();
+    };
     if multiple == 0 {
         return Vec::new();
     }
     let missing = length.next_multiple_of(multiple) - length;
-    let mut taken: HashSet<Arc<str>> = tortilla.samples.iter().map(|sample| sample.id.clone()).collect();
+    let mut taken: HashSet<Arc<str>> = tortilla
+        .samples
+        .iter()
+        .map(|sample| sample.id.clone())
+        .collect();
     let mut number = 0;
     let mut padding = Vec::with_capacity(missing);
     while padding.len() < missing {
@@ -71,11 +101,24 @@ mod tests {
 
     #[test]
     fn padding_fills_up_to_a_multiple_with_free_numbers() {
-        let ids = |samples: Vec<Sample>| samples.iter().map(|sample| sample.id.to_string()).collect::<Vec<_>>();
-        assert_eq!(ids(pad_to(&files(&["a", "b", "c"]), 5)), ["__TACOPAD__0", "__TACOPAD__1"]);
-        assert_eq!(ids(pad_to(&files(&["a", "__TACOPAD__0"]), 4)), ["__TACOPAD__1", "__TACOPAD__2"]);
+        let ids = |samples: Vec<Sample>| {
+            samples
+                .iter()
+                .map(|sample| sample.id.to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            ids(pad_to(&files(&["a", "b", "c"]), 5)),
+            ["__TACOPAD__0", "__TACOPAD__1"]
+        );
+        assert_eq!(
+            ids(pad_to(&files(&["a", "__TACOPAD__0"]), 4)),
+            ["__TACOPAD__1", "__TACOPAD__2"]
+        );
         assert!(
-            pad_to(&files(&["a", "b"]), 2).is_empty() && pad_to(&files(&[]), 3).is_empty() && pad_to(&files(&["a"]), 0).is_empty()
+            pad_to(&files(&["a", "b"]), 2).is_empty()
+                && pad_to(&files(&[]), 3).is_empty()
+                && pad_to(&files(&["a"]), 0).is_empty()
         );
     }
 
@@ -83,30 +126,56 @@ mod tests {
     fn tortillas_of_one_shape_get_the_same_padding() {
         let folder = |id: &str| Sample::folder(id, files(&["x", "y"]));
         let whole = Tortilla::new(vec![Sample::file("a", "/x", 1), folder("b")]);
-        let last_missing = Tortilla::new(vec![Sample::file("a", "/x", 1), padding_like(&folder("b"), 1)]);
+        let last_missing = Tortilla::new(vec![
+            Sample::file("a", "/x", 1),
+            padding_like(&folder("b"), 1),
+        ]);
         let placeholder = Tortilla::new(vec![padding_file(0), padding_like(&folder("b"), 1)]);
         for tortilla in [whole, last_missing, placeholder] {
             let padding = pad_to(&tortilla, 3);
             assert_eq!(padding.len(), 1, "{tortilla:?}");
-            assert_eq!(padding[0].children().map(|below| below.samples.len()), Some(2), "{tortilla:?}");
+            assert_eq!(
+                padding[0].children().map(|below| below.samples.len()),
+                Some(2),
+                "{tortilla:?}"
+            );
         }
     }
 
     #[test]
     fn a_folder_is_padded_by_a_folder_of_padding() {
-        let scene =
-            Sample::folder("a", Tortilla::new(vec![Sample::folder("s2", files(&["t0", "t1"])), Sample::file("l", "/y", 2)]));
+        let scene = Sample::folder(
+            "a",
+            Tortilla::new(vec![
+                Sample::folder("s2", files(&["t0", "t1"])),
+                Sample::file("l", "/y", 2),
+            ]),
+        );
         let padding = padding_like(&scene, 7);
         assert_eq!((&*padding.id, padding.size_bytes()), ("__TACOPAD__7", 0));
         let below = padding.children().expect("is a FOLDER");
-        assert_eq!(below.samples[0].children().expect("is a FOLDER").samples.len(), 2);
+        assert_eq!(
+            below.samples[0]
+                .children()
+                .expect("is a FOLDER")
+                .samples
+                .len(),
+            2
+        );
         assert_eq!(below.samples[1].kind(), SampleKind::File);
         fn all<'a>(sample: &'a Sample, found: &mut Vec<&'a Sample>) {
             found.push(sample);
-            sample.children().into_iter().flat_map(|children| &children.samples).for_each(|child| all(child, found));
+            sample
+                .children()
+                .into_iter()
+                .flat_map(|children| &children.samples)
+                .for_each(|child| all(child, found));
         }
         let mut found = Vec::new();
         all(&padding, &mut found);
-        assert!(found.len() == 5 && found.iter().all(|sample| sample.is_padding()), "{found:?}");
+        assert!(
+            found.len() == 5 && found.iter().all(|sample| sample.is_padding()),
+            "{found:?}"
+        );
     }
 }

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::{Rule, RuleSettings};
 
 /// A property of a raster that is compared at each position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Property {
     /// GDAL's data types of the bands.
@@ -55,7 +57,9 @@ impl Property {
 
     /// The property of this rule's findings, if it is a rule of consistency.
     pub fn of_rule(rule: Rule) -> Option<Self> {
-        Self::ALL.into_iter().find(|property| property.rule() == rule)
+        Self::ALL
+            .into_iter()
+            .find(|property| property.rule() == rule)
     }
 
     /// Name in JSON.
@@ -94,6 +98,9 @@ impl Property {
 impl RuleSettings {
     /// Properties whose rules are switched off.
     pub fn properties_off(&self) -> BTreeSet<Property> {
-        Property::ALL.into_iter().filter(|property| self.is_off(property.rule())).collect()
+        Property::ALL
+            .into_iter()
+            .filter(|property| self.is_off(property.rule()))
+            .collect()
     }
 }

@@ -1,10 +1,25 @@
 //! The table of validation rules. The checks are elsewhere.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Readers refuse the dataset, or read wrong data.
@@ -24,7 +39,18 @@ impl Severity {
 }
 
 /// The set of rules to check, where the specification and the official tools differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
     /// The specification.
@@ -48,7 +74,8 @@ impl Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Makes {
     Both,
-    /// In both; an error with the profile of the text, even if files of the official tools make it a warning by default.
+    /// In both; an error with the profile of the text, even if files of the official tools make it
+    /// a warning by default.
     ErrorOfText,
     Spec,
     Tools,
@@ -69,7 +96,8 @@ macro_rules! rules {
                 match self { $(Rule::$name => $code,)+ }
             }
 
-            /// How bad a finding of this rule is, in the profile of the tools if that contains it; see also [`Rule::severity_in`].
+            /// How bad a finding of this rule is, in the profile of the tools if that contains it;
+            /// see also [`Rule::severity_in`].
             pub fn severity(self) -> Severity {
                 match self { $(Rule::$name => Severity::$severity,)+ }
             }
@@ -98,7 +126,8 @@ macro_rules! rules {
 
 rules! {
     PitRoots "PIT-1" Error Both "5.4"
-        mark!("All roots have one shape: the same number of children, with the same ids and types by position, at every depth.")
+        mark!("All roots have one shape: the same number of children, with the same ids and types \
+            by position, at every depth.")
         "Add, drop or reorder the children named, or pad the position.";
     PitMixed "PIT-3" Error Both "6.1"
         mark!("All samples of level 0 have the same type.")
@@ -116,19 +145,25 @@ rules! {
         mark!("taco:pit_schema describes the tree that the levels hold.")
         "Run `repair`, which computes it from the levels.";
     PitIncomplete "PIT-7" Warning Both "6.3"
-        mark!("taco:pit_schema lists the pattern of every FOLDER: some tools leave out those of sibling FOLDERs from level 2 on.")
+        mark!("taco:pit_schema lists the pattern of every FOLDER: some tools leave out those of \
+            sibling FOLDERs from level 2 on.")
         "Run `repair`, which computes it from the levels.";
     PitStale "PIT-8" Warning Both "6.3"
-        mark!("The counts n and shape in taco:pit_schema are those of the levels: exports of some tools keep the old ones.")
+        mark!("The counts n and shape in taco:pit_schema are those of the levels: exports of some \
+            tools keep the old ones.")
         "Run `repair`, which counts again.";
     PitPadding "PIT-9" Warning Both "6.3"
         mark!("taco:pit_schema names no padding: some tools list and count the placeholders.")
-        "Remove the padding, or write the dataset again with padding only where a sample is missing.";
+        "Remove the padding, or write the dataset again with padding only where a sample is \
+            missing.";
     PitTransposed "PIT-10" Warning Both "5.4"
-        mark!("The FOLDERs of level 0 are samples, not kinds of data: parallel folders with the same file names, such as images and masks, are the other way around.")
-        "Make one FOLDER for each name, with its file of every kind; or add the files in the window and arrange them with Pattern.";
+        mark!("The FOLDERs of level 0 are samples, not kinds of data: parallel folders with the \
+            same file names, such as images and masks, are the other way around.")
+        "Make one FOLDER for each name, with its file of every kind; or add the files in the \
+            window and arrange them with Pattern.";
     IdCharacters "ID-1" Error Both "5.5.1"
-        mark!("An id has no / \\ : or control character, is not empty, and does not begin with two underscores.")
+        mark!("An id has no / \\ : or control character, is not empty, and does not begin with two \
+            underscores.")
         "Rename the sample.";
     IdUnique "ID-2" Error Both "8.3"
         mark!("Ids are unique among siblings.")
@@ -137,19 +172,23 @@ rules! {
         mark!("The dataset's id is lower-case letters, digits, _ and -.")
         "Choose another id, like peru-cropland-s2.";
     IdDatasetLetter "ID-7" Error Tools "5.5.2"
-        mark!("The dataset's id has a lower-case letter: the current writer refuses digits and signs alone.")
+        mark!("The dataset's id has a lower-case letter: the current writer refuses digits and \
+            signs alone.")
         "Put a word into the id, like peru-2023.";
     IdDatasetText "ID-6" Warning Spec "5.5.2"
-        mark!("The dataset's id has no letters but a to z, as the text can be read; the tools accept those of any script.")
+        mark!("The dataset's id has no letters but a to z, as the text can be read; the tools \
+            accept those of any script.")
         "Write the id with letters from a to z.";
     FieldName "ID-4" Error Both "7.2"
         mark!("Field names are letters, digits and _, with at most one colon.")
         "Rename the field.";
     IdPortable "ID-5" Warning Both "5.5.1"
-        mark!("Every system can hold an id as the name of a file: no device of Windows, no < > \" | ? *, no dot or space at the end, no siblings that differ in case alone.")
+        mark!("Every system can hold an id as the name of a file: no device of Windows, no < > \" \
+            | ? *, no dot or space at the end, no siblings that differ in case alone.")
         "Rename the sample, or keep the dataset in an archive.";
     IdUnicode "ID-8" Warning Both "5.5.1"
-        mark!("Ids of siblings differ in more than their Unicode form: some systems and programs compare names in one form.")
+        mark!("Ids of siblings differ in more than their Unicode form: some systems and programs \
+            compare names in one form.")
         "Rename one of them.";
     TypeWord "TYPE-1" Error Both "5.5.1"
         mark!("The type of a sample is FILE or FOLDER.")
@@ -182,41 +221,53 @@ rules! {
         mark!("The dataset has keywords, so that a search finds it.")
         "Add keywords.";
     ExtentCovers "COL-10" Warning Both "5.5.2"
-        mark!("The extent covers every centroid, or the middle of the footprint of samples without one. Across the antimeridian its west is greater than its east.")
+        mark!("The extent covers every centroid, or the middle of the footprint of samples without \
+            one. Across the antimeridian its west is greater than its east.")
         "Run `repair`, which computes the extent from the samples.";
     ExtentHemisphere "COL-11" Warning Both "5.5.2"
-        mark!("The extent covers eastern and western longitudes where samples have both: some tools keep only the hemisphere with the wider span. Across the antimeridian its west is greater than its east.")
+        mark!("The extent covers eastern and western longitudes where samples have both: some \
+            tools keep only the hemisphere with the wider span. Across the antimeridian its west \
+            is greater than its east.")
         "Run `repair`, which computes the extent from the samples.";
     ExtentTimes "EXT-1" Warning Both "5.5.2"
         mark!("The temporal extent meets the time of every sample.")
         "Run `repair`, which computes the extent from the samples.";
     ExtentMiddles "EXT-2" Warning Spec "5.5.2"
-        mark!("The temporal extent runs from the first start to the last end: the tools compute it from the middles.")
+        mark!("The temporal extent runs from the first start to the last end: the tools compute it \
+            from the middles.")
         "Run `repair`, which computes the extent from the samples.";
     ExtentGlobal "EXT-3" Warning Both "5.5.2"
-        mark!("The spatial extent is neither the whole world nor the long way around it where the samples cover a part of it. Across the antimeridian its west is greater than its east.")
+        mark!("The spatial extent is neither the whole world nor the long way around it where the \
+            samples cover a part of it. Across the antimeridian its west is greater than its east.")
         "Run `repair`, which computes the extent from the samples.";
     ContactForm "COL-12" Warning Spec "5.5.2"
-        mark!("Contacts are in the form of the text: name, organization, email, role; the tools write roles, url and links.")
+        mark!("Contacts are in the form of the text: name, organization, email, role; the tools \
+            write roles, url and links.")
         "Write the role as `role`; leave out url and links.";
     TacoVersion "COL-13" Warning Spec "5.5.2"
         mark!("taco_version is that of this specification; the tools write 0.5.0.")
         "Set taco_version to 2.0.0.";
     ProviderName "COL-14" Warning Tools "5.5.2"
-        mark!("Every provider has a name: the current writer refuses one with an organization alone.")
+        mark!("Every provider has a name: the current writer refuses one with an organization \
+            alone.")
         "Write the organization as the name, too.";
     ClassCategory "COL-15" Warning Both "7.2"
-        mark!("Every class of the labels has a category of its own: a mask with one value for two classes can't tell them apart.")
-        "Give the classes categories of their own; leave it where several names are meant for one value.";
+        mark!("Every class of the labels has a category of its own: a mask with one value for two \
+            classes can't tell them apart.")
+        "Give the classes categories of their own; leave it where several names are meant for one \
+            value.";
     ClassName "COL-16" Error Both "7.2"
         mark!("Every class of the labels has a name, and no two have the same one.")
         "Rename one of the classes.";
     ConventionValues "CNV-1" Warning Both "TACO 0.2"
-        mark!("Fields of a convention (flood, methane, land cover, change detection) have its type and its values: shares from 0 to 1, and names of its classes.")
+        mark!("Fields of a convention (flood, methane, land cover, change detection) have its type \
+            and its values: shares from 0 to 1, and names of its classes.")
         "Compute them again with `extend --with class_shares`, or rename the column.";
     ConventionClasses "CNV-2" Warning Both "TACO 0.2"
-        mark!("Where samples have fields of a convention, the labels of the collection name its classes.")
-        "Add the classes with `extend --with template`, or name those of your masks as the convention does.";
+        mark!("Where samples have fields of a convention, the labels of the collection name its \
+            classes.")
+        "Add the classes with `extend --with template`, or name those of your masks as the \
+            convention does.";
     FieldSchema "META-1" Error Both "6.2"
         mark!("taco:field_schema lists the columns of every level with their types.")
         "Run `repair`, which computes it from the level tables.";
@@ -227,7 +278,8 @@ rules! {
         mark!("Every level has the columns that readers need.")
         "Write the dataset again from its sources.";
     ParentLink "META-4" Error Both "8.3"
-        mark!("internal:parent_id is the row of a FOLDER in the level above, and rows are grouped by it.")
+        mark!("internal:parent_id is the row of a FOLDER in the level above, and rows are grouped \
+            by it.")
         "Take the level tables from another copy, or write the dataset again.";
     CurrentId "META-5" Error Both "8.3"
         mark!("internal:current_id is the row number.")
@@ -242,34 +294,47 @@ rules! {
         mark!("The values in __meta__ are those of the level table.")
         "Decide which value is right; `repair` takes that of the level table.";
     NoCurrentId "META-9" Warning Tools "8.3"
-        mark!("Levels above the deepest have internal:current_id (today's Python reader needs it in nested datasets).")
+        mark!("Levels above the deepest have internal:current_id (today's Python reader needs it \
+            in nested datasets).")
         "Run `repair`, which adds the column.";
     FieldOrder "META-10" Warning Both "6.2"
-        mark!("taco:field_schema lists the columns in the order of the level table: some tools copy the order of the first part.")
+        mark!("taco:field_schema lists the columns in the order of the level table: some tools \
+            copy the order of the first part.")
         "Run `repair`, which lists them again.";
     StoredPath "META-11" Warning Both "8.3"
-        mark!("internal:gdal_vsi is made by readers and not stored: a stored one holds paths of another machine.")
+        mark!("internal:gdal_vsi is made by readers and not stored: a stored one holds paths of \
+            another machine.")
         "Run `repair`, which drops the column.";
     TypeRefused "META-12" Error Tools "6.2"
-        mark!("No column of a ZIP is float16 or decimal256: the Python reader does not load such a dataset.")
+        mark!("No column of a ZIP is float16 or decimal256: the Python reader does not load such a \
+            dataset.")
         "Cast the column to float or to decimal128.";
     TextColumns "META-13" Warning Spec "6.2"
-        mark!("Every level has the columns path and internal:relative_path, which the text lists; the tools write no path, and the other one below level 0 alone.")
-        "Leave it, or write the dataset with `--profile spec` where readers of your data ask for these columns.";
+        mark!("Every level has the columns path and internal:relative_path, which the text lists; \
+            the tools write no path, and the other one below level 0 alone.")
+        "Leave it, or write the dataset with `--profile spec` where readers of your data ask for \
+            these columns.";
     TableStatistics "META-14" Error Both "6.2"
-        mark!("Minimum, maximum and number of nulls in the footer and the page index of a level table are those of its values: readers skip the rows that they exclude. Found by a deep check.")
+        mark!("Minimum, maximum and number of nulls in the footer and the page index of a level \
+            table are those of its values: readers skip the rows that they exclude. Found by a \
+            deep check.")
         "Run `repair`, which writes the level tables again.";
     StatisticsClass "STAT-1" Warning Both "7.2"
-        mark!("Class shares in geotiff:stats count the highest class: some tools always give it 0 and share the rest among the others.")
+        mark!("Class shares in geotiff:stats count the highest class: some tools always give it 0 \
+            and share the rest among the others.")
         "Run `repair`, which computes the shares from the pixels.";
     StatisticsValues "STAT-2" Warning Both "7.2"
-        mark!("Statistics in geotiff:stats are those of the pixels that are valid and finite, NaN and infinite ones left out: some tools count infinite ones, or look at some blocks only. Found by a deep check.")
+        mark!("Statistics in geotiff:stats are those of the pixels that are valid and finite, NaN \
+            and infinite ones left out: some tools count infinite ones, or look at some blocks \
+            only. Found by a deep check.")
         "Run `repair`, which computes them from the pixels.";
     PlaceValues "STAC-1" Warning Both "7.1.1"
-        mark!("stac:tensor_shape, stac:geotransform and stac:centroid are those of the raster. Found by a deep check.")
+        mark!("stac:tensor_shape, stac:geotransform and stac:centroid are those of the raster. \
+            Found by a deep check.")
         "Run the stac extension again, which reads them from the raster.";
     PlaceRange "GEO-1" Warning Both "7.1.1"
-        mark!("istac:geometry and the grid of stac:geotransform lie within what their coordinate system maps: metres called degrees do not.")
+        mark!("istac:geometry and the grid of stac:geotransform lie within what their coordinate \
+            system maps: metres called degrees do not.")
         "Correct istac:crs or stac:crs, or run the stac or istac extension again.";
     PlaceRaster "GEO-2" Warning Both "7.1.1"
         mark!("The footprint of a sample is where its raster is. Found by a deep check.")
@@ -302,10 +367,12 @@ rules! {
         mark!("The archive holds nothing that the levels do not name.")
         "Run `repair`, which leaves it out.";
     ZipHeaderEmpty "ZIP-10" Error Both "6.3"
-        mark!("TACO_HEADER lists at least one level and COLLECTION.json: the official header reader lets a count of 0 pass.")
+        mark!("TACO_HEADER lists at least one level and COLLECTION.json: the official header \
+            reader lets a count of 0 pass.")
         "Run `repair`, which writes a new header.";
     ZipOffsetOther "ZIP-11" Error Both "6.3"
-        mark!("Below level 0 internal:offset points at the sample's own bytes and not at those of another one: some tools sort the offsets by path.")
+        mark!("Below level 0 internal:offset points at the sample's own bytes and not at those of \
+            another one: some tools sort the offsets by path.")
         "Run `repair`, which computes the positions.";
     FolderMissing "DIR-1" Error Both "6.4"
         mark!("Every sample of the levels is on disk.")
@@ -317,7 +384,8 @@ rules! {
         mark!("Paths in the levels stay inside DATA/.")
         "Rename the sample.";
     FolderLink "DIR-4" Error Both "6.4"
-        mark!("Members are inside the dataset's folder: none is a link that leads out of the dataset.")
+        mark!("Members are inside the dataset's folder: none is a link that leads out of the \
+            dataset.")
         "Replace the link by the file itself, or drop the sample.";
     PartMissing "CAT-1" Error Both "6.5"
         mark!("Every part that an index names exists and can be opened.")
@@ -329,23 +397,31 @@ rules! {
         mark!("The index's collection lists the parts that its rows name.")
         "Make the index again with `tacocat`.";
     PartFacts "CAT-4" Warning Both "6.6"
-        mark!("taco:sources says of each part the id and the extent that the part says itself, and counts them.")
+        mark!("taco:sources says of each part the id and the extent that the part says itself, and \
+            counts them.")
         "Make the collection again with `tacollection`, or the index with `tacocat`.";
     PartCount "CAT-5" Error Both "6.6"
-        mark!("taco:sources counts the parts that it lists, and has as many ids and extents: with a shorter list, samples are missing and nothing says so.")
-        "Put the part that is missing back into the list, or make the collection again with `tacollection`, or the index with `tacocat`.";
+        mark!("taco:sources counts the parts that it lists, and has as many ids and extents: with \
+            a shorter list, samples are missing and nothing says so.")
+        "Put the part that is missing back into the list, or make the collection again with \
+            `tacollection`, or the index with `tacocat`.";
     SourceMissing "SRC-1" Error Both "7.1.1"
         mark!("The file behind a sample of a draft can be read.")
         "Put the file back, or point the sample at another one.";
     RasterRead "SRC-2" Warning Both "7.1.1"
-        mark!("A FILE with the name of a raster can be opened as one. A deep check reads its pixels as well.")
+        mark!("A FILE with the name of a raster can be opened as one. A deep check reads its \
+            pixels as well.")
         "Take the file from another copy, or drop the sample.";
     SidecarLeft "SRC-3" Warning Both "7.1.1"
-        mark!("The raster of a draft is complete in its own file: no mask, coordinate system or geotransform is in a sidecar, which is not packed.")
-        "Burn it in with `optimise`, pack it as a sample of its own (`create --sidecars pack`), or leave it.";
+        mark!("The raster of a draft is complete in its own file: no mask, coordinate system or \
+            geotransform is in a sidecar, which is not packed.")
+        "Burn it in with `optimise`, pack it as a sample of its own (`create --sidecars pack`), or \
+            leave it.";
     FileTorn "SRC-4" Error Both "5.5.1"
-        mark!("Every FILE can be read alone: it is no part of a raster or table of several files, such as the .dat of ENVI without its .hdr. Found in drafts and by a deep check.")
-        "Write it as one file: burn it in (`create --sidecars burn-in`), which makes a GeoTIFF of a raster and a FlatGeobuf of a Shapefile.";
+        mark!("Every FILE can be read alone: it is no part of a raster or table of several files, \
+            such as the .dat of ENVI without its .hdr. Found in drafts and by a deep check.")
+        "Write it as one file: burn it in (`create --sidecars burn-in`), which makes a GeoTIFF of \
+            a raster and a FlatGeobuf of a Shapefile.";
     Unreadable "FMT-1" Error Both "6"
         mark!("The container can be opened.")
         "Take the dataset from another copy.";
@@ -377,55 +453,71 @@ rules! {
         mark!("tortilla:file_format is BYTES, TORTILLA or the name of a driver of GDAL.")
         "Write the driver's name as GDAL does, like GTiff, with `edit`.";
     TortillaCollection "TOR-10" Error Both "TACO 0.2"
-        mark!("COLLECTION of a TACO 0.2 file has every core field: id, versions, description, licenses, extent, providers; for curators see TOR-15.")
+        mark!("COLLECTION of a TACO 0.2 file has every core field: id, versions, description, \
+            licenses, extent, providers; for curators see TOR-15.")
         "Fill the field with `edit --set`.";
     TortillaChain "TOR-11" Error Both "TACO 0.2"
         mark!("The footer of a streamable dataset is a chain of tables that ends with the chunks.")
         "Write the file again with `compile --stream`.";
     TortillaField "TOR-12" Error Both "TACO 0.2"
-        mark!("Every field of COLLECTION in a TACO 0.2 file has its type, and a value that TACO 0.2 allows.")
+        mark!("Every field of COLLECTION in a TACO 0.2 file has its type, and a value that TACO \
+            0.2 allows.")
         "Correct the field with `edit --set`.";
     TortillaWord "TOR-13" Error Both "TACO 0.2"
-        mark!("task and split_strategy of a TACO 0.2 file are words of its lists, or of those of the official tools.")
+        mark!("task and split_strategy of a TACO 0.2 file are words of its lists, or of those of \
+            the official tools.")
         "Choose a word of the list with `edit --set`.";
     TortillaTextForm "TOR-14" Error Spec "TACO 0.2"
-        mark!("COLLECTION of a TACO 0.2 file has the forms of the text: four numbers, milliseconds, tasks as it spells them; the tools write lists, ISO 8601 and small letters.")
+        mark!("COLLECTION of a TACO 0.2 file has the forms of the text: four numbers, \
+            milliseconds, tasks as it spells them; the tools write lists, ISO 8601 and small \
+            letters.")
         "Write the form of the text with `edit --set`, if the readers of your data expect it.";
     TortillaCurators "TOR-15" Warning ErrorOfText "TACO 0.2"
-        mark!("COLLECTION of a TACO 0.2 file names its curators: a core field of the text, which the official tools leave empty.")
+        mark!("COLLECTION of a TACO 0.2 file names its curators: a core field of the text, which \
+            the official tools leave empty.")
         "Name who converted the dataset with `edit --set`.";
     TortillaCoreNull "TOR-16" Warning ErrorOfText "TACO 0.2"
-        mark!("Every sample of a stac-tortilla has a value in the core columns stac:crs, stac:geotransform, stac:tensor_shape or stac:raster_shape, and stac:time_start.")
+        mark!("Every sample of a stac-tortilla has a value in the core columns stac:crs, \
+            stac:geotransform, stac:tensor_shape or stac:raster_shape, and stac:time_start.")
         "Write the values with `edit`, or drop the columns where no sample has a place and a time.";
     TortillaEndNull "TOR-17" Warning Spec "TACO 0.2"
-        mark!("Every sample of a stac-tortilla has a value in stac:time_end: a core column of the text, which the official tools leave empty.")
+        mark!("Every sample of a stac-tortilla has a value in stac:time_end: a core column of the \
+            text, which the official tools leave empty.")
         "Write the values with `edit`; for a single moment, that of stac:time_start.";
     TogForm "TOG-1" Warning Both "TACO 0.2"
-        mark!("A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile interleave, predictor and BigTIFF, without overviews. Found by a deep check, and by --tog.")
+        mark!("A raster of a streamable dataset is a TACO Optimized GeoTIFF: a COG with zstd, tile \
+            interleave, predictor and BigTIFF, without overviews. Found by a deep check, and by \
+            --tog.")
         "Write the dataset again with `optimise --stream`.";
     Taco3Files "NEXT-1" Error Both "TACO 3"
-        mark!("The files of a TACO 3 dataset are those that its levels name, where the levels say, and none is empty.")
+        mark!("The files of a TACO 3 dataset are those that its levels name, where the levels say, \
+            and none is empty.")
         "Take the dataset from another copy.";
     Taco3Contract "NEXT-2" Error Both "TACO 3"
-        mark!("Every sample of a TACO 3 dataset has the files that taco:structure lists, in its order.")
+        mark!("Every sample of a TACO 3 dataset has the files that taco:structure lists, in its \
+            order.")
         "Take the dataset from another copy.";
     Taco3Collection "NEXT-3" Error Both "TACO 3"
-        mark!("The level tables of a TACO 3 dataset are those of taco:structure and taco:metadata, whose names differ by more than case.")
+        mark!("The level tables of a TACO 3 dataset are those of taco:structure and taco:metadata, \
+            whose names differ by more than case.")
         "Take the dataset from another copy, or write it again with the official tool.";
     Taco3Schema "NEXT-4" Error Both "TACO 3"
-        mark!("A level table of TACO 3 has the columns and types that taco:metadata declares, and names its level in taco:level.")
+        mark!("A level table of TACO 3 has the columns and types that taco:metadata declares, and \
+            names its level in taco:level.")
         "Take the dataset from another copy, or write it again with the official tool.";
     Taco3RowId "NEXT-5" Error Both "TACO 3"
         mark!("internal:current_id of TACO 3 is the number of the row.")
         "Take the dataset from another copy, or write it again with the official tool.";
     Taco3Path "NEXT-6" Error Both "TACO 3"
-        mark!("internal:relative_path of TACO 3 is the number of a sample, or the path of the parent and a name.")
+        mark!("internal:relative_path of TACO 3 is the number of a sample, or the path of the \
+            parent and a name.")
         "Take the dataset from another copy, or write it again with the official tool.";
     Taco3SampleId "NEXT-7" Error Both "TACO 3"
         mark!("Every sample of TACO 3 has an id of its own, from release 0.9.")
         "Take the dataset from another copy, or write it again with the official tool.";
     Taco3Sources "NEXT-8" Error Both "TACO 3"
-        mark!("taco:sources of a TACO 3 index lists its archives, with their numbers of samples; no other dataset has it.")
+        mark!("taco:sources of a TACO 3 index lists its archives, with their numbers of samples; \
+            no other dataset has it.")
         "Write the index again with the official tool.";
     Taco3SourceFile "NEXT-9" Error Both "TACO 3"
         mark!("Every row of a TACO 3 index names an archive of taco:sources.")
@@ -437,46 +529,58 @@ rules! {
         mark!("Tasks of a TACO 3 dataset are among those that the tools know.")
         "Choose a task of the list when you write the dataset again.";
     Taco3Profile "NEXT-12" Error Both "TACO 3"
-        mark!("Places and times of TACO 3 follow their profile: stac, spatial or temporal, and those of the releases before 0.11.")
+        mark!("Places and times of TACO 3 follow their profile: stac, spatial or temporal, and \
+            those of the releases before 0.11.")
         "Correct the values and write the dataset again with the official tool.";
     Taco3Extent "NEXT-13" Warning Both "TACO 3"
         mark!("The extent of a TACO 3 dataset holds the centres and times of its samples.")
         "Write the dataset again with the official tool, which computes the extent.";
     Taco3Zip "NEXT-14" Error Both "TACO 3"
-        mark!("An archive of TACO 3 stores its members without descriptors, has the metadata last, and no comment.")
+        mark!("An archive of TACO 3 stores its members without descriptors, has the metadata last, \
+            and no comment.")
         "Take the dataset from another copy, or write it again with the official tool.";
     CozipIndex "NEXT-15" Error Both "TACO 3"
-        mark!("The first member of a TACO 3 archive, __cozip__, indexes the metadata, and its check value is right.")
+        mark!("The first member of a TACO 3 archive, __cozip__, indexes the metadata, and its \
+            check value is right.")
         "Take the dataset from another copy, or write it again with the official tool.";
     EarlyLayout "EARLY-1" Error Both "6"
-        mark!("Level tables are Parquet and have the layout that tacotoolbox writes from 0.13: readers of TACO 2.0 refuse earlier ones.")
+        mark!("Level tables are Parquet and have the layout that tacotoolbox writes from 0.13: \
+            readers of TACO 2.0 refuse earlier ones.")
         "Write the dataset anew with `migrate`.";
     DataElsewhere "REF-1" Warning Both "5.5.1"
-        mark!("Every FILE holds its own data: none is a description of other files or addresses, like VRT, GTI, WMS or GDALG, which is never followed.")
+        mark!("Every FILE holds its own data: none is a description of other files or addresses, \
+            like VRT, GTI, WMS or GDALG, which is never followed.")
         "Put the pixels themselves into the dataset, for example as GeoTIFF.";
     CrsElsewhere "REF-2" Warning Both "7.1.1"
-        mark!("No coordinate system names a file or an address: readers that follow it open any grid, init file or dictionary of their machine. It is never followed here. In rasters found by a deep check.")
+        mark!("No coordinate system names a file or an address: readers that follow it open any \
+            grid, init file or dictionary of their machine. It is never followed here. In rasters \
+            found by a deep check.")
         "Write the code of the system, like EPSG:32718, or WKT without grids.";
     ConsistentType "CON-1" Warning Both "5.4"
         mark!("Rasters at a position have the same data type in all roots. Found by a deep check.")
         "Cast the raster to the common type, accept the value, or drop the root.";
     ConsistentBands "CON-2" Warning Both "5.4"
-        mark!("Rasters at a position have the same number of bands in all roots. Found by a deep check.")
+        mark!("Rasters at a position have the same number of bands in all roots. Found by a deep \
+            check.")
         "Keep the common bands, accept the value, or drop the root.";
     ConsistentSize "CON-3" Warning Both "5.4"
-        mark!("Rasters at a position have the same number of columns and rows in all roots. Found by a deep check.")
+        mark!("Rasters at a position have the same number of columns and rows in all roots. Found \
+            by a deep check.")
         "Crop or resample the raster, accept the value, or drop the root.";
     ConsistentCrs "CON-4" Warning Both "5.4"
-        mark!("Rasters of a root have the same CRS, and rasters at a position the same kind of CRS: UTM zones may differ between roots. Found by a deep check.")
+        mark!("Rasters of a root have the same CRS, and rasters at a position the same kind of \
+            CRS: UTM zones may differ between roots. Found by a deep check.")
         "Reproject the raster into the CRS of its siblings, accept the value, or drop the root.";
     ConsistentPixelSize "CON-5" Warning Both "5.4"
         mark!("Rasters at a position have the same pixel size in all roots. Found by a deep check.")
         "Resample the raster, accept the value, or drop the root.";
     ConsistentNodata "CON-6" Warning Both "5.4"
-        mark!("Rasters at a position have the same nodata values in all roots. Found by a deep check.")
+        mark!("Rasters at a position have the same nodata values in all roots. Found by a deep \
+            check.")
         "Set the common nodata value, accept the value, or drop the root.";
     ConsistentOverlap "CON-7" Warning Both "5.4"
-        mark!("Rasters at a position cover the same share of the first raster of their root. Found by a deep check.")
+        mark!("Rasters at a position cover the same share of the first raster of their root. Found \
+            by a deep check.")
         "Check whether the raster belongs to the root; accept the value, or drop the root.";
     ConsistentTimes "CON-8" Warning Both "5.4"
         mark!("The times of siblings have the same order in all roots. Found by a deep check.")
@@ -506,20 +610,31 @@ impl Rule {
 
     /// Names of the profiles that contain this rule.
     pub fn profiles(self) -> Vec<&'static str> {
-        [Profile::Spec, Profile::Tools].into_iter().filter(|profile| self.applies_to(*profile)).map(Profile::as_str).collect()
+        [Profile::Spec, Profile::Tools]
+            .into_iter()
+            .filter(|profile| self.applies_to(*profile))
+            .map(Profile::as_str)
+            .collect()
     }
 }
 
 impl Rule {
     /// The rule with this code, in upper or lower case.
     pub fn of_code(code: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|rule| rule.code().eq_ignore_ascii_case(code))
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|rule| rule.code().eq_ignore_ascii_case(code))
     }
 }
 
-/// Rules that are switched off, or have another severity. In JSON an object of codes and levels: `{"CON-3": "off"}`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(try_from = "BTreeMap<String, String>", into = "BTreeMap<String, String>")]
+/// Rules that are switched off, or have another severity. In JSON an object of codes and levels:
+/// `{"CON-3": "off"}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
+#[serde(
+    try_from = "BTreeMap<String, String>",
+    into = "BTreeMap<String, String>"
+)]
 pub struct RuleSettings {
     /// `None` for a rule that is off.
     levels: BTreeMap<Rule, Option<Severity>>,
@@ -551,20 +666,29 @@ impl TryFrom<BTreeMap<String, String>> for RuleSettings {
     type Error = String;
 
     fn try_from(levels: BTreeMap<String, String>) -> Result<Self, String> {
-        let parsed = levels.iter().map(|(code, level)| Ok((rule_of(code)?, level_of(level)?)));
-        Ok(Self { levels: parsed.collect::<Result<_, String>>()? })
+        let parsed = levels
+            .iter()
+            .map(|(code, level)| Ok((rule_of(code)?, level_of(level)?)));
+        Ok(Self {
+            levels: parsed.collect::<Result<_, String>>()?,
+        })
     }
 }
 
 impl From<RuleSettings> for BTreeMap<String, String> {
     fn from(settings: RuleSettings) -> Self {
         let word = |level: Option<Severity>| level.map_or("off", Severity::as_str).to_owned();
-        settings.levels.into_iter().map(|(rule, level)| (rule.code().to_owned(), word(level))).collect()
+        settings
+            .levels
+            .into_iter()
+            .map(|(rule, level)| (rule.code().to_owned(), word(level)))
+            .collect()
     }
 }
 
 fn rule_of(code: &str) -> Result<Rule, String> {
-    Rule::of_code(code.trim()).ok_or_else(|| format!("there is no rule {code}; `taco-studio rules` lists all"))
+    Rule::of_code(code.trim())
+        .ok_or_else(|| format!("there is no rule {code}; `taco-studio rules` lists all"))
 }
 
 fn level_of(word: &str) -> Result<Option<Severity>, String> {
@@ -582,7 +706,9 @@ fn level_of(word: &str) -> Result<Option<Severity>, String> {
 /// For an unknown rule or level, with the known levels.
 pub fn parse_rule_level(text: &str) -> Result<(Rule, Option<Severity>), String> {
     let Some((code, level)) = text.split_once('=') else {
-        return Err("write a rule and what it is, like CON-3=off, CON-3=warning or CON-3=error".into());
+        return Err(
+            "write a rule and what it is, like CON-3=off, CON-3=warning or CON-3=error".into(),
+        );
     };
     Ok((rule_of(code)?, level_of(level)?))
 }
@@ -614,8 +740,14 @@ mod tests {
 
     #[test]
     fn rules_are_switched_off_by_code() {
-        assert_eq!(parse_rule_level("con-3=off"), Ok((Rule::ConsistentSize, None)));
-        assert_eq!(parse_rule_level("CON-3 = error"), Ok((Rule::ConsistentSize, Some(Severity::Error))));
+        assert_eq!(
+            parse_rule_level("con-3=off"),
+            Ok((Rule::ConsistentSize, None))
+        );
+        assert_eq!(
+            parse_rule_level("CON-3 = error"),
+            Ok((Rule::ConsistentSize, Some(Severity::Error)))
+        );
         for wrong in ["CON-3", "CON-99=off", "CON-3=loud"] {
             assert!(parse_rule_level(wrong).is_err(), "{wrong}");
         }
@@ -624,15 +756,29 @@ mod tests {
     #[test]
     fn every_line_of_the_table_is_complete() {
         for rule in Rule::ALL {
-            assert!(rule.what().ends_with('.') && rule.fix().ends_with('.'), "{rule}");
-            assert!(!rule.section().is_empty() && !rule.profiles().is_empty(), "{rule}");
+            assert!(
+                rule.what().ends_with('.') && rule.fix().ends_with('.'),
+                "{rule}"
+            );
+            assert!(
+                !rule.section().is_empty() && !rule.profiles().is_empty(),
+                "{rule}"
+            );
         }
     }
 
     #[test]
     fn a_severity_differs_where_the_tools_break_the_text() {
-        let differ = Rule::ALL.iter().filter(|rule| rule.severity_in(Profile::Spec) != rule.severity_in(Profile::Tools));
-        assert_eq!(differ.collect::<Vec<_>>(), [&Rule::TortillaCurators, &Rule::TortillaCoreNull]);
-        assert_eq!(Rule::TortillaCurators.severity_in(Profile::Spec), Severity::Error);
+        let differ = Rule::ALL
+            .iter()
+            .filter(|rule| rule.severity_in(Profile::Spec) != rule.severity_in(Profile::Tools));
+        assert_eq!(
+            differ.collect::<Vec<_>>(),
+            [&Rule::TortillaCurators, &Rule::TortillaCoreNull]
+        );
+        assert_eq!(
+            Rule::TortillaCurators.severity_in(Profile::Spec),
+            Severity::Error
+        );
     }
 }

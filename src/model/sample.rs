@@ -44,7 +44,8 @@ pub enum Payload {
         path: AssetPath,
         /// Length in bytes when the sample was added.
         size: u64,
-        /// Modification time of a whole file when the sample was added. Not serialized, as copying data changes it.
+        /// Modification time of a whole file when the sample was added. Not serialized, as copying
+        /// data changes it.
         #[serde(skip)]
         modified: Modified,
     },
@@ -57,7 +58,11 @@ pub enum Payload {
 impl Payload {
     /// A file or byte range of known length, without modification time.
     pub fn asset(path: AssetPath, size: u64) -> Self {
-        Payload::Asset { path, size, modified: Modified::default() }
+        Payload::Asset {
+            path,
+            size,
+            modified: Modified::default(),
+        }
     }
 }
 
@@ -65,9 +70,14 @@ impl Payload {
 impl PartialEq for Payload {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Payload::Asset { path, size, .. }, Payload::Asset { path: other_path, size: other_size, .. }) => {
-                path == other_path && size == other_size
-            }
+            (
+                Payload::Asset { path, size, .. },
+                Payload::Asset {
+                    path: other_path,
+                    size: other_size,
+                    ..
+                },
+            ) => path == other_path && size == other_size,
             (Payload::Bytes(own), Payload::Bytes(other)) => own == other,
             (Payload::Folder(own), Payload::Folder(other)) => own == other,
             _ => false,
@@ -90,7 +100,9 @@ pub struct Sample {
 impl PartialEq for Sample {
     fn eq(&self, other: &Self) -> bool {
         let width = self.values.len().max(other.values.len());
-        self.id == other.id && self.payload == other.payload && (0..width).all(|index| self.value(index) == other.value(index))
+        self.id == other.id
+            && self.payload == other.payload
+            && (0..width).all(|index| self.value(index) == other.value(index))
     }
 }
 
@@ -103,19 +115,35 @@ fn no_values() -> Arc<[Value]> {
 impl Sample {
     /// A FILE at `path` with `size` bytes, without metadata.
     pub fn file(id: &str, path: impl AsRef<Path>, size: u64) -> Self {
-        Self { id: id.into(), payload: Payload::asset(AssetPath::file(path.as_ref()), size), values: no_values() }
+        Self {
+            id: id.into(),
+            payload: Payload::asset(AssetPath::file(path.as_ref()), size),
+            values: no_values(),
+        }
     }
 
     /// A FILE with size and modification time from `meta`, without metadata.
     pub fn of_file(id: &str, path: impl AsRef<Path>, meta: &std::fs::Metadata) -> Self {
         let path = AssetPath::file(path.as_ref());
-        let payload = Payload::Asset { path, size: meta.len(), modified: Modified::of_file(meta) };
-        Self { id: id.into(), payload, values: no_values() }
+        let payload = Payload::Asset {
+            path,
+            size: meta.len(),
+            modified: Modified::of_file(meta),
+        };
+        Self {
+            id: id.into(),
+            payload,
+            values: no_values(),
+        }
     }
 
     /// A FOLDER, without metadata.
     pub fn folder(id: &str, children: Tortilla) -> Self {
-        Self { id: id.into(), payload: Payload::Folder(Arc::new(children)), values: no_values() }
+        Self {
+            id: id.into(),
+            payload: Payload::Folder(Arc::new(children)),
+            values: no_values(),
+        }
     }
 
     /// FILE or FOLDER, derived from the payload (section 7.1.1).
@@ -166,7 +194,10 @@ pub struct Tortilla {
 impl Tortilla {
     /// A tortilla without metadata fields.
     pub fn new(samples: Vec<Sample>) -> Self {
-        Self { schema: Arc::from([]), samples }
+        Self {
+            schema: Arc::from([]),
+            samples,
+        }
     }
 
     /// Index of the field `name`.
@@ -197,7 +228,11 @@ impl Dataset {
 
     /// The tortilla of the FOLDER at `path`; for the empty path the root tortilla.
     pub fn tortilla(&self, path: &NodePath) -> Option<&Arc<Tortilla>> {
-        if path.0.is_empty() { Some(&self.root) } else { self.sample(path)?.children() }
+        if path.0.is_empty() {
+            Some(&self.root)
+        } else {
+            self.sample(path)?.children()
+        }
     }
 
     /// The first sample with these ids, one per level.
@@ -205,7 +240,10 @@ impl Dataset {
         let mut path = Vec::with_capacity(ids.0.len());
         let mut tortilla = Some(&self.root);
         for id in &ids.0 {
-            let at = tortilla?.samples.iter().position(|sample| sample.id == *id)?;
+            let at = tortilla?
+                .samples
+                .iter()
+                .position(|sample| sample.id == *id)?;
             path.push(u32::try_from(at).ok()?);
             tortilla = tortilla?.samples[at].children();
         }
@@ -232,14 +270,31 @@ impl Dataset {
             if tortilla.samples.is_empty() {
                 return 0;
             }
-            1 + tortilla.samples.iter().filter_map(Sample::children).map(|t| below(t)).max().unwrap_or(0)
+            1 + tortilla
+                .samples
+                .iter()
+                .filter_map(Sample::children)
+                .map(|t| below(t))
+                .max()
+                .unwrap_or(0)
         }
         below(&self.root)
     }
 }
 
 /// Address of a sample in edits: its positions from the root. Empty for the root tortilla.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct NodePath(pub Vec<u32>);
 
 impl NodePath {
@@ -268,14 +323,22 @@ impl NodePath {
     }
 }
 
-/// Address of a sample for users: its ids from the root, `roi_0007 / s2 / t02` or `roi_0007/s2/t02`.
+/// Address of a sample for users: its ids from the root, `roi_0007 / s2 / t02` or
+/// `roi_0007/s2/t02`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct SamplePath(pub Vec<Arc<str>>);
 
 impl SamplePath {
-    /// Parses text with `/` separators. Spaces around components are trimmed, empty components ignored.
+    /// Parses text with `/` separators. Spaces around components are trimmed, empty components
+    /// ignored.
     pub fn parse(text: &str) -> Self {
-        Self(text.split('/').map(str::trim).filter(|step| !step.is_empty()).map(Arc::from).collect())
+        Self(
+            text.split('/')
+                .map(str::trim)
+                .filter(|step| !step.is_empty())
+                .map(Arc::from)
+                .collect(),
+        )
     }
 
     /// `roi_0007/s2/t02`, the path below `DATA/`.

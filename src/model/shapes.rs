@@ -1,12 +1,16 @@
-//! Shapes of the roots (ids and types below a root by position), deduplicated. Input of the structure view and the check while
-//! editing: an edit of one root visits that root only, as the tortillas of all others are shared with the previous state.
+//! Shapes of the roots (ids and types below a root by position), deduplicated. Input of the
+//! structure view and the check while editing: an edit of one root visits that root only, as the
+//! tortillas of all others are shared with the previous state.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::common_shape::{ShapeChild, ShapeUse, common_shape};
-use super::{Sample, Schema, Tortilla, check_portable_name, check_sample_id, in_nfc, is_padding, without_case};
+use super::{
+    Sample, Schema, Tortilla, check_portable_name, check_sample_id, in_nfc, is_padding,
+    without_case,
+};
 
 /// Index of a shape in its [`Shapes`].
 pub type ShapeId = u32;
@@ -25,7 +29,8 @@ struct ShapeNode {
     faulty: bool,
 }
 
-/// Distinct shapes, numbered. Equal numbers mean equal ids (in any Unicode form) and types by position at every depth.
+/// Distinct shapes, numbered. Equal numbers mean equal ids (in any Unicode form) and types by
+/// position at every depth.
 pub struct Shapes {
     nodes: Vec<ShapeNode>,
     known: HashMap<Arc<[(u32, ShapeId)]>, ShapeId>,
@@ -38,7 +43,11 @@ pub struct Shapes {
 
 impl Default for Shapes {
     fn default() -> Self {
-        let file = ShapeNode { children: Arc::from([]), counts: Box::default(), faulty: false };
+        let file = ShapeNode {
+            children: Arc::from([]),
+            counts: Box::default(),
+            faulty: false,
+        };
         Self {
             nodes: vec![file],
             known: HashMap::new(),
@@ -70,7 +79,10 @@ impl Shapes {
 
     /// Ids and shapes of the children.
     pub fn children(&self, shape: ShapeId) -> impl ExactSizeIterator<Item = (&Arc<str>, ShapeId)> {
-        self.nodes[shape as usize].children.iter().map(|&(symbol, below)| (&self.texts[symbol as usize], below))
+        self.nodes[shape as usize]
+            .children
+            .iter()
+            .map(|&(symbol, below)| (&self.texts[symbol as usize], below))
     }
 
     /// Number of descendants by level, children first.
@@ -79,7 +91,13 @@ impl Shapes {
     }
 
     /// The descendants of a FOLDER, without those of padding.
-    fn descendants(&self, shape: ShapeId, parent: u64, parent_at: Option<usize>, all: &mut Vec<ShapeChild>) {
+    fn descendants(
+        &self,
+        shape: ShapeId,
+        parent: u64,
+        parent_at: Option<usize>,
+        all: &mut Vec<ShapeChild>,
+    ) {
         for (index, (id, below)) in self.children(shape).enumerate() {
             let child = ShapeChild::new(parent, parent_at, index, id, self.is_folder(below));
             all.push(child);
@@ -91,7 +109,10 @@ impl Shapes {
 
     /// Number of descendants.
     pub fn total(&self, shape: ShapeId) -> u64 {
-        self.counts(shape).iter().map(|&count| u64::from(count)).sum()
+        self.counts(shape)
+            .iter()
+            .map(|&count| u64::from(count))
+            .sum()
     }
 
     /// True when the shape contains an invalid id, duplicate sibling ids or an empty FOLDER.
@@ -109,10 +130,15 @@ impl Shapes {
         if wanted == found {
             return true;
         }
-        if self.is_folder(wanted) != self.is_folder(found) || self.width(wanted) != self.width(found) {
+        if self.is_folder(wanted) != self.is_folder(found)
+            || self.width(wanted) != self.width(found)
+        {
             return false;
         }
-        let (a, b) = (&self.nodes[wanted as usize].children, &self.nodes[found as usize].children);
+        let (a, b) = (
+            &self.nodes[wanted as usize].children,
+            &self.nodes[found as usize].children,
+        );
         if a.iter().zip(b.iter()).any(|(a, b)| a.0 != b.0) {
             let sorted = |children: &[(u32, ShapeId)]| {
                 let mut symbols: Vec<u32> = children.iter().map(|child| child.0).collect();
@@ -124,14 +150,18 @@ impl Shapes {
             }
         }
         a.iter().zip(b.iter()).all(|(a, b)| {
-            let same = a.0 == b.0 || is_padding(&self.texts[a.0 as usize]) || is_padding(&self.texts[b.0 as usize]);
+            let same = a.0 == b.0
+                || is_padding(&self.texts[a.0 as usize])
+                || is_padding(&self.texts[b.0 as usize]);
             same && self.conforms(a.1, b.1)
         })
     }
 
     /// The shape of a sample; collects the schemas of its descendants in `fields`.
     fn of(&mut self, sample: &Sample, level: usize, fields: &mut Vec<(u8, u32)>) -> ShapeId {
-        let Some(tortilla) = sample.children().filter(|_| level < DEEPEST) else { return FILE_SHAPE };
+        let Some(tortilla) = sample.children().filter(|_| level < DEEPEST) else {
+            return FILE_SHAPE;
+        };
         let schema = (level as u8 + 1, self.schema(&tortilla.schema));
         if !fields.contains(&schema) {
             fields.push(schema);
@@ -148,14 +178,25 @@ impl Shapes {
     }
 
     fn learn(&mut self, children: Vec<(u32, ShapeId)>) -> ShapeId {
-        let mut counts: Vec<u32> = if children.is_empty() { Vec::new() } else { vec![children.len() as u32] };
+        let mut counts: Vec<u32> = if children.is_empty() {
+            Vec::new()
+        } else {
+            vec![children.len() as u32]
+        };
         let mut symbols: Vec<u32> = children.iter().map(|child| child.0).collect();
         symbols.sort_unstable();
         let twins = symbols.windows(2).any(|pair| pair[0] == pair[1]);
         let is_bad = |id: &str| check_sample_id(id).is_err() || check_portable_name(id).is_err();
-        let bad_id = || symbols.iter().any(|&symbol| is_bad(&self.texts[symbol as usize]));
+        let bad_id = || {
+            symbols
+                .iter()
+                .any(|&symbol| is_bad(&self.texts[symbol as usize]))
+        };
         let case_twins = || {
-            let mut names: Vec<String> = symbols.iter().map(|&symbol| without_case(&self.texts[symbol as usize])).collect();
+            let mut names: Vec<String> = symbols
+                .iter()
+                .map(|&symbol| without_case(&self.texts[symbol as usize]))
+                .collect();
             names.sort_unstable();
             names.windows(2).any(|pair| pair[0] == pair[1])
         };
@@ -172,7 +213,11 @@ impl Shapes {
         }
         let shape = self.nodes.len() as ShapeId;
         let children: Arc<[(u32, ShapeId)]> = children.into();
-        self.nodes.push(ShapeNode { children: children.clone(), counts: counts.into(), faulty });
+        self.nodes.push(ShapeNode {
+            children: children.clone(),
+            counts: counts.into(),
+            faulty,
+        });
         self.known.insert(children, shape);
         shape
     }
@@ -183,7 +228,11 @@ impl Shapes {
         }
         // One name in two Unicode forms is one symbol, with the text that came first.
         let name = in_nfc(id);
-        let known = if *name == **id { None } else { self.symbols.get(&*name).copied() };
+        let known = if *name == **id {
+            None
+        } else {
+            self.symbols.get(&*name).copied()
+        };
         let symbol = known.unwrap_or_else(|| {
             self.texts.push(id.clone());
             self.texts.len() as u32 - 1
@@ -196,7 +245,10 @@ impl Shapes {
     }
 
     fn schema(&mut self, schema: &Schema) -> u32 {
-        let known = self.schemas.iter().position(|known| Arc::ptr_eq(known, schema));
+        let known = self
+            .schemas
+            .iter()
+            .position(|known| Arc::ptr_eq(known, schema));
         let known = known.or_else(|| self.schemas.iter().position(|known| known == schema));
         known.unwrap_or_else(|| {
             self.schemas.push(schema.clone());
@@ -272,18 +324,23 @@ impl RootShapes {
 
     /// Shapes in use, with their numbers of roots.
     pub fn held(&self) -> impl Iterator<Item = (ShapeId, u32)> {
-        (0..).zip(self.held.iter().copied()).filter(|(_, count)| *count > 0)
+        (0..)
+            .zip(self.held.iter().copied())
+            .filter(|(_, count)| *count > 0)
     }
 
     /// Lists of schemas in use, for [`Shapes::fields`], with their numbers of roots.
     pub fn held_fields(&self) -> impl Iterator<Item = (u32, u32)> {
-        (0..).zip(self.held_fields.iter().copied()).filter(|(_, count)| *count > 0)
+        (0..)
+            .zip(self.held_fields.iter().copied())
+            .filter(|(_, count)| *count > 0)
     }
 
     fn hold(&mut self, root: RootShape) {
         let (shape, fields) = (root.shape as usize, root.fields as usize);
         self.held.resize(self.held.len().max(shape + 1), 0);
-        self.held_fields.resize(self.held_fields.len().max(fields + 1), 0);
+        self.held_fields
+            .resize(self.held_fields.len().max(fields + 1), 0);
         self.held[shape] += 1;
         self.held_fields[fields] += 1;
     }
@@ -293,7 +350,8 @@ impl RootShapes {
         self.held_fields[root.fields as usize] -= 1;
     }
 
-    /// Updates the entries to `root`. Visits only roots that are not shared with the previous state.
+    /// Updates the entries to `root`. Visits only roots that are not shared with the previous
+    /// state.
     pub fn update(&mut self, root: &Arc<Tortilla>) -> RootChanges {
         // Panels call this in every frame.
         if Arc::ptr_eq(&self.root, root) {
@@ -305,7 +363,8 @@ impl RootShapes {
             _ => false,
         };
         // Unused shapes are dropped once they are the majority.
-        let afresh = self.shapes.nodes.len() + self.shapes.texts.len() > 4 * root.samples.len() + 200_000
+        let afresh = self.shapes.nodes.len() + self.shapes.texts.len()
+            > 4 * root.samples.len() + 200_000
             && self.shapes.nodes.len() > 4 * self.roots.len() + 100_000;
         if afresh {
             *self = Self::default();
@@ -313,8 +372,11 @@ impl RootShapes {
         let old = std::mem::replace(&mut self.root, root.clone());
         let (old, new) = (&old.samples, &root.samples);
         let shorter = old.len().min(new.len());
-        let head = (0..shorter).find(|&index| !same(&old[index], &new[index])).unwrap_or(shorter);
-        let tail = (0..shorter - head).find(|&back| !same(&old[old.len() - 1 - back], &new[new.len() - 1 - back]));
+        let head = (0..shorter)
+            .find(|&index| !same(&old[index], &new[index]))
+            .unwrap_or(shorter);
+        let tail = (0..shorter - head)
+            .find(|&back| !same(&old[old.len() - 1 - back], &new[new.len() - 1 - back]));
         let tail = tail.unwrap_or(shorter - head);
         let (before, after) = (head..old.len() - tail, head..new.len() - tail);
         let aligned = before.len() == after.len();
@@ -331,14 +393,26 @@ impl RootShapes {
             fields.clear();
             let shape = self.shapes.of(&new[index], 0, &mut fields);
             fields.sort_unstable();
-            reshaped |= aligned && (self.roots[index].shape != shape || old[index].id != new[index].id);
-            fresh.push(RootShape { shape, fields: self.shapes.fields_id(&fields) });
+            reshaped |=
+                aligned && (self.roots[index].shape != shape || old[index].id != new[index].id);
+            fresh.push(RootShape {
+                shape,
+                fields: self.shapes.fields_id(&fields),
+            });
             touched.push(index);
         }
         fresh.iter().for_each(|&root| self.hold(root));
         let gone: Vec<RootShape> = self.roots.splice(before.clone(), fresh).collect();
         gone.into_iter().for_each(|root| self.release(root));
-        RootChanges { before, after, touched, reshaped, afresh, rows_before, rows_removed }
+        RootChanges {
+            before,
+            after,
+            touched,
+            reshaped,
+            afresh,
+            rows_before,
+            rows_removed,
+        }
     }
 
     /// For each level, the number of rows of these roots.
@@ -356,16 +430,22 @@ impl RootShapes {
         rows
     }
 
-    /// The shape that most roots have or nearly have, its first root, and whether it is common ([`common_shape`]).
+    /// The shape that most roots have or nearly have, its first root, and whether it is common
+    /// ([`common_shape`]).
     pub fn most_common(&self) -> Option<(ShapeId, usize, bool)> {
         let held: Vec<(ShapeId, u32)> = self.held().collect();
         let most = held.iter().map(|(_, count)| *count).max()?;
         let mut first: Vec<usize> = vec![usize::MAX; self.held.len()];
         let total = self.roots.len();
-        // Nearly always one shape is held by more than half of the roots; then nothing else has to be searched.
+        // Nearly always one shape is held by more than half of the roots; then nothing else has to
+        // be searched.
         if most as usize * 2 > total {
             let (shape, _) = *held.iter().find(|(_, count)| *count == most)?;
-            return Some((shape, self.roots.iter().position(|root| root.shape == shape)?, true));
+            return Some((
+                shape,
+                self.roots.iter().position(|root| root.shape == shape)?,
+                true,
+            ));
         }
         for (index, root) in self.roots.iter().enumerate() {
             let known = &mut first[root.shape as usize];
@@ -385,7 +465,11 @@ impl RootShapes {
             self.shapes.descendants(shape, 1, None, &mut all);
             all
         })?;
-        Some((held[common.index].0, uses[common.index].first, common.is_common))
+        Some((
+            held[common.index].0,
+            uses[common.index].first,
+            common.is_common,
+        ))
     }
 }
 
@@ -394,35 +478,81 @@ mod tests {
     use super::*;
 
     fn scene(id: &str, parts: &[&str]) -> Sample {
-        Sample::folder(id, Tortilla::new(parts.iter().map(|part| Sample::file(part, "/x", 1)).collect()))
+        Sample::folder(
+            id,
+            Tortilla::new(
+                parts
+                    .iter()
+                    .map(|part| Sample::file(part, "/x", 1))
+                    .collect(),
+            ),
+        )
     }
 
     #[test]
     fn only_the_root_that_changed_is_looked_at() {
-        let mut samples: Vec<Sample> = (0..50).map(|n| scene(&format!("r{n}"), &["a", "b"])).collect();
+        let mut samples: Vec<Sample> = (0..50)
+            .map(|n| scene(&format!("r{n}"), &["a", "b"]))
+            .collect();
         let mut shapes = RootShapes::default();
-        assert_eq!(shapes.update(&Tortilla::new(samples.clone()).into()).touched.len(), 50);
+        assert_eq!(
+            shapes
+                .update(&Tortilla::new(samples.clone()).into())
+                .touched
+                .len(),
+            50
+        );
         samples[20] = scene("r20", &["a"]);
         let changes = shapes.update(&Tortilla::new(samples.clone()).into());
         assert_eq!((changes.touched, changes.after), (vec![20], 20..21));
         let (model, first, _) = shapes.most_common().expect("has roots");
-        assert_eq!((first, shapes.shapes().conforms(model, shapes.roots()[20].shape)), (0, false));
-        assert_eq!(shapes.held().map(|(_, count)| count).collect::<Vec<_>>(), [49, 1]);
+        assert_eq!(
+            (
+                first,
+                shapes.shapes().conforms(model, shapes.roots()[20].shape)
+            ),
+            (0, false)
+        );
+        assert_eq!(
+            shapes.held().map(|(_, count)| count).collect::<Vec<_>>(),
+            [49, 1]
+        );
         samples.remove(20);
         let changes = shapes.update(&Tortilla::new(samples.clone()).into());
-        assert_eq!((changes.before, changes.after, changes.touched.len()), (20..21, 20..20, 0));
+        assert_eq!(
+            (changes.before, changes.after, changes.touched.len()),
+            (20..21, 20..20, 0)
+        );
         assert_eq!(shapes.roots().len(), 49);
-        assert_eq!(shapes.held().map(|(_, count)| count).collect::<Vec<_>>(), [49]);
-        assert_eq!(shapes.held_fields().map(|(_, count)| count).sum::<u32>(), 49);
+        assert_eq!(
+            shapes.held().map(|(_, count)| count).collect::<Vec<_>>(),
+            [49]
+        );
+        assert_eq!(
+            shapes.held_fields().map(|(_, count)| count).sum::<u32>(),
+            49
+        );
     }
 
     #[test]
     fn padding_conforms_and_other_ids_do_not() {
         let mut shapes = RootShapes::default();
-        let roots = [scene("a", &["x", "y"]), scene("b", &["x", "__TACOPAD__1"]), scene("c", &["y", "x"]), scene("d", &["x", "z"])];
+        let roots = [
+            scene("a", &["x", "y"]),
+            scene("b", &["x", "__TACOPAD__1"]),
+            scene("c", &["y", "x"]),
+            scene("d", &["x", "z"]),
+        ];
         shapes.update(&Tortilla::new(roots.to_vec()).into());
-        let conforms: Vec<bool> =
-            shapes.roots().iter().map(|root| shapes.shapes().conforms(shapes.roots()[0].shape, root.shape)).collect();
+        let conforms: Vec<bool> = shapes
+            .roots()
+            .iter()
+            .map(|root| {
+                shapes
+                    .shapes()
+                    .conforms(shapes.roots()[0].shape, root.shape)
+            })
+            .collect();
         assert_eq!(conforms, [true, true, false, false]);
     }
 }

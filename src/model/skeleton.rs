@@ -1,5 +1,5 @@
-//! The tree of a dataset in columns: ids, types and parents of every level. Input of the PIT checks, the tree panel and
-//! `taco:pit_schema`; a million samples take tens of megabytes.
+//! The tree of a dataset in columns: ids, types and parents of every level. Input of the PIT
+//! checks, the tree panel and `taco:pit_schema`; a million samples take tens of megabytes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,23 +48,34 @@ impl SkeletonLevel {
 
     /// FILE or FOLDER.
     pub fn kind(&self, row: u32) -> SampleKind {
-        if self.folder[row as usize] { SampleKind::Folder } else { SampleKind::File }
+        if self.folder[row as usize] {
+            SampleKind::Folder
+        } else {
+            SampleKind::File
+        }
     }
 
     /// Rows of the children of `row` in the next level.
     pub fn children(&self, row: u32) -> &[u32] {
-        let range = self.child_start[row as usize] as usize..self.child_start[row as usize + 1] as usize;
+        let range =
+            self.child_start[row as usize] as usize..self.child_start[row as usize + 1] as usize;
         &self.child_rows[range]
     }
 }
 
 impl Skeleton {
-    /// Builds the tree from columns (ids, FOLDER flags, parents) by level. A row whose parent does not exist is in no `children`
-    /// list; the level checks report it.
+    /// Builds the tree from columns (ids, FOLDER flags, parents) by level. A row whose parent does
+    /// not exist is in no `children` list; the level checks report it.
     pub fn from_columns(columns: Vec<(StringArray, Vec<bool>, Vec<u32>)>) -> Self {
         let mut levels: Vec<SkeletonLevel> = columns
             .into_iter()
-            .map(|(ids, folder, parents)| SkeletonLevel { ids, folder, parents, child_start: Vec::new(), child_rows: Vec::new() })
+            .map(|(ids, folder, parents)| SkeletonLevel {
+                ids,
+                folder,
+                parents,
+                child_start: Vec::new(),
+                child_rows: Vec::new(),
+            })
             .collect();
         for depth in 0..levels.len() {
             let rows = levels[depth].len();
@@ -78,7 +89,8 @@ impl Skeleton {
         Self { levels }
     }
 
-    /// The tree of a draft. Levels beyond [`MAX_LEVELS`] are kept, so that the checks can report them.
+    /// The tree of a draft. Levels beyond [`MAX_LEVELS`] are kept, so that the checks can report
+    /// them.
     pub fn of(dataset: &Dataset) -> Self {
         struct Growing {
             ids: StringBuilder,
@@ -87,7 +99,11 @@ impl Skeleton {
         }
         fn walk<'a>(tortillas: Vec<(u32, &'a Tortilla)>, levels: &mut Vec<Growing>, top: bool) {
             let mut below: Vec<(u32, &'a Tortilla)> = Vec::new();
-            let mut level = Growing { ids: StringBuilder::new(), folder: Vec::new(), parents: Vec::new() };
+            let mut level = Growing {
+                ids: StringBuilder::new(),
+                folder: Vec::new(),
+                parents: Vec::new(),
+            };
             for (parent, tortilla) in tortillas {
                 for sample in &tortilla.samples {
                     let row = level.folder.len() as u32;
@@ -110,7 +126,12 @@ impl Skeleton {
         }
         let mut levels = Vec::new();
         walk(vec![(0, &dataset.root)], &mut levels, true);
-        Self::from_columns(levels.into_iter().map(|mut level| (level.ids.finish(), level.folder, level.parents)).collect())
+        Self::from_columns(
+            levels
+                .into_iter()
+                .map(|mut level| (level.ids.finish(), level.folder, level.parents))
+                .collect(),
+        )
     }
 
     /// Number of samples on all levels.
@@ -135,10 +156,13 @@ impl Skeleton {
         SamplePath(ids)
     }
 
-    /// [`SamplePath::to_archive`] of the sample at `row` of `level`, without the ids as texts of their own.
+    /// [`SamplePath::to_archive`] of the sample at `row` of `level`, without the ids as texts of
+    /// their own.
     pub fn archive_path(&self, level: usize, row: u32) -> String {
         let mut rows = [0u32; MAX_LEVELS * 2];
-        let Some(rows) = rows.get_mut(..=level) else { return self.path(level, row).to_archive() };
+        let Some(rows) = rows.get_mut(..=level) else {
+            return self.path(level, row).to_archive();
+        };
         let mut length = 0;
         let mut below = row;
         for (depth, found) in rows.iter_mut().enumerate().rev() {
@@ -161,14 +185,16 @@ impl Skeleton {
         path
     }
 
-    /// Level and row of the sample with these ids. `#3` selects the fourth sibling, not counting padding, unless a sibling has
-    /// this id.
+    /// Level and row of the sample with these ids. `#3` selects the fourth sibling, not counting
+    /// padding, unless a sibling has this id.
     pub fn find(&self, path: &SamplePath) -> Option<(usize, u32)> {
         self.find_below(None, &path.0).or_else(|| {
             // Ids of TACO 3 may have a `/`: the first parts are then one id.
             (2..=path.0.len()).rev().find_map(|count| {
                 let (first, rest) = path.0.split_at(count);
-                let joined: Vec<Arc<str>> = std::iter::once(first.join("/").into()).chain(rest.iter().cloned()).collect();
+                let joined: Vec<Arc<str>> = std::iter::once(first.join("/").into())
+                    .chain(rest.iter().cloned())
+                    .collect();
                 self.find_below(None, &joined)
             })
         })
@@ -176,7 +202,9 @@ impl Skeleton {
 
     /// The sample at these ids below a row, or of level 0.
     fn find_below(&self, above: Option<(usize, u32)>, ids: &[Arc<str>]) -> Option<(usize, u32)> {
-        let Some((id, rest)) = ids.split_first() else { return above };
+        let Some((id, rest)) = ids.split_first() else {
+            return above;
+        };
         let (depth, row) = match above {
             None => {
                 let top = self.levels.first()?;
@@ -184,7 +212,10 @@ impl Skeleton {
             }
             Some((depth, row)) => {
                 let below = self.levels.get(depth + 1)?;
-                (depth + 1, below.among(self.levels[depth].children(row).iter().copied(), id)?)
+                (
+                    depth + 1,
+                    below.among(self.levels[depth].children(row).iter().copied(), id)?,
+                )
             }
         };
         self.find_below(Some((depth, row)), rest)
@@ -192,7 +223,8 @@ impl Skeleton {
 }
 
 impl SkeletonLevel {
-    /// The row among `rows` with this id, with this id in another Unicode form, or at this position.
+    /// The row among `rows` with this id, with this id in another Unicode form, or at this
+    /// position.
     fn among(&self, mut rows: impl Iterator<Item = u32> + Clone, wanted: &str) -> Option<u32> {
         if let Some(row) = rows.clone().find(|&row| self.id(row) == wanted) {
             return Some(row);
@@ -201,9 +233,13 @@ impl SkeletonLevel {
             let wanted = in_nfc(wanted);
             return rows.find(|&row| in_nfc(self.id(row)) == wanted);
         }
-        let digits = wanted.strip_prefix('#').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let digits = wanted
+            .strip_prefix('#')
+            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
         let position: usize = digits.parse().ok()?;
-        rows.by_ref().filter(|&row| !is_padding(self.id(row))).nth(position)
+        rows.by_ref()
+            .filter(|&row| !is_padding(self.id(row)))
+            .nth(position)
     }
 }
 
@@ -247,7 +283,8 @@ pub struct PitSchema {
     /// Number of roots, then the maximum number of children of a FOLDER on each level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shape: Vec<u64>,
-    /// Level number → one pattern for each FOLDER of each pattern of the level above, in tree order.
+    /// Level number → one pattern for each FOLDER of each pattern of the level above, in tree
+    /// order.
     pub hierarchy: BTreeMap<String, Vec<PitPattern>>,
 }
 
@@ -262,8 +299,8 @@ pub struct PitRoot {
 }
 
 impl PitSchema {
-    /// Computes the schema of a tree: FOLDERs of patterns are matched by their path at every depth. The pattern of a FOLDER is
-    /// its longest list of children. `None` for a tree without samples.
+    /// Computes the schema of a tree: FOLDERs of patterns are matched by their path at every depth.
+    /// The pattern of a FOLDER is its longest list of children. `None` for a tree without samples.
     pub fn of(tree: &Skeleton) -> Option<Self> {
         let top = tree.levels.first().filter(|level| !level.is_empty())?;
         let mut hierarchy = BTreeMap::new();
@@ -276,9 +313,13 @@ impl PitSchema {
             let mut next = Vec::new();
             let mut widest = 0;
             for parents in &groups {
-                let Some(best) =
-                    parents.iter().copied().reduce(|a, b| if above.children(b).len() > above.children(a).len() { b } else { a })
-                else {
+                let Some(best) = parents.iter().copied().reduce(|a, b| {
+                    if above.children(b).len() > above.children(a).len() {
+                        b
+                    } else {
+                        a
+                    }
+                }) else {
                     continue;
                 };
                 let model = above.children(best);
@@ -293,30 +334,59 @@ impl PitSchema {
                         let id = here.id(*children.get(position)?);
                         (children.len() == model.len() && !is_padding(id)).then_some(id)
                     };
-                    if is_padding(here.id(row)) { parents.iter().find_map(real).unwrap_or(here.id(row)) } else { here.id(row) }
+                    if is_padding(here.id(row)) {
+                        parents.iter().find_map(real).unwrap_or(here.id(row))
+                    } else {
+                        here.id(row)
+                    }
                 };
                 let ids: Vec<&str> = model.iter().enumerate().map(name).collect();
                 patterns.push(PitPattern {
-                    n: parents.iter().map(|&parent| above.children(parent).len() as u64).sum(),
+                    n: parents
+                        .iter()
+                        .map(|&parent| above.children(parent).len() as u64)
+                        .sum(),
                     kinds: model.iter().map(|&row| here.kind(row)).collect(),
                     ids: ids.iter().map(|&id| id.to_owned()).collect(),
                 });
-                for (position, &id) in ids.iter().enumerate().filter(|&(position, _)| here.folder[model[position] as usize]) {
+                for (position, &id) in ids
+                    .iter()
+                    .enumerate()
+                    .filter(|&(position, _)| here.folder[model[position] as usize])
+                {
                     // A FOLDER of padding matches by position, all others by id.
                     let mine = |parent: u32| {
-                        above.children(parent).iter().enumerate().filter(move |&(at, &child)| {
-                            let is_same = here.id(child) == id || in_nfc(here.id(child)) == in_nfc(id);
-                            here.folder[child as usize] && (is_same || (at == position && is_padding(here.id(child))))
-                        })
+                        above
+                            .children(parent)
+                            .iter()
+                            .enumerate()
+                            .filter(move |&(at, &child)| {
+                                let is_same =
+                                    here.id(child) == id || in_nfc(here.id(child)) == in_nfc(id);
+                                here.folder[child as usize]
+                                    && (is_same || (at == position && is_padding(here.id(child))))
+                            })
                     };
-                    next.push(parents.iter().flat_map(|&parent| mine(parent).map(|(_, &child)| child)).collect());
+                    next.push(
+                        parents
+                            .iter()
+                            .flat_map(|&parent| mine(parent).map(|(_, &child)| child))
+                            .collect(),
+                    );
                 }
             }
             shape.push(widest as u64);
             hierarchy.insert(depth.to_string(), patterns);
             groups = next;
         }
-        Some(Self { root: PitRoot { n: top.len() as u64, kind: top.kind(0) }, shape, hierarchy })
+        Some(Self {
+            root: PitRoot {
+                n: top.len() as u64,
+                kind: top.kind(0),
+            },
+            shape,
+            hierarchy,
+        })
     }
 }
 
@@ -326,26 +396,41 @@ mod tests {
     use crate::model::Sample;
 
     fn scene(id: &str, parts: &[&str]) -> Sample {
-        let files = parts.iter().map(|part| Sample::file(part, "/x", 1)).collect();
+        let files = parts
+            .iter()
+            .map(|part| Sample::file(part, "/x", 1))
+            .collect();
         let s2 = Sample::folder("s2", Tortilla::new(files));
         Sample::folder(id, Tortilla::new(vec![s2, Sample::file("label", "/y", 1)]))
     }
 
     fn dataset() -> Dataset {
         let root = Tortilla::new(vec![scene("b", &["t0", "t1"]), scene("a", &["t0", "t1"])]);
-        Dataset { root: root.into(), ..Dataset::default() }
+        Dataset {
+            root: root.into(),
+            ..Dataset::default()
+        }
     }
 
     #[test]
     fn rows_are_grouped_by_parent_in_tree_order() {
         let tree = Skeleton::of(&dataset());
-        assert_eq!(tree.levels.iter().map(SkeletonLevel::len).collect::<Vec<_>>(), [2, 4, 4]);
+        assert_eq!(
+            tree.levels
+                .iter()
+                .map(SkeletonLevel::len)
+                .collect::<Vec<_>>(),
+            [2, 4, 4]
+        );
         assert_eq!(tree.levels[2].parents, [0, 0, 2, 2]);
         assert_eq!(tree.path(2, 3).to_string(), "a / s2 / t1");
         assert_eq!(tree.find(&SamplePath::parse("a/s2/t1")), Some((2, 3)));
         assert_eq!(tree.find(&SamplePath::parse("#1/s2/#1")), Some((2, 3)));
         assert_eq!(tree.archive_path(2, 3), tree.path(2, 3).to_archive());
-        assert_eq!([tree.archive_path(0, 1), tree.archive_path(0, 7)], ["a", ""]);
+        assert_eq!(
+            [tree.archive_path(0, 1), tree.archive_path(0, 7)],
+            ["a", ""]
+        );
         for missing in ["#2", "#", "#-1", "#1/#0/#2", "c"] {
             assert_eq!(tree.find(&SamplePath::parse(missing)), None, "{missing}");
         }
@@ -357,8 +442,14 @@ mod tests {
         assert_eq!(schema.shape, [2, 2, 2]);
         let json = serde_json::to_value(&schema).expect("is JSON");
         assert_eq!(json["root"], serde_json::json!({"n": 2, "type": "FOLDER"}));
-        assert_eq!(json["hierarchy"]["1"][0], serde_json::json!({"n": 4, "type": ["FOLDER", "FILE"], "id": ["s2", "label"]}));
-        assert_eq!(json["hierarchy"]["2"][0], serde_json::json!({"n": 4, "type": ["FILE", "FILE"], "id": ["t0", "t1"]}));
+        assert_eq!(
+            json["hierarchy"]["1"][0],
+            serde_json::json!({"n": 4, "type": ["FOLDER", "FILE"], "id": ["s2", "label"]})
+        );
+        assert_eq!(
+            json["hierarchy"]["2"][0],
+            serde_json::json!({"n": 4, "type": ["FILE", "FILE"], "id": ["t0", "t1"]})
+        );
     }
 
     #[test]
@@ -370,16 +461,28 @@ mod tests {
         }
         let padded = crate::model::padding_like(&whole, 0);
         let root = Tortilla::new(vec![first, whole, padded]);
-        let schema = PitSchema::of(&Skeleton::of(&Dataset { root: root.into(), ..Dataset::default() })).expect("has samples");
-        assert_eq!((schema.hierarchy["1"][0].n, &schema.hierarchy["1"][0].ids), (6, &vec!["s2".to_owned(), "label".to_owned()]));
-        assert_eq!((schema.hierarchy["2"][0].n, &schema.hierarchy["2"][0].ids), (6, &vec!["t0".to_owned(), "t1".to_owned()]));
+        let schema = PitSchema::of(&Skeleton::of(&Dataset {
+            root: root.into(),
+            ..Dataset::default()
+        }))
+        .expect("has samples");
+        assert_eq!(
+            (schema.hierarchy["1"][0].n, &schema.hierarchy["1"][0].ids),
+            (6, &vec!["s2".to_owned(), "label".to_owned()])
+        );
+        assert_eq!(
+            (schema.hierarchy["2"][0].n, &schema.hierarchy["2"][0].ids),
+            (6, &vec!["t0".to_owned(), "t1".to_owned()])
+        );
     }
 
     #[test]
     fn rows_with_an_invalid_parent_have_no_parent() {
         let ids = |ids: &[&str]| StringArray::from_iter_values(ids.iter());
-        let tree =
-            Skeleton::from_columns(vec![(ids(&["a"]), vec![true], vec![0]), (ids(&["x", "y"]), vec![false, false], vec![9, 0])]);
+        let tree = Skeleton::from_columns(vec![
+            (ids(&["a"]), vec![true], vec![0]),
+            (ids(&["x", "y"]), vec![false, false], vec![9, 0]),
+        ]);
         assert_eq!(tree.levels[0].children(0), [1]);
     }
 }

@@ -3,8 +3,16 @@
 use serde_json::{Map, Value as Json};
 
 /// Core fields, in the order of table 2.
-pub const CORE_FIELDS: [&str; 8] =
-    ["id", "taco_version", "dataset_version", "description", "licenses", "extent", "providers", "curators"];
+pub const CORE_FIELDS: [&str; 8] = [
+    "id",
+    "taco_version",
+    "dataset_version",
+    "description",
+    "licenses",
+    "extent",
+    "providers",
+    "curators",
+];
 
 /// Tasks as the text spells them.
 pub const TASKS_0_2: [&str; 19] = [
@@ -49,7 +57,10 @@ pub fn missing_of_taco_0_2(fields: &Map<String, Json>) -> Vec<String> {
     for key in CORE_FIELDS {
         match fields.get(key) {
             Some(Json::Object(extent)) if key == "extent" => {
-                let halves: Vec<&str> = ["spatial", "temporal"].into_iter().filter(|half| is_empty(extent.get(*half))).collect();
+                let halves: Vec<&str> = ["spatial", "temporal"]
+                    .into_iter()
+                    .filter(|half| is_empty(extent.get(*half)))
+                    .collect();
                 match halves.len() {
                     2 => missing.push("extent".into()),
                     _ => missing.extend(halves.into_iter().map(|half| format!("extent/{half}"))),

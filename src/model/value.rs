@@ -21,20 +21,30 @@ pub struct FieldSpec {
 impl FieldSpec {
     /// A field without a description.
     pub fn new(name: impl Into<String>, dtype: DataType) -> Self {
-        Self { name: name.into(), dtype, description: String::new() }
+        Self {
+            name: name.into(),
+            dtype,
+            description: String::new(),
+        }
     }
 }
 
-/// True when values of one type are values of the other: names and nullability of list items, which Parquet files spell in several
-/// ways, may differ; names of struct fields may not.
+/// True when values of one type are values of the other: names and nullability of list items, which
+/// Parquet files spell in several ways, may differ; names of struct fields may not.
 pub fn same_values(a: &DataType, b: &DataType) -> bool {
     match (a, b) {
-        (DataType::List(a), DataType::List(b)) | (DataType::LargeList(a), DataType::LargeList(b)) => {
+        (DataType::List(a), DataType::List(b))
+        | (DataType::LargeList(a), DataType::LargeList(b)) => {
             same_values(a.data_type(), b.data_type())
         }
-        (DataType::FixedSizeList(a, n), DataType::FixedSizeList(b, m)) => n == m && same_values(a.data_type(), b.data_type()),
+        (DataType::FixedSizeList(a, n), DataType::FixedSizeList(b, m)) => {
+            n == m && same_values(a.data_type(), b.data_type())
+        }
         (DataType::Struct(a), DataType::Struct(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.name() == b.name() && same_values(a.data_type(), b.data_type()))
+            a.len() == b.len()
+                && a.iter()
+                    .zip(b)
+                    .all(|(a, b)| a.name() == b.name() && same_values(a.data_type(), b.data_type()))
         }
         _ => a == b,
     }
@@ -48,7 +58,8 @@ pub enum Value {
     Null,
     /// `bool`.
     Bool(bool),
-    /// Any signed integer, date (days since 1970), time or timestamp (in the unit of the field's type).
+    /// Any signed integer, date (days since 1970), time or timestamp (in the unit of the field's
+    /// type).
     Int(i64),
     /// Any unsigned integer.
     UInt(u64),
@@ -60,7 +71,8 @@ pub enum Value {
     Bytes(Arc<[u8]>),
     /// A list.
     List(Arc<[Value]>),
-    /// Any other Arrow type (struct, decimal, dictionary, …), as an array of length 1, which preserves the type.
+    /// Any other Arrow type (struct, decimal, dictionary, …), as an array of length 1, which
+    /// preserves the type.
     Other(ArrayRef),
 }
 
@@ -94,8 +106,8 @@ impl Value {
     }
 }
 
-/// JSON form of values in scripts: plain JSON where it is unambiguous, else `{"float": 2}`, `{"float": "NaN"}` or `{"bytes":
-/// […]}`.
+/// JSON form of values in scripts: plain JSON where it is unambiguous, else `{"float": 2}`,
+/// `{"float": "NaN"}` or `{"bytes": […]}`.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
 enum Plain {
@@ -129,16 +141,25 @@ impl serde::Serialize for Value {
             Value::Int(value) => Plain::Int(*value),
             Value::UInt(value) => Plain::UInt(*value),
             Value::Float(value) if value.is_nan() => Plain::Beyond { float: Beyond::NaN },
-            Value::Float(f64::INFINITY) => Plain::Beyond { float: Beyond::Above },
-            Value::Float(f64::NEG_INFINITY) => Plain::Beyond { float: Beyond::Below },
+            Value::Float(f64::INFINITY) => Plain::Beyond {
+                float: Beyond::Above,
+            },
+            Value::Float(f64::NEG_INFINITY) => Plain::Beyond {
+                float: Beyond::Below,
+            },
             // Untagged, 2.0 would be read back as the integer 2.
             Value::Float(value) if value.fract() == 0.0 => Plain::Whole { float: *value },
             Value::Float(value) => Plain::Float(*value),
             Value::Text(value) => Plain::Text(value.clone()),
-            Value::Bytes(value) => Plain::Bytes { bytes: value.clone() },
+            Value::Bytes(value) => Plain::Bytes {
+                bytes: value.clone(),
+            },
             Value::List(values) => Plain::List(values.to_vec()),
             Value::Other(array) => {
-                let message = format!("a value of type {} can't be written as JSON", dtype_name(array.data_type()));
+                let message = format!(
+                    "a value of type {} can't be written as JSON",
+                    dtype_name(array.data_type())
+                );
                 return Err(serde::ser::Error::custom(message));
             }
         };
@@ -155,8 +176,12 @@ impl<'de> serde::Deserialize<'de> for Value {
             Plain::UInt(value) => Value::UInt(value),
             Plain::Float(value) | Plain::Whole { float: value } => Value::Float(value),
             Plain::Beyond { float: Beyond::NaN } => Value::Float(f64::NAN),
-            Plain::Beyond { float: Beyond::Above } => Value::Float(f64::INFINITY),
-            Plain::Beyond { float: Beyond::Below } => Value::Float(f64::NEG_INFINITY),
+            Plain::Beyond {
+                float: Beyond::Above,
+            } => Value::Float(f64::INFINITY),
+            Plain::Beyond {
+                float: Beyond::Below,
+            } => Value::Float(f64::NEG_INFINITY),
             Plain::Text(value) => Value::Text(value),
             Plain::Bytes { bytes } => Value::Bytes(bytes),
             Plain::List(values) => Value::List(values.into()),
@@ -164,8 +189,9 @@ impl<'de> serde::Deserialize<'de> for Value {
     }
 }
 
-/// The type's name in Arrow's notation; `taco:field_schema` uses the same in lower case: `list<item: double>`, `timestamp[us,
-/// tz=UTC]`. List elements have the field name in the type (`item` in memory, `element` in Parquet).
+/// The type's name in Arrow's notation; `taco:field_schema` uses the same in lower case:
+/// `list<item: double>`, `timestamp[us, tz=UTC]`. List elements have the field name in the type
+/// (`item` in memory, `element` in Parquet).
 pub fn dtype_name(dtype: &DataType) -> String {
     fn unit(unit: &TimeUnit) -> &'static str {
         match unit {
@@ -204,22 +230,41 @@ pub fn dtype_name(dtype: &DataType) -> String {
         DataType::Timestamp(u, None) => format!("timestamp[{}]", unit(u)),
         DataType::Timestamp(u, Some(zone)) => format!("timestamp[{}, tz={zone}]", unit(u)),
         DataType::List(item) => format!("list<{}: {}>", item.name(), dtype_name(item.data_type())),
-        DataType::LargeList(item) => format!("large_list<{}: {}>", item.name(), dtype_name(item.data_type())),
+        DataType::LargeList(item) => format!(
+            "large_list<{}: {}>",
+            item.name(),
+            dtype_name(item.data_type())
+        ),
         DataType::FixedSizeList(item, size) => {
-            format!("fixed_size_list<{}: {}>[{size}]", item.name(), dtype_name(item.data_type()))
+            format!(
+                "fixed_size_list<{}: {}>[{size}]",
+                item.name(),
+                dtype_name(item.data_type())
+            )
         }
         DataType::Struct(fields) => {
-            let fields: Vec<_> = fields.iter().map(|f| format!("{}: {}", f.name(), dtype_name(f.data_type()))).collect();
+            let fields: Vec<_> = fields
+                .iter()
+                .map(|f| format!("{}: {}", f.name(), dtype_name(f.data_type())))
+                .collect();
             format!("struct<{}>", fields.join(", "))
         }
         DataType::Dictionary(index, values) => {
-            format!("dictionary<values={}, indices={}, ordered=0>", dtype_name(values), dtype_name(index))
+            format!(
+                "dictionary<values={}, indices={}, ordered=0>",
+                dtype_name(values),
+                dtype_name(index)
+            )
         }
         DataType::Decimal128(precision, scale) => format!("decimal128({precision}, {scale})"),
         DataType::Decimal256(precision, scale) => format!("decimal256({precision}, {scale})"),
         DataType::Map(entries, _) => match entries.data_type() {
             DataType::Struct(pair) if pair.len() == 2 => {
-                format!("map<{}, {}>", dtype_name(pair[0].data_type()), dtype_name(pair[1].data_type()))
+                format!(
+                    "map<{}, {}>",
+                    dtype_name(pair[0].data_type()),
+                    dtype_name(pair[1].data_type())
+                )
             }
             other => format!("map<{}>", dtype_name(other)),
         },
@@ -227,10 +272,16 @@ pub fn dtype_name(dtype: &DataType) -> String {
     }
 }
 
-/// The type without metadata of nested fields (such as Parquet field ids): it does not affect values, and Arrow cannot parse its
-/// own notation of it.
+/// The type without metadata of nested fields (such as Parquet field ids): it does not affect
+/// values, and Arrow cannot parse its own notation of it.
 fn bare_type(dtype: &DataType) -> DataType {
-    let bare = |field: &FieldRef| Arc::new(Field::new(field.name(), bare_type(field.data_type()), field.is_nullable()));
+    let bare = |field: &FieldRef| {
+        Arc::new(Field::new(
+            field.name(),
+            bare_type(field.data_type()),
+            field.is_nullable(),
+        ))
+    };
     match dtype {
         DataType::List(item) => DataType::List(bare(item)),
         DataType::LargeList(item) => DataType::LargeList(bare(item)),
@@ -239,7 +290,9 @@ fn bare_type(dtype: &DataType) -> DataType {
         DataType::FixedSizeList(item, size) => DataType::FixedSizeList(bare(item), *size),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(bare).collect()),
         DataType::Map(entries, sorted) => DataType::Map(bare(entries), *sorted),
-        DataType::Dictionary(index, values) => DataType::Dictionary(index.clone(), bare_type(values).into()),
+        DataType::Dictionary(index, values) => {
+            DataType::Dictionary(index.clone(), bare_type(values).into())
+        }
         other => other.clone(),
     }
 }
@@ -265,15 +318,35 @@ mod tests {
 
     #[test]
     fn lists_whose_items_have_other_names_have_the_same_values() {
-        let list = |name: &str, dtype: DataType, null: bool| DataType::List(Field::new(name, dtype, null).into());
-        assert!(same_values(&list("item", DataType::Int64, true), &list("element", DataType::Int64, false)));
-        assert!(!same_values(&list("item", DataType::Int64, true), &list("item", DataType::Int32, true)));
+        let list = |name: &str, dtype: DataType, null: bool| {
+            DataType::List(Field::new(name, dtype, null).into())
+        };
+        assert!(same_values(
+            &list("item", DataType::Int64, true),
+            &list("element", DataType::Int64, false)
+        ));
+        assert!(!same_values(
+            &list("item", DataType::Int64, true),
+            &list("item", DataType::Int32, true)
+        ));
         let pair = |a: &str, b: &str| {
-            DataType::Struct(vec![Field::new(a, DataType::Int64, true), Field::new(b, DataType::Int64, true)].into())
+            DataType::Struct(
+                vec![
+                    Field::new(a, DataType::Int64, true),
+                    Field::new(b, DataType::Int64, true),
+                ]
+                .into(),
+            )
         };
         let nested = |dtype: DataType| list("item", dtype, true);
-        assert!(same_values(&nested(pair("x", "y")), &list("element", pair("x", "y"), false)));
-        assert!(!same_values(&nested(pair("x", "y")), &nested(pair("min", "max"))));
+        assert!(same_values(
+            &nested(pair("x", "y")),
+            &list("element", pair("x", "y"), false)
+        ));
+        assert!(!same_values(
+            &nested(pair("x", "y")),
+            &nested(pair("min", "max"))
+        ));
     }
 
     #[test]
@@ -281,19 +354,29 @@ mod tests {
         for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2.0, -0.0, 0.5] {
             let value = Value::List([Value::Float(number), Value::Null].into());
             let text = serde_json::to_string(&value).expect("writes");
-            assert_eq!(serde_json::from_str::<Value>(&text).expect("reads"), value, "{text}");
+            assert_eq!(
+                serde_json::from_str::<Value>(&text).expect("reads"),
+                value,
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_type_with_notes_inside_comes_back_without_them() {
-        let noted = |name: &str, dtype| Field::new(name, dtype, true).with_metadata([("id".to_owned(), "7".to_owned())]);
-        let pair = DataType::Struct(vec![noted("a", DataType::Int32), noted("b", DataType::Utf8)].into());
+        let noted = |name: &str, dtype| {
+            Field::new(name, dtype, true).with_metadata([("id".to_owned(), "7".to_owned())])
+        };
+        let pair =
+            DataType::Struct(vec![noted("a", DataType::Int32), noted("b", DataType::Utf8)].into());
         let dtype = DataType::List(Arc::new(noted("element", pair)));
         let text = serde_json::to_string(&FieldSpec::new("x", dtype.clone())).expect("writes");
         let back: FieldSpec = serde_json::from_str(&text).expect("reads");
         assert_eq!(back.dtype, bare_type(&dtype));
-        assert_eq!(dtype_name(&back.dtype), "list<element: struct<a: int32, b: string>>");
+        assert_eq!(
+            dtype_name(&back.dtype),
+            "list<element: struct<a: int32, b: string>>"
+        );
     }
 
     #[test]
@@ -301,8 +384,14 @@ mod tests {
         let list = |inner| DataType::List(Arc::new(Field::new("item", inner, true)));
         for (dtype, name) in [
             (DataType::Float32, "float"),
-            (DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), "timestamp[us, tz=UTC]"),
-            (list(list(DataType::Float32)), "list<item: list<item: float>>"),
+            (
+                DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+                "timestamp[us, tz=UTC]",
+            ),
+            (
+                list(list(DataType::Float32)),
+                "list<item: list<item: float>>",
+            ),
             (DataType::Decimal128(20, 4), "decimal128(20, 4)"),
             (
                 DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),

@@ -1,5 +1,6 @@
-//! Archives as sources: a ZIP, a tar, or a tar in gzip or Zstandard is read as the folder that was packed. Files of a tar and stored
-//! members of a ZIP are byte ranges of the archive; others are unpacked when they are read. Nothing is written beside the archive.
+//! Archives as sources: a ZIP, a tar, or a tar in gzip or Zstandard is read as the folder that was
+//! packed. Files of a tar and stored members of a ZIP are byte ranges of the archive; others are
+//! unpacked when they are read. Nothing is written beside the archive.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Seek, SeekFrom};
@@ -11,7 +12,9 @@ use super::source_files::{FoundFile, find_files, reason_left_out};
 use crate::container::{ByteSource, CentralDirectory, DirectoryEntry, LocalHeader, detect};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{Address, AssetPath, MAX_LEVELS, Modified, PackedCodec, PackedMember, Sample, Tortilla, in_nfc};
+use crate::model::{
+    Address, AssetPath, MAX_LEVELS, Modified, PackedCodec, PackedMember, Sample, Tortilla, in_nfc,
+};
 use crate::raster::{NamedAsset, NamesBeside, NamesByStem, claims_raster, contents_of, file_set};
 use crate::remote::{ListedFile, RemoteFile, list_files};
 use crate::unpack::{RATIO_MAX, Unpacked, is_implausible};
@@ -62,8 +65,12 @@ impl LeftOut {
             Self::Sparse => format!("{name}: it is a sparse file, which has to be unpacked first"),
             Self::Encrypted => format!("{name}: it is encrypted, so it has to be unpacked first"),
             Self::NotUnicode => format!("{name}: its name is not Unicode"),
-            Self::Method(method) => format!("{name}: it is compressed by method {method}, so it has to be unpacked first"),
-            Self::TooLarge => format!("{name}: it would unpack to more than {RATIO_MAX} times its size"),
+            Self::Method(method) => format!(
+                "{name}: it is compressed by method {method}, so it has to be unpacked first"
+            ),
+            Self::TooLarge => {
+                format!("{name}: it would unpack to more than {RATIO_MAX} times its size")
+            }
         }
     }
 }
@@ -72,9 +79,13 @@ impl LeftOut {
 pub fn is_archive(path: &Path) -> bool {
     if let Some(address) = Address::of(path) {
         let name = address.name().to_ascii_lowercase();
-        return [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"].iter().any(|ending| name.ends_with(ending));
+        return [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst"]
+            .iter()
+            .any(|ending| name.ends_with(ending));
     }
-    let Ok(file) = ByteSource::open(path) else { return false };
+    let Ok(file) = ByteSource::open(path) else {
+        return false;
+    };
     if !matches!(archive_of(&file), Ok(Some(_))) {
         return false;
     }
@@ -87,7 +98,8 @@ pub fn is_archive(path: &Path) -> bool {
 
 fn archive_of(file: &ByteSource) -> Result<Option<Archive>> {
     let head = file.read(0, BLOCK.min(file.size_bytes()))?;
-    let packed = |codec: PackedCodec| Ok(begins_with_tar(file, codec).then_some(Archive::PackedTar(codec)));
+    let packed =
+        |codec: PackedCodec| Ok(begins_with_tar(file, codec).then_some(Archive::PackedTar(codec)));
     match head.as_ref() {
         [b'P', b'K', 3, 4, ..] => Ok(Some(Archive::Zip)),
         [0x1f, 0x8b, ..] => packed(PackedCodec::Gzip),
@@ -116,21 +128,33 @@ pub(super) fn other_archive(path: &Path) -> Option<&'static str> {
 fn end_of_zip(file: &ByteSource) -> Option<&'static str> {
     /// Length of the record in bytes, without a comment.
     const RECORD: u64 = 22;
-    let record = file.read(file.size_bytes().checked_sub(RECORD)?, RECORD).ok()?;
+    let record = file
+        .read(file.size_bytes().checked_sub(RECORD)?, RECORD)
+        .ok()?;
     if !record.starts_with(b"PK\x05\x06") {
         return None;
     }
     // The number of the part that has the record.
-    Some(if record[4..6] == [0, 0] { "ZIP behind other data" } else { "ZIP in several parts" })
+    Some(if record[4..6] == [0, 0] {
+        "ZIP behind other data"
+    } else {
+        "ZIP in several parts"
+    })
 }
 
 /// True when compressed data begins with the header of a tar.
 fn begins_with_tar(file: &ByteSource, codec: PackedCodec) -> bool {
-    let mut cursor = MemberCursor { size: file.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer) };
+    let mut cursor = MemberCursor {
+        size: file.size_bytes(),
+        at: 0,
+        read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer),
+    };
     let mut block = [0; BLOCK as usize];
     let read = match codec {
         PackedCodec::Gzip => flate2::read::MultiGzDecoder::new(&mut cursor).read_exact(&mut block),
-        PackedCodec::Zstd => zstd::Decoder::new(&mut cursor).and_then(|mut decoder| decoder.read_exact(&mut block)),
+        PackedCodec::Zstd => {
+            zstd::Decoder::new(&mut cursor).and_then(|mut decoder| decoder.read_exact(&mut block))
+        }
         PackedCodec::Deflate => return false,
     };
     read.is_ok() && is_tar_header(&block)
@@ -138,34 +162,64 @@ fn begins_with_tar(file: &ByteSource, codec: PackedCodec) -> bool {
 
 /// True for a header of a tar: its checksum is right. Tars from before 1988 have no other mark.
 fn is_tar_header(block: &[u8]) -> bool {
-    let Some(field) = block.get(148..156).filter(|_| block.len() as u64 == BLOCK && block[0] != 0) else { return false };
-    let digits: String = field.iter().map(|&byte| char::from(byte)).filter(|c| c.is_digit(8)).collect();
-    let sum: u64 = block.iter().enumerate().map(|(at, &byte)| u64::from(if (148..156).contains(&at) { b' ' } else { byte })).sum();
+    let Some(field) = block
+        .get(148..156)
+        .filter(|_| block.len() as u64 == BLOCK && block[0] != 0)
+    else {
+        return false;
+    };
+    let digits: String = field
+        .iter()
+        .map(|&byte| char::from(byte))
+        .filter(|c| c.is_digit(8))
+        .collect();
+    let sum: u64 = block
+        .iter()
+        .enumerate()
+        .map(|(at, &byte)| u64::from(if (148..156).contains(&at) { b' ' } else { byte }))
+        .sum();
     u64::from_str_radix(&digits, 8).is_ok_and(|stated| stated == sum)
 }
 
-/// The files of an archive as those of the folder that was packed, in order of their paths; and what is left out, with the reason. Where
-/// all are in one folder, paths begin below it.
+/// The files of an archive as those of the folder that was packed, in order of their paths; and
+/// what is left out, with the reason. Where all are in one folder, paths begin below it.
 ///
 /// # Errors
-/// For an archive that can't be read, a member that would be outside of the folder, or two with one name in a ZIP; cancellation.
-pub(super) fn files_of_archive(path: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<FoundFile>, Vec<String>)> {
+/// For an archive that can't be read, a member that would be outside of the folder, or two with one
+/// name in a ZIP; cancellation.
+pub(super) fn files_of_archive(
+    path: &Path,
+    exclude: &[String],
+    ctx: &JobContext,
+) -> Result<(Vec<FoundFile>, Vec<String>)> {
     let file = ByteSource::open(path)?;
-    let no_archive = || Error::usage("the file is no archive that can be read as a folder").at_path(path);
+    let no_archive =
+        || Error::usage("the file is no archive that can be read as a folder").at_path(path);
     let archive = archive_of(&file)?.ok_or_else(no_archive)?;
     let members = match archive {
         Archive::Zip => members_of_zip(&file, ctx)?,
         Archive::Tar => {
-            let cursor =
-                MemberCursor { size: file.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer) };
-            members_of_tar(path, cursor, &|_, offset, size| file.range(offset, size), ctx)?
+            let cursor = MemberCursor {
+                size: file.size_bytes(),
+                at: 0,
+                read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer),
+            };
+            members_of_tar(
+                path,
+                cursor,
+                &|_, offset, size| file.range(offset, size),
+                ctx,
+            )?
         }
         Archive::PackedTar(codec) => {
             ctx.stage(tr!("Unpacking the archive"), None);
             let (archive, stamp): (Arc<Path>, _) = (path.into(), file.stamp().clone());
             let data = Unpacked::of_file(&archive, codec, &stamp)?;
-            let cursor =
-                MemberCursor { size: data.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| data.read_into(at, buffer) };
+            let cursor = MemberCursor {
+                size: data.size_bytes(),
+                at: 0,
+                read_into: |at, buffer: &mut [u8]| data.read_into(at, buffer),
+            };
             let packed = |name: &str, offset, size| {
                 let (archive, length) = (archive.clone(), file.size_bytes());
                 let member = PackedMember {
@@ -187,22 +241,42 @@ pub(super) fn files_of_archive(path: &Path, exclude: &[String], ctx: &JobContext
     files_of_members(members, Prefix::Stripped, path, exclude)
 }
 
-/// The files below a folder of a server: objects of a store, files of a hub's repository, or what the pages of a web server link to.
+/// The files below a folder of a server: objects of a store, files of a hub's repository, or what
+/// the pages of a web server link to.
 ///
 /// # Errors
 /// When the server gives no list, or not the size of a file; cancellation.
-pub(super) fn files_of_server(folder: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<FoundFile>, Vec<String>)> {
+pub(super) fn files_of_server(
+    folder: &Path,
+    exclude: &[String],
+    ctx: &JobContext,
+) -> Result<(Vec<FoundFile>, Vec<String>)> {
     ctx.stage(tr!("Listing the files"), None);
     let listed = list_files(folder, ctx)?;
-    let sizes: HashMap<String, Option<u64>> = listed.iter().map(|file| (file.below.clone(), file.size)).collect();
-    let member =
-        |file: ListedFile| ArchiveMember { name: file.below, data: Ok((AssetPath::file(file.place), file.size.unwrap_or(0))) };
-    let (mut files, left_out) = files_of_members(listed.into_iter().map(member).collect(), Prefix::Kept, folder, exclude)?;
-    let mut asked: Vec<&mut FoundFile> =
-        files.iter_mut().filter(|file| sizes.get(&file.below).copied().flatten().is_none()).collect();
+    let sizes: HashMap<String, Option<u64>> = listed
+        .iter()
+        .map(|file| (file.below.clone(), file.size))
+        .collect();
+    let member = |file: ListedFile| ArchiveMember {
+        name: file.below,
+        data: Ok((AssetPath::file(file.place), file.size.unwrap_or(0))),
+    };
+    let (mut files, left_out) = files_of_members(
+        listed.into_iter().map(member).collect(),
+        Prefix::Kept,
+        folder,
+        exclude,
+    )?;
+    let mut asked: Vec<&mut FoundFile> = files
+        .iter_mut()
+        .filter(|file| sizes.get(&file.below).copied().flatten().is_none())
+        .collect();
     ctx.stage(tr!("Reading sizes"), Some(asked.len() as u64));
     for files in asked.chunks_mut(SIZES_ASKED) {
-        let places: Vec<PathBuf> = files.iter().filter_map(|file| Some(file.asset.remote_file()?.to_owned())).collect();
+        let places: Vec<PathBuf> = files
+            .iter()
+            .filter_map(|file| Some(file.asset.remote_file()?.to_owned()))
+            .collect();
         let places: Vec<&Path> = places.iter().map(PathBuf::as_path).collect();
         for (file, opened) in files.iter_mut().zip(RemoteFile::open_all(&places, 1)?) {
             file.size = opened?.size_bytes();
@@ -215,22 +289,40 @@ pub(super) fn files_of_server(folder: &Path, exclude: &[String], ctx: &JobContex
 /// The samples of an archive or a folder of a server: folders become FOLDERs, files FILEs.
 ///
 /// # Errors
-/// Those of [`files_of_archive`], [`files_of_server`] and [`expect_whole_files`]; folders that are nested too deep.
-pub(super) fn import_files(path: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
+/// Those of [`files_of_archive`], [`files_of_server`] and [`expect_whole_files`]; folders that are
+/// nested too deep.
+pub(super) fn import_files(
+    path: &Path,
+    exclude: &[String],
+    ctx: &JobContext,
+) -> Result<(Vec<Sample>, Imported)> {
     let (files, left_out) = find_files(path, exclude, ctx)?;
     expect_whole_files(&files, &|_| true, path, ctx)?;
-    let mut report = Imported { skipped: left_out, ..Imported::default() };
+    let mut report = Imported {
+        skipped: left_out,
+        ..Imported::default()
+    };
     let samples = samples_of_files(&files, 0, path, &mut report)?;
     Ok((samples, report))
 }
 
 /// The samples of sorted files whose paths are equal up to byte `start`.
-fn samples_of_files(files: &[FoundFile], start: usize, archive: &Path, report: &mut Imported) -> Result<Vec<Sample>> {
+fn samples_of_files(
+    files: &[FoundFile],
+    start: usize,
+    archive: &Path,
+    report: &mut Imported,
+) -> Result<Vec<Sample>> {
     let name = |file: &FoundFile| file.below[start..].split('/').next().map_or(0, str::len);
     let mut samples = Vec::new();
-    for same in files.chunk_by(|a, b| a.below[start..start + name(a)] == b.below[start..start + name(b)]) {
+    for same in
+        files.chunk_by(|a, b| a.below[start..start + name(a)] == b.below[start..start + name(b)])
+    {
         let Some(first) = same.first() else { continue };
-        let (id, end) = (&first.below[start..start + name(first)], start + name(first));
+        let (id, end) = (
+            &first.below[start..start + name(first)],
+            start + name(first),
+        );
         if first.below.len() == end {
             report.files += 1;
             report.bytes += first.size;
@@ -239,13 +331,17 @@ fn samples_of_files(files: &[FoundFile], start: usize, archive: &Path, report: &
         }
         if first.below[..end].matches('/').count() + 1 >= MAX_LEVELS {
             return Err(Error::usage(format!(
-                "folders are nested more than {MAX_LEVELS} deep; a dataset has at most {MAX_LEVELS} levels"
+                "folders are nested more than {MAX_LEVELS} deep; a dataset has at most \
+                    {MAX_LEVELS} levels"
             ))
             .at_path(archive)
             .caused_by(Cause::StructuresDiffer));
         }
         report.folders += 1;
-        samples.push(Sample::folder(id, Tortilla::new(samples_of_files(same, end + 1, archive, report)?)));
+        samples.push(Sample::folder(
+            id,
+            Tortilla::new(samples_of_files(same, end + 1, archive, report)?),
+        ));
     }
     Ok(samples)
 }
@@ -273,7 +369,11 @@ fn files_of_members(
         }
     }
     if let Some(folder) = common_folder(&found).filter(|_| prefix == Prefix::Stripped) {
-        let below = |name: &str| name.strip_prefix(&*folder)?.strip_prefix('/').map(str::to_owned);
+        let below = |name: &str| {
+            name.strip_prefix(&*folder)?
+                .strip_prefix('/')
+                .map(str::to_owned)
+        };
         for (name, ..) in &mut found {
             if let Some(below) = below(name) {
                 *name = below;
@@ -281,7 +381,10 @@ fn files_of_members(
         }
     }
     found.sort_by(|(a, ..), (b, ..)| a.split('/').cmp(b.split('/')));
-    if let Some([(name, ..), _]) = found.array_windows().find(|[(a, ..), (b, ..)]| a == b || is_folder_of(a, b)) {
+    if let Some([(name, ..), _]) = found
+        .array_windows()
+        .find(|[(a, ..), (b, ..)]| a == b || is_folder_of(a, b))
+    {
         return Err(Error::format(format!("two files are called {name}"))
             .at_path(archive)
             .hint("copy them into a folder, and keep one"));
@@ -292,7 +395,11 @@ fn files_of_members(
         let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
         names.entry(folder).or_default().push(name);
     }
-    beside.extend(names.into_iter().map(|(folder, names)| (folder, names.into_iter().collect())));
+    beside.extend(
+        names
+            .into_iter()
+            .map(|(folder, names)| (folder, names.into_iter().collect())),
+    );
     let none = NamesBeside::default();
     // A folder that is left out is named once.
     let mut last: Option<String> = None;
@@ -301,11 +408,18 @@ fn files_of_members(
         if last.as_ref().is_some_and(|last| name.starts_with(last)) {
             continue;
         }
-        let ends = name.match_indices('/').map(|(end, _)| end).chain([name.len()]);
+        let ends = name
+            .match_indices('/')
+            .map(|(end, _)| end)
+            .chain([name.len()]);
         let reason = ends.clone().find_map(|end| {
             let below = &name[..end];
             let (folder, own) = below.rsplit_once('/').unwrap_or(("", below));
-            let names = if end == name.len() { beside.get(folder).unwrap_or(&none) } else { &none };
+            let names = if end == name.len() {
+                beside.get(folder).unwrap_or(&none)
+            } else {
+                &none
+            };
             Some((end, reason_left_out(own, below, names, exclude)?))
         });
         match reason {
@@ -320,7 +434,12 @@ fn files_of_members(
     let mut files = Vec::with_capacity(kept.len());
     for (at, (below, asset, size)) in found.iter().enumerate() {
         if kept.next_if_eq(&at).is_some() {
-            files.push(FoundFile { asset: asset.clone(), below: below.clone(), size: *size, modified: Modified::default() });
+            files.push(FoundFile {
+                asset: asset.clone(),
+                below: below.clone(),
+                size: *size,
+                modified: Modified::default(),
+            });
         }
     }
     Ok((files, left_out))
@@ -328,22 +447,32 @@ fn files_of_members(
 
 /// True when the file `folder` would have to be the folder of `name`, too.
 fn is_folder_of(folder: &str, name: &str) -> bool {
-    name.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    name.strip_prefix(folder)
+        .is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The one folder that all data is in; what file managers leave beside it does not count.
 fn common_folder(found: &[(String, AssetPath, u64)]) -> Option<String> {
-    let mut data = found.iter().filter(|(name, ..)| name.split('/').next().is_some_and(is_data));
+    let mut data = found
+        .iter()
+        .filter(|(name, ..)| name.split('/').next().is_some_and(is_data));
     let (folder, _) = data.next()?.0.split_once('/')?;
-    data.all(|(name, ..)| is_folder_of(folder, name)).then(|| folder.to_owned())
+    data.all(|(name, ..)| is_folder_of(folder, name))
+        .then(|| folder.to_owned())
 }
 
 /// The path of a member below the folder, in Unicode's composed form.
 fn name_below(name: &str, archive: &Path) -> Result<String> {
     let outside = || {
-        Error::format(format!("the archive names a file outside of its folder: {}", name.escape_debug()))
-            .at_path(archive)
-            .hint("it may be made to overwrite files of whoever unpacks it: look at it with another program")
+        Error::format(format!(
+            "the archive names a file outside of its folder: {}",
+            name.escape_debug()
+        ))
+        .at_path(archive)
+        .hint(
+            "it may be made to overwrite files of whoever unpacks it: look at it with \
+                another program",
+        )
     };
     let mut parts = Vec::new();
     if name.starts_with('/') {
@@ -354,7 +483,9 @@ fn name_below(name: &str, archive: &Path) -> Result<String> {
             "" | "." => {}
             ".." => return Err(outside()),
             // The drive of a Windows path.
-            drive if parts.is_empty() && drive.len() == 2 && drive.ends_with(':') => return Err(outside()),
+            drive if parts.is_empty() && drive.len() == 2 && drive.ends_with(':') => {
+                return Err(outside());
+            }
             part if part.contains('\0') => return Err(outside()),
             part => parts.push(in_nfc(part)),
         }
@@ -362,8 +493,9 @@ fn name_below(name: &str, archive: &Path) -> Result<String> {
     Ok(parts.join("/"))
 }
 
-/// Refuses files of an archive or a server that become samples, by their index in `files`, and that GDAL reads only together with others:
-/// packed alone, they can't be read. Files of folders are checked with their draft. Of a server some are looked at.
+/// Refuses files of an archive or a server that become samples, by their index in `files`, and that
+/// GDAL reads only together with others: packed alone, they can't be read. Files of folders are
+/// checked with their draft. Of a server some are looked at.
 ///
 /// # Errors
 /// For the first such file; cancellation.
@@ -373,13 +505,24 @@ pub(super) fn expect_whole_files(
     archive: &Path,
     ctx: &JobContext,
 ) -> Result<()> {
-    let most = if is_archive(archive) { usize::MAX } else { SETS_ASKED };
+    let most = if is_archive(archive) {
+        usize::MAX
+    } else {
+        SETS_ASKED
+    };
     let mut looked = 0;
-    let folder_of = |file: &FoundFile| file.below.rsplit_once('/').map_or(0, |(folder, _)| folder.len());
+    let folder_of = |file: &FoundFile| {
+        file.below
+            .rsplit_once('/')
+            .map_or(0, |(folder, _)| folder.len())
+    };
     let name_of = |file: &FoundFile| file.below.rsplit('/').next().unwrap_or_default().to_owned();
     let mut folders: BTreeMap<&str, Vec<(usize, &FoundFile)>> = BTreeMap::new();
     for (index, file) in files.iter().enumerate() {
-        folders.entry(&file.below[..folder_of(file)]).or_default().push((index, file));
+        folders
+            .entry(&file.below[..folder_of(file)])
+            .or_default()
+            .push((index, file));
     }
     for files in folders.into_values() {
         let names: Vec<String> = files.iter().map(|(_, file)| name_of(file)).collect();
@@ -387,16 +530,25 @@ pub(super) fn expect_whole_files(
             continue;
         }
         let by_stem = NamesByStem::of(names.iter().map(String::as_str));
-        let alone = files.iter().zip(&names).filter(|((index, _), name)| !claims_raster(name) && becomes_sample(*index));
+        let alone = files
+            .iter()
+            .zip(&names)
+            .filter(|((index, _), name)| !claims_raster(name) && becomes_sample(*index));
         for ((_, file), name) in alone {
             ctx.check()?;
-            let named = |at: usize| NamedAsset { name: names[at].clone(), asset: files[at].1.asset.clone() };
+            let named = |at: usize| NamedAsset {
+                name: names[at].clone(),
+                asset: files[at].1.asset.clone(),
+            };
             let beside: Vec<NamedAsset> = by_stem.of_stem(name).into_iter().map(named).collect();
             if beside.is_empty() || looked >= most {
                 continue;
             }
             looked += 1;
-            let own = NamedAsset { name: name.clone(), asset: file.asset.clone() };
+            let own = NamedAsset {
+                name: name.clone(),
+                asset: file.asset.clone(),
+            };
             let set = match file_set(&own, &beside, ctx) {
                 Ok(Some(set)) if set.is_torn => set,
                 Err(error) if error.is_cancelled() => return Err(error),
@@ -404,9 +556,15 @@ pub(super) fn expect_whole_files(
                 _ => continue,
             };
             let (contents, others) = (contents_of(&set.info), set.others.join(", "));
-            return Err(Error::unsupported(format!("{} is read only together with {others} ({contents})", file.below))
-                .at_path(archive)
-                .hint("copy the files into a folder, and burn such files into one: create … --sidecars burn-in, or optimise"));
+            return Err(Error::unsupported(format!(
+                "{} is read only together with {others} ({contents})",
+                file.below
+            ))
+            .at_path(archive)
+            .hint(
+                "copy the files into a folder, and burn such files into one: create … \
+                    --sidecars burn-in, or optimise",
+            ));
         }
     }
     Ok(())
@@ -427,7 +585,10 @@ fn members_of_zip(file: &ByteSource, ctx: &JobContext) -> Result<Vec<ArchiveMemb
             // Archives of Windows programs may separate folders by backslashes.
             let name = entry.name.replace('\\', "/");
             if !name.ends_with('/') {
-                members.push(ArchiveMember { data: data_of_entry(file, &directory, entry)?, name });
+                members.push(ArchiveMember {
+                    data: data_of_entry(file, &directory, entry)?,
+                    name,
+                });
                 ctx.step(1);
             }
         }
@@ -440,9 +601,18 @@ fn data_of_entry(
     directory: &CentralDirectory,
     entry: &DirectoryEntry,
 ) -> Result<std::result::Result<(AssetPath, u64), LeftOut>> {
-    let DirectoryEntry { method, flags, crc, stored, size, .. } = *entry;
+    let DirectoryEntry {
+        method,
+        flags,
+        crc,
+        stored,
+        size,
+        ..
+    } = *entry;
     let codec = match method {
-        _ if entry.name.contains(char::REPLACEMENT_CHARACTER) => return Ok(Err(LeftOut::NotUnicode)),
+        _ if entry.name.contains(char::REPLACEMENT_CHARACTER) => {
+            return Ok(Err(LeftOut::NotUnicode));
+        }
         _ if entry.is_link => return Ok(Err(LeftOut::Link)),
         _ if flags & 1 != 0 => return Ok(Err(LeftOut::Encrypted)),
         0 => None,
@@ -451,15 +621,25 @@ fn data_of_entry(
         method => return Ok(Err(LeftOut::Method(method))),
     };
     let start = LocalHeader::read(file, entry.local)?.data;
-    let outside = || Error::format(format!("the data of {} lies outside the archive", entry.name)).at_path(file.path());
-    let end = start.checked_add(stored).filter(|end| *end <= directory.offset).ok_or_else(outside)?;
+    let outside = || {
+        Error::format(format!(
+            "the data of {} lies outside the archive",
+            entry.name
+        ))
+        .at_path(file.path())
+    };
+    let end = start
+        .checked_add(stored)
+        .filter(|end| *end <= directory.offset)
+        .ok_or_else(outside)?;
     let Some(codec) = codec else {
         return match stored == size {
             true => Ok(Ok((file.range(start, end - start), size))),
-            false => {
-                Err(Error::format(format!("{} is stored with another size than the archive states", entry.name))
-                    .at_path(file.path()))
-            }
+            false => Err(Error::format(format!(
+                "{} is stored with another size than the archive states",
+                entry.name
+            ))
+            .at_path(file.path())),
         };
     };
     if is_implausible(stored, size) {
@@ -482,12 +662,15 @@ fn data_of_entry(
 fn expect_number(members: usize, archive: &Path) -> Result<()> {
     match members <= FILES_MAX {
         true => Ok(()),
-        false => Err(Error::unsupported(format!("the archive has more than {FILES_MAX} files")).at_path(archive)),
+        false => Err(
+            Error::unsupported(format!("the archive has more than {FILES_MAX} files"))
+                .at_path(archive),
+        ),
     }
 }
 
-/// The members of a tar; `asset` makes an asset of a name, an offset and a size. Of members with one name the last counts, as for a
-/// program that unpacks them.
+/// The members of a tar; `asset` makes an asset of a name, an offset and a size. Of members with
+/// one name the last counts, as for a program that unpacks them.
 fn members_of_tar(
     path: &Path,
     cursor: impl Read + Seek,
@@ -499,7 +682,10 @@ fn members_of_tar(
             Ok(own) => return own,
             Err(error) => error,
         };
-        Error::format("the tar is damaged or cut short").because(error).at_path(path).hint("fetch it again")
+        Error::format("the tar is damaged or cut short")
+            .because(error)
+            .at_path(path)
+            .hint("fetch it again")
     };
     let mut archive = tar::Archive::new(cursor);
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -512,11 +698,17 @@ fn members_of_tar(
             Ok(name) => name,
             Err(error) => {
                 let name = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                members.push(ArchiveMember { name, data: Err(LeftOut::NotUnicode) });
+                members.push(ArchiveMember {
+                    name,
+                    data: Err(LeftOut::NotUnicode),
+                });
                 continue;
             }
         };
-        if kind.is_dir() || (kind.is_file() && name.ends_with('/')) || kind.is_pax_global_extensions() {
+        if kind.is_dir()
+            || (kind.is_file() && name.ends_with('/'))
+            || kind.is_pax_global_extensions()
+        {
             continue;
         }
         let is_sparse = kind.is_gnu_sparse() || has_sparse_fields(&mut entry);
@@ -524,11 +716,17 @@ fn members_of_tar(
             () if is_sparse => Err(LeftOut::Sparse),
             () if kind.is_symlink() || kind.is_hard_link() => Err(LeftOut::Link),
             () if !kind.is_file() && !kind.is_contiguous() => Err(LeftOut::Special),
-            () => Ok((asset(&name, entry.raw_file_position(), entry.size()), entry.size())),
+            () => Ok((
+                asset(&name, entry.raw_file_position(), entry.size()),
+                entry.size(),
+            )),
         };
         expect_number(members.len(), path)?;
         ctx.step(1);
-        let member = ArchiveMember { name: name.clone(), data };
+        let member = ArchiveMember {
+            name: name.clone(),
+            data,
+        };
         match places.get(&name) {
             Some(&at) => members[at] = member,
             None => {
@@ -542,8 +740,12 @@ fn members_of_tar(
 
 /// True for a member that pax calls sparse: its data is a map and pieces.
 fn has_sparse_fields(entry: &mut tar::Entry<'_, impl Read>) -> bool {
-    let Ok(Some(fields)) = entry.pax_extensions() else { return false };
-    fields.flatten().any(|field| field.key_bytes().starts_with(b"GNU.sparse."))
+    let Ok(Some(fields)) = entry.pax_extensions() else {
+        return false;
+    };
+    fields
+        .flatten()
+        .any(|field| field.key_bytes().starts_with(b"GNU.sparse."))
 }
 
 /// Bytes that are read by position, as a file.

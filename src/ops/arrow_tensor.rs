@@ -1,12 +1,19 @@
-//! Arrays as Arrow tensors: one message of the Arrow IPC format ("Tensor", version 5 of the metadata), which `pyarrow.ipc.read_tensor`
-//! reads. The metadata are a FlatBuffers table of constant layout, because a chunk always has three dimensions. Pure.
+//! Arrays as Arrow tensors: one message of the Arrow IPC format ("Tensor", version 5 of the
+//! metadata), which `pyarrow.ipc.read_tensor` reads. The metadata are a FlatBuffers table of
+//! constant layout, because a chunk always has three dimensions. Pure.
 
-/// Bytes of the message before the values: its length counts, and the values begin at a multiple of 64.
+/// Bytes of the message before the values: its length counts, and the values begin at a multiple
+/// of 64.
 const HEAD: usize = 320;
 
-/// An array of bands, rows and columns as a message. `dtype` is NumPy's, such as `<u2`; `None` for types that Arrow tensors lack.
+/// An array of bands, rows and columns as a message. `dtype` is NumPy's, such as `<u2`; `None` for
+/// types that Arrow tensors lack.
 pub fn tensor_message(shape: [usize; 3], dtype: &str, values: &[u8]) -> Option<Vec<u8>> {
-    let width: usize = dtype.get(2..)?.parse().ok().filter(|width| matches!(width, 1 | 2 | 4 | 8))?;
+    let width: usize = dtype
+        .get(2..)?
+        .parse()
+        .ok()
+        .filter(|width| matches!(width, 1 | 2 | 4 | 8))?;
     let kind = *dtype.as_bytes().get(1)?;
     let mut meta = FlatTable(vec![0; HEAD - 8]);
     // Message: vtable at 4, table at 16. Version 5 is 4; a tensor is header 4.
@@ -17,7 +24,8 @@ pub fn tensor_message(shape: [usize; 3], dtype: &str, values: &[u8]) -> Option<V
     meta.long(24, values.len() as i64);
     meta.short(32, 4);
     meta.0[34] = 4;
-    // Tensor: vtable at 36, table at 56: kind of type, type, shape, strides, byte range of the values in the body.
+    // Tensor: vtable at 36, table at 56: kind of type, type, shape, strides, byte range of the
+    // values in the body.
     meta.vtable(36, &[33, 32, 4, 8, 12, 16]);
     meta.table(56, 36);
     meta.offset(60, 100);
@@ -25,7 +33,8 @@ pub fn tensor_message(shape: [usize; 3], dtype: &str, values: &[u8]) -> Option<V
     meta.offset(68, 132);
     meta.long(72, 0);
     meta.long(80, values.len() as i64);
-    // Type: vtable at 92, table at 100. An integer is kind 2, with its bits and whether it has a sign; a float kind 3.
+    // Type: vtable at 92, table at 100. An integer is kind 2, with its bits and whether it has a
+    // sign; a float kind 3.
     match kind {
         b'u' | b'i' => {
             meta.0[88] = 2;
@@ -58,7 +67,10 @@ pub fn tensor_message(shape: [usize; 3], dtype: &str, values: &[u8]) -> Option<V
     // Strides in bytes, row by row.
     meta.int(132, 3);
     let [_, rows, columns] = shape;
-    for (at, stride) in [rows * columns * width, columns * width, width].into_iter().enumerate() {
+    for (at, stride) in [rows * columns * width, columns * width, width]
+        .into_iter()
+        .enumerate()
+    {
         meta.long(136 + at * 8, stride as i64);
     }
     let mut out = vec![0xff; 4];
@@ -98,7 +110,10 @@ impl FlatTable {
     /// The length of the table and the offset of each field in it.
     fn vtable(&mut self, at: usize, values: &[i16]) {
         self.short(at, (values.len() as i16 + 1) * 2);
-        values.iter().enumerate().for_each(|(index, value)| self.short(at + 2 + index * 2, *value));
+        values
+            .iter()
+            .enumerate()
+            .for_each(|(index, value)| self.short(at + 2 + index * 2, *value));
     }
 
     fn table(&mut self, at: usize, vtable: usize) {
@@ -115,7 +130,10 @@ mod tests {
         let message = tensor_message([1, 2, 3], "<i8", &[7; 48]).expect("is a tensor");
         assert_eq!((message.len(), &message[HEAD..]), (HEAD + 48, &[7; 48][..]));
         assert_eq!(HEAD % 64, 0);
-        assert_eq!(tensor_message([1, 1, 3], "|u1", &[7; 3]).map(|message| message.len() % 8), Some(0));
+        assert_eq!(
+            tensor_message([1, 1, 3], "|u1", &[7; 3]).map(|message| message.len() % 8),
+            Some(0)
+        );
         assert_eq!(tensor_message([1, 1, 1], "?", &[1]), None);
         assert_eq!(tensor_message([1, 1, 1], "<f2", &[1, 2]), None);
     }

@@ -1,4 +1,5 @@
-//! How the bytes of an archive are laid out: header, data, tables, directory, and the gaps between them.
+//! How the bytes of an archive are laid out: header, data, tables, directory, and the gaps between
+//! them.
 
 use crate::container::{CentralDirectory, ContainerReader, Physical};
 use crate::error::{Error, Result};
@@ -95,7 +96,9 @@ impl ByteLayout {
     /// The stretch that holds a byte.
     pub fn at(&self, byte: u64) -> Option<&ByteStretch> {
         let index = self.stretches.partition_point(|stretch| stretch.to <= byte);
-        self.stretches.get(index).filter(|stretch| stretch.from <= byte)
+        self.stretches
+            .get(index)
+            .filter(|stretch| stretch.from <= byte)
     }
 
     /// Stretches and bytes of a kind.
@@ -107,23 +110,41 @@ impl ByteLayout {
 /// The byte map of the archive, or of one part of a TACOCAT (the first when not named).
 ///
 /// # Errors
-/// For a FOLDER, which has no archive, for an unknown part, and when the central directory can't be read.
-pub fn byte_layout(reader: &dyn ContainerReader, part: Option<&str>, ctx: &JobContext) -> Result<ByteLayout> {
+/// For a FOLDER, which has no archive, for an unknown part, and when the central directory can't be
+/// read.
+pub fn byte_layout(
+    reader: &dyn ContainerReader,
+    part: Option<&str>,
+    ctx: &JobContext,
+) -> Result<ByteLayout> {
     match reader.physical() {
-        Physical::Zip(zip) => layout_of(zip.directory()?, zip.file().size_bytes(), reader.info().path.display().to_string(), ctx),
+        Physical::Zip(zip) => layout_of(
+            zip.directory()?,
+            zip.file().size_bytes(),
+            reader.info().path.display().to_string(),
+            ctx,
+        ),
         Physical::Tacocat(index) => {
             let name = match part {
                 Some(name) => name.to_owned(),
-                None => index.part_names(ctx)?.first().map(|name| name.to_string()).unwrap_or_default(),
+                None => index
+                    .part_names(ctx)?
+                    .first()
+                    .map(|name| name.to_string())
+                    .unwrap_or_default(),
             };
             let zip = index.part(&name)?;
             layout_of(zip.directory()?, zip.file().size_bytes(), name, ctx)
         }
-        Physical::Folder(_) => Err(Error::usage("a FOLDER has no layout of its own: every sample is a file")),
-        Physical::Joined(_) => Err(Error::usage("datasets opened as one have a layout each").hint("open one of them alone")),
-        Physical::Tortilla(_) | Physical::Taco3(_) | Physical::Early(_) => {
-            Err(Error::unsupported("the layout of this generation's files is not shown").hint("migrate it to 2.0 to see its bytes"))
-        }
+        Physical::Folder(_) => Err(Error::usage(
+            "a FOLDER has no layout of its own: every sample is a file",
+        )),
+        Physical::Joined(_) => Err(Error::usage("datasets opened as one have a layout each")
+            .hint("open one of them alone")),
+        Physical::Tortilla(_) | Physical::Taco3(_) | Physical::Early(_) => Err(Error::unsupported(
+            "the layout of this generation's files is not shown",
+        )
+        .hint("migrate it to 2.0 to see its bytes")),
     }
 }
 
@@ -138,10 +159,19 @@ fn kind_of(name: &str) -> BytePart {
     }
 }
 
-fn layout_of(directory: &CentralDirectory, size_bytes: u64, file: String, ctx: &JobContext) -> Result<ByteLayout> {
+fn layout_of(
+    directory: &CentralDirectory,
+    size_bytes: u64,
+    file: String,
+    ctx: &JobContext,
+) -> Result<ByteLayout> {
     let mut order: Vec<usize> = (0..directory.entries.len()).collect();
     order.sort_by_key(|&index| directory.entries[index].local);
-    let mut made = ByteLayout { file, size_bytes, ..ByteLayout::default() };
+    let mut made = ByteLayout {
+        file,
+        size_bytes,
+        ..ByteLayout::default()
+    };
     let mut at = 0u64;
     for (place, &index) in order.iter().enumerate() {
         if place % 8192 == 0 {
@@ -150,36 +180,74 @@ fn layout_of(directory: &CentralDirectory, size_bytes: u64, file: String, ctx: &
         let entry = &directory.entries[index];
         let from = entry.local.max(at);
         if from > at {
-            made.stretches.push(ByteStretch { from: at, to: from, part: BytePart::Gap, name: "".into() });
+            made.stretches.push(ByteStretch {
+                from: at,
+                to: from,
+                part: BytePart::Gap,
+                name: "".into(),
+            });
         }
-        let next = order.get(place + 1).map_or(directory.offset, |&index| directory.entries[index].local).max(from);
-        let least = entry.local.saturating_add(LOCAL + entry.name.len() as u64).saturating_add(entry.stored);
+        let next = order
+            .get(place + 1)
+            .map_or(directory.offset, |&index| directory.entries[index].local)
+            .max(from);
+        let least = entry
+            .local
+            .saturating_add(LOCAL + entry.name.len() as u64)
+            .saturating_add(entry.stored);
         // Extra fields and descriptors belong to their member; only what is larger is a gap.
-        let to = if next.saturating_sub(least) <= SLACK { next } else { least.min(next) };
+        let to = if next.saturating_sub(least) <= SLACK {
+            next
+        } else {
+            least.min(next)
+        };
         let to = to.min(size_bytes).max(from);
         // The gap between header and data is known where the member fills its range.
         if to == next && next.saturating_sub(entry.stored).is_multiple_of(64) {
             made.aligned += 1;
         }
-        made.stretches.push(ByteStretch { from, to, part: kind_of(&entry.name), name: entry.name.clone() });
+        made.stretches.push(ByteStretch {
+            from,
+            to,
+            part: kind_of(&entry.name),
+            name: entry.name.clone(),
+        });
         at = to;
     }
     if directory.offset > at {
-        made.stretches.push(ByteStretch { from: at, to: directory.offset, part: BytePart::Gap, name: "".into() });
+        made.stretches.push(ByteStretch {
+            from: at,
+            to: directory.offset,
+            part: BytePart::Gap,
+            name: "".into(),
+        });
         at = directory.offset;
     }
     if size_bytes > at {
-        made.stretches.push(ByteStretch { from: at, to: size_bytes, part: BytePart::Directory, name: "".into() });
+        made.stretches.push(ByteStretch {
+            from: at,
+            to: size_bytes,
+            part: BytePart::Directory,
+            name: "".into(),
+        });
     }
     made.stretches.retain(|stretch| stretch.to > stretch.from);
-    let last_data = made.stretches.iter().rposition(|stretch| stretch.part == BytePart::Data);
-    let first_table = made.stretches.iter().position(|stretch| stretch.part == BytePart::Parquet);
+    let last_data = made
+        .stretches
+        .iter()
+        .rposition(|stretch| stretch.part == BytePart::Data);
+    let first_table = made
+        .stretches
+        .iter()
+        .position(|stretch| stretch.part == BytePart::Parquet);
     for stretch in &made.stretches {
         let sum = &mut made.sums[stretch.part as usize];
         *sum = (sum.0 + 1, sum.1 + stretch.to - stretch.from);
         made.members += u64::from(!stretch.name.is_empty());
     }
-    made.data_first = last_data.zip(first_table).is_none_or(|(data, table)| data < table);
+    made.data_first = last_data
+        .zip(first_table)
+        .is_none_or(|(data, table)| data < table);
     Ok(made)
 }
 
@@ -193,7 +261,10 @@ mod tests {
     fn every_byte_is_in_one_stretch() {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden");
         let ctx = JobContext::default();
-        for (path, parts) in [("01_flat_zip/flat.tacozip", 1), ("05_nested3_zip/stack.tacozip", 3)] {
+        for (path, parts) in [
+            ("01_flat_zip/flat.tacozip", 1),
+            ("05_nested3_zip/stack.tacozip", 3),
+        ] {
             let reader = container::open(&fixtures.join(path), &ctx).expect("opens");
             let layout = byte_layout(reader.as_ref(), None, &ctx).expect("has a layout");
             let mut at = 0;
@@ -205,10 +276,14 @@ mod tests {
             assert_eq!(layout.sum(BytePart::Header).0, 1);
             assert!(layout.sum(BytePart::Parquet).0 >= parts, "{path}");
             assert!(layout.sum(BytePart::Data).1 > 0 && layout.sum(BytePart::Directory).1 > 0);
-            assert_eq!(layout.at(0).map(|stretch| stretch.part), Some(BytePart::Header));
+            assert_eq!(
+                layout.at(0).map(|stretch| stretch.part),
+                Some(BytePart::Header)
+            );
             assert!(layout.at(layout.size_bytes).is_none());
         }
-        let folder = container::open(&fixtures.join("04_nested2_folder/change"), &ctx).expect("opens");
+        let folder =
+            container::open(&fixtures.join("04_nested2_folder/change"), &ctx).expect("opens");
         assert!(byte_layout(folder.as_ref(), None, &ctx).is_err());
     }
 }

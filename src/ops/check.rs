@@ -39,16 +39,26 @@ impl Operation for ValidateRequest {
     const READ_ONLY: bool = true;
 
     fn label(&self) -> String {
-        if self.deep { tr!("Check every byte").into() } else { tr!("Check the dataset").into() }
+        if self.deep {
+            tr!("Check every byte").into()
+        } else {
+            tr!("Check the dataset").into()
+        }
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Report> {
-        let options = CheckOptions { profile: self.profile, deep: self.deep, rules: self.rules.clone() };
+        let options = CheckOptions {
+            profile: self.profile,
+            deep: self.deep,
+            rules: self.rules.clone(),
+        };
         check_dataset(&self.input, &self.open, &options, self.tog, ctx)
     }
 }
@@ -67,7 +77,12 @@ impl OperationOutput for Report {
         match (self.errors(), self.warnings()) {
             (0, 0) => tr!("The dataset is valid").into(),
             (0, warnings) => {
-                tr_n!(warnings, "The dataset is valid, with {n} warning", "The dataset is valid, with {n} warnings", n = warnings)
+                tr_n!(
+                    warnings,
+                    "The dataset is valid, with {n} warning",
+                    "The dataset is valid, with {n} warnings",
+                    n = warnings
+                )
             }
             (errors, warnings) => tr!("{errors} errors, {warnings} warnings", errors, warnings),
         }
@@ -82,7 +97,13 @@ impl OperationOutput for Report {
     }
 }
 
-fn check_dataset(path: &Path, open: &OpenOptions, options: &CheckOptions, rasters: bool, ctx: &JobContext) -> Result<Report> {
+fn check_dataset(
+    path: &Path,
+    open: &OpenOptions,
+    options: &CheckOptions,
+    rasters: bool,
+    ctx: &JobContext,
+) -> Result<Report> {
     if !rasters {
         return validate::path_with(path, open, options, ctx);
     }
@@ -91,15 +112,20 @@ fn check_dataset(path: &Path, open: &OpenOptions, options: &CheckOptions, raster
         Err(_) => Report::default(),
     };
     // A deep check of a streamable dataset has looked already.
-    report.findings.retain(|finding| finding.rule != Rule::TogForm);
+    report
+        .findings
+        .retain(|finding| finding.rule != Rule::TogForm);
     if !report.has(Rule::Unreadable) {
-        report.findings.extend(check_rasters(path, open, ctx)?.findings);
+        report
+            .findings
+            .extend(check_rasters(path, open, ctx)?.findings);
         report.apply(&options.rules);
     }
     Ok(report)
 }
 
-/// Why the rasters of a dataset, those below a folder, or one raster are no TACO Optimized GeoTIFFs.
+/// Why the rasters of a dataset, those below a folder, or one raster are no TACO Optimized
+/// GeoTIFFs.
 ///
 /// # Errors
 /// When the dataset can't be opened, or GDAL can't tell.
@@ -114,17 +140,28 @@ pub fn check_rasters(path: &Path, open: &OpenOptions, ctx: &JobContext) -> Resul
     Ok(report)
 }
 
-/// Checks a draft and the files that its samples come from; a deep check compares the headers of the rasters by position. `pattern`
-/// is the id of the root that the others are compared with.
+/// Checks a draft and the files that its samples come from; a deep check compares the headers of
+/// the rasters by position. `pattern` is the id of the root that the others are compared with.
 ///
 /// # Errors
 /// When the work is cancelled.
-pub fn check_draft(dataset: &Dataset, pattern: Option<&str>, options: &CheckOptions, ctx: &JobContext) -> Result<Report> {
+pub fn check_draft(
+    dataset: &Dataset,
+    pattern: Option<&str>,
+    options: &CheckOptions,
+    ctx: &JobContext,
+) -> Result<Report> {
     let mut report = validate::dataset_beside(dataset, pattern, options.profile, ctx)?;
-    report.findings.extend(validate::sources(dataset, ctx)?.findings);
+    report
+        .findings
+        .extend(validate::sources(dataset, ctx)?.findings);
     if options.deep {
-        let comparison = ConsistencyOptions { without: options.rules.properties_off(), ..ConsistencyOptions::default() };
-        let consistency = validate::consistency_of_draft(dataset, &comparison, &HeaderCache::of_drafts(), ctx)?;
+        let comparison = ConsistencyOptions {
+            without: options.rules.properties_off(),
+            ..ConsistencyOptions::default()
+        };
+        let consistency =
+            validate::consistency_of_draft(dataset, &comparison, &HeaderCache::of_drafts(), ctx)?;
         validate::report_consistency(consistency, &mut report);
         report.fold();
     }

@@ -23,11 +23,19 @@ impl Operation for ConsolidateRequest {
 
     fn label(&self) -> String {
         let datasets = self.options.inputs.len();
-        tr_n!(datasets, "Join {n} dataset", "Join {n} datasets", n = datasets)
+        tr_n!(
+            datasets,
+            "Join {n} dataset",
+            "Join {n} datasets",
+            n = datasets
+        )
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
-        self.options.inputs.iter_mut().for_each(|input| visit(PathUse::Read, input));
+        self.options
+            .inputs
+            .iter_mut()
+            .for_each(|input| visit(PathUse::Read, input));
         visit(PathUse::Write, &mut self.options.target);
     }
 

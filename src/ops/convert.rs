@@ -12,10 +12,12 @@ use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
-/// Writes an opened dataset in another container; sample bytes and metadata values are unchanged. Plain data.
+/// Writes an opened dataset in another container; sample bytes and metadata values are unchanged.
+/// Plain data.
 ///
 /// # Errors
-/// For other generations, which [`super::MigrateRequest`] handles, and files that can't be read or written.
+/// For other generations, which [`super::MigrateRequest`] handles, and files that can't be read or
+/// written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConvertRequest {
     /// The dataset.
@@ -36,12 +38,18 @@ impl Operation for ConvertRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
         visit(PathUse::Write, &mut self.options.target);
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Built> {
-        write_verified(&converted_assembly(&self.input, &self.open, ctx)?, &self.options, ctx)
+        write_verified(
+            &converted_assembly(&self.input, &self.open, ctx)?,
+            &self.options,
+            ctx,
+        )
     }
 }
 
@@ -49,11 +57,20 @@ impl Operation for ConvertRequest {
 ///
 /// # Errors
 /// Those of [`ConvertRequest`] that are known before anything is written.
-pub(super) fn converted_assembly(input: &Path, open: &OpenOptions, ctx: &JobContext) -> Result<Assembly> {
+pub(super) fn converted_assembly(
+    input: &Path,
+    open: &OpenOptions,
+    ctx: &JobContext,
+) -> Result<Assembly> {
     let reader = container::open_with(input, open, ctx)?;
     if is_other_generation(reader.as_ref()) {
-        let message = format!("this dataset is of generation {}", reader.info().format.generation());
-        return Err(Error::usage(message).at_path(input).hint("use `migrate`, which reports what becomes of each field"));
+        let message = format!(
+            "this dataset is of generation {}",
+            reader.info().format.generation()
+        );
+        return Err(Error::usage(message)
+            .at_path(input)
+            .hint("use `migrate`, which reports what becomes of each field"));
     }
     let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
     warn_of_classes(&assembly.collection.fields, ctx);

@@ -17,7 +17,9 @@ use super::operation::{Operation, PathUse, PathVisitor};
 use super::sidecars::{Sidecars, burn_in, pack_sidecars};
 use super::source_files::has_files;
 use super::write::{build_with_warnings, refuse_torn_files};
-use crate::container::{BuildOptions, Built, Scratch, TortillaOptions, detect, open, read_collection_file};
+use crate::container::{
+    BuildOptions, Built, Scratch, TortillaOptions, detect, open, read_collection_file,
+};
 use crate::draft::{PadTo, Structure, fill_missing, pad_all};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
@@ -29,11 +31,13 @@ const NAMED: usize = 20;
 /// Builds a dataset from a folder. Left out paths and padded roots are warnings. Plain data.
 ///
 /// # Errors
-/// For a collection or table that can't be read, a source that is no folder, a target whose name contradicts its generation, a
-/// dataset that breaks a rule, and files that can't be read or written. Then nothing is written.
+/// For a collection or table that can't be read, a source that is no folder, a target whose name
+/// contradicts its generation, a dataset that breaks a rule, and files that can't be read or
+/// written. Then nothing is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CreateRequest {
-    /// The folder, or an archive of one: folders in it become tortillas, files samples. Or a dataset, or a STAC catalogue, by file or address.
+    /// The folder, or an archive of one: folders in it become tortillas, files samples. Or a
+    /// dataset, or a STAC catalogue, by file or address.
     pub source: PathBuf,
     /// JSON file with the collection's fields. Only a TORTILLA does without.
     #[serde(default)]
@@ -44,7 +48,8 @@ pub struct CreateRequest {
     /// Pads roots that lack what most of them have.
     #[serde(default)]
     pub fill_missing: bool,
-    /// Appends padding to tortillas, up to a number of samples that this divides. The order makes no difference.
+    /// Appends padding to tortillas, up to a number of samples that this divides. The order makes
+    /// no difference.
     #[serde(default)]
     pub pad_to: Vec<PadTo>,
     /// Sets the same fields for all tortillas of a level; otherwise differences are findings.
@@ -103,7 +108,10 @@ impl Operation for CreateRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.source);
-        self.collection.iter_mut().chain(&mut self.metadata).for_each(|file| visit(PathUse::Read, file));
+        self.collection
+            .iter_mut()
+            .chain(&mut self.metadata)
+            .for_each(|file| visit(PathUse::Read, file));
         if let Some(LayoutChoice::Saved(file)) = &mut self.layout {
             visit(PathUse::Read, file);
         }
@@ -116,12 +124,15 @@ impl Operation for CreateRequest {
 }
 
 fn create(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
-    create_plainly(input, ctx).map_err(|error| match error.is_caused_by(Cause::StructuresDiffer) && input.layout.is_none() {
-        true => error.hint(
-            "where scenes are spread over folders or named in the files, `--layout auto` finds what belongs together; `--layout auto \
-             --dry-run` shows it",
-        ),
-        false => error,
+    create_plainly(input, ctx).map_err(|error| {
+        match error.is_caused_by(Cause::StructuresDiffer) && input.layout.is_none() {
+            true => error.hint(
+                "where scenes are spread over folders or named in the files, `--layout auto` finds \
+                    what belongs together; `--layout auto \
+                    --dry-run` shows it",
+            ),
+            false => error,
+        }
     })
 }
 
@@ -139,9 +150,8 @@ fn create_plainly(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
     }
     let built = match &input.output {
         CreateOutput::Dataset(options) => build_with_warnings(dataset, options, ctx),
-        CreateOutput::FirstGeneration(_, options) => {
-            refuse_torn_files(&dataset, ctx).and_then(|()| write_first_generation(&dataset, options, ctx))
-        }
+        CreateOutput::FirstGeneration(_, options) => refuse_torn_files(&dataset, ctx)
+            .and_then(|()| write_first_generation(&dataset, options, ctx)),
     };
     drop(copies);
     built
@@ -154,21 +164,30 @@ fn create_plainly(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
 pub(super) fn draft_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result<Dataset> {
     let written = written_dataset(input, ctx)?;
     let collection = match &written {
-        Some(dataset) if input.collection.is_none() && dataset.collection != Collection::default() => dataset.collection.clone(),
+        Some(dataset)
+            if input.collection.is_none() && dataset.collection != Collection::default() =>
+        {
+            dataset.collection.clone()
+        }
         _ => collection_of(input, ctx)?,
     };
     if written.is_none() && !has_files(&input.source) {
         return Err(no_source(&input.source));
     }
     if input.sidecars != Sidecars::Leave && written.is_none() && !input.source.is_dir() {
-        let error = Error::usage("--sidecars: for folders of this machine, not for an archive or an address");
+        let error = Error::usage(
+            "--sidecars: for folders of this machine, not for an archive or an address",
+        );
         return Err(error.at_path(&input.source).hint("unpack or copy it first"));
     }
     check_name(&input.output)?;
     let root = match (written, &input.layout) {
         (Some(dataset), None) => dataset.root,
         (Some(_), Some(_)) => {
-            return Err(Error::usage("--layout: for folders of files, not for a dataset").at_path(&input.source));
+            return Err(
+                Error::usage("--layout: for folders of files, not for a dataset")
+                    .at_path(&input.source),
+            );
         }
         (None, None) => samples_of_folder(input, ctx)?.into(),
         (None, Some(choice)) => samples_of_layout(input, choice, ctx)?.into(),
@@ -188,10 +207,15 @@ pub(super) fn draft_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result
     if input.fill_missing {
         let structure = Structure::of(&dataset);
         if structure.nothing_common() {
-            ctx.warn("no root was padded: no shape is common to the roots, so it is not known what they lack");
+            ctx.warn(
+                "no root was padded: no shape is common to the roots, so it is not known what \
+                they lack",
+            );
         } else if let Some((edit, roots)) = fill_missing(&dataset, &structure) {
             edit.apply(&mut dataset)?;
-            ctx.warn(format!("{roots} roots were padded where something is missing"));
+            ctx.warn(format!(
+                "{roots} roots were padded where something is missing"
+            ));
         }
     }
     pad_all(&mut dataset, &input.pad_to)?;
@@ -204,8 +228,9 @@ pub(super) fn draft_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result
     Ok(dataset)
 }
 
-/// The samples of a source that is a dataset itself, of any generation, or a catalogue. The collection of another generation lacks fields
-/// that 2.0 requires: it is empty here, so that they are asked for instead of being made up.
+/// The samples of a source that is a dataset itself, of any generation, or a catalogue. The
+/// collection of another generation lacks fields that 2.0 requires: it is empty here, so that they
+/// are asked for instead of being made up.
 fn written_dataset(input: &CreateRequest, ctx: &JobContext) -> Result<Option<Dataset>> {
     if input.catalogue.reads(&input.source) {
         return read_catalogue(&input.source, &input.catalogue, ctx).map(Some);
@@ -218,16 +243,29 @@ fn written_dataset(input: &CreateRequest, ctx: &JobContext) -> Result<Option<Dat
     }
     let reader = open(&input.source, ctx)?;
     let dataset = draft_of(reader.as_ref(), ctx)?;
-    let collection = if is_other_generation(reader.as_ref()) { Collection::default() } else { dataset.collection };
-    Ok(Some(Dataset { collection, root: dataset.root }))
+    let collection = if is_other_generation(reader.as_ref()) {
+        Collection::default()
+    } else {
+        dataset.collection
+    };
+    Ok(Some(Dataset {
+        collection,
+        root: dataset.root,
+    }))
 }
 
 fn no_source(source: &Path) -> Error {
     match other_archive(source) {
         Some(form) => Error::unsupported(format!("archives in the form of {form} are not read"))
             .at_path(source)
-            .hint("unpack it, and take the folder; or pack it again as .zip, .tar, .tar.gz or .tar.zst"),
-        None => Error::usage("the source is neither a folder, an archive, a dataset nor a STAC catalogue").at_path(source),
+            .hint(
+                "unpack it, and take the folder; or pack it again as .zip, .tar, .tar.gz or \
+                .tar.zst",
+            ),
+        None => Error::usage(
+            "the source is neither a folder, an archive, a dataset nor a STAC catalogue",
+        )
+        .at_path(source),
     }
 }
 
@@ -242,14 +280,28 @@ fn samples_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result<Tortilla
 }
 
 /// Files arranged by a layout.
-fn samples_of_layout(input: &CreateRequest, choice: &LayoutChoice, ctx: &JobContext) -> Result<Tortilla> {
+fn samples_of_layout(
+    input: &CreateRequest,
+    choice: &LayoutChoice,
+    ctx: &JobContext,
+) -> Result<Tortilla> {
     if input.sidecars == Sidecars::Pack {
-        return Err(Error::usage("--sidecars pack: for folders as they are, not for a layout"));
+        return Err(Error::usage(
+            "--sidecars pack: for folders as they are, not for a layout",
+        ));
     }
-    let request = LayoutRequest { source: input.source.clone(), choice: choice.clone(), exclude: input.exclude.clone() };
+    let request = LayoutRequest {
+        source: input.source.clone(),
+        choice: choice.clone(),
+        exclude: input.exclude.clone(),
+    };
     let proposal = propose_layout(&request, ctx)?;
     warn_of_names(&proposal.left_out, ctx);
-    let without: Vec<String> = proposal.left_over.iter().map(|path| format!("{path}: it has no place in the layout")).collect();
+    let without: Vec<String> = proposal
+        .left_over
+        .iter()
+        .map(|path| format!("{path}: it has no place in the layout"))
+        .collect();
     warn_of_names(&without, ctx);
     warn_of_mended_names(&proposal, ctx);
     Ok(proposal.into_root())
@@ -257,18 +309,29 @@ fn samples_of_layout(input: &CreateRequest, choice: &LayoutChoice, ctx: &JobCont
 
 /// Warns of lists that contradict each other, and of ids that differ from the names of the files.
 pub fn warn_of_mended_names(proposal: &LayoutProposal, ctx: &JobContext) {
-    proposal.contradictions.iter().for_each(|found| ctx.warn(found.to_text()));
+    proposal
+        .contradictions
+        .iter()
+        .for_each(|found| ctx.warn(found.to_text()));
     for renamed in proposal.renamed.iter().take(NAMED) {
-        ctx.warn(format!("the id {:?} is written as {}", renamed.from, renamed.to));
+        ctx.warn(format!(
+            "the id {:?} is written as {}",
+            renamed.from, renamed.to
+        ));
     }
     if proposal.renamed.len() > NAMED {
-        ctx.warn(format!("{} more ids are mended", proposal.renamed.len() - NAMED));
+        ctx.warn(format!(
+            "{} more ids are mended",
+            proposal.renamed.len() - NAMED
+        ));
     }
 }
 
 /// Warns of the first paths that are left out, and of the number of the others.
 fn warn_of_names(skipped: &[String], ctx: &JobContext) {
-    skipped.iter().for_each(|skipped| tracing::info!("skips {skipped}"));
+    skipped
+        .iter()
+        .for_each(|skipped| tracing::info!("skips {skipped}"));
     for skipped in skipped.iter().take(NAMED) {
         ctx.warn(format!("left out {skipped}"));
     }
@@ -284,14 +347,25 @@ fn collection_of(input: &CreateRequest, ctx: &JobContext) -> Result<Collection> 
             CreateOutput::FirstGeneration(Generation::Tortilla, _) => Ok(collection),
             output => Err(Error::usage("a dataset needs the fields of its collection")
                 .at_path(output.target())
-                .hint("name a JSON file with them: --collection collection.json; only a .tortilla has none")),
+                .hint(
+                    "name a JSON file with them: --collection collection.json; only a .tortilla \
+                    has none",
+                )),
         };
     };
     let given = read_collection_file(file)?;
-    if given.get("dataset_version").is_none() && !matches!(&input.output, CreateOutput::FirstGeneration(Generation::Tortilla, _)) {
+    if given.get("dataset_version").is_none()
+        && !matches!(
+            &input.output,
+            CreateOutput::FirstGeneration(Generation::Tortilla, _)
+        )
+    {
         let version = collection.text("dataset_version").to_owned();
         let file = file.display();
-        ctx.warn(format!("{file} has no dataset_version: {version} is written; add the field to write another version"));
+        ctx.warn(format!(
+            "{file} has no dataset_version: {version} is written; add the field to \
+            write another version"
+        ));
     }
     for (key, value) in given.descriptive() {
         // An extent in the collection file counts as stated, even if it is the whole world.
@@ -305,13 +379,22 @@ fn collection_of(input: &CreateRequest, ctx: &JobContext) -> Result<Collection> 
 
 /// Readers recognise the generation by the extension of the target.
 fn check_name(output: &CreateOutput) -> Result<()> {
-    let CreateOutput::FirstGeneration(generation, TortillaOptions { target, .. }) = output else { return Ok(()) };
+    let CreateOutput::FirstGeneration(generation, TortillaOptions { target, .. }) = output else {
+        return Ok(());
+    };
     let (ending, fits) = match generation {
         Generation::Taco => (".taco", is_taco_name(target)),
-        Generation::Tortilla => (".tortilla", target.extension().is_some_and(|found| found.eq_ignore_ascii_case("tortilla"))),
+        Generation::Tortilla => (
+            ".tortilla",
+            target
+                .extension()
+                .is_some_and(|found| found.eq_ignore_ascii_case("tortilla")),
+        ),
     };
     match fits {
         true => Ok(()),
-        false => Err(Error::usage(format!("the name of this output has to end in {ending}")).at_path(target)),
+        false => Err(
+            Error::usage(format!("the name of this output has to end in {ending}")).at_path(target),
+        ),
     }
 }

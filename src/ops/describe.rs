@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 use super::migrate::assembly_of;
 use super::operation::{Operation, PathUse, PathVisitor, WrittenFile};
 use crate::container::{
-    self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, TortillaFile, write_document,
+    self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, TortillaFile,
+    write_document,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::export::{self, Catalogue, CatalogueDocument, DocumentSink, Facts, describe_into};
@@ -20,7 +21,8 @@ use crate::model::{is_remote, place_below};
 /// Writes all documents or none; returns the path of the main one. Plain data.
 ///
 /// # Errors
-/// Those of [`describe_dataset`], and when an output exists without `overwrite` or can't be written.
+/// Those of [`describe_dataset`], and when an output exists without `overwrite` or can't be
+/// written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DescribeRequest {
     /// The dataset.
@@ -46,7 +48,8 @@ pub struct DescribeRequest {
 /// The main document of a form.
 ///
 /// # Errors
-/// For a dataset that can't be opened, an unknown level, and a form that the dataset has no data for.
+/// For a dataset that can't be opened, an unknown level, and a form that the dataset has no data
+/// for.
 pub fn describe_dataset(
     input: &Path,
     open: &OpenOptions,
@@ -64,7 +67,8 @@ pub fn describe_dataset(
     main.ok_or_else(|| Error::internal("a description without documents"))
 }
 
-/// The map of an opened dataset as an SVG image: outlines of its samples over the land; `None` without locations.
+/// The map of an opened dataset as an SVG image: outlines of its samples over the land; `None`
+/// without locations.
 ///
 /// # Errors
 /// When the metadata can't be read, or the job is cancelled.
@@ -87,10 +91,16 @@ fn describe_opened(
     let assembly = assembly_of(reader.as_ref(), ctx)?;
     if let Some(level) = level.filter(|level| *level >= assembly.levels.len()) {
         let count = assembly.levels.len();
-        return Err(Error::usage(format!("there is no level {level}; the dataset has {count}, counted from 0")));
+        return Err(Error::usage(format!(
+            "there is no level {level}; the dataset has {count}, counted from 0"
+        )));
     }
     // Only Croissant states checksums: they take reading the whole dataset.
-    let facts = Facts { url, level, ..facts_of(reader.as_ref(), form == Catalogue::Croissant, ctx)? };
+    let facts = Facts {
+        url,
+        level,
+        ..facts_of(reader.as_ref(), form == Catalogue::Croissant, ctx)?
+    };
     // Its tables have a row for every sample.
     drop(reader);
     describe_into(&assembly, &facts, form, sink, ctx)?;
@@ -106,17 +116,29 @@ impl Operation for DescribeRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
         visit(PathUse::Write, &mut self.output);
     }
 
     fn run(&self, ctx: &JobContext) -> Result<WrittenFile> {
-        Ok(WrittenFile { path: describe_to(self, ctx)? })
+        Ok(WrittenFile {
+            path: describe_to(self, ctx)?,
+        })
     }
 }
 
 fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
-    let DescribeRequest { input, open, form, output, url, level, overwrite } = request;
+    let DescribeRequest {
+        input,
+        open,
+        form,
+        output,
+        url,
+        level,
+        overwrite,
+    } = request;
     let mut main: Option<CatalogueDocument> = None;
     let mut main_name = String::new();
     let mut folder: Option<DocumentFolder> = None;
@@ -143,11 +165,19 @@ fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
             write_document(output, &main.bytes, *overwrite)?;
             return Ok(output.clone());
         }
-        folder.get_or_insert(DocumentFolder::new(output, *overwrite)?).put(&main.name, &main.bytes)?;
+        folder
+            .get_or_insert(DocumentFolder::new(output, *overwrite)?)
+            .put(&main.name, &main.bytes)?;
     }
-    let Some(folder) = folder else { return Err(Error::internal("a description without documents")) };
+    let Some(folder) = folder else {
+        return Err(Error::internal("a description without documents"));
+    };
     // Items of samples that are gone must not stay beside those of a new description.
-    let folders: &[&str] = if *form == Catalogue::Stac { &["items"] } else { &[] };
+    let folders: &[&str] = if *form == Catalogue::Stac {
+        &["items"]
+    } else {
+        &[]
+    };
     folder.finish(folders)?;
     Ok(output.join(main_name))
 }
@@ -163,7 +193,10 @@ pub(super) fn describe_beside(
     ctx: &JobContext,
 ) -> Result<Vec<CatalogueDocument>> {
     let assembly = assembly_of(reader, ctx)?;
-    let mut facts = Facts { url, ..facts_of(reader, true, ctx)? };
+    let mut facts = Facts {
+        url,
+        ..facts_of(reader, true, ctx)?
+    };
     facts.path = place(&facts.path);
     for part in &mut facts.parts {
         part.path = place(&part.path);
@@ -207,29 +240,80 @@ fn facts_of(reader: &dyn ContainerReader, with_sums: bool, ctx: &JobContext) -> 
         Physical::Tortilla(tortilla) => {
             let file = |(file, root): (&LocalFile, &TortillaFile)| {
                 let path = file.path().to_owned();
-                facts_of_file(Facts { opened: path.clone(), path, roots: root.table.rows(), ..facts.clone() }, file, with_sums, ctx)
+                facts_of_file(
+                    Facts {
+                        opened: path.clone(),
+                        path,
+                        roots: root.table.rows(),
+                        ..facts.clone()
+                    },
+                    file,
+                    with_sums,
+                    ctx,
+                )
             };
-            tortilla.files().iter().zip(tortilla.roots()).map(file).collect::<Result<Vec<_>>>()?
+            tortilla
+                .files()
+                .iter()
+                .zip(tortilla.roots())
+                .map(file)
+                .collect::<Result<Vec<_>>>()?
         }
-        _ if facts.single => return facts_of_file(facts.clone(), &LocalFile::open(&facts.path)?, with_sums, ctx),
+        _ if facts.single => {
+            return facts_of_file(
+                facts.clone(),
+                &LocalFile::open(&facts.path)?,
+                with_sums,
+                ctx,
+            );
+        }
         _ => return facts_of_folder(reader, facts, with_sums, ctx),
     };
     if let [part] = parts.as_slice() {
-        return Ok(Facts { roots: facts.roots, ..part.clone() });
+        return Ok(Facts {
+            roots: facts.roots,
+            ..part.clone()
+        });
     }
     let size_bytes = parts.iter().map(|part| part.size_bytes).sum();
     // When one of them was changed is unknown where it is of any.
     let changes: Option<Vec<_>> = parts.iter().map(|part| part.modified).collect();
-    Ok(Facts { size_bytes, modified: changes.and_then(|changes| changes.into_iter().max()), parts, ..facts })
+    Ok(Facts {
+        size_bytes,
+        modified: changes.and_then(|changes| changes.into_iter().max()),
+        parts,
+        ..facts
+    })
 }
 
-/// A dataset, or a part of one, that is one file. All of a file on another machine is not read for its checksum.
-fn facts_of_file(facts: Facts, file: &LocalFile, with_sums: bool, ctx: &JobContext) -> Result<Facts> {
-    let sha256 = if with_sums && !file.is_remote() { Some(sha256_of(file, ctx)?) } else { None };
-    Ok(Facts { single: true, size_bytes: Some(file.size_bytes()), modified: modified(file), sha256, ..facts })
+/// A dataset, or a part of one, that is one file. All of a file on another machine is not read for
+/// its checksum.
+fn facts_of_file(
+    facts: Facts,
+    file: &LocalFile,
+    with_sums: bool,
+    ctx: &JobContext,
+) -> Result<Facts> {
+    let sha256 = if with_sums && !file.is_remote() {
+        Some(sha256_of(file, ctx)?)
+    } else {
+        None
+    };
+    Ok(Facts {
+        single: true,
+        size_bytes: Some(file.size_bytes()),
+        modified: modified(file),
+        sha256,
+        ..facts
+    })
 }
 
-fn facts_of_folder(reader: &dyn ContainerReader, mut facts: Facts, with_sums: bool, ctx: &JobContext) -> Result<Facts> {
+fn facts_of_folder(
+    reader: &dyn ContainerReader,
+    mut facts: Facts,
+    with_sums: bool,
+    ctx: &JobContext,
+) -> Result<Facts> {
     let remote = is_remote(&facts.path);
     if !remote {
         facts.size_bytes = Some(size_below(&facts.path, 0, ctx)?);
@@ -237,8 +321,16 @@ fn facts_of_folder(reader: &dyn ContainerReader, mut facts: Facts, with_sums: bo
     let levels = if remote { reader.levels().count() } else { 8 };
     let names = ["COLLECTION.json".to_owned()]
         .into_iter()
-        .chain((0..levels).flat_map(|level| [format!("METADATA/level{level}.parquet"), format!("level{level}.parquet")]));
-    for name in names.chain(["METADATA/sample.parquet".to_owned(), "METADATA/children.parquet".to_owned()]) {
+        .chain((0..levels).flat_map(|level| {
+            [
+                format!("METADATA/level{level}.parquet"),
+                format!("level{level}.parquet"),
+            ]
+        }));
+    for name in names.chain([
+        "METADATA/sample.parquet".to_owned(),
+        "METADATA/children.parquet".to_owned(),
+    ]) {
         ctx.check()?;
         let path = place_below(&facts.path, &name);
         if !remote && !crate::files::exists(&path).io_at("read the folder", &path)? {
@@ -252,7 +344,9 @@ fn facts_of_folder(reader: &dyn ContainerReader, mut facts: Facts, with_sums: bo
         };
         facts.modified = facts.modified.max(modified(&file));
         if with_sums {
-            facts.tables.push((name, file.size_bytes(), sha256_of(&file, ctx)?));
+            facts
+                .tables
+                .push((name, file.size_bytes(), sha256_of(&file, ctx)?));
         }
     }
     Ok(facts)
@@ -260,7 +354,9 @@ fn facts_of_folder(reader: &dyn ContainerReader, mut facts: Facts, with_sums: bo
 
 /// When a file was last changed, where that is known.
 fn modified(file: &LocalFile) -> Option<DateTime<Utc>> {
-    Some(file.identity().modified_ms).filter(|ms| *ms > 0).and_then(DateTime::from_timestamp_millis)
+    Some(file.identity().modified_ms)
+        .filter(|ms| *ms > 0)
+        .and_then(DateTime::from_timestamp_millis)
 }
 
 fn size_below(folder: &Path, depth: usize, ctx: &JobContext) -> Result<u64> {

@@ -1,5 +1,6 @@
-//! Checks of this machine for the studio: GDAL and its drivers, PROJ and its data, folders that must be writable, the desktop's
-//! file dialogs. Each check states what it found and, for a fault, the remedy. No check changes a setting or a file.
+//! Checks of this machine for the studio: GDAL and its drivers, PROJ and its data, folders that
+//! must be writable, the desktop's file dialogs. Each check states what it found and, for a fault,
+//! the remedy. No check changes a setting or a file.
 
 use std::path::{Path, PathBuf};
 
@@ -34,28 +35,46 @@ pub struct DoctorCheck {
 impl DoctorCheck {
     /// Nothing to do.
     pub fn ok(name: &'static str, seen: impl Into<String>) -> Self {
-        Self { name, health: Health::Ok, seen: seen.into(), advice: None }
+        Self {
+            name,
+            health: Health::Ok,
+            seen: seen.into(),
+            advice: None,
+        }
     }
 
     /// Works less well than it could.
     pub fn warning(name: &'static str, seen: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { name, health: Health::Warning, seen: seen.into(), advice: Some(advice.into()) }
+        Self {
+            name,
+            health: Health::Warning,
+            seen: seen.into(),
+            advice: Some(advice.into()),
+        }
     }
 
     /// Does not work.
     pub fn error(name: &'static str, seen: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { name, health: Health::Error, seen: seen.into(), advice: Some(advice.into()) }
+        Self {
+            name,
+            health: Health::Error,
+            seen: seen.into(),
+            advice: Some(advice.into()),
+        }
     }
 }
 
-/// Every check that needs no window, in the order in which a person reads them. Takes well under a second.
+/// Every check that needs no window, in the order in which a person reads them. Takes well under a
+/// second.
 pub fn examine() -> Vec<DoctorCheck> {
     let mut checks = vec![program()];
     let environment = raster::environment();
     checks.push(gdal(&environment));
     checks.push(drivers(&environment));
     checks.push(proj(&environment));
-    checks.push(gdal_data(std::env::var_os("GDAL_DATA").map(PathBuf::from).as_deref()));
+    checks.push(gdal_data(
+        std::env::var_os("GDAL_DATA").map(PathBuf::from).as_deref(),
+    ));
     checks.push(network(&environment));
     for (name, folder) in folders() {
         checks.push(writable(name, folder.as_deref()));
@@ -68,7 +87,11 @@ pub fn examine() -> Vec<DoctorCheck> {
 fn program() -> DoctorCheck {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let system = system_name().unwrap_or_else(|| std::env::consts::OS.to_owned());
-    let seen = format!("Taco Studio {} on {system}, {}, {threads} threads", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
+    let seen = format!(
+        "Taco Studio {} on {system}, {}, {threads} threads",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::ARCH
+    );
     DoctorCheck::ok("program", seen)
 }
 
@@ -78,27 +101,46 @@ fn system_name() -> Option<String> {
         return None;
     }
     let text = std::fs::read_to_string("/etc/os-release").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(line.trim_matches('"').to_owned())
 }
 
 fn gdal(environment: &raster::Environment) -> DoctorCheck {
-    let kind = if cfg!(feature = "bundled-gdal") { "inside the program" } else { "of the system" };
-    let seen = format!("GDAL {} {kind}, {} drivers", environment.gdal_version, environment.drivers.len());
-    if environment.tiff_compressions.iter().any(|name| name == "ZSTD") {
+    let kind = if cfg!(feature = "bundled-gdal") {
+        "inside the program"
+    } else {
+        "of the system"
+    };
+    let seen = format!(
+        "GDAL {} {kind}, {} drivers",
+        environment.gdal_version,
+        environment.drivers.len()
+    );
+    if environment
+        .tiff_compressions
+        .iter()
+        .any(|name| name == "ZSTD")
+    {
         return DoctorCheck::ok("gdal", seen);
     }
-    let advice = "GeoTIFFs compressed with zstd can't be read here; use the build with GDAL inside, or a GDAL with libzstd";
+    let advice = "GeoTIFFs compressed with zstd can't be read here; use the build with GDAL \
+        inside, or a GDAL with libzstd";
     DoctorCheck::warning("gdal", seen, advice)
 }
 
 fn drivers(environment: &raster::Environment) -> DoctorCheck {
     if environment.missing.is_empty() {
-        return DoctorCheck::ok("drivers", "every driver that Earth-observation data comes in is there");
+        return DoctorCheck::ok(
+            "drivers",
+            "every driver that Earth-observation data comes in is there",
+        );
     }
     let names = environment.missing.join(", ");
     let advice = if cfg!(feature = "bundled-gdal") {
-        "files of these formats stay closed; convert them with a full GDAL, or build with --no-default-features --features system-gdal"
+        "files of these formats stay closed; convert them with a full GDAL, or build with \
+            --no-default-features --features system-gdal"
     } else {
         "install the plugins of your distribution's GDAL, or use the build with GDAL inside"
     };
@@ -112,24 +154,35 @@ fn proj(environment: &raster::Environment) -> DoctorCheck {
         (true, Some(note)) => DoctorCheck::warning(
             "proj",
             format!("PROJ {version}; EPSG:4326 resolves with the data inside the program; {note}"),
-            "nothing breaks; unset PROJ_DATA and PROJ_LIB, or point them at data of this version, to be rid of this line",
+            "nothing breaks; unset PROJ_DATA and PROJ_LIB, or point them at data of this version, \
+                to be rid of this line",
         ),
         (false, note) => DoctorCheck::error(
             "proj",
-            format!("PROJ {version}; EPSG codes do not resolve: {}", note.as_deref().unwrap_or("no reason given")),
+            format!(
+                "PROJ {version}; EPSG codes do not resolve: {}",
+                note.as_deref().unwrap_or("no reason given")
+            ),
             "unset PROJ_DATA and PROJ_LIB, or install proj-data of this version",
         ),
     }
 }
 
-/// GDAL's own support files. A folder of another version is the usual leftover of an activated Python environment.
+/// GDAL's own support files. A folder of another version is the usual leftover of an activated
+/// Python environment.
 fn gdal_data(folder: Option<&Path>) -> DoctorCheck {
     let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) else {
-        return DoctorCheck::ok("gdal data", "GDAL_DATA is not set; the program's own files are used");
+        return DoctorCheck::ok(
+            "gdal data",
+            "GDAL_DATA is not set; the program's own files are used",
+        );
     };
     let shown = folder.display();
     if folder.join("gdalvrt.xsd").exists() || folder.join("tms_NZTM2000.json").exists() {
-        return DoctorCheck::ok("gdal data", format!("GDAL_DATA is {shown}, which holds GDAL's files"));
+        return DoctorCheck::ok(
+            "gdal data",
+            format!("GDAL_DATA is {shown}, which holds GDAL's files"),
+        );
     }
     DoctorCheck::warning(
         "gdal data",
@@ -140,9 +193,16 @@ fn gdal_data(folder: Option<&Path>) -> DoctorCheck {
 
 fn network(environment: &raster::Environment) -> DoctorCheck {
     if environment.curl {
-        DoctorCheck::ok("network", "GDAL reads http, S3, Google Cloud and Azure addresses")
+        DoctorCheck::ok(
+            "network",
+            "GDAL reads http, S3, Google Cloud and Azure addresses",
+        )
     } else {
-        DoctorCheck::warning("network", "this GDAL has no curl", "remote rasters stay closed; use the build with GDAL inside")
+        DoctorCheck::warning(
+            "network",
+            "this GDAL has no curl",
+            "remote rasters stay closed; use the build with GDAL inside",
+        )
     }
 }
 
@@ -156,7 +216,8 @@ fn folders() -> Vec<(&'static str, Option<PathBuf>)> {
     ]
 }
 
-/// Tries to write where it counts: permissions, a read-only mount and a full disk look alike to the person.
+/// Tries to write where it counts: permissions, a read-only mount and a full disk look alike to the
+/// person.
 fn writable(name: &'static str, folder: Option<&Path>) -> DoctorCheck {
     let consequence = match name {
         "settings" => "layout, theme and recent datasets are forgotten at the end",
@@ -165,15 +226,26 @@ fn writable(name: &'static str, folder: Option<&Path>) -> DoctorCheck {
         _ => "netCDF previews and some conversions fail",
     };
     let Some(folder) = folder else {
-        return DoctorCheck::warning(name, "there is no home folder", format!("set HOME; until then {consequence}"));
+        return DoctorCheck::warning(
+            name,
+            "there is no home folder",
+            format!("set HOME; until then {consequence}"),
+        );
     };
     let shown = folder.display();
     // The nearest existing folder is checked, so that no folder is created.
-    let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
-    match tempfile::Builder::new().prefix(".taco-studio-").tempfile_in(there) {
+    let there = folder
+        .ancestors()
+        .find(|folder| folder.exists())
+        .unwrap_or(Path::new("/"));
+    match tempfile::Builder::new()
+        .prefix(".taco-studio-")
+        .tempfile_in(there)
+    {
         Ok(_) => DoctorCheck::ok(name, format!("{shown} can be written")),
         Err(error) => {
-            let advice = format!("make it writable, or free space on its disk; until then {consequence}");
+            let advice =
+                format!("make it writable, or free space on its disk; until then {consequence}");
             DoctorCheck::error(name, format!("{shown} can't be written: {error}"), advice)
         }
     }
@@ -185,7 +257,10 @@ fn display() -> DoctorCheck {
         return DoctorCheck::ok("display", "the desktop's own");
     }
     match (set("DISPLAY"), set("WAYLAND_DISPLAY")) {
-        (true, true) => DoctorCheck::ok("display", "X11 and Wayland; X11 is used, because files can be dropped there"),
+        (true, true) => DoctorCheck::ok(
+            "display",
+            "X11 and Wayland; X11 is used, because files can be dropped there",
+        ),
         (true, false) => DoctorCheck::ok("display", "X11"),
         (false, true) => DoctorCheck::warning(
             "display",
@@ -205,34 +280,53 @@ fn portal() -> DoctorCheck {
     if !cfg!(target_os = "linux") {
         return DoctorCheck::ok("file dialogs", "the system's own");
     }
-    let services = std::env::var("XDG_DATA_DIRS").unwrap_or_else(|_| "/usr/local/share:/usr/share".into());
+    let services =
+        std::env::var("XDG_DATA_DIRS").unwrap_or_else(|_| "/usr/local/share:/usr/share".into());
     let service = "dbus-1/services/org.freedesktop.portal.Desktop.service";
-    let installed = services.split(':').any(|folder| Path::new(folder).join(service).exists());
+    let installed = services
+        .split(':')
+        .any(|folder| Path::new(folder).join(service).exists());
     judge_portal(session_bus(), installed)
 }
 
 fn judge_portal(bus: Result<(), String>, installed: bool) -> DoctorCheck {
-    const INSTEAD: &str = "until then type or paste paths (Ctrl+Shift+O), or drop files on the window";
+    const INSTEAD: &str =
+        "until then type or paste paths (Ctrl+Shift+O), or drop files on the window";
     match (bus, installed) {
         (Ok(()), true) => DoctorCheck::ok("file dialogs", "the desktop's portal is there"),
         (Ok(()), false) => DoctorCheck::warning(
             "file dialogs",
             "no portal is installed",
-            format!("install xdg-desktop-portal and the part for your desktop (-gtk, -kde, -gnome); {INSTEAD}"),
+            format!(
+                "install xdg-desktop-portal and the part for your desktop (-gtk, -kde, -gnome); \
+                    {INSTEAD}"
+            ),
         ),
-        (Err(reason), _) => {
-            DoctorCheck::warning("file dialogs", reason, format!("start the studio inside a desktop session; {INSTEAD}"))
-        }
+        (Err(reason), _) => DoctorCheck::warning(
+            "file dialogs",
+            reason,
+            format!("start the studio inside a desktop session; {INSTEAD}"),
+        ),
     }
 }
 
 #[cfg(unix)]
 fn session_bus() -> Result<(), String> {
-    let address = std::env::var("DBUS_SESSION_BUS_ADDRESS").ok().filter(|address| !address.is_empty());
-    let by_default = std::env::var("XDG_RUNTIME_DIR").ok().map(|folder| format!("unix:path={folder}/bus"));
-    let Some(address) = address.or(by_default) else { return Err("there is no session bus".into()) };
-    let Some(path) = address.split(';').find_map(|part| part.strip_prefix("unix:path=")) else {
-        // Abstract sockets and other transports: not reachable through the file system, taken as there.
+    let address = std::env::var("DBUS_SESSION_BUS_ADDRESS")
+        .ok()
+        .filter(|address| !address.is_empty());
+    let by_default = std::env::var("XDG_RUNTIME_DIR")
+        .ok()
+        .map(|folder| format!("unix:path={folder}/bus"));
+    let Some(address) = address.or(by_default) else {
+        return Err("there is no session bus".into());
+    };
+    let Some(path) = address
+        .split(';')
+        .find_map(|part| part.strip_prefix("unix:path="))
+    else {
+        // Abstract sockets and other transports: not reachable through the file system, taken as
+        // there.
         return Ok(());
     };
     let path = path.split(',').next().unwrap_or(path);
@@ -261,7 +355,11 @@ mod tests {
         std::fs::write(&file, "").expect("written");
         let blocked = writable("data", Some(&file.join("taco-studio")));
         assert_eq!(blocked.health, Health::Error);
-        assert!(blocked.advice.is_some_and(|advice| advice.contains("drafts")));
+        assert!(
+            blocked
+                .advice
+                .is_some_and(|advice| advice.contains("drafts"))
+        );
         assert_eq!(writable("settings", None).health, Health::Warning);
     }
 
@@ -277,8 +375,16 @@ mod tests {
     #[test]
     fn no_portal_and_no_bus_are_told_apart() {
         assert_eq!(judge_portal(Ok(()), true).health, Health::Ok);
-        assert!(judge_portal(Ok(()), false).advice.is_some_and(|advice| advice.contains("xdg-desktop-portal")));
-        assert!(judge_portal(Err("there is no session bus".into()), true).seen.contains("session bus"));
+        assert!(
+            judge_portal(Ok(()), false)
+                .advice
+                .is_some_and(|advice| advice.contains("xdg-desktop-portal"))
+        );
+        assert!(
+            judge_portal(Err("there is no session bus".into()), true)
+                .seen
+                .contains("session bus")
+        );
     }
 
     #[test]

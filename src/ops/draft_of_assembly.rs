@@ -20,8 +20,12 @@ pub fn draft_of_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Datase
         let level = &assembly.levels[depth];
         let tree = &assembly.tree.levels[depth];
         let schema = level.batch.schema();
-        let fields: crate::model::Schema =
-            schema.fields().iter().skip(2).map(|f| crate::model::FieldSpec::new(f.name(), f.data_type().clone())).collect();
+        let fields: crate::model::Schema = schema
+            .fields()
+            .iter()
+            .skip(2)
+            .map(|f| crate::model::FieldSpec::new(f.name(), f.data_type().clone()))
+            .collect();
         let mut groups: Vec<Vec<Sample>> = Vec::new();
         let mut children = std::mem::take(&mut below).into_iter();
         let mut last = None;
@@ -30,28 +34,59 @@ pub fn draft_of_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Datase
                 RowSource::Folder => {
                     // An empty FOLDER has no group: the next one is another FOLDER's.
                     let full = !tree.children(row as u32).is_empty();
-                    let samples = if full { children.next().unwrap_or_default() } else { Vec::new() };
-                    Payload::Folder(Arc::new(Tortilla { schema: schema_below.clone(), samples }))
+                    let samples = if full {
+                        children.next().unwrap_or_default()
+                    } else {
+                        Vec::new()
+                    };
+                    Payload::Folder(Arc::new(Tortilla {
+                        schema: schema_below.clone(),
+                        samples,
+                    }))
                 }
                 RowSource::Bytes(bytes) => Payload::Bytes(bytes.to_vec().into()),
-                RowSource::Asset { path, size, modified } => {
-                    Payload::Asset { path: path.clone(), size: *size, modified: *modified }
-                }
+                RowSource::Asset {
+                    path,
+                    size,
+                    modified,
+                } => Payload::Asset {
+                    path: path.clone(),
+                    size: *size,
+                    modified: *modified,
+                },
             };
-            let values = level.batch.columns().iter().skip(2).map(|column| value_at(column, row)).collect();
+            let values = level
+                .batch
+                .columns()
+                .iter()
+                .skip(2)
+                .map(|column| value_at(column, row))
+                .collect();
             let parent = if depth == 0 { 0 } else { tree.parents[row] };
             if last != Some(parent) {
                 groups.push(Vec::new());
                 last = Some(parent);
             }
             if let Some(group) = groups.last_mut() {
-                group.push(Sample { id: tree.id(row as u32).into(), payload, values });
+                group.push(Sample {
+                    id: tree.id(row as u32).into(),
+                    payload,
+                    values,
+                });
             }
         }
         below = groups;
         schema_below = fields;
     }
     let samples = below.into_iter().next().unwrap_or_default();
-    let collection = Collection { fields: assembly.collection.descriptive() };
-    Ok(Dataset { collection, root: Arc::new(Tortilla { schema: schema_below, samples }) })
+    let collection = Collection {
+        fields: assembly.collection.descriptive(),
+    };
+    Ok(Dataset {
+        collection,
+        root: Arc::new(Tortilla {
+            schema: schema_below,
+            samples,
+        }),
+    })
 }

@@ -1,6 +1,6 @@
-//! Ids that several datasets share. Each is unique among its siblings where it comes from; written as one dataset they would not
-//! be. Placeholders are numbered anew; samples keep their ids, or get the name of their dataset in front, or are an error that
-//! names them.
+//! Ids that several datasets share. Each is unique among its siblings where it comes from; written
+//! as one dataset they would not be. Placeholders are numbered anew; samples keep their ids, or get
+//! the name of their dataset in front, or are an error that names them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,8 +12,8 @@ use crate::model::{is_padding, padding_id};
 /// Clashing ids that an error names.
 const NAMED: usize = 3;
 
-/// Makes the ids of level 0 of `part` unique. `rows` are the rows of `reader` that it has, in its order; with `prefix` shared ids
-/// get the name of their dataset in front.
+/// Makes the ids of level 0 of `part` unique. `rows` are the rows of `reader` that it has, in its
+/// order; with `prefix` shared ids get the name of their dataset in front.
 pub(super) fn settle(
     part: &mut Assembly,
     rows: &[u32],
@@ -21,8 +21,12 @@ pub(super) fn settle(
     prefix: bool,
     ctx: &JobContext,
 ) -> Result<()> {
-    let Some(sources) = SourceNames::of(reader, rows, ctx)? else { return Ok(()) };
-    let Some(level) = part.tree.levels.first() else { return Ok(()) };
+    let Some(sources) = SourceNames::of(reader, rows, ctx)? else {
+        return Ok(());
+    };
+    let Some(level) = part.tree.levels.first() else {
+        return Ok(());
+    };
     let mut seen: HashMap<&str, u32> = HashMap::with_capacity(level.len());
     let mut shared: HashSet<&str> = HashSet::new();
     let mut lines = Vec::new();
@@ -32,7 +36,11 @@ pub(super) fn settle(
         match seen.insert(id, source) {
             Some(_) if is_padding(id) => padded = true,
             Some(other) if shared.insert(id) => {
-                lines.push(format!("{id} ({}, {})", sources.name(other), sources.name(source)));
+                lines.push(format!(
+                    "{id} ({}, {})",
+                    sources.name(other),
+                    sources.name(source)
+                ));
             }
             _ => {}
         }
@@ -41,7 +49,11 @@ pub(super) fn settle(
     if !shared.is_empty() && !prefix {
         let more = if lines.len() > NAMED { ", …" } else { "" };
         lines.truncate(NAMED);
-        let error = Error::invalid(format!("{} ids are in more than one dataset: {}{more}", shared.len(), lines.join(", ")));
+        let error = Error::invalid(format!(
+            "{} ids are in more than one dataset: {}{more}",
+            shared.len(),
+            lines.join(", ")
+        ));
         return Err(error.hint("put the name of their dataset in front of them: --prefix-ids"));
     }
     if shared.is_empty() && !padded {
@@ -56,12 +68,20 @@ pub(super) fn settle(
                 next += 1;
                 padding_id(next - 1).to_string()
             }
-            id if shared.contains(id) => format!("{}_{id}", prefixes.get(sources.name(source)).map_or("", String::as_str)),
+            id if shared.contains(id) => format!(
+                "{}_{id}",
+                prefixes
+                    .get(sources.name(source))
+                    .map_or("", String::as_str)
+            ),
             id => id.to_owned(),
         })
         .collect();
     if !shared.is_empty() {
-        ctx.warn(format!("{} shared ids got the name of their dataset in front", shared.len()));
+        ctx.warn(format!(
+            "{} shared ids got the name of their dataset in front",
+            shared.len()
+        ));
     }
     part.rename_roots(&ids)
 }
@@ -79,15 +99,28 @@ impl SourceNames {
     fn of(reader: &dyn ContainerReader, rows: &[u32], ctx: &JobContext) -> Result<Option<Self>> {
         if let Physical::Joined(joined) = reader.physical() {
             let names = joined.datasets().map(|(name, _)| name.to_owned()).collect();
-            let of_row = |row: &u32| joined.source_of(0, *row).map_or(u32::MAX, |(index, _)| index as u32);
-            return Ok(Some(Self { names, of_rows: rows.iter().map(of_row).collect() }));
+            let of_row = |row: &u32| {
+                joined
+                    .source_of(0, *row)
+                    .map_or(u32::MAX, |(index, _)| index as u32)
+            };
+            return Ok(Some(Self {
+                names,
+                of_rows: rows.iter().map(of_row).collect(),
+            }));
         }
         if !reader.levels().is_by_part() {
             return Ok(None);
         }
         let parts = reader.levels().sources(0, ctx)?;
-        let of_rows = rows.iter().map(|row| parts.rows.get(*row as usize).copied().unwrap_or(u32::MAX)).collect();
-        Ok(Some(Self { names: parts.names.iter().map(|name| name.to_string()).collect(), of_rows }))
+        let of_rows = rows
+            .iter()
+            .map(|row| parts.rows.get(*row as usize).copied().unwrap_or(u32::MAX))
+            .collect();
+        Ok(Some(Self {
+            names: parts.names.iter().map(|name| name.to_string()).collect(),
+            of_rows,
+        }))
     }
 
     fn name(&self, number: u32) -> &str {
@@ -95,8 +128,8 @@ impl SourceNames {
     }
 }
 
-/// Prefix of ids, from the name of the dataset: its file name without what ids may not have, and a number where two
-/// would be the same.
+/// Prefix of ids, from the name of the dataset: its file name without what ids may not have, and a
+/// number where two would be the same.
 fn prefixes(names: &[String]) -> HashMap<&str, String> {
     let mut made: HashMap<&str, String> = HashMap::new();
     let mut taken = HashSet::new();
@@ -106,9 +139,16 @@ fn prefixes(names: &[String]) -> HashMap<&str, String> {
         if made.contains_key(name.as_str()) {
             continue;
         }
-        let last = name.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
+        let last = name
+            .trim_end_matches(['/', '\\'])
+            .rsplit(['/', '\\'])
+            .next()
+            .unwrap_or_default();
         let stem = last.split_once('.').map_or(last, |(stem, _)| stem);
-        let plain: String = stem.chars().map(|c| if c.is_control() || c == ':' { '_' } else { c }).collect();
+        let plain: String = stem
+            .chars()
+            .map(|c| if c.is_control() || c == ':' { '_' } else { c })
+            .collect();
         let plain = plain.trim_start_matches('_');
         let plain = if plain.is_empty() { "dataset" } else { plain };
         let mut free = plain.to_owned();
@@ -128,11 +168,25 @@ mod tests {
 
     #[test]
     fn prefixes_are_valid_and_unlike() {
-        let names = ["/a/one.tacozip", "/b/one.tacozip", "/a/one.tacozip", "__x", ".tacocat", "c:d"].map(str::to_owned);
+        let names = [
+            "/a/one.tacozip",
+            "/b/one.tacozip",
+            "/a/one.tacozip",
+            "__x",
+            ".tacocat",
+            "c:d",
+        ]
+        .map(str::to_owned);
         let made = prefixes(&names);
         let of = |name: &str| made[name].as_str();
         assert_eq!(
-            [of("/a/one.tacozip"), of("/b/one.tacozip"), of("__x"), of(".tacocat"), of("c:d")],
+            [
+                of("/a/one.tacozip"),
+                of("/b/one.tacozip"),
+                of("__x"),
+                of(".tacocat"),
+                of("c:d")
+            ],
             ["one", "one_2", "x", "dataset", "c_d"]
         );
     }

@@ -1,6 +1,7 @@
-//! `edit`: columns of one level and fields of the collection of an existing dataset. A FOLDER has the tables concerned replaced and its
-//! data left alone; a ZIP has the metadata behind its data replaced where its layout allows that, and is else written anew; files of
-//! the first generation get another footer. What will be done is announced first.
+//! `edit`: columns of one level and fields of the collection of an existing dataset. A FOLDER has
+//! the tables concerned replaced and its data left alone; a ZIP has the metadata behind its data
+//! replaced where its layout allows that, and is else written anew; files of the first generation
+//! get another footer. What will be done is announced first.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,19 +19,26 @@ use super::migrate::is_other_generation;
 use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use super::write::warn_of_classes;
 use crate::container::{
-    self, Assembly, BuildOptions, ContainerReader, FixedTail, FolderEdit, Format, LevelEdit, LocalFile, OnDamage, Physical,
-    TailEdit, cut_unfinished, extent_of_samples, put_extent,
+    self, Assembly, BuildOptions, ContainerReader, FixedTail, FolderEdit, Format, LevelEdit,
+    LocalFile, OnDamage, Physical, TailEdit, cut_unfinished, extent_of_samples, put_extent,
 };
 use crate::error::{Error, Result};
 use crate::footprint::{COLUMNS, TIME_COLUMNS};
 use crate::jobs::JobContext;
-use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Severity, check_field_name, is_remote};
+use crate::model::{
+    Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Severity, check_field_name, is_remote,
+};
 use crate::table::{KEYS, KeyedTable, ParquetOptions};
 use crate::text::PrintableLine;
 use crate::validate::check_collection;
 
 /// Fields of COLLECTION.json that writers generate from the tree.
-const MADE: [&str; 4] = ["taco:pit_schema", "taco:field_schema", "taco:sources", "_tacocat"];
+const MADE: [&str; 4] = [
+    "taco:pit_schema",
+    "taco:field_schema",
+    "taco:sources",
+    "_tacocat",
+];
 
 /// Changes of a dataset. Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -44,7 +52,8 @@ pub struct DatasetEdit {
     pub overwrite: bool,
     /// The level whose columns change.
     pub level: usize,
-    /// A CSV, JSON or Parquet table whose columns are added or replaced, by path or id. Samples without a row keep their values.
+    /// A CSV, JSON or Parquet table whose columns are added or replaced, by path or id. Samples
+    /// without a row keep their values.
     pub metadata: Option<PathBuf>,
     /// Columns that are left out.
     pub drop: Vec<String>,
@@ -65,7 +74,8 @@ pub enum EditWay {
         /// At most these files, in the dataset's folder.
         files: Vec<String>,
     },
-    /// Footer and collection of a file of the first generation are replaced; its data is not touched.
+    /// Footer and collection of a file of the first generation are replaced; its data is not
+    /// touched.
     Footer,
     /// The metadata of a ZIP is replaced behind its data, which is not touched.
     Tail {
@@ -88,18 +98,36 @@ impl EditWay {
     /// Description of the change, one sentence.
     pub fn sentence(&self) -> String {
         match self {
-            EditWay::InPlace { files } if files.is_empty() => "no file changes: the dataset has these values already".to_owned(),
+            EditWay::InPlace { files } if files.is_empty() => {
+                "no file changes: the dataset has these values already".to_owned()
+            }
             EditWay::InPlace { files } => {
                 let more = files.len().saturating_sub(LISTED);
-                let more = if more > 0 { format!(" and up to {more} more") } else { String::new() };
-                let named = files.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+                let more = if more > 0 {
+                    format!(" and up to {more} more")
+                } else {
+                    String::new()
+                };
+                let named = files
+                    .iter()
+                    .take(LISTED)
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 format!("replaces {named}{more}; data files are not touched")
             }
             EditWay::Tail { bytes } => {
-                format!("replaces the metadata behind the data, about {bytes} bytes; the samples are not touched")
+                format!(
+                    "replaces the metadata behind the data, about {bytes} bytes; the samples are \
+                        not touched"
+                )
             }
-            EditWay::Footer => "replaces footer and collection; the samples are not touched".to_owned(),
-            EditWay::Anew { bytes, reason } => format!("writes the whole dataset anew, with {bytes} bytes of data: {reason}"),
+            EditWay::Footer => {
+                "replaces footer and collection; the samples are not touched".to_owned()
+            }
+            EditWay::Anew { bytes, reason } => {
+                format!("writes the whole dataset anew, with {bytes} bytes of data: {reason}")
+            }
         }
     }
 }
@@ -141,9 +169,20 @@ impl Operation for DatasetEdit {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         let is_copy = self.output.is_some();
-        visit(if is_copy { PathUse::Read } else { PathUse::Write }, &mut self.input);
-        self.output.iter_mut().for_each(|output| visit(PathUse::Write, output));
-        self.metadata.iter_mut().for_each(|table| visit(PathUse::Read, table));
+        visit(
+            if is_copy {
+                PathUse::Read
+            } else {
+                PathUse::Write
+            },
+            &mut self.input,
+        );
+        self.output
+            .iter_mut()
+            .for_each(|output| visit(PathUse::Write, output));
+        self.metadata
+            .iter_mut()
+            .for_each(|table| visit(PathUse::Read, table));
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Edited> {
@@ -170,61 +209,142 @@ pub fn plan_edit(request: &DatasetEdit, ctx: &JobContext) -> Result<EditWay> {
     prepare(request, ctx).map(|prepared| prepared.way)
 }
 
-/// Changes a dataset. `announce` is called with the way before anything is written. A FOLDER and a file are afterwards as they were or
-/// changed completely, also when the process is killed; see [`container::Replacement`] for several files of a FOLDER. Waits for another
-/// process that edits the same dataset.
+/// Changes a dataset. `announce` is called with the way before anything is written. A FOLDER and a
+/// file are afterwards as they were or changed completely, also when the process is killed; see
+/// [`container::Replacement`] for several files of a FOLDER. Waits for another process that edits
+/// the same dataset.
 ///
 /// # Errors
-/// For a table or collection that does not fit the dataset, a dataset that cannot be edited, and files that cannot be read or written.
-pub fn edit_dataset(request: &DatasetEdit, announce: &dyn Fn(&EditWay), ctx: &JobContext) -> Result<Edited> {
-    // From before the dataset is read until it is changed: of two edits at once the second reads what the first has written.
+/// For a table or collection that does not fit the dataset, a dataset that cannot be edited, and
+/// files that cannot be read or written.
+pub fn edit_dataset(
+    request: &DatasetEdit,
+    announce: &dyn Fn(&EditWay),
+    ctx: &JobContext,
+) -> Result<Edited> {
+    // From before the dataset is read until it is changed: of two edits at once the second reads
+    // what the first has written.
     let is_in_place = request.output.is_none() && !is_remote(&request.input);
-    let _lock = if is_in_place { Some(container::lock_dataset(&request.input, ctx)?) } else { None };
+    let _lock = if is_in_place {
+        Some(container::lock_dataset(&request.input, ctx)?)
+    } else {
+        None
+    };
     if request.output.is_none() && request.input.is_dir() {
         container::restore_interrupted(&request.input)?;
     }
     let mut prepared = prepare(request, ctx)?;
-    if let (Physical::Zip(zip), EditWay::Anew { .. }, None) = (prepared.reader.physical(), &prepared.way, &request.output)
+    if let (Physical::Zip(zip), EditWay::Anew { .. }, None) =
+        (prepared.reader.physical(), &prepared.way, &request.output)
         && cut_unfinished(zip, ctx)?
     {
         prepared = prepare(request, ctx)?;
     }
-    let PreparedEdit { reader, columns, collection, way, assembly, tail } = prepared;
+    let PreparedEdit {
+        reader,
+        columns,
+        collection,
+        way,
+        assembly,
+        tail,
+    } = prepared;
     announce(&way);
-    let path = request.output.clone().unwrap_or_else(|| request.input.clone());
+    let path = request
+        .output
+        .clone()
+        .unwrap_or_else(|| request.input.clone());
     match (reader.physical(), &way) {
         (Physical::Tortilla(_), _) | (_, EditWay::Footer) => {
             let path = edit_locked(&first_generation(request), ctx)?;
-            Ok(Edited { path, way, replaced: 1, written: None })
+            Ok(Edited {
+                path,
+                way,
+                replaced: 1,
+                written: None,
+            })
         }
         (Physical::Folder(folder), EditWay::InPlace { .. }) => {
-            let edit = FolderEdit { columns, collection, parquet: request.parquet.clone() };
+            let edit = FolderEdit {
+                columns,
+                collection,
+                parquet: request.parquet.clone(),
+            };
             let (replaced, written) = edit.apply(folder, ctx)?;
-            Ok(Edited { path, way, replaced, written: Some(written) })
+            Ok(Edited {
+                path,
+                way,
+                replaced,
+                written: Some(written),
+            })
         }
-        (_, EditWay::InPlace { .. }) => Ok(Edited { path, way, replaced: 0, written: Some(0) }),
+        (_, EditWay::InPlace { .. }) => Ok(Edited {
+            path,
+            way,
+            replaced: 0,
+            written: Some(0),
+        }),
         (_, EditWay::Tail { .. }) => {
-            let (Some(tail), Some(assembly)) = (tail, &assembly) else { return Err(Error::internal("the edit was not prepared")) };
-            let written = tail.write(&path, assembly, &build_options(reader.as_ref(), request), ctx)?;
-            Ok(Edited { path, way, replaced: 1, written: Some(written) })
+            let (Some(tail), Some(assembly)) = (tail, &assembly) else {
+                return Err(Error::internal("the edit was not prepared"));
+            };
+            let written = tail.write(
+                &path,
+                assembly,
+                &build_options(reader.as_ref(), request),
+                ctx,
+            )?;
+            Ok(Edited {
+                path,
+                way,
+                replaced: 1,
+                written: Some(written),
+            })
         }
         (_, EditWay::Anew { .. }) => {
-            let Some(assembly) = &assembly else { return Err(Error::internal("the edit was not prepared")) };
+            let Some(assembly) = &assembly else {
+                return Err(Error::internal("the edit was not prepared"));
+            };
             let built = container::write(assembly, &build_options(reader.as_ref(), request), ctx)?;
-            Ok(Edited { path: built.path, way, replaced: 1, written: Some(built.bytes) })
+            Ok(Edited {
+                path: built.path,
+                way,
+                replaced: 1,
+                written: Some(built.bytes),
+            })
         }
     }
 }
 
 fn first_generation(request: &DatasetEdit) -> EditRequest {
-    let DatasetEdit { input, output, overwrite, level, metadata, drop, collection, set, .. } = request.clone();
-    EditRequest { input, output, overwrite, metadata, drop, level, collection, set, become_generation: None }
+    let DatasetEdit {
+        input,
+        output,
+        overwrite,
+        level,
+        metadata,
+        drop,
+        collection,
+        set,
+        ..
+    } = request.clone();
+    EditRequest {
+        input,
+        output,
+        overwrite,
+        metadata,
+        drop,
+        level,
+        collection,
+        set,
+        become_generation: None,
+    }
 }
 
 fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<PreparedEdit> {
     request.parquet.check()?;
     if request.output.is_none() && is_remote(&request.input) {
-        let error = Error::usage("a dataset on another machine can't be changed where it is").at_path(&request.input);
+        let error = Error::usage("a dataset on another machine can't be changed where it is")
+            .at_path(&request.input);
         return Err(error.hint("name an output for a changed copy"));
     }
     let reader = container::open(&request.input, ctx)?;
@@ -232,35 +352,61 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<PreparedEdit> {
         let columns = request.metadata.is_some() || !request.drop.is_empty();
         let linked = request.output.is_none() && any_has_other_names(tortilla.files())?;
         let way = match (request.level > 0 && columns, linked) {
-            (true, _) => anew(reader.as_ref(), "the footers of nested tortillas are among its data", ctx)?,
+            (true, _) => anew(
+                reader.as_ref(),
+                "the footers of nested tortillas are among its data",
+                ctx,
+            )?,
             (false, true) => anew(reader.as_ref(), &FixedTail::OtherNames.to_string(), ctx)?,
             (false, false) => EditWay::Footer,
         };
-        return Ok(PreparedEdit { reader, columns: None, collection: None, way, assembly: None, tail: None });
+        return Ok(PreparedEdit {
+            reader,
+            columns: None,
+            collection: None,
+            way,
+            assembly: None,
+            tail: None,
+        });
     }
     let error = |what: &str| Error::usage(what).at_path(&request.input);
     if is_other_generation(reader.as_ref()) {
-        return Err(error("a dataset of this generation can't be edited").hint("`migrate` makes a dataset of 2.0 of it"));
+        return Err(error("a dataset of this generation can't be edited")
+            .hint("`migrate` makes a dataset of 2.0 of it"));
     }
     if !matches!(reader.physical(), Physical::Folder(_) | Physical::Zip(_)) {
-        return Err(error("an index over several datasets can't be edited").hint("edit its parts, then write the index again"));
+        return Err(error("an index over several datasets can't be edited")
+            .hint("edit its parts, then write the index again"));
     }
     reader.expect_collection()?;
-    let nothing = request.metadata.is_none() && request.drop.is_empty() && request.collection.is_none() && request.set.is_empty();
+    let nothing = request.metadata.is_none()
+        && request.drop.is_empty()
+        && request.collection.is_none()
+        && request.set.is_empty();
     if nothing {
-        return Err(Error::usage("nothing is to be changed").hint("name columns or fields, see `edit --help`"));
+        return Err(Error::usage("nothing is to be changed")
+            .hint("name columns or fields, see `edit --help`"));
     }
     ctx.stage(tr!("Reading the table"), None);
     let columns = level_edit(reader.as_ref(), request, ctx)?.filter(|edit| !edit.is_empty());
     let collection = new_collection(reader.as_ref(), columns.as_ref(), request, ctx)?;
     let way = match (reader.physical(), &request.output) {
         (Physical::Folder(folder), None) => {
-            let edit = FolderEdit { columns: columns.clone(), collection: collection.clone(), parquet: request.parquet.clone() };
-            EditWay::InPlace { files: edit.files(folder, ctx)? }
+            let edit = FolderEdit {
+                columns: columns.clone(),
+                collection: collection.clone(),
+                parquet: request.parquet.clone(),
+            };
+            EditWay::InPlace {
+                files: edit.files(folder, ctx)?,
+            }
         }
-        (_, None) if columns.is_none() && collection.is_none() => EditWay::InPlace { files: Vec::new() },
+        (_, None) if columns.is_none() && collection.is_none() => {
+            EditWay::InPlace { files: Vec::new() }
+        }
         (physical, output) => {
-            let assembly = edited_assembly(reader.as_ref(), columns.as_ref(), collection.as_ref(), ctx)?;
+            let assembly =
+                edited_assembly(reader.as_ref(), columns.as_ref(), collection.as_ref(), ctx)?;
             let bytes = assembly.data_bytes();
             let (tail, reason) = match (physical, output) {
                 (Physical::Zip(zip), None) => match TailEdit::of(zip, &assembly)? {
@@ -270,18 +416,37 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<PreparedEdit> {
                 _ => (None, "a copy was asked for".to_owned()),
             };
             let way = match &tail {
-                Some(tail) => EditWay::Tail { bytes: tail.estimate() },
+                Some(tail) => EditWay::Tail {
+                    bytes: tail.estimate(),
+                },
                 None => EditWay::Anew { bytes, reason },
             };
-            return Ok(PreparedEdit { reader: reader.clone(), columns, collection, way, assembly: Some(assembly), tail });
+            return Ok(PreparedEdit {
+                reader: reader.clone(),
+                columns,
+                collection,
+                way,
+                assembly: Some(assembly),
+                tail,
+            });
         }
     };
-    Ok(PreparedEdit { reader, columns, collection, way, assembly: None, tail: None })
+    Ok(PreparedEdit {
+        reader,
+        columns,
+        collection,
+        way,
+        assembly: None,
+        tail: None,
+    })
 }
 
-/// True when one of the files has another name (a hard link), under which an edit in place would change it, too.
+/// True when one of the files has another name (a hard link), under which an edit in place would
+/// change it, too.
 fn any_has_other_names(files: &[LocalFile]) -> Result<bool> {
-    files.iter().try_fold(false, |found, file| Ok(found || file.has_other_names()?))
+    files
+        .iter()
+        .try_fold(false, |found, file| Ok(found || file.has_other_names()?))
 }
 
 /// Writing anew a dataset of the first generation.
@@ -290,37 +455,65 @@ fn anew(reader: &dyn ContainerReader, reason: &str, ctx: &JobContext) -> Result<
         Some(bytes) => bytes,
         None => Assembly::of_reader(reader, ctx)?.data_bytes(),
     };
-    Ok(EditWay::Anew { bytes, reason: reason.to_owned() })
+    Ok(EditWay::Anew {
+        bytes,
+        reason: reason.to_owned(),
+    })
 }
 
 /// The changed columns of the level; `None` when no column was named.
-fn level_edit(reader: &dyn ContainerReader, request: &DatasetEdit, ctx: &JobContext) -> Result<Option<LevelEdit>> {
+fn level_edit(
+    reader: &dyn ContainerReader,
+    request: &DatasetEdit,
+    ctx: &JobContext,
+) -> Result<Option<LevelEdit>> {
     if request.metadata.is_none() && request.drop.is_empty() {
         return Ok(None);
     }
     let (levels, level) = (reader.levels(), request.level);
     let fields = levels.fields(level);
     if fields.is_empty() {
-        return Err(Error::usage(format!("there is no level {level}; the dataset has {}", levels.count())).at_path(&request.input));
+        return Err(Error::usage(format!(
+            "there is no level {level}; the dataset has {}",
+            levels.count()
+        ))
+        .at_path(&request.input));
     }
-    let mut edit = LevelEdit { level, touched: vec![!request.drop.is_empty(); levels.rows(level)], ..LevelEdit::default() };
+    let mut edit = LevelEdit {
+        level,
+        touched: vec![!request.drop.is_empty(); levels.rows(level)],
+        ..LevelEdit::default()
+    };
     for name in &request.drop {
         if matches!(name.as_str(), "id" | "type") || name.starts_with("internal:") {
-            return Err(Error::usage(format!("{name} can't be taken out: readers need it")));
+            return Err(Error::usage(format!(
+                "{name} can't be taken out: readers need it"
+            )));
         }
         if !fields.iter().any(|field| field.name == *name) {
-            return Err(Error::usage(format!("level {level} has no column {name}")).at_path(&request.input));
+            return Err(
+                Error::usage(format!("level {level} has no column {name}")).at_path(&request.input)
+            );
         }
         edit.dropped.push(name.clone());
     }
-    let Some(path) = &request.metadata else { return Ok(Some(edit)) };
-    let text: Vec<&str> = fields.iter().filter(|field| is_text(&field.dtype)).map(|field| field.name.as_str()).collect();
+    let Some(path) = &request.metadata else {
+        return Ok(Some(edit));
+    };
+    let text: Vec<&str> = fields
+        .iter()
+        .filter(|field| is_text(&field.dtype))
+        .map(|field| field.name.as_str())
+        .collect();
     let table = KeyedTable::read(path, &KEYS, &|name| text.contains(&name), ctx)?;
     let places = rows_of(reader, level, &table, ctx)?;
     let named = BooleanArray::from_iter(places.iter().map(|place| Some(place.is_some())));
     let indices = UInt32Array::from(places);
     let ids = levels.columns(level, &["id"], ctx)?.strings("id")?;
-    let whose = |row: usize| ids.as_ref().map_or(String::new(), |ids| ids.value(row).to_owned());
+    let whose = |row: usize| {
+        ids.as_ref()
+            .map_or(String::new(), |ids| ids.value(row).to_owned())
+    };
     let joined = table.columns();
     if joined.is_empty() {
         return Err(Error::usage("the table has no column to add or replace").at_path(path));
@@ -328,10 +521,13 @@ fn level_edit(reader: &dyn ContainerReader, request: &DatasetEdit, ctx: &JobCont
     for index in joined {
         let field = &table.table.fields()[index];
         let name = field.name.as_str();
-        check_field_name(name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", name.printable_line())))?;
+        check_field_name(name).map_err(|fault| {
+            Error::usage(format!("the column \"{}\" {fault}", name.printable_line()))
+        })?;
         let values = arrow::compute::take(&table.table.column(index)?, &indices, None)
             .map_err(|error| Error::internal("values can't be joined").because(error))?;
-        let known = fields.iter().any(|field| field.name == name) && !edit.dropped.iter().any(|dropped| dropped == name);
+        let known = fields.iter().any(|field| field.name == name)
+            && !edit.dropped.iter().any(|dropped| dropped == name);
         let old = match known {
             true => levels.columns(level, &[name], ctx)?.column(0)?,
             false => new_null_array(values.data_type(), values.len()),
@@ -340,7 +536,8 @@ fn level_edit(reader: &dyn ContainerReader, request: &DatasetEdit, ctx: &JobCont
         if known && values.to_data() == old.to_data() {
             continue;
         }
-        edit.columns.push((Field::new(name, values.data_type().clone(), true), values));
+        edit.columns
+            .push((Field::new(name, values.data_type().clone(), true), values));
     }
     if !edit.columns.is_empty() {
         for (touched, named) in edit.touched.iter_mut().zip(named.values()) {
@@ -349,24 +546,48 @@ fn level_edit(reader: &dyn ContainerReader, request: &DatasetEdit, ctx: &JobCont
     }
     // A column that is dropped and added again keeps the position of the old one.
     let columns = &edit.columns;
-    edit.dropped.retain(|name| !columns.iter().any(|(field, _)| field.name() == name));
+    edit.dropped
+        .retain(|name| !columns.iter().any(|(field, _)| field.name() == name));
     Ok(Some(edit))
 }
 
 /// The new values where `named`, in the type of the old ones, and the old values elsewhere.
-fn merged(name: &str, old: &ArrayRef, new: &ArrayRef, named: &BooleanArray, whose: &dyn Fn(usize) -> String) -> Result<ArrayRef> {
+fn merged(
+    name: &str,
+    old: &ArrayRef,
+    new: &ArrayRef,
+    named: &BooleanArray,
+    whose: &dyn Fn(usize) -> String,
+) -> Result<ArrayRef> {
     let new = in_type_of(name, old, new, whose)?;
     if named.false_count() == 0 {
         return Ok(new);
     }
-    let old = if old.data_type() == new.data_type() { old.clone() } else { new_null_array(new.data_type(), old.len()) };
-    zip(named, &new, &old).map_err(|error| Error::internal("old and new values can't be joined").because(error))
+    let old = if old.data_type() == new.data_type() {
+        old.clone()
+    } else {
+        new_null_array(new.data_type(), old.len())
+    };
+    zip(named, &new, &old)
+        .map_err(|error| Error::internal("old and new values can't be joined").because(error))
 }
 
 /// For each row of the level, its row in the table. Every row of the table has to be of a sample.
-fn rows_of(reader: &dyn ContainerReader, level: usize, table: &KeyedTable, ctx: &JobContext) -> Result<Vec<Option<u32>>> {
-    let tree = if level > 0 { Some(reader.levels().skeleton(ctx)?) } else { None };
-    let ids = reader.levels().columns(level, &["id"], ctx)?.strings("id")?;
+fn rows_of(
+    reader: &dyn ContainerReader,
+    level: usize,
+    table: &KeyedTable,
+    ctx: &JobContext,
+) -> Result<Vec<Option<u32>>> {
+    let tree = if level > 0 {
+        Some(reader.levels().skeleton(ctx)?)
+    } else {
+        None
+    };
+    let ids = reader
+        .levels()
+        .columns(level, &["id"], ctx)?
+        .strings("id")?;
     let ids = ids.ok_or_else(|| Error::format(format!("level{level} has no column id")))?;
     let path_of = |row: usize, id: &str| match &tree {
         Some(tree) => tree.archive_path(level, row as u32),
@@ -389,16 +610,18 @@ fn rows_of(reader: &dyn ContainerReader, level: usize, table: &KeyedTable, ctx: 
     let places: Vec<Option<u32>> = ids.iter().enumerate().map(&mut find).collect();
     let what = if table.by_path { "path" } else { "id" };
     match table.named().find(|(row, _)| !used[*row]) {
-        Some((_, key)) => {
-            Err(Error::usage(format!("the table names {}, which is no sample of level {level} by {what}", key.printable_line()))
-                .at_path(&table.path)
-                .hint("choose the level with --level, or correct the table"))
-        }
+        Some((_, key)) => Err(Error::usage(format!(
+            "the table names {}, which is no sample of level {level} by {what}",
+            key.printable_line()
+        ))
+        .at_path(&table.path)
+        .hint("choose the level with --level, or correct the table")),
         None => Ok(places),
     }
 }
 
-/// The fields of the new COLLECTION.json without what the writers make of the columns; `None` when they stay as they are.
+/// The fields of the new COLLECTION.json without what the writers make of the columns; `None` when
+/// they stay as they are.
 fn new_collection(
     reader: &dyn ContainerReader,
     columns: Option<&LevelEdit>,
@@ -406,10 +629,15 @@ fn new_collection(
     ctx: &JobContext,
 ) -> Result<Option<Map<String, Json>>> {
     let old = &reader.collection().fields;
-    let given = request.collection.iter().flatten().chain(&request.set).map(|(key, _)| key.as_str());
-    if let Some(made) =
-        given.into_iter().find(|key| MADE.contains(key) && request.collection.as_ref().and_then(|c| c.get(*key)) != old.get(*key))
-    {
+    let given = request
+        .collection
+        .iter()
+        .flatten()
+        .chain(&request.set)
+        .map(|(key, _)| key.as_str());
+    if let Some(made) = given.into_iter().find(|key| {
+        MADE.contains(key) && request.collection.as_ref().and_then(|c| c.get(*key)) != old.get(*key)
+    }) {
         let error = Error::usage(format!("{made} can't be changed: it describes the tables"));
         return Err(error.hint("leave it out; it is kept up to date"));
     }
@@ -429,10 +657,16 @@ fn new_collection(
             value => drop(fields.insert(key.clone(), value.clone())),
         }
     }
-    let stated =
-        request.set.contains_key("extent") || request.collection.as_ref().is_some_and(|given| given.contains_key("extent"));
+    let stated = request.set.contains_key("extent")
+        || request
+            .collection
+            .as_ref()
+            .is_some_and(|given| given.contains_key("extent"));
     if stated {
-        let noted = fields.get("extent").filter(|extent| !extent.is_null()).map(|_| Json::from(ExtentOrigin::Stated.as_str()));
+        let noted = fields
+            .get("extent")
+            .filter(|extent| !extent.is_null())
+            .map(|_| Json::from(ExtentOrigin::Stated.as_str()));
         match noted {
             Some(noted) => drop(fields.insert(EXTENT_ORIGIN.into(), noted)),
             None => drop(fields.shift_remove(EXTENT_ORIGIN)),
@@ -443,10 +677,14 @@ fn new_collection(
         let mut changed = Collection { fields };
         // An extent that somebody else stated is kept.
         let computed = ExtentOrigin::of(&changed) != Some(ExtentOrigin::Stated)
-            || changed.get("extent") == extent_of_samples(&before.iter().collect::<Vec<_>>(), ctx)?.as_ref();
+            || changed.get("extent")
+                == extent_of_samples(&before.iter().collect::<Vec<_>>(), ctx)?.as_ref();
         if computed {
             let after = placed(reader, Some(edit), ctx)?;
-            put_extent(&mut changed, extent_of_samples(&after.iter().collect::<Vec<_>>(), ctx)?);
+            put_extent(
+                &mut changed,
+                extent_of_samples(&after.iter().collect::<Vec<_>>(), ctx)?,
+            );
         }
         fields = changed.fields;
     }
@@ -457,12 +695,24 @@ fn new_collection(
     let broken = |collection: &Collection| {
         let mut report = Report::default();
         check_collection(collection, &mut report);
-        report.findings.into_iter().filter(|finding| finding.severity == Severity::Error).collect::<Vec<_>>()
+        report
+            .findings
+            .into_iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .collect::<Vec<_>>()
     };
     let before = broken(reader.collection());
-    match broken(&new).into_iter().find(|found| !before.iter().any(|known| known.rule == found.rule && known.at == found.at)) {
+    match broken(&new).into_iter().find(|found| {
+        !before
+            .iter()
+            .any(|known| known.rule == found.rule && known.at == found.at)
+    }) {
         Some(finding) => {
-            let error = Error::invalid(format!("the new collection would break the rule {}", finding.rule)).at(&finding.at);
+            let error = Error::invalid(format!(
+                "the new collection would break the rule {}",
+                finding.rule
+            ))
+            .at(&finding.at);
             Err(error.hint(finding.message))
         }
         None => {
@@ -474,13 +724,25 @@ fn new_collection(
 
 /// True when a column with locations or times changes.
 fn moves_samples(edit: &LevelEdit) -> bool {
-    let names = edit.dropped.iter().chain(edit.columns.iter().map(|(field, _)| field.name()));
-    names.into_iter().any(|name| COLUMNS.contains(&name.as_str()) || TIME_COLUMNS.contains(&name.as_str()))
+    let names = edit
+        .dropped
+        .iter()
+        .chain(edit.columns.iter().map(|(field, _)| field.name()));
+    names
+        .into_iter()
+        .any(|name| COLUMNS.contains(&name.as_str()) || TIME_COLUMNS.contains(&name.as_str()))
 }
 
 /// Columns with locations or times of each level, before or after an edit.
-fn placed(reader: &dyn ContainerReader, edit: Option<&LevelEdit>, ctx: &JobContext) -> Result<Vec<RecordBatch>> {
-    let names: Vec<&str> = std::iter::once("id").chain(COLUMNS).chain(TIME_COLUMNS).collect();
+fn placed(
+    reader: &dyn ContainerReader,
+    edit: Option<&LevelEdit>,
+    ctx: &JobContext,
+) -> Result<Vec<RecordBatch>> {
+    let names: Vec<&str> = std::iter::once("id")
+        .chain(COLUMNS)
+        .chain(TIME_COLUMNS)
+        .collect();
     let mut levels = Vec::with_capacity(reader.levels().count());
     for level in 0..reader.levels().count() {
         let batch = reader.levels().columns(level, &names, ctx)?.to_batch()?;
@@ -512,16 +774,29 @@ fn edited_assembly(
 /// How a changed dataset is written: it replaces the old one unless an output is named.
 fn build_options(reader: &dyn ContainerReader, request: &DatasetEdit) -> BuildOptions {
     let own = request.output.is_none();
-    let target = request.output.clone().unwrap_or_else(|| request.input.clone());
+    let target = request
+        .output
+        .clone()
+        .unwrap_or_else(|| request.input.clone());
     let format = match (own, reader.info().format) {
         (true, format) => format,
         (false, _) if is_zip_name(&target) => Format::Zip,
         (false, _) => Format::Folder,
     };
     let (parquet, overwrite) = (request.parquet.clone(), request.overwrite || own);
-    BuildOptions { text_columns: false, target, format, parquet, overwrite, parts: None, on_damage: OnDamage::Stop }
+    BuildOptions {
+        text_columns: false,
+        target,
+        format,
+        parquet,
+        overwrite,
+        parts: None,
+        on_damage: OnDamage::Stop,
+    }
 }
 
 fn is_zip_name(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("zip") || ending.eq_ignore_ascii_case("tacozip"))
+    path.extension().is_some_and(|ending| {
+        ending.eq_ignore_ascii_case("zip") || ending.eq_ignore_ascii_case("tacozip")
+    })
 }

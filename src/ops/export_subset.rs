@@ -1,7 +1,7 @@
-//! `export`: a part of a dataset as a dataset of its own. Rows come from ids, filters, a statement that selects ids, and a limit;
-//! with a statement the limit takes the first rows of its result. The part keeps the order of the dataset, and the hierarchy below the
-//! rows comes along. Fields derived from the tree and the extent are computed again; sample bytes are copied
-//! unchanged.
+//! `export`: a part of a dataset as a dataset of its own. Rows come from ids, filters, a statement
+//! that selects ids, and a limit; with a statement the limit takes the first rows of its result.
+//! The part keeps the order of the dataset, and the hierarchy below the rows comes along. Fields
+//! derived from the tree and the extent are computed again; sample bytes are copied unchanged.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -16,7 +16,9 @@ use super::missing_parts::need_all_parts;
 use super::operation::{Operation, PathUse, PathVisitor};
 use super::tables::tables_of;
 use super::write::{warn_of_classes, write_verified};
-use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, put_extent, tree_order};
+use crate::container::{
+    self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, put_extent, tree_order,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Report, Severity, Skeleton, SkeletonLevel, in_nfc, is_padding};
@@ -32,14 +34,16 @@ pub struct RowChoice {
     /// Steps; each works on what the one before it left.
     #[serde(default)]
     pub filters: Vec<Filter>,
-    /// A statement over what the filters left; the column `id` of its rows names the samples of level 0. Its order decides which
-    /// samples `limit` keeps; the order of the samples stays that of the dataset.
+    /// A statement over what the filters left; the column `id` of its rows names the samples of
+    /// level 0. Its order decides which samples `limit` keeps; the order of the samples stays that
+    /// of the dataset.
     #[serde(default)]
     pub sql: Option<String>,
     /// Only these samples of level 0.
     #[serde(default)]
     pub ids: Option<Vec<String>>,
-    /// Maximum number of samples of level 0: the first in the result of the statement, without one the first of the dataset.
+    /// Maximum number of samples of level 0: the first in the result of the statement, without one
+    /// the first of the dataset.
     #[serde(default)]
     pub limit: Option<usize>,
 }
@@ -56,8 +60,8 @@ pub(super) struct Keeping {
 /// Writes the selected samples as a dataset of its own. Plain data.
 ///
 /// # Errors
-/// For a selection without samples, one that breaks the position-invariant tree (§4), duplicate ids, missing parts, and files
-/// that can't be read or written. Then nothing is written.
+/// For a selection without samples, one that breaks the position-invariant tree (§4), duplicate
+/// ids, missing parts, and files that can't be read or written. Then nothing is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportRequest {
     /// The dataset.
@@ -73,10 +77,12 @@ pub struct ExportRequest {
     /// Keep placeholders; without them a FOLDER that was filled up has fewer children again.
     #[serde(default)]
     pub keep_padding: bool,
-    /// After a filter below level 0: keep all children of the samples that are left, not only those that met it.
+    /// After a filter below level 0: keep all children of the samples that are left, not only those
+    /// that met it.
     #[serde(default)]
     pub keep_siblings: bool,
-    /// Put the name of their dataset in front of ids that several datasets share; without it they are an error.
+    /// Put the name of their dataset in front of ids that several datasets share; without it they
+    /// are an error.
     #[serde(default)]
     pub prefix_ids: bool,
     /// Go on where parts of a dataset of the first generation are missing.
@@ -93,7 +99,9 @@ impl Operation for ExportRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
         visit(PathUse::Write, &mut self.options.target);
     }
 
@@ -107,15 +115,32 @@ fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
     need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     ctx.stage(tr!("Choosing the samples"), None);
-    let keeping = Keeping { padding: request.keep_padding, siblings: request.keep_siblings };
-    let keep = chosen(&request.rows, keeping, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
-    let ordered: Vec<Vec<bool>> =
-        tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
-    let mut part = assembly_of_rows(reader.as_ref(), keep.first().map(Vec::as_slice), ctx)?.into_subset(&ordered, ctx)?;
+    let keeping = Keeping {
+        padding: request.keep_padding,
+        siblings: request.keep_siblings,
+    };
+    let keep = chosen(
+        &request.rows,
+        keeping,
+        &tables_of(reader.as_ref(), ctx)?,
+        &tree,
+        ctx,
+    )?;
+    let ordered: Vec<Vec<bool>> = tree_order(&tree)
+        .iter()
+        .zip(&keep)
+        .map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect())
+        .collect();
+    let mut part = assembly_of_rows(reader.as_ref(), keep.first().map(Vec::as_slice), ctx)?
+        .into_subset(&ordered, ctx)?;
     if part.tree.total() == 0 {
-        return Err(Error::usage("no sample is left to export").hint("try the same filters with `taco-studio query`"));
+        return Err(Error::usage("no sample is left to export")
+            .hint("try the same filters with `taco-studio query`"));
     }
-    let roots: Vec<u32> = (0u32..).zip(keep.first().into_iter().flatten()).filter_map(|(row, keep)| keep.then_some(row)).collect();
+    let roots: Vec<u32> = (0u32..)
+        .zip(keep.first().into_iter().flatten())
+        .filter_map(|(row, keep)| keep.then_some(row))
+        .collect();
     duplicate_ids::settle(&mut part, &roots, reader.as_ref(), request.prefix_ids, ctx)?;
     check_tree(&part.tree, request)?;
     describe(&mut part, ctx)?;
@@ -133,11 +158,18 @@ pub(super) fn chosen(
     tree: &Skeleton,
     ctx: &JobContext,
 ) -> Result<Vec<Vec<bool>>> {
-    let Some(top) = tree.levels.first() else { return Ok(Vec::new()) };
+    let Some(top) = tree.levels.first() else {
+        return Ok(Vec::new());
+    };
     let left = query::kept_rows(tables, &rows.filters, ctx)?;
-    let mut roots: Vec<bool> = (0..top.len() as u32).map(|row| !is_padding(top.id(row))).collect();
+    let mut roots: Vec<bool> = (0..top.len() as u32)
+        .map(|row| !is_padding(top.id(row)))
+        .collect();
     let mut narrow = |stays: &dyn Fn(usize, &str) -> bool| {
-        roots.iter_mut().enumerate().for_each(|(row, kept)| *kept = *kept && stays(row, top.id(row as u32)));
+        roots
+            .iter_mut()
+            .enumerate()
+            .for_each(|(row, kept)| *kept = *kept && stays(row, top.id(row as u32)));
     };
     if let Some(Some(met)) = left.first() {
         let met: HashSet<u32> = met.iter().copied().collect();
@@ -147,20 +179,30 @@ pub(super) fn chosen(
         let ids = ids_of_rows(ids, top)?;
         narrow(&|_, id| ids.contains(id));
     }
-    let ranks = rows.sql.as_ref().map(|sql| ranks_of_ids(rows, sql, tables, ctx)).transpose()?;
+    let ranks = rows
+        .sql
+        .as_ref()
+        .map(|sql| ranks_of_ids(rows, sql, tables, ctx))
+        .transpose()?;
     if let Some(ranks) = &ranks {
         narrow(&|_, id| ranks.contains_key(id));
     }
     if let Some(limit) = rows.limit {
-        let mut left: Vec<u32> = (0..top.len() as u32).filter(|&row| roots[row as usize]).collect();
+        let mut left: Vec<u32> = (0..top.len() as u32)
+            .filter(|&row| roots[row as usize])
+            .collect();
         if let Some(ranks) = &ranks {
             // Stable: samples of several datasets that share an id keep their order.
             left.sort_by_key(|&row| ranks.get(top.id(row)));
         }
-        left.iter().skip(limit).for_each(|&row| roots[row as usize] = false);
+        left.iter()
+            .skip(limit)
+            .for_each(|&row| roots[row as usize] = false);
     }
     if keeping.padding && roots.contains(&true) {
-        (0..top.len()).filter(|&row| is_padding(top.id(row as u32))).for_each(|row| roots[row] = true);
+        (0..top.len())
+            .filter(|&row| is_padding(top.id(row as u32)))
+            .for_each(|row| roots[row] = true);
     }
     let mut keep = vec![roots];
     for depth in 1..tree.levels.len() {
@@ -187,12 +229,22 @@ pub(super) fn chosen(
 /// The ids of level 0 that `wanted` names: as they are, else in another Unicode form.
 fn ids_of_rows<'a>(wanted: &[String], top: &'a SkeletonLevel) -> Result<HashSet<&'a str>> {
     let known: HashSet<&str> = (0..top.len() as u32).map(|row| top.id(row)).collect();
-    let composed = || known.iter().map(|id| (in_nfc(id), *id)).collect::<HashMap<_, _>>();
+    let composed = || {
+        known
+            .iter()
+            .map(|id| (in_nfc(id), *id))
+            .collect::<HashMap<_, _>>()
+    };
     let mut by_form = None;
     let mut found = HashSet::with_capacity(wanted.len());
     for id in wanted {
         let row = known.get(id.as_str()).copied();
-        let in_form = |by_form: &mut Option<HashMap<_, &'a str>>| by_form.get_or_insert_with(composed).get(&in_nfc(id)).copied();
+        let in_form = |by_form: &mut Option<HashMap<_, &'a str>>| {
+            by_form
+                .get_or_insert_with(composed)
+                .get(&in_nfc(id))
+                .copied()
+        };
         match row.or_else(|| in_form(&mut by_form)) {
             Some(id) => found.insert(id),
             None => {
@@ -205,12 +257,23 @@ fn ids_of_rows<'a>(wanted: &[String], top: &'a SkeletonLevel) -> Result<HashSet<
 }
 
 /// For every id in the result of the statement, the number of the first row that has it.
-fn ranks_of_ids(rows: &RowChoice, sql: &str, tables: &Tables, ctx: &JobContext) -> Result<HashMap<String, usize>> {
-    let query = Query { filters: rows.filters.clone(), sql: Some(sql.to_owned()), ..Query::default() };
+fn ranks_of_ids(
+    rows: &RowChoice,
+    sql: &str,
+    tables: &Tables,
+    ctx: &JobContext,
+) -> Result<HashMap<String, usize>> {
+    let query = Query {
+        filters: rows.filters.clone(),
+        sql: Some(sql.to_owned()),
+        ..Query::default()
+    };
     let result = query::run(tables, &query, ctx)?;
     let ids = result.table.strings("id")?;
-    let ids =
-        ids.ok_or_else(|| Error::usage("the statement gives no column id").hint("write it as SELECT id FROM data WHERE …"))?;
+    let ids = ids.ok_or_else(|| {
+        Error::usage("the statement gives no column id")
+            .hint("write it as SELECT id FROM data WHERE …")
+    })?;
     let mut ranks = HashMap::with_capacity(result.table.rows());
     for (row, id) in ids.iter().enumerate() {
         if let Some(id) = id {
@@ -223,13 +286,23 @@ fn ranks_of_ids(rows: &RowChoice, sql: &str, tables: &Tables, ctx: &JobContext) 
 fn check_tree(tree: &Skeleton, request: &ExportRequest) -> Result<()> {
     let mut report = Report::default();
     validate::check_tree(tree, &mut report);
-    let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
-    let Some(first) = errors.first() else { return Ok(()) };
-    let mut error =
-        Error::invalid("the samples that are left do not have the same children any more, so no reader would open them")
-            .because(format!("{} at {}: {}", first.rule, first.at, first.message));
+    let errors: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .collect();
+    let Some(first) = errors.first() else {
+        return Ok(());
+    };
+    let mut error = Error::invalid(
+        "the samples that are left do not have the same children any more, so no \
+            reader would open them",
+    )
+    .because(format!("{} at {}: {}", first.rule, first.at, first.message));
     if !request.keep_siblings && request.rows.filters.iter().any(|filter| filter.level > 0) {
-        error = error.hint("keep all children of the samples that are left (--keep-siblings), or filter level 0");
+        error = error.hint(
+            "keep all children of the samples that are left (--keep-siblings), or filter level 0",
+        );
     }
     if !request.keep_padding {
         error = error.hint("keep the placeholders (--keep-padding)");
@@ -237,22 +310,37 @@ fn check_tree(tree: &Skeleton, request: &ExportRequest) -> Result<()> {
     Err(error)
 }
 
-/// A part with a collection that `validate` refuses would be no dataset. Fields derived from the tree are computed again and not
-/// checked.
+/// A part with a collection that `validate` refuses would be no dataset. Fields derived from the
+/// tree are computed again and not checked.
 fn check_collection(part: &Assembly, ctx: &JobContext) -> Result<()> {
     let mut report = Report::default();
-    validate::check_collection(&Collection { fields: part.collection.descriptive() }, &mut report);
-    let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
+    validate::check_collection(
+        &Collection {
+            fields: part.collection.descriptive(),
+        },
+        &mut report,
+    );
+    let errors: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .collect();
     if errors.is_empty() {
         warn_of_classes(&part.collection.fields, ctx);
         return Ok(());
     }
-    let summary = format!("COLLECTION.json breaks {} rules, so readers would refuse the part", errors.len());
-    let error = Error::invalid(summary).hint("mend the fields in a draft of the dataset, write that, and export from it");
-    Err(errors
-        .iter()
-        .take(5)
-        .fold(error, |error, finding| error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message))))
+    let summary = format!(
+        "COLLECTION.json breaks {} rules, so readers would refuse the part",
+        errors.len()
+    );
+    let error = Error::invalid(summary)
+        .hint("mend the fields in a draft of the dataset, write that, and export from it");
+    Err(errors.iter().take(5).fold(error, |error, finding| {
+        error.hint(format!(
+            "{} at {}: {}",
+            finding.rule, finding.at, finding.message
+        ))
+    }))
 }
 
 /// The part says of what it is a part, and its own extent.
@@ -266,12 +354,15 @@ fn describe(part: &mut Assembly, ctx: &JobContext) -> Result<()> {
     }
     let of = part.collection.id().to_owned();
     part.collection.set("taco:subset_of", Some(json!(of)));
-    let now = stated_time().unwrap_or_else(chrono::Utc::now).to_rfc3339_opts(chrono::SecondsFormat::Micros, false);
+    let now = stated_time()
+        .unwrap_or_else(chrono::Utc::now)
+        .to_rfc3339_opts(chrono::SecondsFormat::Micros, false);
     part.collection.set("taco:subset_date", Some(json!(now)));
     Ok(())
 }
 
-/// The time that `SOURCE_DATE_EPOCH` states in seconds since 1970, by the convention for outputs that can be made again byte by byte.
+/// The time that `SOURCE_DATE_EPOCH` states in seconds since 1970, by the convention for outputs
+/// that can be made again byte by byte.
 fn stated_time() -> Option<chrono::DateTime<chrono::Utc>> {
     chrono::DateTime::from_timestamp(std::env::var("SOURCE_DATE_EPOCH").ok()?.parse().ok()?, 0)
 }

@@ -17,7 +17,8 @@ use crate::model::{Dataset, NodePath};
 /// Runs extensions over a written dataset and writes it with their columns and fields. Plain data.
 ///
 /// # Errors
-/// Those of opening the dataset, of [`extend_draft`] and of [`checked_build`](super::checked_build). Then nothing is written.
+/// Those of opening the dataset, of [`extend_draft`] and of
+/// [`checked_build`](super::checked_build). Then nothing is written.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct ExtendRequest {
     /// The dataset.
@@ -38,15 +39,23 @@ impl Operation for ExtendRequest {
     type Output = Extended<Built>;
 
     fn label(&self) -> String {
-        let mut names: Vec<&str> = self.calls.iter().map(|call| call.extension.as_str()).collect();
+        let mut names: Vec<&str> = self
+            .calls
+            .iter()
+            .map(|call| call.extension.as_str())
+            .collect();
         names.dedup();
         tr!("Add {name}", name = names.join(", "))
     }
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
-        self.calls.iter_mut().for_each(|call| call.visit_paths(&mut |path| visit(PathUse::Read, path)));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
+        self.calls
+            .iter_mut()
+            .for_each(|call| call.visit_paths(&mut |path| visit(PathUse::Read, path)));
         visit(PathUse::Write, &mut self.options.target);
     }
 
@@ -66,12 +75,18 @@ impl OperationOutput for Extended<Built> {
             .iter()
             .map(|failure| {
                 let sample = failure.path.to_archive();
-                json!({ "extension": failure.extension, "sample": sample, "error": failure.error, "kept": failure.kept })
+                json!({
+                    "extension": failure.extension,
+                    "sample": sample,
+                    "error": failure.error,
+                    "kept": failure.kept,
+                })
             })
             .collect();
         let path = self.outcome.path.display().to_string();
         let mut json = json!({
-            "path": path, "samples": self.outcome.samples, "computed": self.computed, "failures": failed, "notes": self.notes
+            "path": path, "samples": self.outcome.samples, "computed": self.computed,
+            "failures": failed, "notes": self.notes
         });
         if !self.outcome.damaged.is_empty() {
             json["damaged"] = json!(self.outcome.damaged);
@@ -116,33 +131,55 @@ impl<T> Extended<T> {
     }
 }
 
-/// Runs extensions over a draft; returns the edits that add their columns and fields. The job can be paused.
+/// Runs extensions over a draft; returns the edits that add their columns and fields. The job can
+/// be paused.
 ///
 /// # Errors
-/// For unknown extensions and options, programs that nobody agreed to, columns that exist without `replace`, and cancel. Failures
-/// of single samples are listed instead.
-pub fn extend_draft(dataset: &Dataset, calls: &[ExtensionCall], replace: bool, ctx: &JobContext) -> Result<Extended<Vec<Edit>>> {
+/// For unknown extensions and options, programs that nobody agreed to, columns that exist without
+/// `replace`, and cancel. Failures of single samples are listed instead.
+pub fn extend_draft(
+    dataset: &Dataset,
+    calls: &[ExtensionCall],
+    replace: bool,
+    ctx: &JobContext,
+) -> Result<Extended<Vec<Edit>>> {
     let registry = builtin();
     if !replace {
         let clashes = extensions::clashes(dataset, calls, &registry)?;
         if !clashes.is_empty() {
-            let error = Error::usage(format!("these columns are there already: {}", clashes.join(", ")));
+            let error = Error::usage(format!(
+                "these columns are there already: {}",
+                clashes.join(", ")
+            ));
             return Err(error.hint("replace them (--replace), or remove them first"));
         }
     }
     // A pool of its own, so that a paused run does not block other work.
     ctx.allow_pause();
     let pool = rayon::ThreadPoolBuilder::new().build();
-    let pool = pool.map_err(|error| Error::internal("could not start threads for the extensions").because(error))?;
+    let pool = pool.map_err(|error| {
+        Error::internal("could not start threads for the extensions").because(error)
+    })?;
     let run = pool.install(|| extensions::run(dataset, calls, &registry, ctx))?;
     let mut edits = Vec::new();
     if run.columns.iter().any(|columns| !columns.is_empty()) {
-        edits.push(Edit::ReplaceTortilla { tortilla: NodePath::root(), with: run.apply(dataset, replace)? });
+        edits.push(Edit::ReplaceTortilla {
+            tortilla: NodePath::root(),
+            with: run.apply(dataset, replace)?,
+        });
     }
     let fields = run.collection.into_iter();
-    edits.extend(fields.map(|(key, value)| Edit::SetCollection { key, value: Some(value) }));
+    edits.extend(fields.map(|(key, value)| Edit::SetCollection {
+        key,
+        value: Some(value),
+    }));
     ctx.check()?;
-    Ok(Extended { outcome: edits, computed: run.computed, failures: run.failures, notes: run.notes })
+    Ok(Extended {
+        outcome: edits,
+        computed: run.computed,
+        failures: run.failures,
+        notes: run.notes,
+    })
 }
 
 fn extend(input: &ExtendRequest, ctx: &JobContext) -> Result<Extended<Built>> {
@@ -150,11 +187,20 @@ fn extend(input: &ExtendRequest, ctx: &JobContext) -> Result<Extended<Built>> {
     let reader = container::open_with(&input.input, &input.open, ctx)?;
     let mut dataset = draft_of(reader.as_ref(), ctx)?;
     let extended = extend_draft(&dataset, &input.calls, input.replace, ctx);
-    let Extended { outcome: edits, computed, failures, notes } =
-        extended.map_err(|error| reader.opening().version.explain(error))?;
+    let Extended {
+        outcome: edits,
+        computed,
+        failures,
+        notes,
+    } = extended.map_err(|error| reader.opening().version.explain(error))?;
     for edit in edits {
         edit.apply(&mut dataset)?;
     }
     let built = checked_build_of(&dataset, &reader.opening().version, &input.options, ctx)?;
-    Ok(Extended { outcome: built, computed, failures, notes })
+    Ok(Extended {
+        outcome: built,
+        computed,
+        failures,
+        notes,
+    })
 }

@@ -24,7 +24,8 @@ impl KeptRows {
 
     /// True when this sample stays.
     pub fn contains(&self, at: RowRef) -> bool {
-        self.rows(at.level).is_none_or(|rows| rows.binary_search(&at.row).is_ok())
+        self.rows(at.level)
+            .is_none_or(|rows| rows.binary_search(&at.row).is_ok())
     }
 }
 
@@ -32,10 +33,17 @@ impl KeptRows {
 ///
 /// # Errors
 /// For a column that does not exist, a box, time range or condition that is malformed.
-pub fn kept(reader: &dyn ContainerReader, filters: &[Filter], ctx: &JobContext) -> Result<KeptRows> {
+pub fn kept(
+    reader: &dyn ContainerReader,
+    filters: &[Filter],
+    ctx: &JobContext,
+) -> Result<KeptRows> {
     let mut rows = query::kept_rows(&tables_of(reader, ctx)?, filters, ctx)?;
     for level in rows.iter_mut().flatten() {
         level.sort_unstable();
     }
-    Ok(KeptRows { filters: filters.to_vec(), rows })
+    Ok(KeptRows {
+        filters: filters.to_vec(),
+        rows,
+    })
 }

@@ -1,7 +1,9 @@
-//! Precomputed histograms (TACO 0.2, "Precomputed Histogram information"): a tortilla of the dataset's own shape that holds, in the
-//! place of each raster, a GeoTIFF in strips: 100 columns, one row, one band for each band of the raster; a pixel is the number of
-//! values in a bin. Values are scaled linearly from the lowest and highest of the dataset to 0–255, and the bins divide that evenly.
-//! The scale is in the columns `histogram:minimum` and `histogram:maximum`, so that [`super::percentiles`] needs no raster.
+//! Precomputed histograms (TACO 0.2, "Precomputed Histogram information"): a tortilla of the
+//! dataset's own shape that holds, in the place of each raster, a GeoTIFF in strips: 100 columns,
+//! one row, one band for each band of the raster; a pixel is the number of values in a bin. Values
+//! are scaled linearly from the lowest and highest of the dataset to 0–255, and the bins divide
+//! that evenly. The scale is in the columns `histogram:minimum` and `histogram:maximum`, so that
+//! [`super::percentiles`] needs no raster.
 //!
 //! Must not round what is scaled: the text would allow it, and it would only cost precision.
 
@@ -42,15 +44,17 @@ pub enum Scale {
     /// All of the dataset, as the text says.
     #[default]
     Dataset,
-    /// Those of one band of the rasters at one position: finer where bands or rasters differ in kind.
+    /// Those of one band of the rasters at one position: finer where bands or rasters differ in
+    /// kind.
     Band,
 }
 
-/// Counts the values of every raster and writes the tortilla of histograms. Files that are no rasters of real numbers are left out
-/// with a warning. Plain data.
+/// Counts the values of every raster and writes the tortilla of histograms. Files that are no
+/// rasters of real numbers are left out with a warning. Plain data.
 ///
 /// # Errors
-/// For a dataset without such rasters, a target that does not end in `.tortilla`, and files that can't be read or written.
+/// For a dataset without such rasters, a target that does not end in `.tortilla`, and files that
+/// can't be read or written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HistogramRequest {
     /// The dataset, of any generation.
@@ -90,7 +94,9 @@ impl Operation for HistogramRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
         visit(PathUse::Write, &mut self.output);
     }
 
@@ -100,8 +106,15 @@ impl Operation for HistogramRequest {
 }
 
 fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
-    if !request.output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla")) {
-        return Err(Error::usage("histograms are kept in a file that ends in .tortilla").at_path(&request.output));
+    if !request
+        .output
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla"))
+    {
+        return Err(
+            Error::usage("histograms are kept in a file that ends in .tortilla")
+                .at_path(&request.output),
+        );
     }
     if !request.overwrite && request.output.symlink_metadata().is_ok() {
         return Err(Error::output_exists().at_path(&request.output));
@@ -112,26 +125,36 @@ fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
     let mut leaves = Vec::new();
     collect(&dataset.root, &mut Vec::new(), &mut leaves);
     // Twice through the pixels: the scale has to be known before the first value is counted.
-    ctx.stage(tr!("Looking for the lowest and highest values"), Some(leaves.len() as u64));
+    ctx.stage(
+        tr!("Looking for the lowest and highest values"),
+        Some(leaves.len() as u64),
+    );
     let found: Vec<Option<BandRanges>> = try_map(&leaves, |_, leaf| ranges_of(leaf, ctx))?;
     let scales = HistogramScales::new(request.scale, &leaves, &found)?;
     ctx.stage(tr!("Counting values"), Some(leaves.len() as u64));
-    let scratch = tempfile::tempdir().map_err(|error| Error::io("make a temporary folder", &std::env::temp_dir(), error))?;
-    let made: Vec<Option<WrittenHistogram>> =
-        try_map(leaves.par_iter().zip(&found), |number, (leaf, found)| match (found, &leaf.asset) {
+    let scratch = tempfile::tempdir()
+        .map_err(|error| Error::io("make a temporary folder", &std::env::temp_dir(), error))?;
+    let made: Vec<Option<WrittenHistogram>> = try_map(
+        leaves.par_iter().zip(&found),
+        |number, (leaf, found)| match (found, &leaf.asset) {
             (Some(found), Some(asset)) => {
                 let scale = scales.of(&leaf.component, found.len());
                 let file = scratch.path().join(format!("{number}.tif"));
-                let bytes = count(asset, &scale, &file, ctx).map_err(|error| error.at(&leaf.path))?;
+                let bytes =
+                    count(asset, &scale, &file, ctx).map_err(|error| error.at(&leaf.path))?;
                 ctx.step(1);
                 Ok(Some(WrittenHistogram { bytes, scale }))
             }
             _ => Ok(None),
-        })?;
+        },
+    )?;
     raster::close_idle();
     let mut made = made.into_iter();
     let root = with_histograms(&dataset.root, &mut made);
-    let histograms = Dataset { root: Arc::new(root), ..dataset };
+    let histograms = Dataset {
+        root: Arc::new(root),
+        ..dataset
+    };
     // All tables of a chain are read with few requests, however many samples there are.
     let options = TortillaOptions {
         text_form: false,
@@ -152,11 +175,19 @@ fn collect(tortilla: &Tortilla, above: &mut Vec<Arc<str>>, leaves: &mut Vec<Leaf
         match &sample.payload {
             Payload::Folder(children) => collect(children, above, leaves),
             payload => leaves.push(Leaf {
-                component: above.iter().skip(1).map(AsRef::as_ref).collect::<Vec<&str>>().join("/").into(),
+                component: above
+                    .iter()
+                    .skip(1)
+                    .map(AsRef::as_ref)
+                    .collect::<Vec<&str>>()
+                    .join("/")
+                    .into(),
                 path: above.join("/"),
                 asset: match payload {
                     Payload::Asset { path, .. } if !sample.is_padding() => {
-                        let variable = tortilla.field(VARIABLE_COLUMN).and_then(|at| variable_of_value(sample.value(at)));
+                        let variable = tortilla
+                            .field(VARIABLE_COLUMN)
+                            .and_then(|at| variable_of_value(sample.value(at)));
                         Some(RasterSource::member(path.clone()).with_variable(variable))
                     }
                     _ => None,
@@ -168,12 +199,20 @@ fn collect(tortilla: &Tortilla, above: &mut Vec<Arc<str>>, leaves: &mut Vec<Leaf
 }
 
 fn ranges_of(leaf: &Leaf, ctx: &JobContext) -> Result<Option<BandRanges>> {
-    let Some(asset) = &leaf.asset else { return Ok(None) };
+    let Some(asset) = &leaf.asset else {
+        return Ok(None);
+    };
     ctx.step(1);
     let read = || -> Result<BandRanges> {
         let tally = raster::tally(asset, ctx)?;
         tally.info().warn_of_variable(&leaf.path, ctx);
-        (0..tally.band_count()).map(|band| Ok(tally.summary(band, &[], ctx)?.map(|summary| (summary.min, summary.max)))).collect()
+        (0..tally.band_count())
+            .map(|band| {
+                Ok(tally
+                    .summary(band, &[], ctx)?
+                    .map(|summary| (summary.min, summary.max)))
+            })
+            .collect()
     };
     match ctx.check().and_then(|()| read()) {
         Ok(ranges) => Ok(Some(ranges)),
@@ -200,13 +239,22 @@ impl HistogramScales {
             for (band, range) in ranges.iter().flatten().enumerate() {
                 let Some(range) = *range else { continue };
                 all = Some(all.map_or(range, |all| wider(all, range)));
-                bands.entry((leaf.component.clone(), band)).and_modify(|known| *known = wider(*known, range)).or_insert(range);
+                bands
+                    .entry((leaf.component.clone(), band))
+                    .and_modify(|known| *known = wider(*known, range))
+                    .or_insert(range);
             }
         }
         let Some((low, high)) = all else {
-            return Err(Error::usage("no raster of this dataset has a value to count"));
+            return Err(Error::usage(
+                "no raster of this dataset has a value to count",
+            ));
         };
-        Ok(if scale == Scale::Dataset { HistogramScales::One(low, high) } else { HistogramScales::Bands(bands) })
+        Ok(if scale == Scale::Dataset {
+            HistogramScales::One(low, high)
+        } else {
+            HistogramScales::Bands(bands)
+        })
     }
 
     /// For each band; of one that has no data anywhere the ends are 0.
@@ -214,7 +262,10 @@ impl HistogramScales {
         (0..bands)
             .map(|band| match self {
                 HistogramScales::One(low, high) => (*low, *high),
-                HistogramScales::Bands(known) => known.get(&(component.clone(), band)).copied().unwrap_or_default(),
+                HistogramScales::Bands(known) => known
+                    .get(&(component.clone(), band))
+                    .copied()
+                    .unwrap_or_default(),
             })
             .collect()
     }
@@ -226,11 +277,19 @@ struct WrittenHistogram {
 }
 
 /// The histogram of one raster as a GeoTIFF.
-fn count(asset: &RasterSource, scale: &[(f64, f64)], file: &std::path::Path, ctx: &JobContext) -> Result<Arc<[u8]>> {
+fn count(
+    asset: &RasterSource,
+    scale: &[(f64, f64)],
+    file: &std::path::Path,
+    ctx: &JobContext,
+) -> Result<Arc<[u8]>> {
     let tally = raster::tally(asset, ctx)?;
     // Bins of the values themselves are those of the scaled ones: the scale is linear.
-    let counts: Vec<Vec<u64>> =
-        scale.iter().enumerate().map(|(band, &(low, high))| tally.histogram(band, low, high, BINS, ctx)).collect::<Result<_>>()?;
+    let counts: Vec<Vec<u64>> = scale
+        .iter()
+        .enumerate()
+        .map(|(band, &(low, high))| tally.histogram(band, low, high, BINS, ctx))
+        .collect::<Result<_>>()?;
     let small = counts.iter().flatten().all(|&count| count <= COUNT_MAX);
     let bands = counts
         .into_iter()
@@ -239,29 +298,66 @@ fn count(asset: &RasterSource, scale: &[(f64, f64)], file: &std::path::Path, ctx
             false => Samples::F64(counts.into_iter().map(|count| count as f64).collect()),
         })
         .collect();
-    let options = vec![("TILED", "NO"), ("COMPRESS", "ZSTD"), ("ZSTD_LEVEL", "13"), ("INTERLEAVE", "BAND")];
-    raster::write_geotiff(file, &NewRaster { width: BINS, height: 1, bands, options, ..NewRaster::default() })?;
+    let options = vec![
+        ("TILED", "NO"),
+        ("COMPRESS", "ZSTD"),
+        ("ZSTD_LEVEL", "13"),
+        ("INTERLEAVE", "BAND"),
+    ];
+    raster::write_geotiff(
+        file,
+        &NewRaster {
+            width: BINS,
+            height: 1,
+            bands,
+            options,
+            ..NewRaster::default()
+        },
+    )?;
     let bytes = crate::files::read(file).io_at("read the histogram", file)?;
     std::fs::remove_file(file).io_at("remove the temporary file", file)?;
     Ok(bytes.into())
 }
 
 /// The same tree with histograms instead of rasters, and without what has none.
-fn with_histograms(tortilla: &Tortilla, made: &mut impl Iterator<Item = Option<WrittenHistogram>>) -> Tortilla {
-    let keep: Vec<usize> =
-        (0..tortilla.schema.len()).filter(|&field| !STALE.contains(&tortilla.schema[field].name.as_str())).collect();
-    let files = tortilla.samples.iter().any(|sample| sample.children().is_none());
-    let mut schema: Vec<FieldSpec> = keep.iter().map(|&field| tortilla.schema[field].clone()).collect();
+fn with_histograms(
+    tortilla: &Tortilla,
+    made: &mut impl Iterator<Item = Option<WrittenHistogram>>,
+) -> Tortilla {
+    let keep: Vec<usize> = (0..tortilla.schema.len())
+        .filter(|&field| !STALE.contains(&tortilla.schema[field].name.as_str()))
+        .collect();
+    let files = tortilla
+        .samples
+        .iter()
+        .any(|sample| sample.children().is_none());
+    let mut schema: Vec<FieldSpec> = keep
+        .iter()
+        .map(|&field| tortilla.schema[field].clone())
+        .collect();
     if files {
         let numbers = || DataType::List(Arc::new(Field::new("item", DataType::Float64, true)));
-        let field = |name: &str, text: &str| FieldSpec { name: name.into(), dtype: numbers(), description: text.into() };
-        schema.push(field(MINIMUM, "The value at which the first bin of each band begins"));
-        schema.push(field(MAXIMUM, "The value at which the last bin of each band ends; it counts to that bin"));
+        let field = |name: &str, text: &str| FieldSpec {
+            name: name.into(),
+            dtype: numbers(),
+            description: text.into(),
+        };
+        schema.push(field(
+            MINIMUM,
+            "The value at which the first bin of each band begins",
+        ));
+        schema.push(field(
+            MAXIMUM,
+            "The value at which the last bin of each band ends; it counts to that bin",
+        ));
     }
     let schema: Schema = schema.into();
     let mut samples = Vec::with_capacity(tortilla.samples.len());
     for sample in &tortilla.samples {
-        let mut values: Vec<Value> = keep.iter().map(|&field| sample.value(field).clone()).collect();
+        let mut values: Vec<Value> = keep
+            .iter()
+            .map(|&field| sample.value(field).clone())
+            .collect();
         let payload = match &sample.payload {
             Payload::Folder(children) => {
                 let children = with_histograms(children, made);
@@ -271,13 +367,21 @@ fn with_histograms(tortilla: &Tortilla, made: &mut impl Iterator<Item = Option<W
                 Payload::Folder(Arc::new(children))
             }
             _ => {
-                let Some(WrittenHistogram { bytes, scale }) = made.next().flatten() else { continue };
-                let list = |end: fn(&(f64, f64)) -> f64| Value::List(scale.iter().map(|ends| Value::Float(end(ends))).collect());
+                let Some(WrittenHistogram { bytes, scale }) = made.next().flatten() else {
+                    continue;
+                };
+                let list = |end: fn(&(f64, f64)) -> f64| {
+                    Value::List(scale.iter().map(|ends| Value::Float(end(ends))).collect())
+                };
                 values.extend([list(|ends| ends.0), list(|ends| ends.1)]);
                 Payload::Bytes(bytes)
             }
         };
-        samples.push(Sample { id: sample.id.clone(), payload, values: values.into() });
+        samples.push(Sample {
+            id: sample.id.clone(),
+            payload,
+            values: values.into(),
+        });
     }
     Tortilla { schema, samples }
 }

@@ -13,7 +13,9 @@ use crate::error::{Cause, Error, IoContext, Result};
 use crate::extensions::{ComputedColumn, ExtensionRun, MatchedLevel, MatchedRows, match_rows};
 use crate::files;
 use crate::jobs::JobContext;
-use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc};
+use crate::model::{
+    Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc,
+};
 use crate::raster::{NamesBeside, sidecar_of};
 use crate::table::{KEYS, KeyedTable};
 use crate::text::PrintableLine;
@@ -33,8 +35,9 @@ pub struct Imported {
     pub skipped: Vec<String>,
 }
 
-/// Turns paths into samples: folders become FOLDERs with everything below them, files FILEs. Siblings are in byte order of
-/// their names. Hidden files, `__meta__` and sidecars of rasters are left out and listed; links to folders above are not followed.
+/// Turns paths into samples: folders become FOLDERs with everything below them, files FILEs.
+/// Siblings are in byte order of their names. Hidden files, `__meta__` and sidecars of rasters are
+/// left out and listed; links to folders above are not followed.
 ///
 /// # Errors
 /// When a path can't be read or has no name, and when folders are nested too deep.
@@ -42,12 +45,18 @@ pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>,
     ctx.stage(tr!("Looking at the files"), None);
     let mut report = Imported::default();
     let mut samples = Vec::with_capacity(paths.len());
-    let beside: NamesBeside = paths.iter().filter_map(|path| path.file_name().and_then(|name| name.to_str())).collect();
+    let beside: NamesBeside = paths
+        .iter()
+        .filter_map(|path| path.file_name().and_then(|name| name.to_str()))
+        .collect();
     for path in paths {
         let meta = std::fs::metadata(path).io_at("read", path)?;
         let name = path.file_name().or_else(|| path.parent()?.file_name());
-        let name = name.ok_or_else(|| Error::usage("this path has no name to make an id of").at_path(path))?;
-        let Some(id) = text_name(name, path, &beside, Sidecars::Leave, &mut report) else { continue };
+        let name = name
+            .ok_or_else(|| Error::usage("this path has no name to make an id of").at_path(path))?;
+        let Some(id) = text_name(name, path, &beside, Sidecars::Leave, &mut report) else {
+            continue;
+        };
         let mut links = Links::of(path);
         samples.extend(scan(path, &id, &meta, 0, &mut links, &mut report, ctx)?);
         links.warn(ctx);
@@ -55,10 +64,13 @@ pub fn import_paths(paths: &[PathBuf], ctx: &JobContext) -> Result<(Vec<Sample>,
     Ok((samples, report))
 }
 
-/// True for a folder of folders: dropped on an empty draft its contents are meant, one root for each. A few files between the
-/// folders change nothing: documents, or fewer others than half of three folders or more. With more it may be one root.
+/// True for a folder of folders: dropped on an empty draft its contents are meant, one root for
+/// each. A few files between the folders change nothing: documents, or fewer others than half of
+/// three folders or more. With more it may be one root.
 pub fn is_folder_of_folders(path: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(path) else { return false };
+    let Ok(entries) = std::fs::read_dir(path) else {
+        return false;
+    };
     let (mut folders, mut documents, mut files) = (0, 0, 0);
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -79,21 +91,32 @@ pub fn is_folder_of_folders(path: &Path) -> bool {
 
 /// True for what describes data and is none: texts, tables, pages.
 fn is_document(name: &str) -> bool {
-    const ENDINGS: [&str; 15] =
-        ["txt", "md", "rst", "pdf", "html", "csv", "tsv", "xlsx", "json", "geojson", "xml", "yml", "yaml", "log", "parquet"];
+    const ENDINGS: [&str; 15] = [
+        "txt", "md", "rst", "pdf", "html", "csv", "tsv", "xlsx", "json", "geojson", "xml", "yml",
+        "yaml", "log", "parquet",
+    ];
     match name.to_lowercase().rsplit_once('.') {
         Some((_, ending)) => ENDINGS.contains(&ending),
-        None => matches!(name.to_lowercase().as_str(), "readme" | "license" | "licence" | "makefile"),
+        None => matches!(
+            name.to_lowercase().as_str(),
+            "readme" | "license" | "licence" | "makefile"
+        ),
     }
 }
 
-/// The folders inside `folder` as the samples of a root tortilla, and the loose files beside them, which get no position.
+/// The folders inside `folder` as the samples of a root tortilla, and the loose files beside them,
+/// which get no position.
 ///
 /// # Errors
 /// When the folder can't be read.
-pub fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Vec<Unplaced>, Imported)> {
+pub fn import_scenes(
+    folder: &Path,
+    ctx: &JobContext,
+) -> Result<(Vec<Sample>, Vec<Unplaced>, Imported)> {
     let (samples, mut report) = import_folder(folder, Sidecars::Leave, ctx)?;
-    let (scenes, loose): (Vec<Sample>, Vec<Sample>) = samples.into_iter().partition(|sample| sample.children().is_some());
+    let (scenes, loose): (Vec<Sample>, Vec<Sample>) = samples
+        .into_iter()
+        .partition(|sample| sample.children().is_some());
     // Only empty folders: the files become the roots.
     if scenes.is_empty() {
         return Ok((loose, Vec::new(), report));
@@ -105,27 +128,37 @@ pub fn import_scenes(folder: &Path, ctx: &JobContext) -> Result<(Vec<Sample>, Ve
     });
     let unplaced = unplaced.collect::<Result<Vec<_>>>()?;
     report.files -= unplaced.len() as u64;
-    report.bytes = report.bytes.saturating_sub(unplaced.iter().map(|file| file.size).sum());
+    report.bytes = report
+        .bytes
+        .saturating_sub(unplaced.iter().map(|file| file.size).sum());
     report.unplaced = unplaced.len() as u64;
     Ok((scenes, unplaced, report))
 }
 
-/// Everything inside `folder` as the samples of a root tortilla, without sidecars. Those are listed as left out, except with
+/// Everything inside `folder` as the samples of a root tortilla, without sidecars. Those are listed
+/// as left out, except with
 /// [`Sidecars::Pack`]: [`super::pack_sidecars`] makes samples of them.
 ///
 /// # Errors
 /// When the folder can't be read.
-pub fn import_folder(folder: &Path, sidecars: Sidecars, ctx: &JobContext) -> Result<(Vec<Sample>, Imported)> {
+pub fn import_folder(
+    folder: &Path,
+    sidecars: Sidecars,
+    ctx: &JobContext,
+) -> Result<(Vec<Sample>, Imported)> {
     ctx.stage(tr!("Looking at the files"), None);
     let mut report = Imported::default();
-    let mut links = Links { sidecars, ..Links::of(folder) };
+    let mut links = Links {
+        sidecars,
+        ..Links::of(folder)
+    };
     let samples = children(folder, 0, &mut links, &mut report, ctx)?;
     links.warn(ctx);
     Ok((samples, report))
 }
 
-/// The links met below a folder that lead out of it. They are followed: a folder of links to scenes is a way to choose scenes. But
-/// what they lead to is packed with the rest, so that is said.
+/// The links met below a folder that lead out of it. They are followed: a folder of links to scenes
+/// is a way to choose scenes. But what they lead to is packed with the rest, so that is said.
 struct Links {
     folder: PathBuf,
     sidecars: Sidecars,
@@ -165,10 +198,20 @@ impl Links {
         if self.out == 0 {
             return;
         }
-        let more = if self.out > Self::NAMED as u64 { ", …" } else { "" };
+        let more = if self.out > Self::NAMED as u64 {
+            ", …"
+        } else {
+            ""
+        };
         let (folder, first) = (self.folder.display(), self.first.join(", "));
-        let links = if self.out == 1 { "1 link leads".to_owned() } else { format!("{} links lead", self.out) };
-        ctx.warn(format!("{links} out of {folder}; what is there becomes part of the dataset: {first}{more}"));
+        let links = if self.out == 1 {
+            "1 link leads".to_owned()
+        } else {
+            format!("{} links lead", self.out)
+        };
+        ctx.warn(format!(
+            "{links} out of {folder}; what is there becomes part of the dataset: {first}{more}"
+        ));
     }
 }
 
@@ -190,30 +233,47 @@ fn scan(
     }
     if !meta.is_dir() {
         let what = files::special(meta.file_type()).unwrap_or("no regular file");
-        report.skipped.push(format!("{}: it is {what}, neither a file nor a folder", path.display()));
+        report.skipped.push(format!(
+            "{}: it is {what}, neither a file nor a folder",
+            path.display()
+        ));
         return Ok(None);
     }
     if depth >= MAX_LEVELS - 1 {
         return Err(Error::usage(format!(
-            "folders are nested more than {MAX_LEVELS} deep; a dataset has at most {MAX_LEVELS} levels"
+            "folders are nested more than {MAX_LEVELS} deep; a dataset has at most {MAX_LEVELS} \
+                levels"
         ))
         .at_path(path)
         .caused_by(Cause::StructuresDiffer));
     }
     let samples = children(path, depth + 1, links, report, ctx)?;
     if samples.is_empty() {
-        report.skipped.push(format!("{}: an empty folder", path.display()));
+        report
+            .skipped
+            .push(format!("{}: an empty folder", path.display()));
         return Ok(None);
     }
     report.folders += 1;
     Ok(Some(Sample::folder(id, Tortilla::new(samples))))
 }
 
-fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Imported, ctx: &JobContext) -> Result<Vec<Sample>> {
+fn children(
+    folder: &Path,
+    depth: usize,
+    links: &mut Links,
+    report: &mut Imported,
+    ctx: &JobContext,
+) -> Result<Vec<Sample>> {
     // The names alone: an entry of a folder takes several times as much.
     let mut names: Vec<Box<OsStr>> = Vec::new();
     for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
-        names.push(entry.io_at("read the folder", folder)?.file_name().into_boxed_os_str());
+        names.push(
+            entry
+                .io_at("read the folder", folder)?
+                .file_name()
+                .into_boxed_os_str(),
+        );
     }
     // In NFC, so that the forms in which a system writes them do not change the order.
     names.sort_by(|a, b| composed(a).cmp(&composed(b)));
@@ -221,9 +281,12 @@ fn children(folder: &Path, depth: usize, links: &mut Links, report: &mut Importe
     let mut samples = Vec::with_capacity(names.len());
     for name in names {
         let path = folder.join(&*name);
-        let Some(id) = text_name(&name, &path, &beside, links.sidecars, report) else { continue };
+        let Some(id) = text_name(&name, &path, &beside, links.sidecars, report) else {
+            continue;
+        };
         let mut meta = std::fs::symlink_metadata(&path).io_at("read", &path)?;
-        // Links are followed, so that a folder of links to scenes works; the level limit ends loops.
+        // Links are followed, so that a folder of links to scenes works; the level limit ends
+        // loops.
         if meta.is_symlink() {
             meta = std::fs::metadata(&path).io_at("read", &path)?;
             links.follow(&path);
@@ -259,16 +322,33 @@ const LEFTOVERS: [&str; 9] = [
     "desktop.ini",
 ];
 /// Endings of files that are not complete, or belong to an editor.
-const LEFTOVER_ENDINGS: [&str; 8] = [".part", ".partial", ".crdownload", ".tmp", ".swp", ".pyc", ".filepart", "~"];
+const LEFTOVER_ENDINGS: [&str; 8] = [
+    ".part",
+    ".partial",
+    ".crdownload",
+    ".tmp",
+    ".swp",
+    ".pyc",
+    ".filepart",
+    "~",
+];
 
-/// False for files and folders that are not data: hidden ones, `__meta__`, GDAL's `.aux.xml`, leftovers of programs and file managers.
+/// False for files and folders that are not data: hidden ones, `__meta__`, GDAL's `.aux.xml`,
+/// leftovers of programs and file managers.
 pub fn is_data(name: &str) -> bool {
     if ZARR_METADATA.contains(&name) {
         return true;
     }
     let lower = name.to_lowercase();
-    let leftover = LEFTOVERS.contains(&lower.as_str()) || LEFTOVER_ENDINGS.iter().any(|ending| lower.ends_with(ending));
-    !leftover && !name.starts_with('.') && !name.starts_with("~$") && name != META_NAME && !lower.ends_with(".aux.xml")
+    let leftover = LEFTOVERS.contains(&lower.as_str())
+        || LEFTOVER_ENDINGS
+            .iter()
+            .any(|ending| lower.ends_with(ending));
+    !leftover
+        && !name.starts_with('.')
+        && !name.starts_with("~$")
+        && name != META_NAME
+        && !lower.ends_with(".aux.xml")
 }
 
 fn text_name(
@@ -279,12 +359,18 @@ fn text_name(
     report: &mut Imported,
 ) -> Option<String> {
     let Some(text) = name.to_str() else {
-        report.skipped.push(format!("{}: its name is not Unicode", path.display()));
+        report
+            .skipped
+            .push(format!("{}: its name is not Unicode", path.display()));
         return None;
     };
     if let Some(kind) = sidecar_of(text, beside) {
         if sidecars != Sidecars::Pack {
-            report.skipped.push(format!("{}: a sidecar of a raster, {}", path.display(), kind.text()));
+            report.skipped.push(format!(
+                "{}: a sidecar of a raster, {}",
+                path.display(),
+                kind.text()
+            ));
         }
         return None;
     }
@@ -295,12 +381,13 @@ fn text_name(
     Some(text.to_owned())
 }
 
-/// Joins a table to a dataset by relative path (`roi_0007/s2/t02.tif`; FOLDERs with or without a slash at the end). Each level
-/// gets the columns that say something about it. Gives a warning for rows that match nothing and samples that no row names.
+/// Joins a table to a dataset by relative path (`roi_0007/s2/t02.tif`; FOLDERs with or without a
+/// slash at the end). Each level gets the columns that say something about it. Gives a warning for
+/// rows that match nothing and samples that no row names.
 ///
 /// # Errors
-/// For a table that can't be read or has no column of paths, rows that name a sample twice or match none, and names that fields
-/// can't have.
+/// For a table that can't be read or has no column of paths, rows that name a sample twice or match
+/// none, and names that fields can't have.
 pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Joining the metadata"), None);
     let mut keyed = KeyedTable::read(table, &KEYS, &|_| false, ctx)?.with_field_names(ctx)?;
@@ -313,10 +400,14 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     }
     let table = &keyed.table;
     let fields = table.fields();
-    for field in fields.iter().filter(|field| matches!(field.name.as_str(), "id" | "type") && field.name != keyed.key()) {
+    for field in fields
+        .iter()
+        .filter(|field| matches!(field.name.as_str(), "id" | "type") && field.name != keyed.key())
+    {
         if !repeats_the_model(&keyed, &field.name)? {
             ctx.warn(format!(
-                "the column {0} of the metadata table is left out: every sample has its own {0}; call it something else to keep it",
+                "the column {0} of the metadata table is left out: every sample has its own {0}; \
+                    call it something else to keep it",
                 field.name
             ));
         }
@@ -328,7 +419,8 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
         .collect();
     if !computed.is_empty() {
         ctx.warn(format!(
-            "the columns {} of the metadata table are left out: internal columns are computed for each dataset; give a column another \
+            "the columns {} of the metadata table are left out: internal columns are computed for \
+                each dataset; give a column another \
              name to keep it",
             computed.join(", ")
         ));
@@ -336,9 +428,14 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     let columns = keyed.columns();
     for &column in &columns {
         let name = &fields[column].name;
-        check_field_name(name).map_err(|fault| Error::usage(format!("the column \"{name}\" {fault}")).at_path(&keyed.path))?;
+        check_field_name(name).map_err(|fault| {
+            Error::usage(format!("the column \"{name}\" {fault}")).at_path(&keyed.path)
+        })?;
     }
-    let (rows, matched) = (keyed.named().count(), found.samples.iter().flatten().count());
+    let (rows, matched) = (
+        keyed.named().count(),
+        found.samples.iter().flatten().count(),
+    );
     if matched == 0 && rows > 0 {
         let example = keyed.named().next().map_or("", |(_, key)| key);
         return Err(Error::usage(format!(
@@ -349,39 +446,83 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
         .hint("keys are paths below the source folder, or ids"));
     }
     if matched < rows {
-        let without = keyed.named().filter(|(row, _)| found.samples.get(*row).is_some_and(Option::is_none));
-        let named: Vec<String> = without.take(NAMED).map(|(_, key)| key.printable_line().to_string()).collect();
-        let more = if rows - matched > named.len() { ", …" } else { "" };
-        let rows = if rows - matched == 1 { "1 row matches".to_owned() } else { format!("{} rows match", rows - matched) };
-        ctx.warn(format!("{rows} no sample in the metadata table: {}{more}", named.join(", ")));
+        let without = keyed
+            .named()
+            .filter(|(row, _)| found.samples.get(*row).is_some_and(Option::is_none));
+        let named: Vec<String> = without
+            .take(NAMED)
+            .map(|(_, key)| key.printable_line().to_string())
+            .collect();
+        let more = if rows - matched > named.len() {
+            ", …"
+        } else {
+            ""
+        };
+        let rows = if rows - matched == 1 {
+            "1 row matches".to_owned()
+        } else {
+            format!("{} rows match", rows - matched)
+        };
+        ctx.warn(format!(
+            "{rows} no sample in the metadata table: {}{more}",
+            named.join(", ")
+        ));
     }
     let unnamed = table.rows() - rows;
     if unnamed > 0 {
-        let rows = if unnamed == 1 { "1 row has".to_owned() } else { format!("{unnamed} rows have") };
-        ctx.warn(format!("{rows} no {} in the metadata table, and so no sample", keyed.key()));
+        let rows = if unnamed == 1 {
+            "1 row has".to_owned()
+        } else {
+            format!("{unnamed} rows have")
+        };
+        ctx.warn(format!(
+            "{rows} no {} in the metadata table, and so no sample",
+            keyed.key()
+        ));
     }
     warn_of_types(&found, &keyed, ctx)?;
     let mut run = ExtensionRun::default();
-    let has_value = |level: &MatchedLevel, column: usize| level.matched().any(|row| !table.value(row, column).is_null());
+    let has_value = |level: &MatchedLevel, column: usize| {
+        level
+            .matched()
+            .any(|row| !table.value(row, column).is_null())
+    };
     // A column with a type is kept without any value, as the table states it.
     let is_empty = |column: &usize| found.levels.iter().all(|level| !has_value(level, *column));
     let empty: Vec<usize> = columns.iter().copied().filter(is_empty).collect();
     for level in &found.levels {
         ctx.check()?;
         let is_matched = level.matched().next().is_some();
-        let useful = |&&column: &&usize| has_value(level, column) || (is_matched && empty.contains(&column));
+        let useful =
+            |&&column: &&usize| has_value(level, column) || (is_matched && empty.contains(&column));
         let joined = columns.iter().filter(useful).map(|&column| ComputedColumn {
             field: fields[column].clone(),
-            values: level.rows.iter().map(|row| row.map_or(Value::Null, |row| table.value(row, column))).collect(),
+            values: level
+                .rows
+                .iter()
+                .map(|row| row.map_or(Value::Null, |row| table.value(row, column)))
+                .collect(),
             touched: level.rows.iter().map(Option::is_some).collect(),
         });
         run.columns.push(joined.collect());
         let missing = level.samples - level.matched().count();
         if missing > 0 && missing < level.samples {
-            let samples = if missing == 1 { "1 sample is".to_owned() } else { format!("{missing} samples are") };
-            let named: Vec<String> = level.without.iter().take(NAMED).map(|path| path.printable_line().to_string()).collect();
+            let samples = if missing == 1 {
+                "1 sample is".to_owned()
+            } else {
+                format!("{missing} samples are")
+            };
+            let named: Vec<String> = level
+                .without
+                .iter()
+                .take(NAMED)
+                .map(|path| path.printable_line().to_string())
+                .collect();
             let more = if missing > named.len() { ", …" } else { "" };
-            ctx.warn(format!("{samples} in no row of the metadata table, so that values are null: {}{more}", named.join(", ")));
+            ctx.warn(format!(
+                "{samples} in no row of the metadata table, so that values are null: {}{more}",
+                named.join(", ")
+            ));
         }
     }
     dataset.root = run.apply(dataset, true)?;
@@ -390,7 +531,13 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
 
 /// Warns of rows whose `type` is not that of their sample.
 fn warn_of_types(found: &MatchedRows, keyed: &KeyedTable, ctx: &JobContext) -> Result<()> {
-    let Some(values) = keyed.table.strings("type")?.filter(|_| keyed.key() != "type") else { return Ok(()) };
+    let Some(values) = keyed
+        .table
+        .strings("type")?
+        .filter(|_| keyed.key() != "type")
+    else {
+        return Ok(());
+    };
     let mut wrong: BTreeMap<usize, &str> = BTreeMap::new();
     for level in &found.levels {
         for (row, &is_folder) in level.rows.iter().zip(&level.folders) {
@@ -404,16 +551,30 @@ fn warn_of_types(found: &MatchedRows, keyed: &KeyedTable, ctx: &JobContext) -> R
         }
     }
     if let Some((&row, kind)) = wrong.first_key_value() {
-        let samples = if wrong.len() == 1 { "1 sample" } else { &format!("{} samples", wrong.len()) };
-        let path = found.samples.get(row).and_then(Option::as_deref).unwrap_or_default();
-        ctx.warn(format!("the type of {samples} in the metadata table is left out, as it is another one: {path} is {kind}"));
+        let samples = if wrong.len() == 1 {
+            "1 sample"
+        } else {
+            &format!("{} samples", wrong.len())
+        };
+        let path = found
+            .samples
+            .get(row)
+            .and_then(Option::as_deref)
+            .unwrap_or_default();
+        ctx.warn(format!(
+            "the type of {samples} in the metadata table is left out, as it is \
+            another one: {path} is {kind}"
+        ));
     }
     Ok(())
 }
 
-/// True when a column `id` or `type` says what the samples say themselves, as in a table that was made from a dataset.
+/// True when a column `id` or `type` says what the samples say themselves, as in a table that was
+/// made from a dataset.
 fn repeats_the_model(keyed: &KeyedTable, name: &str) -> Result<bool> {
-    let Some(values) = keyed.table.strings(name)? else { return Ok(true) };
+    let Some(values) = keyed.table.strings(name)? else {
+        return Ok(true);
+    };
     Ok(keyed.named().all(|(row, path)| match name {
         _ if values.is_null(row) => true,
         "type" => matches!(values.value(row), "FILE" | "FOLDER"),
@@ -427,7 +588,13 @@ mod tests {
 
     fn folder() -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        for path in ["b/after.tif", "b/before.tif", "a/after.tif", "a/before.tif", "a/.hidden"] {
+        for path in [
+            "b/after.tif",
+            "b/before.tif",
+            "a/after.tif",
+            "a/before.tif",
+            "a/.hidden",
+        ] {
             let path = folder.path().join("scenes").join(path);
             std::fs::create_dir_all(path.parent().expect("has a parent")).expect("makes a folder");
             std::fs::write(path, b"data").expect("writes");
@@ -438,22 +605,49 @@ mod tests {
     #[test]
     fn folders_become_tortillas_in_name_order() {
         let folder = folder();
-        let (samples, report) =
-            import_folder(&folder.path().join("scenes"), Sidecars::Leave, &JobContext::default()).expect("imports");
+        let (samples, report) = import_folder(
+            &folder.path().join("scenes"),
+            Sidecars::Leave,
+            &JobContext::default(),
+        )
+        .expect("imports");
         let ids: Vec<_> = samples.iter().map(|sample| &*sample.id).collect();
         assert_eq!(ids, ["a", "b"]);
-        assert_eq!((report.files, report.folders, report.bytes, report.skipped.len()), (4, 2, 16, 1));
+        assert_eq!(
+            (
+                report.files,
+                report.folders,
+                report.bytes,
+                report.skipped.len()
+            ),
+            (4, 2, 16, 1)
+        );
     }
 
     #[test]
     fn sidecars_are_left_out_and_listed_unless_they_are_packed_later() {
         let folder = tempfile::tempdir().expect("a folder");
-        for name in ["a.tif", "a.tif.msk", "a.tif.aux.xml", "a.tfw", "a.prj", "b.shp", "b.prj"] {
+        for name in [
+            "a.tif",
+            "a.tif.msk",
+            "a.tif.aux.xml",
+            "a.tfw",
+            "a.prj",
+            "b.shp",
+            "b.prj",
+        ] {
             std::fs::write(folder.path().join(name), b"1").expect("writes");
         }
         let imported = |sidecars: Sidecars| {
-            let (samples, report) = import_folder(folder.path(), sidecars, &JobContext::default()).expect("imports");
-            (samples.iter().map(|sample| sample.id.to_string()).collect::<Vec<_>>(), report.skipped.len())
+            let (samples, report) =
+                import_folder(folder.path(), sidecars, &JobContext::default()).expect("imports");
+            (
+                samples
+                    .iter()
+                    .map(|sample| sample.id.to_string())
+                    .collect::<Vec<_>>(),
+                report.skipped.len(),
+            )
         };
         let data: Vec<String> = ["a.tif", "b.prj", "b.shp"].map(Into::into).to_vec();
         assert_eq!(imported(Sidecars::Leave), (data.clone(), 4));
@@ -484,52 +678,105 @@ mod tests {
     #[test]
     fn the_hidden_metadata_of_a_zarr_store_is_data() {
         let folder = tempfile::tempdir().expect("a folder");
-        for name in [".zgroup", ".zattrs", ".zmetadata", "b4/.zarray", "b4/0.0", ".DS_Store", "b4/.0.0.swp"] {
+        for name in [
+            ".zgroup",
+            ".zattrs",
+            ".zmetadata",
+            "b4/.zarray",
+            "b4/0.0",
+            ".DS_Store",
+            "b4/.0.0.swp",
+        ] {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().expect("has one")).expect("makes a folder");
             std::fs::write(path, b"{}").expect("writes");
         }
-        let (samples, report) = import_folder(folder.path(), Sidecars::Leave, &JobContext::default()).expect("imports");
+        let (samples, report) =
+            import_folder(folder.path(), Sidecars::Leave, &JobContext::default()).expect("imports");
         let ids: Vec<_> = samples.iter().map(|sample| &*sample.id).collect();
         assert_eq!(ids, [".zattrs", ".zgroup", ".zmetadata", "b4"]);
-        assert_eq!((report.files, report.skipped.len()), (5, 2), "{:?}", report.skipped);
+        assert_eq!(
+            (report.files, report.skipped.len()),
+            (5, 2),
+            "{:?}",
+            report.skipped
+        );
     }
 
     #[test]
     fn metadata_joins_by_path_at_its_level() {
         let folder = folder();
-        let (samples, _) = import_folder(&folder.path().join("scenes"), Sidecars::Leave, &JobContext::default()).expect("imports");
-        let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        let (samples, _) = import_folder(
+            &folder.path().join("scenes"),
+            Sidecars::Leave,
+            &JobContext::default(),
+        )
+        .expect("imports");
+        let mut dataset = Dataset {
+            root: Tortilla::new(samples).into(),
+            ..Dataset::default()
+        };
         let csv = folder.path().join("meta.csv");
-        std::fs::write(&csv, "path,split,cloud\na,train,\nb/,test,\nb/after.tif,,3\n").expect("writes");
+        std::fs::write(
+            &csv,
+            "path,split,cloud\na,train,\nb/,test,\nb/after.tif,,3\n",
+        )
+        .expect("writes");
         join_metadata(&mut dataset, &csv, &JobContext::default()).expect("joins");
-        let names = |tortilla: &Tortilla| tortilla.schema.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+        let names = |tortilla: &Tortilla| {
+            tortilla
+                .schema
+                .iter()
+                .map(|field| field.name.clone())
+                .collect::<Vec<_>>()
+        };
         assert_eq!(names(&dataset.root), ["split"]);
         assert_eq!(dataset.root.samples[1].value(0), &Value::text("test"));
         let b = dataset.root.samples[1].children().expect("is a FOLDER");
         assert_eq!(names(b), ["cloud"]);
-        assert_eq!((b.samples[0].value(0), b.samples[1].value(0)), (&Value::Int(3), &Value::Null));
+        assert_eq!(
+            (b.samples[0].value(0), b.samples[1].value(0)),
+            (&Value::Int(3), &Value::Null)
+        );
     }
 
     #[test]
     fn columns_that_can_not_be_fields_are_told_of() {
         let folder = folder();
-        let (samples, _) = import_folder(&folder.path().join("scenes"), Sidecars::Leave, &JobContext::default()).expect("imports");
+        let (samples, _) = import_folder(
+            &folder.path().join("scenes"),
+            Sidecars::Leave,
+            &JobContext::default(),
+        )
+        .expect("imports");
         let csv = folder.path().join("meta.csv");
         let warned = |text: &str| {
             std::fs::write(&csv, text).expect("writes");
-            let mut dataset = Dataset { root: Tortilla::new(samples.clone()).into(), ..Dataset::default() };
+            let mut dataset = Dataset {
+                root: Tortilla::new(samples.clone()).into(),
+                ..Dataset::default()
+            };
             let ctx = JobContext::default();
             join_metadata(&mut dataset, &csv, &ctx).expect("joins");
             ctx.progress().warnings.join("\n")
         };
         let warnings = warned("path,id,type\na,A,forest\nb,B,urban\n");
-        assert!(warnings.contains("the column id") && warnings.contains("the column type"), "{warnings}");
+        assert!(
+            warnings.contains("the column id") && warnings.contains("the column type"),
+            "{warnings}"
+        );
         let warnings = warned("path,internal:offset,internal:size,cloud\na,1,2,3\n");
-        assert!(warnings.contains("internal:offset, internal:size") && warnings.contains("are computed"), "{warnings}");
+        assert!(
+            warnings.contains("internal:offset, internal:size")
+                && warnings.contains("are computed"),
+            "{warnings}"
+        );
         // A table that states another type than its sample has.
         let warnings = warned("path,type\na,FILE\nb/,FOLDER\n");
-        assert!(warnings.contains("type of 1 sample") && warnings.contains("a is FOLDER"), "{warnings}");
+        assert!(
+            warnings.contains("type of 1 sample") && warnings.contains("a is FOLDER"),
+            "{warnings}"
+        );
         // A table that repeats the dataset's own ids and types gets no warning.
         assert_eq!(warned("path,id,type\na,a,FOLDER\nb/,b,FOLDER\n"), "");
     }
@@ -549,11 +796,26 @@ mod tests {
         write("notes.txt");
         write("overview.tif");
         assert!(is_folder_of_folders(folder.path()));
-        let (samples, loose, report) = import_scenes(folder.path(), &JobContext::default()).expect("imports");
-        assert_eq!(samples.iter().map(|sample| &*sample.id).collect::<Vec<_>>(), ["a", "b", "c"]);
-        let names: Vec<_> = loose.iter().map(|file| (file.path.file_name().expect("has one").to_owned(), file.size)).collect();
+        let (samples, loose, report) =
+            import_scenes(folder.path(), &JobContext::default()).expect("imports");
+        assert_eq!(
+            samples.iter().map(|sample| &*sample.id).collect::<Vec<_>>(),
+            ["a", "b", "c"]
+        );
+        let names: Vec<_> = loose
+            .iter()
+            .map(|file| {
+                (
+                    file.path.file_name().expect("has one").to_owned(),
+                    file.size,
+                )
+            })
+            .collect();
         assert_eq!(names, [("notes.txt".into(), 3), ("overview.tif".into(), 3)]);
-        assert_eq!((report.files, report.folders, report.bytes, report.unplaced), (3, 3, 9, 2));
+        assert_eq!(
+            (report.files, report.folders, report.bytes, report.unplaced),
+            (3, 3, 9, 2)
+        );
         // As many data files as that may as well be one root with FOLDERs in it.
         write("label.tif");
         assert!(!is_folder_of_folders(folder.path()));

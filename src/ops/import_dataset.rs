@@ -1,5 +1,6 @@
-//! Datasets as sources: the samples of a TACO or TORTILLA of any generation, or the items of a STAC catalogue, become samples of a draft,
-//! with their metadata; the files of an archive become samples, too.
+//! Datasets as sources: the samples of a TACO or TORTILLA of any generation, or the items of a STAC
+//! catalogue, become samples of a draft, with their metadata; the files of an archive become
+//! samples, too.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -55,19 +56,27 @@ pub struct ImportedDataset {
     pub changes: Vec<String>,
 }
 
-/// The edit that adds a dataset to a draft. Fields of the two are reconciled: what one lacks is null, and a field of two types gets one that
-/// loses no value.
+/// The edit that adds a dataset to a draft. Fields of the two are reconciled: what one lacks is
+/// null, and a field of two types gets one that loses no value.
 ///
 /// # Errors
-/// For a dataset that can't be opened, a FOLDER that is not there, a field whose values no type holds, and more levels than a dataset has.
-pub fn import_dataset(draft: &Dataset, request: &DatasetImport, ctx: &JobContext) -> Result<ImportedDataset> {
+/// For a dataset that can't be opened, a FOLDER that is not there, a field whose values no type
+/// holds, and more levels than a dataset has.
+pub fn import_dataset(
+    draft: &Dataset,
+    request: &DatasetImport,
+    ctx: &JobContext,
+) -> Result<ImportedDataset> {
     let mut added = Imported::default();
     let dataset = if request.catalogue.reads(&request.path) {
         read_catalogue(&request.path, &request.catalogue, ctx)?
     } else if is_archive(&request.path) {
         let (samples, report) = import_files(&request.path, &[], ctx)?;
         added.skipped = report.skipped;
-        Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() }
+        Dataset {
+            root: Tortilla::new(samples).into(),
+            ..Dataset::default()
+        }
     } else {
         let reader = open_with(&request.path, &OpenOptions::default(), ctx)?;
         ctx.stage(tr!("Reading the samples"), None);
@@ -80,11 +89,17 @@ pub fn import_dataset(draft: &Dataset, request: &DatasetImport, ctx: &JobContext
             Tortilla::new(vec![Sample::folder(&id, dataset.root.as_ref().clone())])
         }
     };
-    let place = draft.tortilla(&request.into).ok_or_else(|| Error::usage("there is no such FOLDER to add to"))?;
+    let place = draft
+        .tortilla(&request.into)
+        .ok_or_else(|| Error::usage("there is no such FOLDER to add to"))?;
     let with = joined(place, &incoming)?;
     let mut changes = field_changes(place, &incoming, &with);
     let here: HashSet<&str> = place.samples.iter().map(|sample| &*sample.id).collect();
-    let shared = incoming.samples.iter().filter(|sample| here.contains(&*sample.id)).count();
+    let shared = incoming
+        .samples
+        .iter()
+        .filter(|sample| here.contains(&*sample.id))
+        .count();
     if shared > 0 {
         changes.insert(
             0,
@@ -96,13 +111,19 @@ pub fn import_dataset(draft: &Dataset, request: &DatasetImport, ctx: &JobContext
             ),
         );
     }
-    let mut edits = vec![Edit::ReplaceTortilla { tortilla: request.into.clone(), with: with.into() }];
+    let mut edits = vec![Edit::ReplaceTortilla {
+        tortilla: request.into.clone(),
+        with: with.into(),
+    }];
     let mut whole = draft.clone();
     edits[0].clone().apply(&mut whole)?;
     if whole.depth() > MAX_LEVELS {
-        return Err(Error::usage(format!("the dataset would have {} levels; at most {MAX_LEVELS} are possible", whole.depth()))
-            .at_path(&request.path)
-            .caused_by(Cause::StructuresDiffer));
+        return Err(Error::usage(format!(
+            "the dataset would have {} levels; at most {MAX_LEVELS} are possible",
+            whole.depth()
+        ))
+        .at_path(&request.path)
+        .caused_by(Cause::StructuresDiffer));
     }
     if let Some((edit, lines)) = align_schemas(&whole) {
         edits.push(edit);
@@ -110,18 +131,35 @@ pub fn import_dataset(draft: &Dataset, request: &DatasetImport, ctx: &JobContext
     }
     if let Some(first) = added.skipped.first() {
         let n = added.skipped.len();
-        changes.push(tr_n!(n, "{n} file is left out: {first}", "{n} files are left out, the first: {first}", n, first));
+        changes.push(tr_n!(
+            n,
+            "{n} file is left out: {first}",
+            "{n} files are left out, the first: {first}",
+            n,
+            first
+        ));
     }
     count(&incoming, &mut added);
-    let name = request.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = request
+        .path
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let label = tr!("Add {name}", name);
-    Ok(ImportedDataset { edit: Edit::Batch { label, edits }, samples: incoming.samples.len(), added, changes })
+    Ok(ImportedDataset {
+        edit: Edit::Batch { label, edits },
+        samples: incoming.samples.len(),
+        added,
+        changes,
+    })
 }
 
 /// The id of the collection, or the name of the file without its ending.
 fn folder_id(dataset: &Dataset, request: &DatasetImport) -> String {
     match dataset.collection.text("id") {
-        "" => request.path.file_stem().map_or_else(|| "dataset".to_owned(), |stem| stem.to_string_lossy().into_owned()),
+        "" => request.path.file_stem().map_or_else(
+            || "dataset".to_owned(),
+            |stem| stem.to_string_lossy().into_owned(),
+        ),
         id => id.to_owned(),
     }
 }
@@ -131,10 +169,19 @@ fn field_changes(place: &Tortilla, incoming: &Tortilla, with: &Tortilla) -> Vec<
     let mut lines = Vec::new();
     let both = !place.samples.is_empty() && !incoming.samples.is_empty();
     for field in with.schema.iter().filter(|_| both) {
-        let dtype = |tortilla: &Tortilla| tortilla.field(&field.name).map(|at| tortilla.schema[at].dtype.clone());
+        let dtype = |tortilla: &Tortilla| {
+            tortilla
+                .field(&field.name)
+                .map(|at| tortilla.schema[at].dtype.clone())
+        };
         match (dtype(place), dtype(incoming)) {
-            (None, Some(_)) => lines.push(tr!("{name} is new; the samples that are here get null", name = field.name)),
-            (Some(_), None) => lines.push(tr!("{name} is null in what is added", name = field.name)),
+            (None, Some(_)) => lines.push(tr!(
+                "{name} is new; the samples that are here get null",
+                name = field.name
+            )),
+            (Some(_), None) => {
+                lines.push(tr!("{name} is null in what is added", name = field.name))
+            }
             (Some(here), Some(there)) if here != there => lines.push(tr!(
                 "{name} is {here} here and {there} there; it becomes {dtype}",
                 name = field.name,

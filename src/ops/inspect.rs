@@ -36,7 +36,9 @@ pub struct Inspected {
 
 impl std::fmt::Debug for Inspected {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inspected").field("path", &self.reader.info().path).finish_non_exhaustive()
+        f.debug_struct("Inspected")
+            .field("path", &self.reader.info().path)
+            .finish_non_exhaustive()
     }
 }
 
@@ -50,33 +52,43 @@ impl Operation for InspectRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Inspected> {
-        Ok(Inspected { reader: container::open_with(&self.input, &self.open, ctx)? })
+        Ok(Inspected {
+            reader: container::open_with(&self.input, &self.open, ctx)?,
+        })
     }
 }
 
 impl Inspected {
     /// Header fields of the older generations, one entry for each file; null for other containers.
     pub fn older_generation(&self) -> Json {
-        let Physical::Tortilla(tortilla) = self.reader.physical() else { return Json::Null };
+        let Physical::Tortilla(tortilla) = self.reader.physical() else {
+            return Json::Null;
+        };
         let fields = self.reader.levels().fields(0);
         let names = fields.iter().map(|field| field.name.as_str()).collect();
-        let files = tortilla.files().iter().zip(tortilla.roots()).map(|(file, root)| {
-            let header = &root.header;
-            json!({
-                "file": file.path().file_name().map(|name| name.to_string_lossy()),
-                "size_bytes": file.size_bytes(),
-                "magic": if header.is_taco() { "WX" } else { "#y" },
-                "footer_offset": header.footer.0,
-                "footer_length": header.footer.1,
-                "partitions": header.partitions,
-                "collection_offset": header.collection.map(|place| place.0),
-                "collection_length": header.collection.map(|place| place.1),
-            })
-        });
+        let files = tortilla
+            .files()
+            .iter()
+            .zip(tortilla.roots())
+            .map(|(file, root)| {
+                let header = &root.header;
+                json!({
+                    "file": file.path().file_name().map(|name| name.to_string_lossy()),
+                    "size_bytes": file.size_bytes(),
+                    "magic": if header.is_taco() { "WX" } else { "#y" },
+                    "footer_offset": header.footer.0,
+                    "footer_length": header.footer.1,
+                    "partitions": header.partitions,
+                    "collection_offset": header.collection.map(|place| place.0),
+                    "collection_length": header.collection.map(|place| place.1),
+                })
+            });
         json!({
             "files": files.collect::<Vec<_>>(),
             "missing_parts": tortilla.missing_parts(),
@@ -87,10 +99,17 @@ impl Inspected {
 
 impl OperationOutput for Inspected {
     fn to_json(&self) -> Json {
-        let (levels, info, collection) = (self.reader.levels(), self.reader.info(), self.reader.collection());
+        let (levels, info, collection) = (
+            self.reader.levels(),
+            self.reader.info(),
+            self.reader.collection(),
+        );
         let level_json = |level: usize| {
             let fields = levels.fields(level);
-            let columns: Vec<Json> = fields.iter().map(|f| json!({ "name": f.name, "type": dtype_name(&f.dtype) })).collect();
+            let columns: Vec<Json> = fields
+                .iter()
+                .map(|f| json!({ "name": f.name, "type": dtype_name(&f.dtype) }))
+                .collect();
             json!({ "level": level, "rows": levels.rows(level), "columns": columns })
         };
         json!({
@@ -108,7 +127,9 @@ impl OperationOutput for Inspected {
 
     fn summary(&self) -> String {
         let levels = self.reader.levels();
-        let rows: Vec<String> = (0..levels.count()).map(|level| levels.rows(level).to_string()).collect();
+        let rows: Vec<String> = (0..levels.count())
+            .map(|level| levels.rows(level).to_string())
+            .collect();
         let samples = tr!("{rows} samples by level", rows = rows.join(", "));
         format!("{}: {samples}", self.reader.info().path.display())
     }

@@ -1,5 +1,5 @@
-//! Leakage between the parts of a split: reads parts, locations, times and hashes from the levels, then runs
-//! [`crate::extensions::leakage`].
+//! Leakage between the parts of a split: reads parts, locations, times and hashes from the levels,
+//! then runs [`crate::extensions::leakage`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,21 +11,35 @@ use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::container::{self, ContainerReader, OpenOptions};
 use crate::error::{Error, Result};
 use crate::extensions::{
-    GROUND_COLUMNS, HASH_COLUMN, LeakFacts, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, SPLIT_COLUMN, leakage,
+    GROUND_COLUMNS, HASH_COLUMN, LeakFacts, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN,
+    SPLIT_COLUMN, leakage,
 };
 use crate::footprint::{CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, SamplePath, Tortilla, Value, is_padding};
 
 /// The request with the column that is there: `split` was called otherwise in the first generation.
-fn settled(request: &LeakageRequest, count: usize, has: &dyn Fn(usize, &str) -> bool) -> LeakageRequest {
+fn settled(
+    request: &LeakageRequest,
+    count: usize,
+    has: &dyn Fn(usize, &str) -> bool,
+) -> LeakageRequest {
     let somewhere = |name: &str| (0..count).any(|level| has(level, name));
-    let old = request.column == SPLIT_COLUMN && !somewhere(SPLIT_COLUMN) && somewhere(OLD_SPLIT_COLUMN);
-    let column = if old { OLD_SPLIT_COLUMN.to_owned() } else { request.column.clone() };
-    LeakageRequest { column, ..request.clone() }
+    let old =
+        request.column == SPLIT_COLUMN && !somewhere(SPLIT_COLUMN) && somewhere(OLD_SPLIT_COLUMN);
+    let column = if old {
+        OLD_SPLIT_COLUMN.to_owned()
+    } else {
+        request.column.clone()
+    };
+    LeakageRequest {
+        column,
+        ..request.clone()
+    }
 }
 
-/// The level of the parts, and the levels of locations and hashes: the first at or below it that has them.
+/// The level of the parts, and the levels of locations and hashes: the first at or below it that
+/// has them.
 struct Levels {
     parts: usize,
     ground: Option<usize>,
@@ -33,24 +47,45 @@ struct Levels {
 }
 
 impl Levels {
-    fn choose(request: &LeakageRequest, count: usize, has: &dyn Fn(usize, &str) -> bool) -> Result<Self> {
+    fn choose(
+        request: &LeakageRequest,
+        count: usize,
+        has: &dyn Fn(usize, &str) -> bool,
+    ) -> Result<Self> {
         let parts = match request.level {
             Some(level) if level >= count => {
-                return Err(Error::usage(format!("there is no level {level}; the dataset has {count}")));
+                return Err(Error::usage(format!(
+                    "there is no level {level}; the dataset has {count}"
+                )));
             }
             Some(level) if has(level, &request.column) => Some(level),
             Some(_) => None,
             None => (0..count).find(|&level| has(level, &request.column)),
         };
         let parts = parts.ok_or_else(|| {
-            let place = request.level.map_or("no level has".to_owned(), |level| format!("level {level} has no"));
-            Error::usage(format!("{place} column {}, so there is no split to look at", request.column))
-                .hint("run the extension split_assignment, or name the column that holds the parts")
+            let place = request.level.map_or("no level has".to_owned(), |level| {
+                format!("level {level} has no")
+            });
+            Error::usage(format!(
+                "{place} column {}, so there is no split to look at",
+                request.column
+            ))
+            .hint("run the extension split_assignment, or name the column that holds the parts")
         })?;
-        let first = |names: &[&str]| (parts..count).find(|&level| names.iter().any(|name| has(level, name)));
+        let first = |names: &[&str]| {
+            (parts..count).find(|&level| names.iter().any(|name| has(level, name)))
+        };
         let grids = GRIDS.iter().map(|grid| grid.transform);
-        let places: Vec<&str> = GEOMETRY_COLUMNS.into_iter().chain(grids).chain(CENTROID_COLUMNS).collect();
-        Ok(Self { parts, ground: first(&places), hashes: first(&[HASH_COLUMN]) })
+        let places: Vec<&str> = GEOMETRY_COLUMNS
+            .into_iter()
+            .chain(grids)
+            .chain(CENTROID_COLUMNS)
+            .collect();
+        Ok(Self {
+            parts,
+            ground: first(&places),
+            hashes: first(&[HASH_COLUMN]),
+        })
     }
 
     /// The levels whose rows are looked at; the parts' own where nothing says anything.
@@ -58,13 +93,22 @@ impl Levels {
         let mut levels: Vec<usize> = self.ground.into_iter().chain(self.hashes).collect();
         levels.sort_unstable();
         levels.dedup();
-        if levels.is_empty() { vec![self.parts] } else { levels }
+        if levels.is_empty() {
+            vec![self.parts]
+        } else {
+            levels
+        }
     }
 
     /// The columns that count at `level`.
     fn columns(&self, level: usize) -> Vec<&'static str> {
-        let ground = GROUND_COLUMNS.iter().copied().filter(|_| self.ground == Some(level) || self.ground.is_none());
-        ground.chain((self.hashes == Some(level)).then_some(HASH_COLUMN)).collect()
+        let ground = GROUND_COLUMNS
+            .iter()
+            .copied()
+            .filter(|_| self.ground == Some(level) || self.ground.is_none());
+        ground
+            .chain((self.hashes == Some(level)).then_some(HASH_COLUMN))
+            .collect()
     }
 }
 
@@ -72,7 +116,9 @@ impl Levels {
 ///
 /// # Errors
 /// Those of opening the dataset and of [`leakage_of_container`].
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(default)]
 pub struct DatasetLeakageRequest {
     /// The dataset.
@@ -94,7 +140,9 @@ impl Operation for DatasetLeakageRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Leakage> {
@@ -129,7 +177,11 @@ impl OperationOutput for Leakage {
 ///
 /// # Errors
 /// When no level has the split column, or a table can't be read.
-pub fn leakage_of_container(reader: &dyn ContainerReader, request: &LeakageRequest, ctx: &JobContext) -> Result<Leakage> {
+pub fn leakage_of_container(
+    reader: &dyn ContainerReader,
+    request: &LeakageRequest,
+    ctx: &JobContext,
+) -> Result<Leakage> {
     let store = reader.levels();
     let has = |level: usize, name: &str| store.fields(level).iter().any(|field| field.name == name);
     let request = &settled(request, store.count(), &has);
@@ -146,7 +198,9 @@ pub fn leakage_of_container(reader: &dyn ContainerReader, request: &LeakageReque
     for level in levels.looked_at() {
         let names = levels.columns(level);
         let table = store.columns(level, &names, ctx)?;
-        let Some(rows) = tree.levels.get(level) else { continue };
+        let Some(rows) = tree.levels.get(level) else {
+            continue;
+        };
         for row in 0..table.rows().min(rows.len()) {
             if row % 4096 == 0 {
                 ctx.check()?;
@@ -156,14 +210,30 @@ pub fn leakage_of_container(reader: &dyn ContainerReader, request: &LeakageReque
             }
             let mut above = Some(row as u32);
             for depth in (levels.parts..level).rev() {
-                above = above.and_then(|row| tree.levels.get(depth + 1)?.parents.get(row as usize).copied());
+                above = above.and_then(|row| {
+                    tree.levels
+                        .get(depth + 1)?
+                        .parents
+                        .get(row as usize)
+                        .copied()
+                });
             }
-            let part = above.and_then(|row| parts.get(row as usize)).cloned().flatten();
+            let part = above
+                .and_then(|row| parts.get(row as usize))
+                .cloned()
+                .flatten();
             let value = |name: &str| match table.column_index(name) {
-                Some(column) => (table.value(row, column), table.schema().field(column).data_type().clone()),
+                Some(column) => (
+                    table.value(row, column),
+                    table.schema().field(column).data_type().clone(),
+                ),
                 None => (Value::Null, DataType::Null),
             };
-            samples.push(LeakSample { path: tree.archive_path(level, row as u32), part, facts: LeakFacts::of(&value) });
+            samples.push(LeakSample {
+                path: tree.archive_path(level, row as u32),
+                part,
+                facts: LeakFacts::of(&value),
+            });
         }
     }
     leakage(&samples, request, levels.parts, ctx)
@@ -173,7 +243,11 @@ pub fn leakage_of_container(reader: &dyn ContainerReader, request: &LeakageReque
 ///
 /// # Errors
 /// When no level has the split column.
-pub fn leakage_of_draft(dataset: &Dataset, request: &LeakageRequest, ctx: &JobContext) -> Result<Leakage> {
+pub fn leakage_of_draft(
+    dataset: &Dataset,
+    request: &LeakageRequest,
+    ctx: &JobContext,
+) -> Result<Leakage> {
     let depth = dataset.depth();
     let mut known: Vec<Vec<String>> = vec![Vec::new(); depth];
     fn fields(tortilla: &Tortilla, level: usize, known: &mut [Vec<String>]) {
@@ -184,13 +258,27 @@ pub fn leakage_of_draft(dataset: &Dataset, request: &LeakageRequest, ctx: &JobCo
                 }
             }
         }
-        tortilla.samples.iter().filter_map(|sample| sample.children()).for_each(|children| fields(children, level + 1, known));
+        tortilla
+            .samples
+            .iter()
+            .filter_map(|sample| sample.children())
+            .for_each(|children| fields(children, level + 1, known));
     }
     fields(&dataset.root, 0, &mut known);
-    let has = |level: usize, name: &str| known.get(level).is_some_and(|names| names.iter().any(|known| known == name));
+    let has = |level: usize, name: &str| {
+        known
+            .get(level)
+            .is_some_and(|names| names.iter().any(|known| known == name))
+    };
     let request = &settled(request, depth, &has);
     let levels = Levels::choose(request, depth, &has)?;
-    let mut walk = LeakageWalk { looked_at: levels.looked_at(), levels, column: &request.column, samples: Vec::new(), ctx };
+    let mut walk = LeakageWalk {
+        looked_at: levels.looked_at(),
+        levels,
+        column: &request.column,
+        samples: Vec::new(),
+        ctx,
+    };
     walk.below(&dataset.root, 0, &mut Vec::new(), None)?;
     leakage(&walk.samples, request, walk.levels.parts, ctx)
 }
@@ -204,26 +292,49 @@ struct LeakageWalk<'a> {
 }
 
 impl LeakageWalk<'_> {
-    fn below(&mut self, tortilla: &Tortilla, level: usize, ids: &mut Vec<Arc<str>>, above: Option<Arc<str>>) -> Result<()> {
+    fn below(
+        &mut self,
+        tortilla: &Tortilla,
+        level: usize,
+        ids: &mut Vec<Arc<str>>,
+        above: Option<Arc<str>>,
+    ) -> Result<()> {
         self.ctx.check()?;
         let column = tortilla.field(self.column);
         let columns = self.levels.columns(level);
-        for sample in tortilla.samples.iter().filter(|sample| !sample.is_padding()) {
+        for sample in tortilla
+            .samples
+            .iter()
+            .filter(|sample| !sample.is_padding())
+        {
             ids.push(sample.id.clone());
             let own = |index: usize| match sample.value(index) {
                 Value::Text(part) if !part.is_empty() => Some(part.clone()),
                 _ => None,
             };
-            let part = if level == self.levels.parts { column.and_then(own) } else { above.clone() };
+            let part = if level == self.levels.parts {
+                column.and_then(own)
+            } else {
+                above.clone()
+            };
             if self.looked_at.contains(&level) {
-                let value = |name: &str| match tortilla.field(name).filter(|_| columns.contains(&name)) {
-                    Some(index) => {
-                        (sample.value(index).clone(), tortilla.schema.get(index).map_or(DataType::Null, |f| f.dtype.clone()))
-                    }
-                    None => (Value::Null, DataType::Null),
-                };
+                let value =
+                    |name: &str| match tortilla.field(name).filter(|_| columns.contains(&name)) {
+                        Some(index) => (
+                            sample.value(index).clone(),
+                            tortilla
+                                .schema
+                                .get(index)
+                                .map_or(DataType::Null, |f| f.dtype.clone()),
+                        ),
+                        None => (Value::Null, DataType::Null),
+                    };
                 let path = SamplePath(ids.clone()).to_archive();
-                self.samples.push(LeakSample { path, part: part.clone(), facts: LeakFacts::of(&value) });
+                self.samples.push(LeakSample {
+                    path,
+                    part: part.clone(),
+                    facts: LeakFacts::of(&value),
+                });
             }
             if let Some(children) = sample.children() {
                 self.below(children, level + 1, ids, part)?;

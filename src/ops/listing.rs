@@ -25,7 +25,9 @@ pub struct ExtensionList(pub Vec<ExtensionEntry>);
 
 impl std::fmt::Debug for ExtensionList {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|entry| entry.name)).finish()
+        f.debug_list()
+            .entries(self.0.iter().map(|entry| entry.name))
+            .finish()
     }
 }
 
@@ -48,13 +50,24 @@ impl OperationOutput for ExtensionList {
     fn to_json(&self) -> Json {
         let entry = |entry: &ExtensionEntry| {
             let options = (entry.options)();
-            json!({ "name": entry.name, "title": entry.title, "summary": entry.summary, "scope": entry.scope, "options": options })
+            json!({
+                "name": entry.name,
+                "title": entry.title,
+                "summary": entry.summary,
+                "scope": entry.scope,
+                "options": options,
+            })
         };
         self.0.iter().map(entry).collect()
     }
 
     fn summary(&self) -> String {
-        tr_n!(self.0.len(), "{n} extension", "{n} extensions", n = self.0.len())
+        tr_n!(
+            self.0.len(),
+            "{n} extension",
+            "{n} extensions",
+            n = self.0.len()
+        )
     }
 
     fn written(&self) -> Vec<&Path> {
@@ -116,6 +129,15 @@ fn rule_json(rule: Rule) -> Json {
 
 /// The severity in each profile that contains the rule.
 fn severities(rule: Rule) -> Json {
-    let profiles = [Profile::Spec, Profile::Tools].into_iter().filter(|profile| rule.applies_to(*profile));
-    profiles.map(|profile| (profile.as_str().to_owned(), json!(rule.severity_in(profile)))).collect()
+    let profiles = [Profile::Spec, Profile::Tools]
+        .into_iter()
+        .filter(|profile| rule.applies_to(*profile));
+    profiles
+        .map(|profile| {
+            (
+                profile.as_str().to_owned(),
+                json!(rule.severity_in(profile)),
+            )
+        })
+        .collect()
 }

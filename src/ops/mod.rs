@@ -1,6 +1,7 @@
-//! Operations on datasets without a session: each verb has a typed request, a [`crate::jobs::JobContext`] for progress, warnings and
-//! cancel, and a typed output. A verb that opens its datasets by path is an [`Operation`]; the others are functions. The command line,
-//! the session and the window's panels use the same ones. Must not know commands, documents or windows.
+//! Operations on datasets without a session: each verb has a typed request, a
+//! [`crate::jobs::JobContext`] for progress, warnings and cancel, and a typed output. A verb that
+//! opens its datasets by path is an [`Operation`]; the others are functions. The command line, the
+//! session and the window's panels use the same ones. Must not know commands, documents or windows.
 
 mod align_schema;
 mod archive;
@@ -67,7 +68,8 @@ pub use byte_map::{ByteLayout, BytePart, ByteStretch, byte_layout};
 pub use catalogue::{CatalogueChoice, is_catalogue};
 pub use check::{ValidateRequest, check_draft, check_rasters};
 pub use chunk::{
-    ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk, read_requested_chunk, save_chunk, split_chunk,
+    ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable, read_chunk,
+    read_requested_chunk, save_chunk, split_chunk,
 };
 pub use command_line::{command_line, posix_line};
 pub use consolidate::ConsolidateRequest;
@@ -82,31 +84,42 @@ pub use extend::{ExtendRequest, Extended, extend_draft};
 pub use filter::{KeptRows, kept};
 pub use first_rows::{FirstRows, first_rows};
 pub use folder_table::folder_table;
-pub use footprints::{FootprintRequest, Footprints, OutlineKind, footprint_sources, footprints, times_of};
+pub use footprints::{
+    FootprintRequest, Footprints, OutlineKind, footprint_sources, footprints, times_of,
+};
 pub use fork::draft_of;
 pub use histograms::{HistogramRequest, Scale};
-pub use import::{Imported, import_folder, import_paths, import_scenes, is_data, is_folder_of_folders, join_metadata};
+pub use import::{
+    Imported, import_folder, import_paths, import_scenes, is_data, is_folder_of_folders,
+    join_metadata,
+};
 pub use import_dataset::{DatasetForm, DatasetImport, ImportedDataset, import_dataset};
 pub use inspect::{InspectRequest, Inspected};
 pub use layout::{
-    FoundLayout, LayoutChoice, LayoutProposal, LayoutRequest, ListContradiction, ProposedColumn, ProposedPosition, find_layout,
-    layout_to_show, propose_layout, read_layout,
+    FoundLayout, LayoutChoice, LayoutProposal, LayoutRequest, ListContradiction, ProposedColumn,
+    ProposedPosition, find_layout, layout_to_show, propose_layout, read_layout,
 };
 pub use leakage::{DatasetLeakageRequest, leakage_of_container, leakage_of_draft};
 pub use legacy::{CompileRequest, EditRequest, Generation, is_taco_name, write_first_generation};
 pub use listing::{ExtensionList, ExtensionsRequest, RuleList, RulesRequest};
 pub use migrate::{
-    CollectionMapping, Conversion, FieldAction, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample,
-    is_other_generation,
+    CollectionMapping, Conversion, FieldAction, FieldChoice, FieldMapping, MigrateRequest,
+    Migrated, RenamedSample, is_other_generation,
 };
 pub use missing_parts::MissingParts;
-pub use operation::{AnyOperation, AnyOutput, Operation, OperationDescription, OperationOutput, PathUse, PathVisitor, WrittenFile};
+pub use operation::{
+    AnyOperation, AnyOutput, Operation, OperationDescription, OperationOutput, PathUse,
+    PathVisitor, WrittenFile,
+};
 pub use optimise::{KeptFile, OptimiseRequest, Optimised};
 pub use own_sources::places_of;
-pub use percentiles::{BandHistogram, BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles};
+pub use percentiles::{
+    BandHistogram, BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles,
+};
 pub use preview::{
-    DatasetOutline, EditableContents, IndexPreview, OptimisePreview, dataset_outline, editable_contents, folder_of_index,
-    index_preview, optimise_preview, outline_of, zips_elsewhere,
+    DatasetOutline, EditableContents, IndexPreview, OptimisePreview, dataset_outline,
+    editable_contents, folder_of_index, index_preview, optimise_preview, outline_of,
+    zips_elsewhere,
 };
 pub use query::QueryRequest;
 pub use remote_cache::RemoteCacheRequest;
@@ -115,10 +128,13 @@ pub use reset::reset;
 pub use sample_data::{SAMPLE_FOLDER, make_sample_dataset};
 pub use save_rows::{json_lines, row_format, save_rows};
 pub use sidecars::{
-    FilesKind, RasterWithSidecars, Sidecars, burn_in_sidecars, pack_sidecars, proposed_copies, rasters_with_sidecars,
+    FilesKind, RasterWithSidecars, Sidecars, burn_in_sidecars, pack_sidecars, proposed_copies,
+    rasters_with_sidecars,
 };
 pub use stats::{DatasetStatsRequest, StatsRequest, pooled_statistics, pooled_statistics_of_draft};
-pub use summaries::{Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of};
+pub use summaries::{
+    Bars, ColumnSummary, SummaryRequest, as_numbers, bar_text, level_summary, summary_of,
+};
 pub use tables::{draft_tables, lazy_tables, tables_of};
 pub use taco3::{FieldMove, LackingFiles, LibraryRun, RenamedMember, Taco3Prepared, Taco3Request};
 pub use thumbnails::{Thumbnail, ThumbnailRequest, thumbnail};

@@ -1,9 +1,9 @@
-//! An operation: plain data that runs in a job and ends in an output which says what was done. One list names all of them
-//! ([`AnyOperation`]); scripts, sessions and reports go through that list, so a new operation is a request with its
-//! [`Operation`] in a file of its own, and a line here.
+//! An operation: plain data that runs in a job and ends in an output which says what was done. One
+//! list names all of them ([`AnyOperation`]); scripts, sessions and reports go through that list,
+//! so a new operation is a request with its [`Operation`] in a file of its own, and a line here.
 //!
-//! An operation opens what it reads by path and knows no session. What needs the open document is a command of
-//! [`crate::studio`].
+//! An operation opens what it reads by path and knows no session. What needs the open document is a
+//! command of [`crate::studio`].
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,11 @@ use super::operation_schema::{refuse_unknown_fields, request_schema};
 use super::plan::{FinishRequest, RunRequest, SubmitRequest};
 use super::publish::PublishRequest;
 use super::{
-    CompileRequest, ConsolidateRequest, ConvertRequest, CreateRequest, DatasetEdit, DatasetLeakageRequest, DatasetStatsRequest,
-    DescribeRequest, EditRequest, ExportRequest, ExtendRequest, ExtensionsRequest, HistogramRequest, InspectRequest,
-    MigrateRequest, OptimiseRequest, PercentileRequest, QueryRequest, RemoteCacheRequest, RepairRequest, RulesRequest,
-    Taco3Request, ValidateRequest,
+    CompileRequest, ConsolidateRequest, ConvertRequest, CreateRequest, DatasetEdit,
+    DatasetLeakageRequest, DatasetStatsRequest, DescribeRequest, EditRequest, ExportRequest,
+    ExtendRequest, ExtensionsRequest, HistogramRequest, InspectRequest, MigrateRequest,
+    OptimiseRequest, PercentileRequest, QueryRequest, RemoteCacheRequest, RepairRequest,
+    RulesRequest, Taco3Request, ValidateRequest,
 };
 use crate::consent;
 use crate::container::Built;
@@ -42,7 +43,9 @@ pub enum PathUse {
 pub type PathVisitor<'a> = dyn FnMut(PathUse, &mut PathBuf) + 'a;
 
 /// The request of an operation.
-pub trait Operation: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + 'static {
+pub trait Operation:
+    Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + 'static
+{
     /// What it ends in.
     type Output: OperationOutput;
 
@@ -52,7 +55,8 @@ pub trait Operation: Clone + Debug + PartialEq + Serialize + DeserializeOwned + 
     /// Label of its job, in the interface language.
     fn label(&self) -> String;
 
-    /// Visits every path that the request names, so that callers can resolve relative ones and list what is written.
+    /// Visits every path that the request names, so that callers can resolve relative ones and list
+    /// what is written.
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>);
 
     /// The paths that files of the request name: the inputs and the output of a plan.
@@ -68,7 +72,8 @@ pub trait Operation: Clone + Debug + PartialEq + Serialize + DeserializeOwned + 
         Self::READ_ONLY
     }
 
-    /// The external programs that it starts, with their arguments. A session starts none that the user has not agreed to.
+    /// The external programs that it starts, with their arguments. A session starts none that the
+    /// user has not agreed to.
     fn programs(&self) -> Vec<Vec<String>> {
         Vec::new()
     }
@@ -76,7 +81,8 @@ pub trait Operation: Clone + Debug + PartialEq + Serialize + DeserializeOwned + 
     /// Runs the operation. Blocks; progress, warnings and cancel go through `ctx`.
     ///
     /// # Errors
-    /// Those that the request's type documents. A failed or cancelled operation leaves outputs as they were.
+    /// Those that the request's type documents. A failed or cancelled operation leaves outputs as
+    /// they were.
     fn run(&self, ctx: &JobContext) -> Result<Self::Output>;
 }
 
@@ -96,7 +102,8 @@ pub trait OperationOutput: Debug + Send + 'static {
         None
     }
 
-    /// False when the user should look at the details: damaged samples, findings that are left, rasters that failed.
+    /// False when the user should look at the details: damaged samples, findings that are left,
+    /// rasters that failed.
     fn is_sound(&self) -> bool {
         true
     }
@@ -234,13 +241,15 @@ operations! {
     "compile" => Compile(CompileRequest),
     /// Footer and collection of a TORTILLA or TACO file, changed without writing its samples again.
     "edit_tortilla" => EditTortilla(EditRequest),
-    /// Columns of a level and fields of the collection of a finished dataset, changed in place where its container allows it.
+    /// Columns of a level and fields of the collection of a finished dataset, changed in place
+    /// where its container allows it.
     "edit_dataset" => EditDataset(DatasetEdit),
     /// A dataset's description in the format of a catalogue.
     "describe" => Describe(DescribeRequest),
     /// A dataset of another TACO version as one of 2.0, or a report of what that would change.
     "migrate" => Migrate(MigrateRequest),
-    /// A dataset prepared for the official library of TACO 3, which is run where the request says so.
+    /// A dataset prepared for the official library of TACO 3, which is run where the request says
+    /// so.
     "prepare_taco3" => PrepareTaco3(Taco3Request),
     /// Rasters as TACO Optimized GeoTIFFs: one file, those of a folder, or those of a dataset.
     "optimise" => Optimise(OptimiseRequest),
@@ -252,8 +261,8 @@ operations! {
     "publish" => Publish(PublishRequest),
     /// An index over several ZIPs: TACOCAT or TACOLLECTION.
     "consolidate" => Consolidate(ConsolidateRequest),
-    /// The missing parts of a plan, submitted to an engine. The job waits for local processes and Dask, then finishes the plan;
-    /// Slurm gets a job that ends it.
+    /// The missing parts of a plan, submitted to an engine. The job waits for local processes and
+    /// Dask, then finishes the plan; Slurm gets a job that ends it.
     "submit_plan" => SubmitPlan(SubmitRequest),
     /// One part of a plan, built in this process.
     "run_plan_part" => RunPlanPart(RunRequest),
@@ -282,7 +291,12 @@ pub struct OperationDescription {
 
 impl OperationDescription {
     fn of<O: Operation>(name: &'static str, purpose: &'static str) -> Self {
-        Self { name, purpose: purpose.trim(), read_only: O::READ_ONLY, request: request_schema::<O>() }
+        Self {
+            name,
+            purpose: purpose.trim(),
+            read_only: O::READ_ONLY,
+            request: request_schema::<O>(),
+        }
     }
 }
 
@@ -290,25 +304,31 @@ impl AnyOperation {
     /// The operation of this name with this request, a JSON object.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for a name that no operation has, and for a request that is not one of the operation: fields that
-    /// it does not have, lacks, or has with another type.
+    /// [`crate::error::Kind::Usage`] for a name that no operation has, and for a request that is
+    /// not one of the operation: fields that it does not have, lacks, or has with another type.
     pub fn from_request(name: &str, request: Json) -> Result<Self> {
         let Some(schema) = Self::schema_of(name) else {
             let error = Error::usage(format!("there is no operation {}", name.printable_line()));
             return Err(error.hint(format!("the operations are {}", Self::NAMES.join(", "))));
         };
         let Json::Object(mut fields) = request else {
-            return Err(Error::usage(format!("the request of {name} is a JSON object")));
+            return Err(Error::usage(format!(
+                "the request of {name} is a JSON object"
+            )));
         };
         refuse_unknown_fields(name, &schema, &fields)?;
         fields.insert("command".into(), name.into());
-        serde_json::from_value(Json::Object(fields))
-            .map_err(|error| Error::usage(format!("the request of {name} can't be read")).because(error))
+        serde_json::from_value(Json::Object(fields)).map_err(|error| {
+            Error::usage(format!("the request of {name} can't be read")).because(error)
+        })
     }
 
     /// The programs that the user of this session has not agreed to, with their arguments.
     pub fn programs_without_consent(&self) -> Vec<Vec<String>> {
-        self.programs().into_iter().filter(|program| !consent::allows_program(program)).collect()
+        self.programs()
+            .into_iter()
+            .filter(|program| !consent::allows_program(program))
+            .collect()
     }
 
     /// Refuses to start programs, or to write to another machine, without the user's consent.
@@ -322,7 +342,9 @@ impl AnyOperation {
         }
         match self.targets().into_iter().find(|target| is_remote(target)) {
             Some(target) if !consent::allows_connect() => {
-                let error = Error::usage("this writes to another machine, which you have not agreed to").at_path(&target);
+                let error =
+                    Error::usage("this writes to another machine, which you have not agreed to")
+                        .at_path(&target);
                 Err(error.hint("if you trust the address, run it again with --allow-connect"))
             }
             _ => Ok(()),
@@ -393,7 +415,8 @@ impl OperationOutput for Built {
     fn to_json(&self) -> Json {
         let text = |path: &PathBuf| path.display().to_string();
         let mut json = json!({
-            "path": text(&self.path), "format": self.format, "samples": self.samples, "files": self.files, "bytes": self.bytes
+            "path": text(&self.path), "format": self.format, "samples": self.samples,
+            "files": self.files, "bytes": self.bytes
         });
         if !self.parts.is_empty() {
             json["parts"] = self.parts.iter().map(text).collect();
@@ -415,7 +438,11 @@ impl OperationOutput for Built {
     fn written(&self) -> Vec<&Path> {
         match self.parts.as_slice() {
             [] => vec![&self.path],
-            parts => parts.iter().chain(&self.indexes).map(PathBuf::as_path).collect(),
+            parts => parts
+                .iter()
+                .chain(&self.indexes)
+                .map(PathBuf::as_path)
+                .collect(),
         }
     }
 
@@ -437,18 +464,39 @@ mod tests {
         let mut names = AnyOperation::NAMES.to_vec();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), AnyOperation::NAMES.len(), "two operations of one name");
+        assert_eq!(
+            names.len(),
+            AnyOperation::NAMES.len(),
+            "two operations of one name"
+        );
         let request = json!({ "command": "remote_cache", "clear": true });
-        let operation: AnyOperation = serde_json::from_value(request.clone()).expect("is an operation");
+        let operation: AnyOperation =
+            serde_json::from_value(request.clone()).expect("is an operation");
         assert_eq!(operation.name(), "remote_cache");
-        assert_eq!(serde_json::to_value(&operation).expect("is plain data"), request);
+        assert_eq!(
+            serde_json::to_value(&operation).expect("is plain data"),
+            request
+        );
     }
 
     #[test]
     fn what_is_changed_in_place_is_a_target() {
-        let edit = DatasetEdit { input: "a.tacozip".into(), metadata: Some("b.csv".into()), ..DatasetEdit::default() };
-        assert_eq!(AnyOperation::from(edit.clone()).targets(), [PathBuf::from("a.tacozip")]);
-        let copy = DatasetEdit { output: Some("c.tacozip".into()), ..edit };
-        assert_eq!(AnyOperation::from(copy).targets(), [PathBuf::from("c.tacozip")]);
+        let edit = DatasetEdit {
+            input: "a.tacozip".into(),
+            metadata: Some("b.csv".into()),
+            ..DatasetEdit::default()
+        };
+        assert_eq!(
+            AnyOperation::from(edit.clone()).targets(),
+            [PathBuf::from("a.tacozip")]
+        );
+        let copy = DatasetEdit {
+            output: Some("c.tacozip".into()),
+            ..edit
+        };
+        assert_eq!(
+            AnyOperation::from(copy).targets(),
+            [PathBuf::from("c.tacozip")]
+        );
     }
 }

@@ -1,6 +1,7 @@
-//! Percentiles out of a tortilla of histograms ([`super::histograms`]), of single samples, of a selection, or of the whole dataset.
-//! Reads the histograms alone. Each is within one bin of the exact one, because every value is known to within its bin; between two
-//! neighbouring values it is on the straight line, as exact ones do.
+//! Percentiles out of a tortilla of histograms ([`super::histograms`]), of single samples, of a
+//! selection, or of the whole dataset. Reads the histograms alone. Each is within one bin of the
+//! exact one, because every value is known to within its bin; between two neighbouring values it is
+//! on the straight line, as exact ones do.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,8 @@ use crate::raster::{self, RasterSource, ReadRequest, Resampling, Window};
 /// Computes percentiles from the histograms of the chosen samples. Plain data.
 ///
 /// # Errors
-/// For a tortilla without histograms, a selection without samples, scales that differ, and percentages beyond 0 to 100.
+/// For a tortilla without histograms, a selection without samples, scales that differ, and
+/// percentages beyond 0 to 100.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PercentileRequest {
     /// The tortilla of histograms.
@@ -89,7 +91,8 @@ pub struct Percentiles {
     pub positions: Vec<PositionPercentiles>,
 }
 
-/// The counts of one band on its scale. Those of several rasters add up where the scale is the same.
+/// The counts of one band on its scale. Those of several rasters add up where the scale is the
+/// same.
 #[derive(Clone, Debug, PartialEq)]
 struct BandCounts {
     low: f64,
@@ -131,7 +134,12 @@ impl OperationOutput for Percentiles {
     }
 
     fn summary(&self) -> String {
-        tr_n!(self.positions.len(), "{n} position", "{n} positions", n = self.positions.len())
+        tr_n!(
+            self.positions.len(),
+            "{n} position",
+            "{n} positions",
+            n = self.positions.len()
+        )
     }
 
     fn written(&self) -> Vec<&Path> {
@@ -157,21 +165,40 @@ impl Operation for PercentileRequest {
 }
 
 fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percentiles> {
-    if let Some(wrong) = request.percents.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
-        return Err(Error::usage(format!("{wrong} is no percentage")).hint("percentiles are from 0 to 100"));
+    if let Some(wrong) = request
+        .percents
+        .iter()
+        .find(|percent| !(0.0..=100.0).contains(*percent))
+    {
+        return Err(
+            Error::usage(format!("{wrong} is no percentage")).hint("percentiles are from 0 to 100")
+        );
     }
     let reader = container::open(&request.input, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
-    let keeping = Keeping { padding: false, siblings: false };
-    let keep = chosen(&request.rows, keeping, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
+    let keeping = Keeping {
+        padding: false,
+        siblings: false,
+    };
+    let keep = chosen(
+        &request.rows,
+        keeping,
+        &tables_of(reader.as_ref(), ctx)?,
+        &tree,
+        ctx,
+    )?;
     if keep.first().is_none_or(|roots| !roots.contains(&true)) {
-        return Err(Error::usage("no sample is left").hint("try the same filters with `taco-studio query`"));
+        return Err(
+            Error::usage("no sample is left").hint("try the same filters with `taco-studio query`")
+        );
     }
     let mut groups: BTreeMap<(Option<usize>, String), (u64, Vec<BandCounts>)> = BTreeMap::new();
     let mut names = BTreeMap::new();
     for (depth, kept) in keep.iter().enumerate() {
         let level = &tree.levels[depth];
-        let rows: Vec<u32> = (0..level.len() as u32).filter(|&row| kept[row as usize] && !level.folder[row as usize]).collect();
+        let rows: Vec<u32> = (0..level.len() as u32)
+            .filter(|&row| kept[row as usize] && !level.folder[row as usize])
+            .collect();
         if rows.is_empty() {
             continue;
         }
@@ -185,7 +212,13 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
         })?;
         for (&row, counts) in rows.iter().zip(read) {
             let path = tree.path(depth, row);
-            let position = path.0.iter().skip(1).map(AsRef::as_ref).collect::<Vec<&str>>().join("/");
+            let position = path
+                .0
+                .iter()
+                .skip(1)
+                .map(AsRef::as_ref)
+                .collect::<Vec<&str>>()
+                .join("/");
             let sample = request.each.then(|| root_of(&tree, depth, row));
             if let (Some(root), Some(id)) = (sample, path.0.first()) {
                 names.insert(root, id.to_string());
@@ -198,32 +231,56 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
     reader.expect_unchanged()?;
     let positions = groups
         .into_iter()
-        .map(|((sample, position), (rasters, counts))| PositionPercentiles {
-            sample: sample.and_then(|root| names.get(&root).cloned()),
-            position,
-            rasters,
-            bands: counts
-                .iter()
-                .enumerate()
-                .map(|(at, counts)| {
-                    let histogram = BandHistogram { low: counts.low, high: counts.high, counts: counts.bins.clone() };
-                    BandPercentiles { histogram: request.histogram.then_some(histogram), ..band(at + 1, counts, &request.percents) }
-                })
-                .collect(),
-        })
+        .map(
+            |((sample, position), (rasters, counts))| PositionPercentiles {
+                sample: sample.and_then(|root| names.get(&root).cloned()),
+                position,
+                rasters,
+                bands: counts
+                    .iter()
+                    .enumerate()
+                    .map(|(at, counts)| {
+                        let histogram = BandHistogram {
+                            low: counts.low,
+                            high: counts.high,
+                            counts: counts.bins.clone(),
+                        };
+                        BandPercentiles {
+                            histogram: request.histogram.then_some(histogram),
+                            ..band(at + 1, counts, &request.percents)
+                        }
+                    })
+                    .collect(),
+            },
+        )
         .collect();
-    Ok(Percentiles { percents: request.percents.clone(), positions })
+    Ok(Percentiles {
+        percents: request.percents.clone(),
+        positions,
+    })
 }
 
 fn band(number: usize, counts: &BandCounts, percents: &[f64]) -> BandPercentiles {
     let count = counts.total();
-    let values = percents.iter().filter(|_| count > 0).map(|percent| counts.percentile(*percent)).collect();
-    BandPercentiles { band: number, count, bin: (counts.high - counts.low) / BINS as f64, values, histogram: None }
+    let values = percents
+        .iter()
+        .filter(|_| count > 0)
+        .map(|percent| counts.percentile(*percent))
+        .collect();
+    BandPercentiles {
+        band: number,
+        count,
+        bin: (counts.high - counts.low) / BINS as f64,
+        values,
+        histogram: None,
+    }
 }
 
 /// The row of level 0 above a row.
 fn root_of(tree: &crate::model::Skeleton, depth: usize, row: u32) -> usize {
-    (1..=depth).rev().fold(row as usize, |row, depth| tree.levels[depth].parents[row] as usize)
+    (1..=depth).rev().fold(row as usize, |row, depth| {
+        tree.levels[depth].parents[row] as usize
+    })
 }
 
 fn add(sum: &mut Vec<BandCounts>, more: Vec<BandCounts>) -> Result<()> {
@@ -232,16 +289,32 @@ fn add(sum: &mut Vec<BandCounts>, more: Vec<BandCounts>) -> Result<()> {
         return Ok(());
     }
     if sum.len() != more.len() {
-        let error = Error::usage(format!("this histogram has {} bands, those before it have {}", more.len(), sum.len()));
-        return Err(error.hint("--each gives the percentiles of each sample; --ids or --where choose samples with the same bands"));
+        let error = Error::usage(format!(
+            "this histogram has {} bands, those before it have {}",
+            more.len(),
+            sum.len()
+        ));
+        return Err(error.hint(
+            "--each gives the percentiles of each sample; --ids or --where \
+            choose samples with the same bands",
+        ));
     }
-    if sum.iter().zip(&more).any(|(a, b)| (a.low, a.high) != (b.low, b.high)) {
-        let error = Error::format("this histogram has another scale than those of the samples before it");
-        let error = error.hint("--each gives the percentiles of each sample, and --ids chooses samples");
+    if sum
+        .iter()
+        .zip(&more)
+        .any(|(a, b)| (a.low, a.high) != (b.low, b.high))
+    {
+        let error =
+            Error::format("this histogram has another scale than those of the samples before it");
+        let error =
+            error.hint("--each gives the percentiles of each sample, and --ids chooses samples");
         return Err(error.hint("make the histograms again, of the whole dataset, for one scale"));
     }
     for (sum, more) in sum.iter_mut().zip(more) {
-        sum.bins.iter_mut().zip(more.bins).for_each(|(sum, more)| *sum = sum.saturating_add(more));
+        sum.bins
+            .iter_mut()
+            .zip(more.bins)
+            .for_each(|(sum, more)| *sum = sum.saturating_add(more));
     }
     Ok(())
 }
@@ -256,34 +329,63 @@ impl LevelScales {
     fn of(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<Self> {
         let table = reader.levels().columns(level, &[MINIMUM, MAXIMUM], ctx)?;
         match [MINIMUM, MAXIMUM].map(|name| table.column_index(name)) {
-            [Some(low), Some(high)] => Ok(Self { table, columns: [low, high] }),
+            [Some(low), Some(high)] => Ok(Self {
+                table,
+                columns: [low, high],
+            }),
             _ => {
-                let error = Error::usage(format!("level {level} has no columns {MINIMUM} and {MAXIMUM}"));
-                Err(error.at_path(&reader.info().path).hint("make a tortilla of histograms with `taco-studio histograms`"))
+                let error = Error::usage(format!(
+                    "level {level} has no columns {MINIMUM} and {MAXIMUM}"
+                ));
+                Err(error
+                    .at_path(&reader.info().path)
+                    .hint("make a tortilla of histograms with `taco-studio histograms`"))
             }
         }
     }
 
     fn of_row(&self, row: u32) -> Result<Vec<(f64, f64)>> {
-        let ends = self.columns.map(|column| match self.table.value(row as usize, column) {
-            Value::List(items) => items.iter().map(|item| if let Value::Float(end) = item { *end } else { f64::NAN }).collect(),
-            _ => Vec::new(),
-        });
+        let ends = self
+            .columns
+            .map(|column| match self.table.value(row as usize, column) {
+                Value::List(items) => items
+                    .iter()
+                    .map(|item| {
+                        if let Value::Float(end) = item {
+                            *end
+                        } else {
+                            f64::NAN
+                        }
+                    })
+                    .collect(),
+                _ => Vec::new(),
+            });
         let [low, high] = &ends;
-        let sound = !low.is_empty() && low.len() == high.len() && low.iter().zip(high).all(|(low, high)| low <= high);
+        let sound = !low.is_empty()
+            && low.len() == high.len()
+            && low.iter().zip(high).all(|(low, high)| low <= high);
         if !sound {
-            return Err(Error::format(format!("{MINIMUM} and {MAXIMUM} of row {row} are no scale")));
+            return Err(Error::format(format!(
+                "{MINIMUM} and {MAXIMUM} of row {row} are no scale"
+            )));
         }
         Ok(low.iter().copied().zip(high.iter().copied()).collect())
     }
 }
 
-fn read_counts(source: &RasterSource, scale: &[(f64, f64)], ctx: &JobContext) -> Result<Vec<BandCounts>> {
+fn read_counts(
+    source: &RasterSource,
+    scale: &[(f64, f64)],
+    ctx: &JobContext,
+) -> Result<Vec<BandCounts>> {
     ctx.check()?;
     let info = raster::describe(source)?;
     if (info.width, info.height, info.band_count) != (BINS, 1, scale.len()) {
         let (width, height, bands) = (info.width, info.height, info.band_count);
-        let message = format!("a histogram is {BINS} × 1 pixels in {} bands; this is {width} × {height} in {bands}", scale.len());
+        let message = format!(
+            "a histogram is {BINS} × 1 pixels in {} bands; this is {width} × {height} in {bands}",
+            scale.len()
+        );
         return Err(Error::format(message));
     }
     let request = ReadRequest {
@@ -294,7 +396,9 @@ fn read_counts(source: &RasterSource, scale: &[(f64, f64)], ctx: &JobContext) ->
     };
     let pixels = raster::read_window(source, &request, ctx)?;
     let counts = |(band, &(low, high)): (&raster::BandPixels, &(f64, f64))| {
-        let bins = (0..BINS).map(|bin| band.samples.get(bin).max(0.0) as u64).collect();
+        let bins = (0..BINS)
+            .map(|bin| band.samples.get(bin).max(0.0) as u64)
+            .collect();
         BandCounts { low, high, bins }
     };
     Ok(pixels.bands.iter().zip(scale).map(counts).collect())
@@ -307,13 +411,18 @@ mod tests {
     fn counts_of(values: &[f64], low: f64, high: f64) -> BandCounts {
         let mut bins = vec![0; BINS];
         let width = high - low;
-        values.iter().for_each(|value| bins[(((value - low) / width * BINS as f64) as usize).min(BINS - 1)] += 1);
+        values.iter().for_each(|value| {
+            bins[(((value - low) / width * BINS as f64) as usize).min(BINS - 1)] += 1
+        });
         BandCounts { low, high, bins }
     }
 
     fn exact(sorted: &[f64], percent: f64) -> f64 {
         let place = percent / 100.0 * (sorted.len() - 1) as f64;
-        let (below, above) = (sorted[place as usize], sorted[(place as usize + 1).min(sorted.len() - 1)]);
+        let (below, above) = (
+            sorted[place as usize],
+            sorted[(place as usize + 1).min(sorted.len() - 1)],
+        );
         below + (above - below) * place.fract()
     }
 
@@ -324,7 +433,9 @@ mod tests {
             for count in [1, 2, 3, 10, 1000, 5000] {
                 let mut values: Vec<f64> = (0..count)
                     .map(|_| {
-                        number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                        number = number
+                            .wrapping_mul(6_364_136_223_846_793_005)
+                            .wrapping_add(1_442_695_040_888_963_407);
                         let even = (number >> 11) as f64 / (1u64 << 53) as f64;
                         match shape {
                             0 => even,
@@ -348,7 +459,10 @@ mod tests {
                 let bin = (high - low) / BINS as f64;
                 for percent in [0.0, 0.1, 2.5, 25.0, 50.0, 63.7, 98.5, 100.0] {
                     let (found, wanted) = (counts.percentile(percent), exact(&values, percent));
-                    assert!((found - wanted).abs() <= bin, "shape {shape}, {count} values, {percent} %: {found}, not {wanted}");
+                    assert!(
+                        (found - wanted).abs() <= bin,
+                        "shape {shape}, {count} values, {percent} %: {found}, not {wanted}"
+                    );
                 }
             }
         }
@@ -356,23 +470,55 @@ mod tests {
 
     #[test]
     fn one_value_alone_is_itself() {
-        let counts = BandCounts { low: 4.0, high: 4.0, bins: [vec![9], vec![0; BINS - 1]].concat() };
-        assert_eq!((counts.percentile(2.5), counts.percentile(100.0)), (4.0, 4.0));
-        assert_eq!(band(1, &BandCounts { bins: vec![0; BINS], ..counts }, &[50.0]).values, Vec::<f64>::new());
+        let counts = BandCounts {
+            low: 4.0,
+            high: 4.0,
+            bins: [vec![9], vec![0; BINS - 1]].concat(),
+        };
+        assert_eq!(
+            (counts.percentile(2.5), counts.percentile(100.0)),
+            (4.0, 4.0)
+        );
+        assert_eq!(
+            band(
+                1,
+                &BandCounts {
+                    bins: vec![0; BINS],
+                    ..counts
+                },
+                &[50.0]
+            )
+            .values,
+            Vec::<f64>::new()
+        );
     }
 
     #[test]
     fn other_scales_are_not_added_up() {
-        let one = BandCounts { low: 0.0, high: 1.0, bins: vec![1; BINS] };
+        let one = BandCounts {
+            low: 0.0,
+            high: 1.0,
+            bins: vec![1; BINS],
+        };
         let mut sum = Vec::new();
         add(&mut sum, vec![one.clone()]).expect("the first");
         add(&mut sum, vec![one.clone()]).expect("the same scale");
         assert_eq!(sum[0].total(), 200);
         let hints = |error: Error| error.hints().join(" ");
-        let scale = add(&mut sum, vec![BandCounts { high: 2.0, ..one.clone() }]).expect_err("another scale");
+        let scale = add(
+            &mut sum,
+            vec![BandCounts {
+                high: 2.0,
+                ..one.clone()
+            }],
+        )
+        .expect_err("another scale");
         assert!(hints(scale).contains("histograms again"));
         // Other bands stay other bands, however often the histograms are made.
         let bands = hints(add(&mut sum, vec![one.clone(), one]).expect_err("other bands"));
-        assert!(bands.contains("--each") && bands.contains("--ids") && !bands.contains("again"), "{bands}");
+        assert!(
+            bands.contains("--each") && bands.contains("--ids") && !bands.contains("again"),
+            "{bands}"
+        );
     }
 }

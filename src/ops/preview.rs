@@ -1,5 +1,6 @@
-//! Previews of operations, computed without writing: outline of a dataset, number of rasters that optimise would write, columns
-//! that joining datasets leaves out, entries of an index. For previews; each reads tables and headers only.
+//! Previews of operations, computed without writing: outline of a dataset, number of rasters that
+//! optimise would write, columns that joining datasets leaves out, entries of an index. For
+//! previews; each reads tables and headers only.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,9 @@ use serde_json::{Map, Value as Json};
 
 use super::missing_parts::MissingParts;
 use super::optimise::{OptimiseRequest, RasterLook, look_at};
-use crate::container::{self, ConsolidateOptions, ContainerReader, Format, JoinedColumnChange, OpenOptions, Physical};
+use crate::container::{
+    self, ConsolidateOptions, ContainerReader, Format, JoinedColumnChange, OpenOptions, Physical,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, is_padding, is_remote, place_below};
@@ -38,21 +41,33 @@ pub struct DatasetOutline {
 ///
 /// # Errors
 /// As [`container::open_with`].
-pub fn dataset_outline(path: &Path, open: &OpenOptions, ctx: &JobContext) -> Result<DatasetOutline> {
+pub fn dataset_outline(
+    path: &Path,
+    open: &OpenOptions,
+    ctx: &JobContext,
+) -> Result<DatasetOutline> {
     Ok(outline_of(container::open_with(path, open, ctx)?.as_ref()))
 }
 
 /// [`dataset_outline`] of an opened dataset.
 pub fn outline_of(reader: &dyn ContainerReader) -> DatasetOutline {
     let levels = reader.levels();
-    let of_data = |level| levels.fields(level).into_iter().filter(|field| !field.name.starts_with("internal:")).collect();
+    let of_data = |level| {
+        levels
+            .fields(level)
+            .into_iter()
+            .filter(|field| !field.name.starts_with("internal:"))
+            .collect()
+    };
     let changes = match reader.physical() {
         Physical::Joined(joined) => joined.changes().to_vec(),
         _ => Vec::new(),
     };
     DatasetOutline {
         format: reader.info().format,
-        rows: (0..levels.count()).map(|level| levels.rows(level)).collect(),
+        rows: (0..levels.count())
+            .map(|level| levels.rows(level))
+            .collect(),
         columns: (0..levels.count()).map(of_data).collect(),
         size_bytes: reader.info().size_bytes,
         lacking: MissingParts::of(reader),
@@ -82,12 +97,19 @@ pub struct EditableContents {
 pub fn editable_contents(path: &Path, ctx: &JobContext) -> Result<EditableContents> {
     let reader = container::open(path, ctx)?;
     let outline = outline_of(reader.as_ref());
-    let (format, samples) = (outline.format, outline.rows.first().copied().unwrap_or_default());
+    let (format, samples) = (
+        outline.format,
+        outline.rows.first().copied().unwrap_or_default(),
+    );
     let fields = reader.collection().fields.clone();
     Ok(match reader.physical() {
         Physical::Tortilla(tortilla) => {
             // The footers themselves: the reader's table of level 0 has columns of its own.
-            let footers = tortilla.roots().first().map(|root| root.table.fields()).into_iter();
+            let footers = tortilla
+                .roots()
+                .first()
+                .map(|root| root.table.fields())
+                .into_iter();
             EditableContents {
                 format,
                 columns: footers.chain(outline.columns.into_iter().skip(1)).collect(),
@@ -96,7 +118,13 @@ pub fn editable_contents(path: &Path, ctx: &JobContext) -> Result<EditableConten
                 samples,
             }
         }
-        _ => EditableContents { format, columns: outline.columns, collection: Some(fields), files: 1, samples },
+        _ => EditableContents {
+            format,
+            columns: outline.columns,
+            collection: Some(fields),
+            files: 1,
+            samples,
+        },
     })
 }
 
@@ -130,25 +158,41 @@ pub fn optimise_preview(request: &OptimiseRequest, ctx: &JobContext) -> Result<O
             let reader = container::open_with(input, &request.open, ctx)?;
             let tree = reader.levels().skeleton(ctx)?;
             let files = tree.levels.iter().enumerate().flat_map(|(depth, level)| {
-                let rows = (0..level.len() as u32).filter(|&row| !level.folder[row as usize] && !is_padding(level.id(row)));
+                let rows = (0..level.len() as u32)
+                    .filter(|&row| !level.folder[row as usize] && !is_padding(level.id(row)));
                 rows.map(move |row| (depth, row))
             });
             let count = files.clone().count() as u64;
-            let sources = files.take(LOOKED_AT).map(|(depth, row)| Ok(reader.asset(depth, row)?.0));
+            let sources = files
+                .take(LOOKED_AT)
+                .map(|(depth, row)| Ok(reader.asset(depth, row)?.0));
             (count, sources.collect::<Result<_>>()?)
         }
         (false, true) => {
             let names = files_below(input, ctx)?;
-            (names.len() as u64, names.iter().take(LOOKED_AT).map(|name| AssetPath::file(input.join(name))).collect())
+            (
+                names.len() as u64,
+                names
+                    .iter()
+                    .take(LOOKED_AT)
+                    .map(|name| AssetPath::file(input.join(name)))
+                    .collect(),
+            )
         }
         (false, false) => {
             if !is_remote(input) && !input.is_file() {
-                return Err(Error::usage("there is nothing here").at_path(input).hint("name a raster, a folder or a dataset"));
+                return Err(Error::usage("there is nothing here")
+                    .at_path(input)
+                    .hint("name a raster, a folder or a dataset"));
             }
             (1, vec![AssetPath::file(&**input)])
         }
     };
-    let mut preview = OptimisePreview { files, is_dataset: detected, ..OptimisePreview::default() };
+    let mut preview = OptimisePreview {
+        files,
+        is_dataset: detected,
+        ..OptimisePreview::default()
+    };
     ctx.stage(tr!("Reading headers"), Some(sources.len() as u64));
     for source in sources {
         let source = match detected {
@@ -187,19 +231,29 @@ pub fn index_preview(options: &ConsolidateOptions, ctx: &JobContext) -> Result<I
         ctx.check()?;
         let reader = container::open(path, ctx)?;
         if reader.info().format != Format::Zip {
-            let message = format!("an index lists ZIPs of 2.0; this is {}", reader.info().format.badge());
+            let message = format!(
+                "an index lists ZIPs of 2.0; this is {}",
+                reader.info().format.badge()
+            );
             return Err(Error::usage(message).at_path(path));
         }
         zips.push((path.clone(), reader.levels().rows(0)));
         ctx.step(1);
     }
-    Ok(IndexPreview { zips, elsewhere: zips_elsewhere(options) })
+    Ok(IndexPreview {
+        zips,
+        elsewhere: zips_elsewhere(options),
+    })
 }
 
 /// The folder where readers of the index look for its ZIPs.
 pub fn folder_of_index(options: &ConsolidateOptions) -> &Path {
     match options.format {
-        Format::Tacollection => options.target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")),
+        Format::Tacollection => options
+            .target
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new(".")),
         _ => &options.target,
     }
 }

@@ -32,7 +32,11 @@ pub struct QueryRequest {
 impl QueryRequest {
     /// A query over the dataset at `input`.
     pub fn new(input: impl Into<PathBuf>, query: Query) -> Self {
-        Self { input: input.into(), query, ..Self::default() }
+        Self {
+            input: input.into(),
+            query,
+            ..Self::default()
+        }
     }
 }
 
@@ -46,17 +50,27 @@ impl Operation for QueryRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
     }
 
     fn run(&self, ctx: &JobContext) -> Result<QueryResult> {
-        query::run(&lazy_tables(&container::open_with(&self.input, &self.open, ctx)?), &self.query, ctx)
+        query::run(
+            &lazy_tables(&container::open_with(&self.input, &self.open, ctx)?),
+            &self.query,
+            ctx,
+        )
     }
 }
 
 impl OperationOutput for QueryResult {
     fn to_json(&self) -> Json {
-        let columns: Vec<Json> = self.columns().iter().map(|(name, dtype)| json!({ "name": name, "type": dtype })).collect();
+        let columns: Vec<Json> = self
+            .columns()
+            .iter()
+            .map(|(name, dtype)| json!({ "name": name, "type": dtype }))
+            .collect();
         let rows: Vec<Json> = self.json_rows().map(Json::Object).collect();
         json!({ "columns": columns, "rows": rows, "truncated": self.truncated })
     }

@@ -22,7 +22,11 @@ impl Operation for RemoteCacheRequest {
     type Output = CacheState;
 
     fn label(&self) -> String {
-        if self.clear { tr!("Empty the cache of remote files").into() } else { tr!("Measure the cache of remote files").into() }
+        if self.clear {
+            tr!("Empty the cache of remote files").into()
+        } else {
+            tr!("Measure the cache of remote files").into()
+        }
     }
 
     fn is_read_only(&self) -> bool {
@@ -32,7 +36,11 @@ impl Operation for RemoteCacheRequest {
     fn visit_paths(&mut self, _visit: &mut PathVisitor<'_>) {}
 
     fn run(&self, _ctx: &JobContext) -> Result<CacheState> {
-        Ok(if self.clear { remote::clear_cache() } else { remote::cache_state() })
+        Ok(if self.clear {
+            remote::clear_cache()
+        } else {
+            remote::cache_state()
+        })
     }
 }
 
@@ -42,7 +50,13 @@ impl OperationOutput for CacheState {
     }
 
     fn summary(&self) -> String {
-        tr_n!(self.files, "{n} cached file, {bytes} bytes", "{n} cached files, {bytes} bytes", n = self.files, bytes = self.bytes)
+        tr_n!(
+            self.files,
+            "{n} cached file, {bytes} bytes",
+            "{n} cached files, {bytes} bytes",
+            n = self.files,
+            bytes = self.bytes
+        )
     }
 
     fn written(&self) -> Vec<&Path> {

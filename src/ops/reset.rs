@@ -1,12 +1,14 @@
-//! Removes what the studio remembers by itself. Must never touch a dataset, a project, a recipe or an unsaved draft.
+//! Removes what the studio remembers by itself. Must never touch a dataset, a project, a recipe or
+//! an unsaved draft.
 
 use std::path::PathBuf;
 
 use crate::error::{IoContext, Result};
 use crate::folders::{cache_dir, settings_file};
 
-/// Removes the file of settings and the folder of the cache; returns those that existed. Other files stay: the folder of settings has
-/// recipes too, on macOS it is the folder of drafts, and an environment variable can name any folder.
+/// Removes the file of settings and the folder of the cache; returns those that existed. Other
+/// files stay: the folder of settings has recipes too, on macOS it is the folder of drafts, and an
+/// environment variable can name any folder.
 ///
 /// # Errors
 /// [`crate::error::Kind::Io`] when one exists and can't be removed.

@@ -13,7 +13,11 @@ use crate::table::{ParquetOptions, write_parquet};
 /// # Errors
 /// [`crate::error::Kind::Usage`] for any other ending.
 pub fn row_format(target: &Path) -> Result<&'static str> {
-    let ending = target.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let ending = target
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     match ending.as_str() {
         "csv" => Ok("csv"),
         "json" | "jsonl" | "ndjson" => Ok("json"),
@@ -26,10 +30,13 @@ pub fn row_format(target: &Path) -> Result<&'static str> {
 
 /// Rows as JSON objects, one a line.
 pub fn json_lines(rows: &QueryResult) -> String {
-    rows.json_rows().map(|row| serde_json::Value::Object(row).to_string() + "\n").collect()
+    rows.json_rows()
+        .map(|row| serde_json::Value::Object(row).to_string() + "\n")
+        .collect()
 }
 
-/// Runs the query over the tables and writes its rows, complete or not at all. A file that exists is replaced.
+/// Runs the query over the tables and writes its rows, complete or not at all. A file that exists
+/// is replaced.
 ///
 /// # Errors
 /// Those of [`row_format`], of the query and of writing the file.
@@ -38,12 +45,18 @@ pub fn save_rows(tables: &Tables, query: &Query, target: &Path, ctx: &JobContext
     let rows = query::run(tables, query, ctx)?;
     ctx.check()?;
     if format == "csv" {
-        rows.formula_warning().into_iter().for_each(|warning| ctx.warn(warning));
+        rows.formula_warning()
+            .into_iter()
+            .for_each(|warning| ctx.warn(warning));
     }
     let bytes = match format {
         "csv" => rows.csv().into_bytes(),
         "json" => json_lines(&rows).into_bytes(),
-        _ => write_parquet(rows.table.schema(), rows.table.batches(), &ParquetOptions::default())?,
+        _ => write_parquet(
+            rows.table.schema(),
+            rows.table.batches(),
+            &ParquetOptions::default(),
+        )?,
     };
     write_document(target, &bytes, true)
 }

@@ -1,6 +1,7 @@
-//! Sidecars of a draft's rasters become samples of their own, or what they say is written into copies of their rasters. Leaving them
-//! changes nothing: the dataset has the rasters alone. A raster of several files, which can't be read without the others, becomes one
-//! GeoTIFF in place of all of them, and a vector layer of several files, such as a Shapefile, one FlatGeobuf.
+//! Sidecars of a draft's rasters become samples of their own, or what they say is written into
+//! copies of their rasters. Leaving them changes nothing: the dataset has the rasters alone. A
+//! raster of several files, which can't be read without the others, becomes one GeoTIFF in place of
+//! all of them, and a vector layer of several files, such as a Shapefile, one FlatGeobuf.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,13 +10,26 @@ use crate::container::PartialFolder;
 use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, NodePath, Payload, Sample, Tortilla, is_remote, portable_name};
+use crate::model::{
+    AssetPath, Dataset, NodePath, Payload, Sample, Tortilla, is_remote, portable_name,
+};
 use crate::raster::{
-    FolderFiles, RasterSource, Sidecar, TogOptions, claims_raster, sidecars_among, sidecars_in, write_flatgeobuf, write_tog,
+    FolderFiles, RasterSource, Sidecar, TogOptions, claims_raster, sidecars_among, sidecars_in,
+    write_flatgeobuf, write_tog,
 };
 
 /// What is done with sidecars ([`crate::raster::Sidecar`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sidecars {
     /// They are left out, and listed.
@@ -32,7 +46,8 @@ pub enum Sidecars {
 pub enum FilesKind {
     /// A raster with sidecars.
     Raster,
-    /// A raster of several files: its copy is a GeoTIFF with a name of its own, which takes the place of all of them.
+    /// A raster of several files: its copy is a GeoTIFF with a name of its own, which takes the
+    /// place of all of them.
     RasterSet,
     /// A vector layer of several files: its copy is a FlatGeobuf, likewise.
     VectorSet,
@@ -49,7 +64,8 @@ impl FilesKind {
     }
 }
 
-/// A raster of a draft, with sidecars beside it that the draft does not have, or with the other files of its format.
+/// A raster of a draft, with sidecars beside it that the draft does not have, or with the other
+/// files of its format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RasterWithSidecars {
     /// The sample.
@@ -60,27 +76,46 @@ pub struct RasterWithSidecars {
     pub file: PathBuf,
     /// Its sidecars, by kind and name.
     pub sidecars: Vec<(PathBuf, Sidecar)>,
-    /// Ids of the sidecars as samples: they begin as the id of the raster does, so that readers pair them.
+    /// Ids of the sidecars as samples: they begin as the id of the raster does, so that readers
+    /// pair them.
     pub ids: Vec<String>,
     /// What it is with them.
     pub kind: FilesKind,
 }
 
 impl RasterWithSidecars {
-    /// True when a copy with what the sidecars say can be written: a GeoTIFF, or a raster or vector layer of several files.
+    /// True when a copy with what the sidecars say can be written: a GeoTIFF, or a raster or vector
+    /// layer of several files.
     pub fn can_be_copied(&self) -> bool {
         self.kind != FilesKind::Raster
-            || self.file.extension().is_some_and(|ending| ending.to_string_lossy().to_ascii_lowercase().starts_with("tif"))
+            || self.file.extension().is_some_and(|ending| {
+                ending
+                    .to_string_lossy()
+                    .to_ascii_lowercase()
+                    .starts_with("tif")
+            })
     }
 }
 
-/// The rasters of a draft that have sidecars beside their files, in the order of the tree. Sidecars that are samples are left out.
+/// The rasters of a draft that have sidecars beside their files, in the order of the tree. Sidecars
+/// that are samples are left out.
 ///
 /// # Errors
-/// When the job is cancelled. A folder that can't be read has no sidecars; other checks report its files.
-pub fn rasters_with_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Vec<RasterWithSidecars>> {
+/// When the job is cancelled. A folder that can't be read has no sidecars; other checks report its
+/// files.
+pub fn rasters_with_sidecars(
+    dataset: &Dataset,
+    ctx: &JobContext,
+) -> Result<Vec<RasterWithSidecars>> {
     ctx.stage(tr!("Looking for sidecars"), None);
-    let mut search = Search { packed: HashSet::new(), folder: None, others: None, covered: HashSet::new(), found: Vec::new(), ctx };
+    let mut search = Search {
+        packed: HashSet::new(),
+        folder: None,
+        others: None,
+        covered: HashSet::new(),
+        found: Vec::new(),
+        ctx,
+    };
     search.remember_files(&dataset.root);
     search.tortilla(&dataset.root, &mut Vec::new(), &mut Vec::new())?;
     Ok(search.found)
@@ -101,7 +136,10 @@ struct Search<'a> {
 
 fn local_file(sample: &Sample) -> Option<&Path> {
     match &sample.payload {
-        Payload::Asset { path: AssetPath::File(path), .. } if !is_remote(path) => Some(path),
+        Payload::Asset {
+            path: AssetPath::File(path),
+            ..
+        } if !is_remote(path) => Some(path),
         _ => None,
     }
 }
@@ -116,7 +154,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn tortilla(&mut self, tortilla: &'a Tortilla, node: &mut Vec<u32>, ids: &mut Vec<&'a str>) -> Result<()> {
+    fn tortilla(
+        &mut self,
+        tortilla: &'a Tortilla,
+        node: &mut Vec<u32>,
+        ids: &mut Vec<&'a str>,
+    ) -> Result<()> {
         for (position, sample) in (0..).zip(&tortilla.samples) {
             self.ctx.check()?;
             node.push(position);
@@ -132,16 +175,32 @@ impl<'a> Search<'a> {
     }
 
     fn file(&mut self, sample: &'a Sample, node: &[u32], ids: &[&str]) -> Result<()> {
-        let Some(file) = local_file(sample) else { return Ok(()) };
-        let (Some(folder), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str())) else { return Ok(()) };
+        let Some(file) = local_file(sample) else {
+            return Ok(());
+        };
+        let (Some(folder), Some(name)) = (
+            file.parent(),
+            file.file_name().and_then(|name| name.to_str()),
+        ) else {
+            return Ok(());
+        };
         if !claims_raster(name) {
             return self.set(sample, (file, folder, name), node, ids);
         }
-        if self.folder.as_ref().is_none_or(|(known, _)| *known != folder) {
+        if self
+            .folder
+            .as_ref()
+            .is_none_or(|(known, _)| *known != folder)
+        {
             self.folder = Some((folder, sidecars_in(folder)));
         }
-        let beside = self.folder.iter().flat_map(|(_, names)| names.iter().map(String::as_str));
-        let own = sidecars_among(name, beside).into_iter().filter(|(name, _)| !self.packed.contains(folder.join(name).as_path()));
+        let beside = self
+            .folder
+            .iter()
+            .flat_map(|(_, names)| names.iter().map(String::as_str));
+        let own = sidecars_among(name, beside)
+            .into_iter()
+            .filter(|(name, _)| !self.packed.contains(folder.join(name).as_path()));
         let own: Vec<(&str, Sidecar)> = own.collect();
         if own.is_empty() {
             return Ok(());
@@ -150,8 +209,14 @@ impl<'a> Search<'a> {
             sample: NodePath(node.to_vec()),
             path: ids.join("/"),
             file: file.to_owned(),
-            ids: own.iter().map(|(sidecar, _)| id_of(sidecar, name, &sample.id)).collect(),
-            sidecars: own.iter().map(|(name, kind)| (folder.join(name), *kind)).collect(),
+            ids: own
+                .iter()
+                .map(|(sidecar, _)| id_of(sidecar, name, &sample.id))
+                .collect(),
+            sidecars: own
+                .iter()
+                .map(|(name, kind)| (folder.join(name), *kind))
+                .collect(),
             kind: FilesKind::Raster,
         };
         self.found.push(found);
@@ -169,39 +234,67 @@ impl<'a> Search<'a> {
         if self.covered.contains(file) {
             return Ok(());
         }
-        if self.others.as_ref().is_none_or(|(known, _)| *known != folder) {
+        if self
+            .others
+            .as_ref()
+            .is_none_or(|(known, _)| *known != folder)
+        {
             self.others = Some((folder, FolderFiles::of(folder)));
         }
-        let Some((_, files)) = &self.others else { return Ok(()) };
+        let Some((_, files)) = &self.others else {
+            return Ok(());
+        };
         let set = match files.file_set(name, self.ctx) {
             Err(error) if error.is_cancelled() => return Err(error),
             // Other checks report files that can't be read.
             outcome => outcome.ok().flatten(),
         };
-        let Some(set) = set.filter(|set| set.is_torn || !set.info.is_vector()) else { return Ok(()) };
-        let others = set.others.iter().filter(|name| set.is_torn || !self.packed.contains(folder.join(name).as_path()));
-        let kind = if set.is_torn { Some(Sidecar::Part) } else { set.lost.first().copied() };
-        let sidecars: Vec<(PathBuf, Sidecar)> = others.filter_map(|name| Some((folder.join(name), kind?))).collect();
+        let Some(set) = set.filter(|set| set.is_torn || !set.info.is_vector()) else {
+            return Ok(());
+        };
+        let others = set
+            .others
+            .iter()
+            .filter(|name| set.is_torn || !self.packed.contains(folder.join(name).as_path()));
+        let kind = if set.is_torn {
+            Some(Sidecar::Part)
+        } else {
+            set.lost.first().copied()
+        };
+        let sidecars: Vec<(PathBuf, Sidecar)> = others
+            .filter_map(|name| Some((folder.join(name), kind?)))
+            .collect();
         if sidecars.is_empty() {
             return Ok(());
         }
-        self.covered.extend(sidecars.iter().map(|(path, _)| path.clone()));
-        let named = |(path, _): &(PathBuf, Sidecar)| Some(id_of(path.file_name()?.to_str()?, name, &sample.id));
+        self.covered
+            .extend(sidecars.iter().map(|(path, _)| path.clone()));
+        let named = |(path, _): &(PathBuf, Sidecar)| {
+            Some(id_of(path.file_name()?.to_str()?, name, &sample.id))
+        };
         self.found.push(RasterWithSidecars {
             sample: NodePath(node.to_vec()),
             path: ids.join("/"),
             file: file.to_owned(),
             ids: sidecars.iter().filter_map(named).collect(),
             sidecars,
-            kind: if set.info.is_vector() { FilesKind::VectorSet } else { FilesKind::RasterSet },
+            kind: if set.info.is_vector() {
+                FilesKind::VectorSet
+            } else {
+                FilesKind::RasterSet
+            },
         });
         Ok(())
     }
 }
 
-/// Id of the sidecar `name` of the raster `file`, whose id is `id`: `after.tif.aux.xml` of `after.tif`, however its file is called.
+/// Id of the sidecar `name` of the raster `file`, whose id is `id`: `after.tif.aux.xml` of
+/// `after.tif`, however its file is called.
 fn id_of(name: &str, file: &str, id: &str) -> String {
-    let stem = |name: &str| name.rsplit_once('.').map_or(name.len(), |(stem, _)| stem.len());
+    let stem = |name: &str| {
+        name.rsplit_once('.')
+            .map_or(name.len(), |(stem, _)| stem.len())
+    };
     // Names of one raster may differ in upper and lower case, not in length.
     match (name.get(file.len()..), name.get(stem(file)..)) {
         (Some(rest), _) if rest.starts_with('.') => format!("{id}{rest}"),
@@ -210,8 +303,8 @@ fn id_of(name: &str, file: &str, id: &str) -> String {
     }
 }
 
-/// The edit that makes every sidecar a sample beside its raster, at the place that its id has among sorted siblings, otherwise behind
-/// the raster. `None` without sidecars.
+/// The edit that makes every sidecar a sample beside its raster, at the place that its id has among
+/// sorted siblings, otherwise behind the raster. `None` without sidecars.
 ///
 /// # Errors
 /// When the job is cancelled or a sidecar can't be read.
@@ -219,21 +312,41 @@ pub fn pack_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Option<Edit>
     let found = rasters_with_sidecars(dataset, ctx)?;
     let mut files: HashSet<&Path> = HashSet::new();
     let mut edits = Vec::new();
-    // In an order in which no insertion moves the place of a later one: what is in FOLDERs before the FOLDERs, and from the end.
+    // In an order in which no insertion moves the place of a later one: what is in FOLDERs before
+    // the FOLDERs, and from the end.
     let mut places: Vec<(NodePath, u32, &RasterWithSidecars)> = Vec::new();
-    // The other files of a raster of several files are samples already, and no packing makes it readable.
-    for raster in found.iter().filter(|raster| raster.sidecars.iter().all(|(_, kind)| *kind != Sidecar::Part)) {
-        let (parent, position) = raster.sample.parent().ok_or_else(|| Error::internal("a raster without a position"))?;
+    // The other files of a raster of several files are samples already, and no packing makes it
+    // readable.
+    for raster in found.iter().filter(|raster| {
+        raster
+            .sidecars
+            .iter()
+            .all(|(_, kind)| *kind != Sidecar::Part)
+    }) {
+        let (parent, position) = raster
+            .sample
+            .parent()
+            .ok_or_else(|| Error::internal("a raster without a position"))?;
         places.push((parent, position, raster));
     }
     places.sort_by(|(parent, at, _), (other, other_at, _)| {
-        other.0.len().cmp(&parent.0.len()).then_with(|| (&parent.0, at).cmp(&(&other.0, other_at)))
+        other
+            .0
+            .len()
+            .cmp(&parent.0.len())
+            .then_with(|| (&parent.0, at).cmp(&(&other.0, other_at)))
     });
     let mut count = 0;
     for group in places.chunk_by(|(one, ..), (other, ..)| one == other) {
-        let Some((parent, ..)) = group.first() else { continue };
-        let tortilla = dataset.tortilla(parent).ok_or_else(|| Error::internal("a raster without a FOLDER"))?;
-        let sorted = tortilla.samples.is_sorted_by(|one, other| one.id <= other.id);
+        let Some((parent, ..)) = group.first() else {
+            continue;
+        };
+        let tortilla = dataset
+            .tortilla(parent)
+            .ok_or_else(|| Error::internal("a raster without a FOLDER"))?;
+        let sorted = tortilla
+            .samples
+            .is_sorted_by(|one, other| one.id <= other.id);
         let mut ids: HashSet<&str> = tortilla.samples.iter().map(|sample| &*sample.id).collect();
         let mut added: Vec<(u32, Sample)> = Vec::new();
         for (_, position, raster) in group {
@@ -245,29 +358,44 @@ pub fn pack_sidecars(dataset: &Dataset, ctx: &JobContext) -> Result<Option<Edit>
                 }
                 let meta = std::fs::metadata(file).io_at("read", file)?;
                 let place = tortilla.samples.partition_point(|sample| *sample.id < **id) as u32;
-                added.push((if sorted { place } else { position + 1 }, Sample::of_file(id, file, &meta)));
+                added.push((
+                    if sorted { place } else { position + 1 },
+                    Sample::of_file(id, file, &meta),
+                ));
             }
         }
         count += added.len();
         added.sort_by(|(at, one), (other_at, other)| (at, &one.id).cmp(&(other_at, &other.id)));
         for together in added.chunk_by(|(one, _), (other, _)| one == other).rev() {
-            let Some((at, _)) = together.first() else { continue };
+            let Some((at, _)) = together.first() else {
+                continue;
+            };
             let samples = together.iter().map(|(_, sample)| sample.clone()).collect();
-            edits.push(Edit::Insert { parent: parent.clone(), at: *at, samples });
+            edits.push(Edit::Insert {
+                parent: parent.clone(),
+                at: *at,
+                samples,
+            });
         }
     }
     let label = tr_n!(count, "Pack {n} sidecar", "Pack {n} sidecars", n = count);
     Ok((!edits.is_empty()).then_some(Edit::Batch { label, edits }))
 }
 
-/// The edit that replaces every GeoTIFF with sidecars by a copy, optimised for streaming, that holds its mask, metadata and
-/// coordinates, every raster of several files by one GeoTIFF, and every vector layer of several files by one FlatGeobuf. The copies are
-/// written into `folder` and read from `later`, to which the caller renames it. Rasters of other formats keep their bytes, with a
-/// warning. `None` without such files.
+/// The edit that replaces every GeoTIFF with sidecars by a copy, optimised for streaming, that
+/// holds its mask, metadata and coordinates, every raster of several files by one GeoTIFF, and
+/// every vector layer of several files by one FlatGeobuf. The copies are written into `folder` and
+/// read from `later`, to which the caller renames it. Rasters of other formats keep their bytes,
+/// with a warning. `None` without such files.
 ///
 /// # Errors
 /// When the job is cancelled, a raster can't be read, or a copy can't be written.
-pub(super) fn burn_in(dataset: &Dataset, folder: &Path, later: &Path, ctx: &JobContext) -> Result<Option<Edit>> {
+pub(super) fn burn_in(
+    dataset: &Dataset,
+    folder: &Path,
+    later: &Path,
+    ctx: &JobContext,
+) -> Result<Option<Edit>> {
     let found = rasters_with_sidecars(dataset, ctx)?;
     ctx.stage(tr!("Burning in sidecars"), Some(found.len() as u64));
     let (mut edits, mut names) = (Vec::new(), HashSet::new());
@@ -276,7 +404,10 @@ pub(super) fn burn_in(dataset: &Dataset, folder: &Path, later: &Path, ctx: &JobC
     for raster in found {
         ctx.check()?;
         if !raster.can_be_copied() {
-            ctx.warn(format!("{}: what its sidecars say is not burned in: only GeoTIFFs are written", raster.file.display()));
+            ctx.warn(format!(
+                "{}: what its sidecars say is not burned in: only GeoTIFFs are written",
+                raster.file.display()
+            ));
             ctx.step(1);
             continue;
         }
@@ -287,15 +418,23 @@ pub(super) fn burn_in(dataset: &Dataset, folder: &Path, later: &Path, ctx: &JobC
         let source = RasterSource::typed(AssetPath::file(&raster.file));
         match raster.kind {
             FilesKind::VectorSet => write_flatgeobuf(&source, &copy, ctx)?,
-            FilesKind::Raster | FilesKind::RasterSet => write_tog(&source, &copy, &TogOptions::default(), ctx)?,
+            FilesKind::Raster | FilesKind::RasterSet => {
+                write_tog(&source, &copy, &TogOptions::default(), ctx)?
+            }
         }
         let meta = std::fs::metadata(&copy).io_at("read", &copy)?;
         let payload = Sample::of_file("", later.join(&name), &meta).payload;
         if let Some(ending) = raster.kind.copy_ending() {
-            edits.push(Edit::Rename { sample: raster.sample.clone(), id: id_of_copy(dataset, &raster.sample, ending)?.into() });
+            edits.push(Edit::Rename {
+                sample: raster.sample.clone(),
+                id: id_of_copy(dataset, &raster.sample, ending)?.into(),
+            });
             replaced.extend(raster.sidecars.into_iter().map(|(path, _)| path));
         }
-        edits.push(Edit::SetPayload { sample: raster.sample, payload });
+        edits.push(Edit::SetPayload {
+            sample: raster.sample,
+            payload,
+        });
         count += 1;
         ctx.step(1);
     }
@@ -304,22 +443,53 @@ pub(super) fn burn_in(dataset: &Dataset, folder: &Path, later: &Path, ctx: &JobC
     if !samples.is_empty() {
         edits.push(Edit::RemoveMany { samples });
     }
-    let label = tr_n!(count, "Burn sidecars into {n} raster", "Burn sidecars into {n} rasters", n = count);
+    let label = tr_n!(
+        count,
+        "Burn sidecars into {n} raster",
+        "Burn sidecars into {n} rasters",
+        n = count
+    );
     Ok((count > 0).then_some(Edit::Batch { label, edits }))
 }
 
-/// Id of the copy in place of several files: `cube.tif` for `cube.dat`, or `cube.dat.tif` where a sibling has that id.
+/// Id of the copy in place of several files: `cube.tif` for `cube.dat`, or `cube.dat.tif` where a
+/// sibling has that id.
 fn id_of_copy(dataset: &Dataset, sample: &NodePath, ending: &str) -> Result<String> {
-    let (parent, position) = sample.parent().ok_or_else(|| Error::internal("a raster without a position"))?;
-    let tortilla = dataset.tortilla(&parent).ok_or_else(|| Error::internal("a raster without a FOLDER"))?;
-    let id = tortilla.samples.get(position as usize).map(|sample| &*sample.id).unwrap_or_default();
-    let short = format!("{}.{ending}", id.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or(id, |(stem, _)| stem));
-    let is_taken = tortilla.samples.iter().any(|sibling| sibling.id.eq_ignore_ascii_case(&short));
-    Ok(if is_taken { format!("{id}.{ending}") } else { short })
+    let (parent, position) = sample
+        .parent()
+        .ok_or_else(|| Error::internal("a raster without a position"))?;
+    let tortilla = dataset
+        .tortilla(&parent)
+        .ok_or_else(|| Error::internal("a raster without a FOLDER"))?;
+    let id = tortilla
+        .samples
+        .get(position as usize)
+        .map(|sample| &*sample.id)
+        .unwrap_or_default();
+    let short = format!(
+        "{}.{ending}",
+        id.rsplit_once('.')
+            .filter(|(stem, _)| !stem.is_empty())
+            .map_or(id, |(stem, _)| stem)
+    );
+    let is_taken = tortilla
+        .samples
+        .iter()
+        .any(|sibling| sibling.id.eq_ignore_ascii_case(&short));
+    Ok(if is_taken {
+        format!("{id}.{ending}")
+    } else {
+        short
+    })
 }
 
 /// The samples whose files are among `files`, in the order of the tree.
-fn samples_of_files(tortilla: &Tortilla, files: &HashSet<PathBuf>, node: &mut Vec<u32>, found: &mut Vec<NodePath>) {
+fn samples_of_files(
+    tortilla: &Tortilla,
+    files: &HashSet<PathBuf>,
+    node: &mut Vec<u32>,
+    found: &mut Vec<NodePath>,
+) {
     if files.is_empty() {
         return;
     }
@@ -344,17 +514,25 @@ fn copy_name(raster: &RasterWithSidecars, names: &mut HashSet<String>) -> PathBu
     let (stem, ending) = whole.rsplit_once('.').unwrap_or((&whole, "tif"));
     let numbered = (2..).map(|number| format!("{stem}-{number}.{ending}"));
     // File systems that ignore upper and lower case see one name.
-    let name = std::iter::once(whole.clone()).chain(numbered).find(|name| names.insert(name.to_lowercase()));
+    let name = std::iter::once(whole.clone())
+        .chain(numbered)
+        .find(|name| names.insert(name.to_lowercase()));
     PathBuf::from(name.unwrap_or(whole))
 }
 
-/// As `burn_in`, with the copies in a new folder that stays. Without copies or after a failure, there is no folder.
+/// As `burn_in`, with the copies in a new folder that stays. Without copies or after a failure,
+/// there is no folder.
 ///
 /// # Errors
 /// Those of `burn_in`; for a folder that exists, and for one that is no whole path of this machine.
-pub fn burn_in_sidecars(dataset: &Dataset, copies: &Path, ctx: &JobContext) -> Result<Option<Edit>> {
+pub fn burn_in_sidecars(
+    dataset: &Dataset,
+    copies: &Path,
+    ctx: &JobContext,
+) -> Result<Option<Edit>> {
     if is_remote(copies) || !copies.is_absolute() {
-        let error = Error::usage("the folder of the copies has to be on this machine, as a whole path");
+        let error =
+            Error::usage("the folder of the copies has to be on this machine, as a whole path");
         return Err(error.at_path(copies).hint("begin at the root of the disk"));
     }
     let folder = PartialFolder::of_files(copies, false)?;
@@ -366,15 +544,18 @@ pub fn burn_in_sidecars(dataset: &Dataset, copies: &Path, ctx: &JobContext) -> R
     Ok(edit)
 }
 
-/// A folder for the copies that does not exist: beside the folder that has all files of the draft, so that adding that folder again
-/// finds no copies. `None` when the files have no common folder below the root of the disk.
+/// A folder for the copies that does not exist: beside the folder that has all files of the draft,
+/// so that adding that folder again finds no copies. `None` when the files have no common folder
+/// below the root of the disk.
 pub fn proposed_copies(dataset: &Dataset) -> Option<PathBuf> {
     fn common(tortilla: &Tortilla, known: &mut Option<PathBuf>) {
         for sample in &tortilla.samples {
             if let Some(children) = sample.children() {
                 common(children, known);
             }
-            let Some(folder) = local_file(sample).and_then(Path::parent) else { continue };
+            let Some(folder) = local_file(sample).and_then(Path::parent) else {
+                continue;
+            };
             match known {
                 Some(known) => while !folder.starts_with(&*known) && known.pop() {},
                 None => *known = Some(folder.to_owned()),
@@ -385,8 +566,11 @@ pub fn proposed_copies(dataset: &Dataset) -> Option<PathBuf> {
     common(&dataset.root, &mut folder);
     let folder = folder?;
     let name = folder.file_name()?.to_string_lossy().into_owned();
-    let names = std::iter::once(format!("{name}-burned-in")).chain((2..).map(|number| format!("{name}-burned-in-{number}")));
-    names.map(|name| folder.with_file_name(name)).find(|path| path.symlink_metadata().is_err())
+    let names = std::iter::once(format!("{name}-burned-in"))
+        .chain((2..).map(|number| format!("{name}-burned-in-{number}")));
+    names
+        .map(|name| folder.with_file_name(name))
+        .find(|path| path.symlink_metadata().is_err())
 }
 
 #[cfg(test)]
@@ -401,9 +585,19 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("has one")).expect("makes a folder");
             std::fs::write(path, name).expect("writes");
         }
-        let imported = import_folder(&folder.path().join("set"), Sidecars::Leave, &JobContext::default());
+        let imported = import_folder(
+            &folder.path().join("set"),
+            Sidecars::Leave,
+            &JobContext::default(),
+        );
         let (samples, _) = imported.expect("imports");
-        (folder, Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() })
+        (
+            folder,
+            Dataset {
+                root: Tortilla::new(samples).into(),
+                ..Dataset::default()
+            },
+        )
     }
 
     fn ids(tortilla: &Tortilla) -> Vec<&str> {
@@ -427,15 +621,30 @@ mod tests {
         let (_folder, mut dataset) = draft(&files);
         let before = dataset.clone();
         let found = rasters_with_sidecars(&dataset, &JobContext::default()).expect("looks");
-        let told: Vec<(&str, usize)> = found.iter().map(|raster| (raster.path.as_str(), raster.sidecars.len())).collect();
+        let told: Vec<(&str, usize)> = found
+            .iter()
+            .map(|raster| (raster.path.as_str(), raster.sidecars.len()))
+            .collect();
         assert_eq!(told, [("a/x.tif", 3), ("c.tif", 1)]);
-        let edit = pack_sidecars(&dataset, &JobContext::default()).expect("packs").expect("there are sidecars");
+        let edit = pack_sidecars(&dataset, &JobContext::default())
+            .expect("packs")
+            .expect("there are sidecars");
         assert_eq!(edit.label(), "Pack 4 sidecars");
         let inverse = edit.apply(&mut dataset).expect("applies");
-        assert_eq!(ids(&dataset.root), ["a", "b", "c.tif", "c.tif.aux.xml", "d.prj", "d.shp"]);
+        assert_eq!(
+            ids(&dataset.root),
+            ["a", "b", "c.tif", "c.tif.aux.xml", "d.prj", "d.shp"]
+        );
         let a = dataset.root.samples[0].children().expect("a FOLDER");
-        assert_eq!(ids(a), ["x.prj", "x.tif", "x.tif.msk", "x.tif.msk.ovr", "y.tif"]);
-        assert_eq!(pack_sidecars(&dataset, &JobContext::default()).expect("looks"), None, "all of them are packed");
+        assert_eq!(
+            ids(a),
+            ["x.prj", "x.tif", "x.tif.msk", "x.tif.msk.ovr", "y.tif"]
+        );
+        assert_eq!(
+            pack_sidecars(&dataset, &JobContext::default()).expect("looks"),
+            None,
+            "all of them are packed"
+        );
         inverse.apply(&mut dataset).expect("applies");
         assert_eq!(dataset, before);
     }
@@ -444,50 +653,95 @@ mod tests {
     fn a_raster_of_two_files_becomes_one_geotiff_in_every_root() {
         let folder = tempfile::tempdir().expect("a folder");
         let set = folder.path().join("set");
-        let header = "ENVI\nsamples = 8\nlines = 8\nbands = 3\ndata type = 12\ninterleave = bsq\nbyte order = 0\n";
+        let header = "ENVI\nsamples = 8\nlines = 8\nbands = 3\ndata type = 12\ninterleave = bsq\n\
+            byte order = 0\n";
         for root in ["a", "b"] {
             std::fs::create_dir_all(set.join(root)).expect("makes a folder");
             let values: Vec<u8> = (0..8 * 8 * 3u16).flat_map(u16::to_le_bytes).collect();
             std::fs::write(set.join(root).join("cube.dat"), values).expect("writes");
             std::fs::write(set.join(root).join("cube.hdr"), header).expect("writes");
         }
-        let (samples, _) = import_folder(&set, Sidecars::Leave, &JobContext::default()).expect("imports");
-        let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
-        assert_eq!(pack_sidecars(&dataset, &JobContext::default()).expect("looks"), None);
+        let (samples, _) =
+            import_folder(&set, Sidecars::Leave, &JobContext::default()).expect("imports");
+        let mut dataset = Dataset {
+            root: Tortilla::new(samples).into(),
+            ..Dataset::default()
+        };
+        assert_eq!(
+            pack_sidecars(&dataset, &JobContext::default()).expect("looks"),
+            None
+        );
         let copies = folder.path().join("copies");
-        let edit = burn_in_sidecars(&dataset, &copies, &JobContext::default()).expect("burns in").expect("there are two");
+        let edit = burn_in_sidecars(&dataset, &copies, &JobContext::default())
+            .expect("burns in")
+            .expect("there are two");
         assert_eq!(edit.label(), "Burn sidecars into 2 rasters");
         edit.apply(&mut dataset).expect("applies");
         for root in &dataset.root.samples {
             let children = root.children().expect("a FOLDER");
             assert_eq!(ids(children), ["cube.tif"]);
-            let Payload::Asset { path, .. } = &children.samples[0].payload else { panic!("{root:?}") };
-            let info = crate::raster::describe(&RasterSource::member(path.clone())).expect("opens alone");
-            assert_eq!((info.width, info.height, info.band_count, info.bands[2].dtype.as_str()), (8, 8, 3, "UInt16"));
+            let Payload::Asset { path, .. } = &children.samples[0].payload else {
+                panic!("{root:?}")
+            };
+            let info =
+                crate::raster::describe(&RasterSource::member(path.clone())).expect("opens alone");
+            assert_eq!(
+                (
+                    info.width,
+                    info.height,
+                    info.band_count,
+                    info.bands[2].dtype.as_str()
+                ),
+                (8, 8, 3, "UInt16")
+            );
         }
     }
 
     #[test]
     fn sidecars_of_a_renamed_raster_are_named_after_its_id() {
-        let (_folder, mut dataset) = draft(&["z/Label_FINAL.TIF", "z/Label_FINAL.TIF.aux.xml", "z/Label_FINAL.tfw", "z/b.tif"]);
+        let (_folder, mut dataset) = draft(&[
+            "z/Label_FINAL.TIF",
+            "z/Label_FINAL.TIF.aux.xml",
+            "z/Label_FINAL.tfw",
+            "z/b.tif",
+        ]);
         let edits = [
-            Edit::Rename { sample: NodePath(vec![0, 0]), id: "label.tif".into() },
+            Edit::Rename {
+                sample: NodePath(vec![0, 0]),
+                id: "label.tif".into(),
+            },
             // No longer in the order of their ids.
-            Edit::Rename { sample: NodePath(vec![0, 1]), id: "a.tif".into() },
+            Edit::Rename {
+                sample: NodePath(vec![0, 1]),
+                id: "a.tif".into(),
+            },
         ];
-        edits.into_iter().for_each(|edit| drop(edit.apply(&mut dataset).expect("applies")));
-        let edit = pack_sidecars(&dataset, &JobContext::default()).expect("packs").expect("there are sidecars");
+        edits
+            .into_iter()
+            .for_each(|edit| drop(edit.apply(&mut dataset).expect("applies")));
+        let edit = pack_sidecars(&dataset, &JobContext::default())
+            .expect("packs")
+            .expect("there are sidecars");
         edit.apply(&mut dataset).expect("applies");
         let z = dataset.root.samples[0].children().expect("a FOLDER");
-        assert_eq!(ids(z), ["label.tif", "label.tfw", "label.tif.aux.xml", "a.tif"]);
+        assert_eq!(
+            ids(z),
+            ["label.tif", "label.tfw", "label.tif.aux.xml", "a.tif"]
+        );
     }
 
     #[test]
     fn copies_are_proposed_beside_the_folder_of_all_files() {
         let (folder, dataset) = draft(&["a/x.tif", "b/x.tif"]);
-        assert_eq!(proposed_copies(&dataset), Some(folder.path().join("set-burned-in")));
+        assert_eq!(
+            proposed_copies(&dataset),
+            Some(folder.path().join("set-burned-in"))
+        );
         std::fs::create_dir(folder.path().join("set-burned-in")).expect("makes a folder");
-        assert_eq!(proposed_copies(&dataset), Some(folder.path().join("set-burned-in-2")));
+        assert_eq!(
+            proposed_copies(&dataset),
+            Some(folder.path().join("set-burned-in-2"))
+        );
         assert_eq!(proposed_copies(&Dataset::default()), None);
     }
 
@@ -496,12 +750,24 @@ mod tests {
         let (folder, dataset) = draft(&["a/x.tif", "b/x.jp2", "b/x.jp2.aux.xml"]);
         let ctx = JobContext::default();
         let copies = folder.path().join("copies");
-        assert_eq!(burn_in_sidecars(&dataset, &copies, &ctx).expect("looks"), None);
+        assert_eq!(
+            burn_in_sidecars(&dataset, &copies, &ctx).expect("looks"),
+            None
+        );
         assert!(!copies.exists());
-        assert!(ctx.progress().warnings.iter().any(|warning| warning.contains("x.jp2")), "the other format is named");
+        assert!(
+            ctx.progress()
+                .warnings
+                .iter()
+                .any(|warning| warning.contains("x.jp2")),
+            "the other format is named"
+        );
         std::fs::create_dir(&copies).expect("makes a folder");
         assert!(burn_in_sidecars(&dataset, &copies, &ctx).is_err());
         assert!(burn_in_sidecars(&dataset, Path::new("copies"), &ctx).is_err());
-        assert!(std::fs::read_dir(folder.path()).expect("lists").count() == 2, "nothing is left beside it");
+        assert!(
+            std::fs::read_dir(folder.path()).expect("lists").count() == 2,
+            "nothing is left beside it"
+        );
     }
 }

@@ -28,21 +28,34 @@ pub(super) struct FoundFile {
 impl FoundFile {
     /// The file as a FILE without metadata.
     pub fn sample(&self, id: &str) -> Sample {
-        let payload = Payload::Asset { path: self.asset.clone(), size: self.size, modified: self.modified };
-        Sample { payload, ..Sample::file(id, "", self.size) }
+        let payload = Payload::Asset {
+            path: self.asset.clone(),
+            size: self.size,
+            modified: self.modified,
+        };
+        Sample {
+            payload,
+            ..Sample::file(id, "", self.size)
+        }
     }
 }
 
-/// True for a source whose files are read: a folder of this machine or of a server, or an archive that is no dataset.
+/// True for a source whose files are read: a folder of this machine or of a server, or an archive
+/// that is no dataset.
 pub(super) fn has_files(source: &Path) -> bool {
     source.is_dir() || is_remote(source) || is_archive(source)
 }
 
-/// The files of a folder, an archive or a folder of a server in order of their paths, and what is left out with the reason.
+/// The files of a folder, an archive or a folder of a server in order of their paths, and what is
+/// left out with the reason.
 ///
 /// # Errors
 /// When a folder or an archive can't be read.
-pub(super) fn find_files(source: &Path, exclude: &[String], ctx: &JobContext) -> Result<(Vec<FoundFile>, Vec<String>)> {
+pub(super) fn find_files(
+    source: &Path,
+    exclude: &[String],
+    ctx: &JobContext,
+) -> Result<(Vec<FoundFile>, Vec<String>)> {
     ctx.stage(tr!("Looking at the files"), None);
     if is_remote(source) && !is_archive(source) {
         return files_of_server(source, exclude, ctx);
@@ -50,7 +63,12 @@ pub(super) fn find_files(source: &Path, exclude: &[String], ctx: &JobContext) ->
     if !source.is_dir() {
         return files_of_archive(source, exclude, ctx);
     }
-    let mut walk = FolderWalk { exclude, files: Vec::new(), left_out: Vec::new(), ctx };
+    let mut walk = FolderWalk {
+        exclude,
+        files: Vec::new(),
+        left_out: Vec::new(),
+        ctx,
+    };
     walk.folder(source, "", 0)?;
     Ok((walk.files, walk.left_out))
 }
@@ -66,7 +84,10 @@ impl FolderWalk<'_> {
     fn folder(&mut self, folder: &Path, above: &str, depth: usize) -> Result<()> {
         self.ctx.check()?;
         if depth == DEEPEST {
-            return Err(Error::usage("folders are nested too deep; is there a link to a folder above?").at_path(folder));
+            return Err(Error::usage(
+                "folders are nested too deep; is there a link to a folder above?",
+            )
+            .at_path(folder));
         }
         let mut names = Vec::new();
         for entry in std::fs::read_dir(folder).io_at("read the folder", folder)? {
@@ -77,11 +98,16 @@ impl FolderWalk<'_> {
         for name in &names {
             let path = folder.join(name);
             let Some(text) = name.to_str() else {
-                self.left_out.push(format!("{}: its name is not Unicode", path.display()));
+                self.left_out
+                    .push(format!("{}: its name is not Unicode", path.display()));
                 continue;
             };
             let composed = in_nfc(text);
-            let below = if above.is_empty() { composed.into_owned() } else { format!("{above}/{composed}") };
+            let below = if above.is_empty() {
+                composed.into_owned()
+            } else {
+                format!("{above}/{composed}")
+            };
             match reason_left_out(text, &below, &beside, self.exclude) {
                 Some(reason) => self.left_out.push(reason),
                 None => self.entry(path, below, depth)?,
@@ -97,17 +123,30 @@ impl FolderWalk<'_> {
         }
         if !meta.is_file() {
             let what = files::special(meta.file_type()).unwrap_or("no regular file");
-            self.left_out.push(format!("{below}: it is {what}, neither a file nor a folder"));
+            self.left_out.push(format!(
+                "{below}: it is {what}, neither a file nor a folder"
+            ));
             return Ok(());
         }
         self.ctx.step(1);
-        self.files.push(FoundFile { asset: AssetPath::file(path), below, size: meta.len(), modified: Modified::of_file(&meta) });
+        self.files.push(FoundFile {
+            asset: AssetPath::file(path),
+            below,
+            size: meta.len(),
+            modified: Modified::of_file(&meta),
+        });
         Ok(())
     }
 }
 
-/// Why a file or folder called `name` is left out, at the path `below` and with the names `beside` it; `None` when it is not.
-pub(super) fn reason_left_out(name: &str, below: &str, beside: &NamesBeside, exclude: &[String]) -> Option<String> {
+/// Why a file or folder called `name` is left out, at the path `below` and with the names `beside`
+/// it; `None` when it is not.
+pub(super) fn reason_left_out(
+    name: &str,
+    below: &str,
+    beside: &NamesBeside,
+    exclude: &[String],
+) -> Option<String> {
     if !is_data(name) {
         return Some(format!("{below}: not data"));
     }
@@ -133,7 +172,15 @@ mod tests {
     #[test]
     fn patterns_exclude_paths_and_names() {
         let excluded = |pattern: &str, path: &str| is_excluded(path, &[pattern.to_owned()]);
-        assert!(excluded("*.xml", "a/b/c.xml") && excluded("a/**", "a/b/c.xml") && excluded("a/*.xml", "a/c.xml"));
-        assert!(!excluded("*.xml", "a/b.xml.tif") && !excluded("b/**", "a/b/c.xml") && !excluded("c", "a/b/c.xml"));
+        assert!(
+            excluded("*.xml", "a/b/c.xml")
+                && excluded("a/**", "a/b/c.xml")
+                && excluded("a/*.xml", "a/c.xml")
+        );
+        assert!(
+            !excluded("*.xml", "a/b.xml.tif")
+                && !excluded("b/**", "a/b/c.xml")
+                && !excluded("c", "a/b/c.xml")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Pooled statistics of a selection of the opened dataset or of the draft: which rows, then [`crate::extensions::pooled_statistics`] or the pixels.
+//! Pooled statistics of a selection of the opened dataset or of the draft: which rows, then
+//! [`crate::extensions::pooled_statistics`] or the pixels.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +20,9 @@ use crate::raster::{self, RasterSource};
 use crate::table::LevelTable;
 
 /// Which samples, and whether to read their pixels.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct StatsRequest {
     /// The level, from 0; without it, the first level with statistics (the deepest one for pixels).
@@ -46,7 +49,9 @@ pub struct StatsRequest {
 ///
 /// # Errors
 /// Those of opening the dataset and of [`pooled_statistics`].
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(default)]
 pub struct DatasetStatsRequest {
     /// The dataset.
@@ -68,7 +73,9 @@ impl Operation for DatasetStatsRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
     }
 
     fn run(&self, ctx: &JobContext) -> Result<PooledReport> {
@@ -83,7 +90,12 @@ impl OperationOutput for PooledReport {
     }
 
     fn summary(&self) -> String {
-        tr_n!(self.samples, "Statistics of {n} sample", "Statistics of {n} samples", n = self.samples)
+        tr_n!(
+            self.samples,
+            "Statistics of {n} sample",
+            "Statistics of {n} samples",
+            n = self.samples
+        )
     }
 
     fn written(&self) -> Vec<&Path> {
@@ -112,11 +124,12 @@ struct StatsSource<'a> {
     asset: FindRaster<'a>,
 }
 
-/// Pools the statistics of the rows that `request` selects, and of these only those in `among`, ascending, where given. Padding
-/// never counts.
+/// Pools the statistics of the rows that `request` selects, and of these only those in `among`,
+/// ascending, where given. Padding never counts.
 ///
 /// # Errors
-/// For an unknown level or column, a selection without samples, and rasters or tables that can't be read.
+/// For an unknown level or column, a selection without samples, and rasters or tables that can't be
+/// read.
 pub fn pooled_statistics(
     reader: &dyn ContainerReader,
     request: &StatsRequest,
@@ -125,7 +138,8 @@ pub fn pooled_statistics(
 ) -> Result<PooledReport> {
     let levels = reader.levels();
     // Byte ranges come from the reader; the tables only choose rows.
-    let mut tables = Tables::new(VsiBase::folder(&reader.info().path)).described_by(reader.collection());
+    let mut tables =
+        Tables::new(VsiBase::folder(&reader.info().path)).described_by(reader.collection());
     for level in 0..levels.count() {
         match levels.head(level) {
             Some(head) => tables.push_parquet(head.clone()),
@@ -135,11 +149,14 @@ pub fn pooled_statistics(
     }
     let source = StatsSource {
         tables,
-        fields: (0..levels.count()).map(|level| levels.fields(level)).collect(),
+        fields: (0..levels.count())
+            .map(|level| levels.fields(level))
+            .collect(),
         columns: Box::new(|level, names| levels.columns(level, names, ctx)),
         asset: Box::new(|level, row| Ok(reader.raster(level, row)?.0)),
     };
-    let report = pooled(&source, request, among, ctx).map_err(|error| reader.opening().version.explain(error))?;
+    let report = pooled(&source, request, among, ctx)
+        .map_err(|error| reader.opening().version.explain(error))?;
     reader.expect_unchanged()?;
     Ok(report)
 }
@@ -148,7 +165,11 @@ pub fn pooled_statistics(
 ///
 /// # Errors
 /// Those of [`pooled_statistics`], and when the draft can't be laid out.
-pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx: &JobContext) -> Result<PooledReport> {
+pub fn pooled_statistics_of_draft(
+    dataset: &Dataset,
+    request: &StatsRequest,
+    ctx: &JobContext,
+) -> Result<PooledReport> {
     let assembly = Assembly::of_dataset(dataset, ctx)?;
     let mut tables = Tables::new(VsiBase::folder(Path::new("/")));
     let mut levels = Vec::new();
@@ -157,8 +178,12 @@ pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx
         let mut fields: Vec<Arc<Field>> = schema.fields().iter().cloned().collect();
         let mut arrays = level.batch.columns().to_vec();
         let rows = Int64Array::from_iter_values(0..level.batch.num_rows() as i64);
-        let parents = Int64Array::from_iter_values(tree.parents.iter().map(|&parent| i64::from(parent)));
-        for (name, array) in [("internal:current_id", rows), ("internal:parent_id", parents)] {
+        let parents =
+            Int64Array::from_iter_values(tree.parents.iter().map(|&parent| i64::from(parent)));
+        for (name, array) in [
+            ("internal:current_id", rows),
+            ("internal:parent_id", parents),
+        ] {
             fields.push(Arc::new(Field::new(name, DataType::Int64, true)));
             arrays.push(Arc::new(array));
         }
@@ -172,39 +197,75 @@ pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx
         tables,
         fields: levels.iter().map(|table| table.fields()).collect(),
         columns: Box::new(|level, _| {
-            levels.get(level).map(|table| table.as_ref().clone()).ok_or_else(|| Error::usage(format!("there is no level {level}")))
+            levels
+                .get(level)
+                .map(|table| table.as_ref().clone())
+                .ok_or_else(|| Error::usage(format!("there is no level {level}")))
         }),
-        asset: Box::new(|level, row| match assembly.levels.get(level).and_then(|level| level.sources.get(row as usize)) {
-            Some(RowSource::Asset { path, .. }) => Ok(packed_source(path).with_variable(variable_of(levels.get(level), row))),
-            _ => Err(Error::unsupported("only files can be read, not bytes in memory")),
+        asset: Box::new(|level, row| {
+            match assembly
+                .levels
+                .get(level)
+                .and_then(|level| level.sources.get(row as usize))
+            {
+                Some(RowSource::Asset { path, .. }) => {
+                    Ok(packed_source(path).with_variable(variable_of(levels.get(level), row)))
+                }
+                _ => Err(Error::unsupported(
+                    "only files can be read, not bytes in memory",
+                )),
+            }
         }),
     };
     pooled(&source, request, None, ctx)
 }
 
-fn pooled(source: &StatsSource, request: &StatsRequest, among: Option<&[u32]>, ctx: &JobContext) -> Result<PooledReport> {
+fn pooled(
+    source: &StatsSource,
+    request: &StatsRequest,
+    among: Option<&[u32]>,
+    ctx: &JobContext,
+) -> Result<PooledReport> {
     let count = source.fields.len();
-    let has =
-        |level: usize, name: &str| source.fields.get(level).is_some_and(|fields| fields.iter().any(|field| field.name == name));
-    let has_stats = |level: usize| has(level, STATS) || OLD_STATS.iter().all(|name| has(level, name));
+    let has = |level: usize, name: &str| {
+        source
+            .fields
+            .get(level)
+            .is_some_and(|fields| fields.iter().any(|field| field.name == name))
+    };
+    let has_stats =
+        |level: usize| has(level, STATS) || OLD_STATS.iter().all(|name| has(level, name));
     let level = match request.level {
         Some(level) if level >= count => {
-            return Err(Error::usage(format!("there is no level {level}; the dataset has {count}")));
+            return Err(Error::usage(format!(
+                "there is no level {level}; the dataset has {count}"
+            )));
         }
         Some(level) => level,
         None if request.exact => count.saturating_sub(1),
         None => (0..count).find(|&level| has_stats(level)).unwrap_or(0),
     };
     if !request.exact && !has_stats(level) {
-        let place = request.level.map_or("there is".to_owned(), |level| format!("level {level} has"));
-        let summary = format!("{place} no column {STATS}, and not all of {}", OLD_STATS.join(", "));
-        let error = Error::invalid(summary).hint("--exact reads the pixels instead; --level and --positions choose which");
+        let place = request
+            .level
+            .map_or("there is".to_owned(), |level| format!("level {level} has"));
+        let summary = format!(
+            "{place} no column {STATS}, and not all of {}",
+            OLD_STATS.join(", ")
+        );
+        let error = Error::invalid(summary)
+            .hint("--exact reads the pixels instead; --level and --positions choose which");
         return Err(error.hint("the statistics extension puts the column into a draft"));
     }
-    // Locations and times come from this level, else from the nearest above, else from the first below.
+    // Locations and times come from this level, else from the nearest above, else from the first
+    // below.
     let nearest = |names: &[&str]| {
         let known = |level: &usize| names.iter().any(|name| has(*level, name));
-        (0..=level).rev().chain(level + 1..count).find(known).unwrap_or(level)
+        (0..=level)
+            .rev()
+            .chain(level + 1..count)
+            .find(known)
+            .unwrap_or(level)
     };
     let mut filters = Vec::new();
     if let Some(bbox) = request.bbox {
@@ -216,11 +277,18 @@ fn pooled(source: &StatsSource, request: &StatsRequest, among: Option<&[u32]>, c
     if let Some(condition) = &request.filter {
         let upper = source.fields.get(..=level).unwrap_or_default();
         let parts = conditions_by_level(condition, upper)?;
-        filters.extend(parts.into_iter().map(|(level, condition)| Filter::condition(condition).at_level(level)));
+        filters.extend(
+            parts
+                .into_iter()
+                .map(|(level, condition)| Filter::condition(condition).at_level(level)),
+        );
     }
     let kept = match filters.is_empty() {
         true => None,
-        false => kept_rows(&source.tables, &filters, ctx)?.into_iter().nth(level).flatten(),
+        false => kept_rows(&source.tables, &filters, ctx)?
+            .into_iter()
+            .nth(level)
+            .flatten(),
     };
     let names: Vec<&str> = ["id", "type", STATS, SHAPE, OLD_SHAPE]
         .into_iter()
@@ -230,34 +298,58 @@ fn pooled(source: &StatsSource, request: &StatsRequest, among: Option<&[u32]>, c
     let patterns = &request.positions;
     let table = (source.columns)(level, &names)?;
     let rows: Vec<u32> = kept.unwrap_or_else(|| (0..table.rows() as u32).collect());
-    let ids = table.strings("id")?.ok_or_else(|| Error::format(format!("level {level} has no column id")))?;
+    let ids = table
+        .strings("id")?
+        .ok_or_else(|| Error::format(format!("level {level} has no column id")))?;
     let id_of = |row: u32| {
         let row = row as usize;
-        if row < ids.len() && ids.is_valid(row) { ids.value(row).to_owned() } else { String::new() }
+        if row < ids.len() && ids.is_valid(row) {
+            ids.value(row).to_owned()
+        } else {
+            String::new()
+        }
     };
     let chosen: Vec<(u32, String)> = rows
         .into_iter()
         .filter(|row| among.is_none_or(|among| among.binary_search(row).is_ok()))
         .map(|row| (row, id_of(row)))
-        .filter(|(_, id)| !is_padding(id) && (patterns.is_empty() || patterns.iter().any(|pattern| id_matches(pattern, id))))
+        .filter(|(_, id)| {
+            !is_padding(id)
+                && (patterns.is_empty() || patterns.iter().any(|pattern| id_matches(pattern, id)))
+        })
         .collect();
     if chosen.is_empty() {
         let error = Error::usage(format!("the selection has no sample of level {level}"));
         return Err(error.hint("check --positions, --where, --bbox and --datetime"));
     }
     if request.exact {
-        let is_file = |row: u32| matches!(cell(&table, row, "type"), Value::Text(kind) if &*kind == "FILE");
+        let is_file =
+            |row: u32| matches!(cell(&table, row, "type"), Value::Text(kind) if &*kind == "FILE");
         let files = chosen.into_iter().filter(|(row, _)| is_file(*row));
-        let assets = files.map(|(row, id)| Ok((id, (source.asset)(level, row)?))).collect::<Result<Vec<_>>>()?;
+        let assets = files
+            .map(|(row, id)| Ok((id, (source.asset)(level, row)?)))
+            .collect::<Result<Vec<_>>>()?;
         return exact(&assets, ctx);
     }
     // Below level 0 ids repeat; the row identifies a sample.
-    let name = |row: u32, id: String| if level > 0 { format!("{id} (row {row})") } else { id };
-    pool(chosen.into_iter().map(|(row, id)| stats_of(&table, row, name(row, id))))
+    let name = |row: u32, id: String| {
+        if level > 0 {
+            format!("{id} (row {row})")
+        } else {
+            id
+        }
+    };
+    pool(
+        chosen
+            .into_iter()
+            .map(|(row, id)| stats_of(&table, row, name(row, id))),
+    )
 }
 
 fn cell(table: &LevelTable, row: u32, name: &str) -> Value {
-    table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column))
+    table
+        .column_index(name)
+        .map_or(Value::Null, |column| table.value(row as usize, column))
 }
 
 /// The variable that a level's table names for a row.
@@ -274,7 +366,13 @@ fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {
             if count == 0 || [&min, &max, &std].iter().any(|list| list.len() != count) {
                 return None;
             }
-            (0..count).map(|band| vec![min[band], max[band], mean[band], std[band], 100.0, 0.0, 0.0, 0.0, 0.0]).collect()
+            (0..count)
+                .map(|band| {
+                    vec![
+                        min[band], max[band], mean[band], std[band], 100.0, 0.0, 0.0, 0.0, 0.0,
+                    ]
+                })
+                .collect()
         }
     };
     // The last two numbers of the shape are rows and columns.
@@ -289,12 +387,18 @@ fn stats_of(rows: &LevelTable, row: u32, name: String) -> Option<SampleStats> {
         },
         _ => None,
     };
-    Some(SampleStats { bands, pixels, name })
+    Some(SampleStats {
+        bands,
+        pixels,
+        name,
+    })
 }
 
 /// The numbers of a list; other elements are NaN.
 fn numbers(value: &Value) -> Vec<f64> {
-    let Value::List(items) = value else { return Vec::new() };
+    let Value::List(items) = value else {
+        return Vec::new();
+    };
     let number = |item: &Value| match item {
         Value::Float(value) => *value,
         Value::Int(value) => *value as f64,

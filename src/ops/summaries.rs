@@ -1,5 +1,5 @@
-//! Summary of a column: nulls, distinct values, the most frequent ones, a histogram. Of a level under the filter, or of a query's
-//! rows.
+//! Summary of a column: nulls, distinct values, the most frequent ones, a histogram. Of a level
+//! under the filter, or of a query's rows.
 
 use std::collections::HashMap;
 
@@ -52,7 +52,8 @@ pub struct ColumnSummary {
     pub top: Vec<(String, u64)>,
 }
 
-/// Counts of values between two numbers, in bars of equal width. Times count in microseconds since 1970.
+/// Counts of values between two numbers, in bars of equal width. Times count in microseconds
+/// since 1970.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Bars {
     /// Lower edge of the first bar.
@@ -80,13 +81,17 @@ pub fn level_summary(
     };
     ctx.check()?;
     let index = table.column_index(name).ok_or_else(|| {
-        Error::usage(format!("level {} has no column {name}", request.level)).hint("DESCRIBE lists the columns of a table")
+        Error::usage(format!("level {} has no column {name}", request.level))
+            .hint("DESCRIBE lists the columns of a table")
     })?;
     let array = table.column(index)?;
     let array = match rows {
         None => array,
-        Some(rows) => take(array.as_ref(), &UInt32Array::from(rows.to_vec()), None)
-            .map_err(|error| Error::internal("the filter's rows are not in the table").because(error))?,
+        Some(rows) => {
+            take(array.as_ref(), &UInt32Array::from(rows.to_vec()), None).map_err(|error| {
+                Error::internal("the filter's rows are not in the table").because(error)
+            })?
+        }
     };
     summary_of(name, &array, ctx)
 }
@@ -109,7 +114,10 @@ pub fn summary_of(name: &str, array: &ArrayRef, ctx: &JobContext) -> Result<Colu
     };
     if let Some(numbers) = numbers_of(array)? {
         numeric(&mut summary, array, &numbers, ctx)?;
-    } else if !matches!(array.data_type(), DataType::List(_) | DataType::LargeList(_) | DataType::Struct(_)) {
+    } else if !matches!(
+        array.data_type(),
+        DataType::List(_) | DataType::LargeList(_) | DataType::Struct(_)
+    ) {
         words(&mut summary, array, ctx)?;
     }
     Ok(summary)
@@ -124,7 +132,8 @@ pub fn as_numbers(array: &ArrayRef) -> Result<Option<arrow::array::Float64Array>
         dtype if dtype.is_numeric() => array.clone(),
         DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _) => {
             // The zone is left out: the number behind is that of UTC.
-            let micros = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None)).map_err(unreadable)?;
+            let micros = cast(array, &DataType::Timestamp(TimeUnit::Microsecond, None))
+                .map_err(unreadable)?;
             cast(&micros, &DataType::Int64).map_err(unreadable)?
         }
         _ => return Ok(None),
@@ -140,7 +149,9 @@ fn numbers_of(array: &ArrayRef) -> Result<Option<arrow::array::Float64Array>> {
         DataType::Time32(_) | DataType::Time64(_) => DataType::Time64(TimeUnit::Microsecond),
         _ => return as_numbers(array),
     };
-    let micros = cast(array, &dtype).and_then(|micros| cast(&micros, &DataType::Int64)).map_err(unreadable)?;
+    let micros = cast(array, &dtype)
+        .and_then(|micros| cast(&micros, &DataType::Int64))
+        .map_err(unreadable)?;
     as_numbers(&micros)
 }
 
@@ -159,7 +170,10 @@ pub fn bar_text(value: f64, type_name: &str) -> String {
         return duration_text(value as i64, &TimeUnit::Microsecond);
     }
     if type_name.starts_with("time32") || type_name.starts_with("time64") {
-        return value_text(&crate::model::Value::Int(value as i64), &DataType::Time64(TimeUnit::Microsecond));
+        return value_text(
+            &crate::model::Value::Int(value as i64),
+            &DataType::Time64(TimeUnit::Microsecond),
+        );
     }
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return format!("{value:.0}");
@@ -168,7 +182,12 @@ pub fn bar_text(value: f64, type_name: &str) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn numeric(summary: &mut ColumnSummary, array: &ArrayRef, numbers: &arrow::array::Float64Array, ctx: &JobContext) -> Result<()> {
+fn numeric(
+    summary: &mut ColumnSummary,
+    array: &ArrayRef,
+    numbers: &arrow::array::Float64Array,
+    ctx: &JobContext,
+) -> Result<()> {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     let mut seen: HashMap<u64, u64> = HashMap::new();
     let mut many = false;
@@ -176,7 +195,9 @@ fn numeric(summary: &mut ColumnSummary, array: &ArrayRef, numbers: &arrow::array
         if index % STRIDE == 0 {
             ctx.check()?;
         }
-        let Some(value) = value.filter(|value| value.is_finite()) else { continue };
+        let Some(value) = value.filter(|value| value.is_finite()) else {
+            continue;
+        };
         (low, high) = (low.min(value), high.max(value));
         if !many {
             *seen.entry((value + 0.0).to_bits()).or_default() += 1;
@@ -188,7 +209,11 @@ fn numeric(summary: &mut ColumnSummary, array: &ArrayRef, numbers: &arrow::array
         return Ok(());
     }
     let mut counts = vec![0u64; BARS];
-    let scale = if high > low { BARS as f64 / (high - low) } else { 0.0 };
+    let scale = if high > low {
+        BARS as f64 / (high - low)
+    } else {
+        0.0
+    };
     for (index, value) in numbers.iter().enumerate() {
         if index % STRIDE == 0 {
             ctx.check()?;
@@ -197,13 +222,18 @@ fn numeric(summary: &mut ColumnSummary, array: &ArrayRef, numbers: &arrow::array
             counts[(((value - low) * scale) as usize).min(BARS - 1)] += 1;
         }
     }
-    summary.range = Some((bar_text(low, &summary.type_name), bar_text(high, &summary.type_name)));
+    summary.range = Some((
+        bar_text(low, &summary.type_name),
+        bar_text(high, &summary.type_name),
+    ));
     summary.histogram = Some(Bars { low, high, counts });
     if !many {
         summary.distinct = Some(seen.len() as u64);
         // Classes are numbers too: few of them are listed.
         if seen.len() <= TOP && !matches!(array.data_type(), DataType::Timestamp(_, _)) {
-            let list = seen.into_iter().map(|(bits, count)| (bar_text(f64::from_bits(bits), &summary.type_name), count));
+            let list = seen
+                .into_iter()
+                .map(|(bits, count)| (bar_text(f64::from_bits(bits), &summary.type_name), count));
             summary.top = most_frequent(list.collect());
         }
     }
@@ -242,7 +272,10 @@ fn words(summary: &mut ColumnSummary, array: &ArrayRef, ctx: &JobContext) -> Res
         }
     }
     if let Some([west, south, east, north]) = bounds {
-        summary.range = Some((format!("{west:.3} {south:.3}"), format!("{east:.3} {north:.3}")));
+        summary.range = Some((
+            format!("{west:.3} {south:.3}"),
+            format!("{east:.3} {north:.3}"),
+        ));
         return Ok(());
     }
     summary.range = range;
@@ -267,14 +300,18 @@ mod tests {
     use arrow::array::{Float32Array, StringArray, TimestampMicrosecondArray};
 
     fn of(array: impl Array + 'static) -> ColumnSummary {
-        summary_of("c", &(Arc::new(array) as ArrayRef), &JobContext::default()).expect("has a summary")
+        summary_of("c", &(Arc::new(array) as ArrayRef), &JobContext::default())
+            .expect("has a summary")
     }
 
     #[test]
     fn numbers_are_counted_in_bars() {
         let values = (0..240).map(|n| (n % 10 != 0).then_some(n as f32));
         let summary = of(Float32Array::from(values.collect::<Vec<_>>()));
-        assert_eq!((summary.rows, summary.nulls, summary.distinct), (240, 24, Some(216)));
+        assert_eq!(
+            (summary.rows, summary.nulls, summary.distinct),
+            (240, 24, Some(216))
+        );
         let bars = summary.histogram.expect("numbers have bars");
         assert_eq!(bars.counts.iter().sum::<u64>(), 216);
         assert_eq!((bars.low, bars.high), (1.0, 239.0));
@@ -283,11 +320,22 @@ mod tests {
 
     #[test]
     fn words_are_listed_by_frequency_and_times_read_as_days() {
-        let summary = of(StringArray::from(vec![Some("train"), Some("test"), Some("train"), None]));
-        assert_eq!(summary.top, [("train".to_owned(), 2), ("test".to_owned(), 1)]);
+        let summary = of(StringArray::from(vec![
+            Some("train"),
+            Some("test"),
+            Some("train"),
+            None,
+        ]));
+        assert_eq!(
+            summary.top,
+            [("train".to_owned(), 2), ("test".to_owned(), 1)]
+        );
         assert_eq!((summary.nulls, summary.distinct), (1, Some(2)));
         let summary = of(TimestampMicrosecondArray::from(vec![0, 86_400_000_000]));
-        assert_eq!(summary.range, Some(("1970-01-01".into(), "1970-01-02".into())));
+        assert_eq!(
+            summary.range,
+            Some(("1970-01-01".into(), "1970-01-02".into()))
+        );
     }
 
     #[test]
@@ -301,7 +349,14 @@ mod tests {
 
     #[test]
     fn nothing_but_nulls_and_infinities_is_no_range() {
-        let summary = of(Float32Array::from(vec![None, Some(f32::NAN), Some(f32::INFINITY)]));
-        assert_eq!((summary.range, summary.histogram, summary.distinct), (None, None, Some(0)));
+        let summary = of(Float32Array::from(vec![
+            None,
+            Some(f32::NAN),
+            Some(f32::INFINITY),
+        ]));
+        assert_eq!(
+            (summary.range, summary.histogram, summary.distinct),
+            (None, None, Some(0))
+        );
     }
 }

@@ -15,7 +15,8 @@ use crate::table::LevelTable;
 /// Rows of a level whose positions are compared with the parts before the level is trusted.
 const PROBES: usize = 64;
 
-/// The levels as query tables: Parquet as stored where its offsets and sizes are right, else rows with the right ones.
+/// The levels as query tables: Parquet as stored where its offsets and sizes are right, else rows
+/// with the right ones.
 ///
 /// # Errors
 /// When a table can't be read.
@@ -34,12 +35,17 @@ pub fn tables_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Table
     Ok(tables)
 }
 
-/// [`tables_of`] without looking at anything: positions are compared with the archive when a query asks for them.
+/// [`tables_of`] without looking at anything: positions are compared with the archive when a query
+/// asks for them.
 pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
     let mut tables = Tables::new(base_of(reader.as_ref())).described_by(reader.collection());
     for level in 0..reader.levels().count() {
         let Some(head) = reader.levels().head(level) else {
-            reader.levels().made(level).into_iter().for_each(|table| tables.push_table(table));
+            reader
+                .levels()
+                .made(level)
+                .into_iter()
+                .for_each(|table| tables.push_table(table));
             continue;
         };
         if level == 0 || !matches!(reader.physical(), Physical::Zip(_) | Physical::Tacocat(_)) {
@@ -48,7 +54,11 @@ pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
         }
         let reader = reader.clone();
         let find = move |ctx: &JobContext| {
-            Ok(if wrong(reader.as_ref(), level, ctx)? { Some(positions(reader.as_ref(), level, ctx)?) } else { None })
+            Ok(if wrong(reader.as_ref(), level, ctx)? {
+                Some(positions(reader.as_ref(), level, ctx)?)
+            } else {
+                None
+            })
         };
         tables.push_checked(head.clone(), TruePositions::new(find));
     }
@@ -58,7 +68,8 @@ pub fn lazy_tables(reader: &Arc<dyn ContainerReader>) -> Tables {
 /// The levels of a draft as query tables.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for a draft without samples; those of [`container::draft_levels`].
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a draft without samples; those of
+/// [`container::draft_levels`].
 pub fn draft_tables(dataset: &Dataset, ctx: &JobContext) -> Result<Tables> {
     let levels = container::draft_levels(dataset, ctx)?;
     if levels.count() == 0 {
@@ -76,7 +87,9 @@ fn base_of(reader: &dyn ContainerReader) -> VsiBase {
     match reader.physical() {
         Physical::Zip(_) => VsiBase::zip(&path),
         Physical::Folder(_) => VsiBase::folder(&path),
-        Physical::Tortilla(tortilla) if tortilla.files().len() > 1 => VsiBase::parts(&tortilla.folder()),
+        Physical::Tortilla(tortilla) if tortilla.files().len() > 1 => {
+            VsiBase::parts(&tortilla.folder())
+        }
         Physical::Tortilla(_) => VsiBase::zip(&path),
         Physical::Taco3(dataset) => match dataset.parts_folder() {
             Some(folder) => VsiBase::parts(&vsi_place(folder)),
@@ -96,12 +109,16 @@ fn wrong(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result
         && match reader.physical() {
             Physical::Zip(zip) => !zip.positions_hold(level, ctx)?,
             Physical::Tacocat(index) => !parts_hold(index, level, ctx)?,
-            Physical::Folder(_) | Physical::Joined(_) | Physical::Tortilla(_) | Physical::Taco3(_) | Physical::Early(_) => false,
+            Physical::Folder(_)
+            | Physical::Joined(_)
+            | Physical::Tortilla(_)
+            | Physical::Taco3(_)
+            | Physical::Early(_) => false,
         })
 }
 
-/// The index copies the positions of its parts, with their mistakes: a look at the first FOLDERs or FILEs of every part.
-/// Missing parts can't be checked: the index is believed.
+/// The index copies the positions of its parts, with their mistakes: a look at the first FOLDERs or
+/// FILEs of every part. Missing parts can't be checked: the index is believed.
 fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<bool> {
     // A look would be a request for each part and probe.
     if is_remote(index.parts_folder()) {
@@ -118,12 +135,16 @@ fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<b
         if missing.contains(&part) {
             continue;
         }
-        let Ok((name, member)) = settled(index.member(level, row as u32))? else { continue };
+        let Ok((name, member)) = settled(index.member(level, row as u32))? else {
+            continue;
+        };
         let Ok(zip) = settled(index.part(&name))? else {
             missing.insert(part);
             continue;
         };
-        let Some((offset, size)) = positions.range(row as u32) else { return Ok(false) };
+        let Some((offset, size)) = positions.range(row as u32) else {
+            return Ok(false);
+        };
         if !zip.is_data_of(&member, offset, size)? {
             return Ok(false);
         }
@@ -163,8 +184,9 @@ fn corrected(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Re
             _ => None,
         };
         if let Some(array) = replacement {
-            columns[index] = arrow::compute::cast(&array, field.data_type())
-                .map_err(|error| Error::internal("positions don't fit their column").because(error))?;
+            columns[index] = arrow::compute::cast(&array, field.data_type()).map_err(|error| {
+                Error::internal("positions don't fit their column").because(error)
+            })?;
         }
     }
     let batch = RecordBatch::try_new(batch.schema(), columns)

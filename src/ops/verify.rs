@@ -1,6 +1,6 @@
-//! `Verify`: a dataset that was written is opened again and held against the draft: every sample is there, and samples have the
-//! bytes of their sources, some at random or all. [`verify_members`] opens the members that writers packed from single files. Changes
-//! nothing.
+//! `Verify`: a dataset that was written is opened again and held against the draft: every sample is
+//! there, and samples have the bytes of their sources, some at random or all. [`verify_members`]
+//! opens the members that writers packed from single files. Changes nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,9 @@ use rayon::prelude::*;
 use crate::container::{self, Assembly, Built, ByteSource, ContainerReader, RowSource};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, is_remote};
+use crate::model::{
+    AssetPath, Dataset, Payload, Sample, SampleKind, SamplePath, Skeleton, Tortilla, is_remote,
+};
 use crate::raster::{self, NamedAsset, RasterSource};
 
 /// How much is looked at.
@@ -71,11 +73,17 @@ impl Verified {
     }
 }
 
-/// Opens the datasets at `paths`, which together are the draft, and compares them with it. Padding of level 0 may be missing.
+/// Opens the datasets at `paths`, which together are the draft, and compares them with it. Padding
+/// of level 0 may be missing.
 ///
 /// # Errors
 /// When a dataset can't be opened. Differences are listed in the result.
-pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobContext) -> Result<Verified> {
+pub fn verify(
+    dataset: &Dataset,
+    paths: &[PathBuf],
+    depth: Depth,
+    ctx: &JobContext,
+) -> Result<Verified> {
     let mut found = Verified::default();
     let started = Instant::now();
     let mut opened: Vec<(Arc<dyn ContainerReader>, Arc<Skeleton>)> = Vec::new();
@@ -89,7 +97,12 @@ pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobConte
         opened.push((reader, tree));
     }
     let (roots, samples) = counts(dataset);
-    let padded = dataset.root.samples.iter().filter(|sample| sample.is_padding()).count() as u64;
+    let padded = dataset
+        .root
+        .samples
+        .iter()
+        .filter(|sample| sample.is_padding())
+        .count() as u64;
     if found.roots != roots && found.roots + padded != roots {
         let n = found.roots;
         found.differs(tr_n!(
@@ -115,16 +128,18 @@ pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobConte
         && let Some((reader, _)) = opened.get(part)
     {
         // Whether it can be read is checked below.
-        let _ = reader
-            .asset(level, row)
-            .and_then(|(asset, size)| ComparedBytes::of_asset(&asset, size)?.piece(0, PIECE.min(size as usize)));
+        let _ = reader.asset(level, row).and_then(|(asset, size)| {
+            ComparedBytes::of_asset(&asset, size)?.piece(0, PIECE.min(size as usize))
+        });
         found.first_read = started.elapsed();
     }
     let outcomes: Vec<Result<(u64, Option<String>)>> = files
         .par_iter()
         .map(|&(part, level, row)| {
             ctx.check()?;
-            let Some((reader, tree)) = opened.get(part) else { return Ok((0, None)) };
+            let Some((reader, tree)) = opened.get(part) else {
+                return Ok((0, None));
+            };
             let path = tree.path(level, row);
             let outcome = compare(dataset, reader.as_ref(), (level, row), &path, ctx);
             ctx.step(1);
@@ -151,13 +166,20 @@ pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobConte
 
 fn counts(dataset: &Dataset) -> (u64, u64) {
     fn below(tortilla: &Tortilla) -> u64 {
-        tortilla.samples.iter().map(|sample| 1 + sample.children().map_or(0, |children| below(children))).sum()
+        tortilla
+            .samples
+            .iter()
+            .map(|sample| 1 + sample.children().map_or(0, |children| below(children)))
+            .sum()
     }
     (dataset.root.samples.len() as u64, below(&dataset.root))
 }
 
 /// The FILEs to compare, as (part, level, row).
-fn chosen(opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)], depth: Depth) -> Vec<(usize, usize, u32)> {
+fn chosen(
+    opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)],
+    depth: Depth,
+) -> Vec<(usize, usize, u32)> {
     if depth == Depth::Counts {
         return Vec::new();
     }
@@ -174,12 +196,15 @@ fn chosen(opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)], depth: Depth) ->
     files
 }
 
-/// Keeps `most` items taken at random; others each time, so that repeated checks cover other samples.
+/// Keeps `most` items taken at random; others each time, so that repeated checks cover other
+/// samples.
 fn keep_at_random<T>(items: &mut Vec<T>, most: usize) {
     if items.len() <= most {
         return;
     }
-    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    let seed = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     for place in 0..most {
         let other = place + (random.next_u64() % (items.len() - place) as u64) as usize;
@@ -198,23 +223,36 @@ struct PackedFile<'a> {
 impl<'a> PackedFile<'a> {
     /// `None` for what comes from a container: it was alone there, too.
     fn of_source(level: usize, row: usize, source: &'a AssetPath) -> Option<Self> {
-        let AssetPath::File(file) = source else { return None };
-        (!is_remote(file)).then_some(Self { level, row: row as u32, source })
+        let AssetPath::File(file) = source else {
+            return None;
+        };
+        (!is_remote(file)).then_some(Self {
+            level,
+            row: row as u32,
+            source,
+        })
     }
 }
 
-/// Opens the members of what was written alone, as readers do, with the drivers that read their sources; compares size, bands and
-/// types. Of more than [`OPENED`] members that many are taken at random. Returns each sample that differs, with the difference.
+/// Opens the members of what was written alone, as readers do, with the drivers that read their
+/// sources; compares size, bands and types. Of more than [`OPENED`] members that many are taken at
+/// random. Returns each sample that differs, with the difference.
 ///
 /// # Errors
 /// When what was written can't be opened, and cancellation.
 pub fn verify_members(assembly: &Assembly, built: &Built, ctx: &JobContext) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for (level, table) in assembly.levels.iter().enumerate() {
-        files.extend(table.sources.iter().enumerate().filter_map(|(row, source)| match source {
-            RowSource::Asset { path, .. } => PackedFile::of_source(level, row, path),
-            RowSource::Folder | RowSource::Bytes(_) => None,
-        }));
+        files.extend(
+            table
+                .sources
+                .iter()
+                .enumerate()
+                .filter_map(|(row, source)| match source {
+                    RowSource::Asset { path, .. } => PackedFile::of_source(level, row, path),
+                    RowSource::Folder | RowSource::Bytes(_) => None,
+                }),
+        );
     }
     verify_files(files, &assembly.tree, built, ctx)
 }
@@ -223,23 +261,48 @@ pub fn verify_members(assembly: &Assembly, built: &Built, ctx: &JobContext) -> R
 ///
 /// # Errors
 /// As [`verify_members`].
-pub fn verify_members_of_draft(dataset: &Dataset, built: &Built, ctx: &JobContext) -> Result<Vec<String>> {
+pub fn verify_members_of_draft(
+    dataset: &Dataset,
+    built: &Built,
+    ctx: &JobContext,
+) -> Result<Vec<String>> {
     let tree = Skeleton::of(dataset);
     let mut files = Vec::new();
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for level in 0..tree.levels.len() {
-        let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
-        files.extend(samples.iter().enumerate().filter_map(|(row, sample)| match &sample.payload {
-            Payload::Asset { path, .. } => PackedFile::of_source(level, row, path),
-            Payload::Folder(_) | Payload::Bytes(_) => None,
-        }));
-        tortillas = samples.into_iter().filter_map(Sample::children).map(AsRef::as_ref).collect();
+        let samples: Vec<&Sample> = tortillas
+            .iter()
+            .flat_map(|tortilla| &tortilla.samples)
+            .collect();
+        files.extend(samples.iter().enumerate().filter_map(
+            |(row, sample)| match &sample.payload {
+                Payload::Asset { path, .. } => PackedFile::of_source(level, row, path),
+                Payload::Folder(_) | Payload::Bytes(_) => None,
+            },
+        ));
+        tortillas = samples
+            .into_iter()
+            .filter_map(Sample::children)
+            .map(AsRef::as_ref)
+            .collect();
     }
     verify_files(files, &tree, built, ctx)
 }
 
-fn verify_files(mut files: Vec<PackedFile<'_>>, tree: &Skeleton, built: &Built, ctx: &JobContext) -> Result<Vec<String>> {
-    keep_at_random(&mut files, if is_remote(&built.path) { RANDOM } else { OPENED });
+fn verify_files(
+    mut files: Vec<PackedFile<'_>>,
+    tree: &Skeleton,
+    built: &Built,
+    ctx: &JobContext,
+) -> Result<Vec<String>> {
+    keep_at_random(
+        &mut files,
+        if is_remote(&built.path) {
+            RANDOM
+        } else {
+            OPENED
+        },
+    );
     if files.is_empty() {
         return Ok(Vec::new());
     }
@@ -268,18 +331,31 @@ fn verify_files(mut files: Vec<PackedFile<'_>>, tree: &Skeleton, built: &Built, 
 }
 
 /// Finds a member in what was written, and compares it with its source.
-fn compare_member(opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)], file: &PackedFile<'_>, path: &SamplePath) -> Result<()> {
+fn compare_member(
+    opened: &[(Arc<dyn ContainerReader>, Arc<Skeleton>)],
+    file: &PackedFile<'_>,
+    path: &SamplePath,
+) -> Result<()> {
     let (level, row) = (file.level, file.row);
     // Writers keep the order of rows; parts have their own.
     let is_there = |tree: &Skeleton| {
-        let has_row = tree.levels.get(level).is_some_and(|table| (row as usize) < table.len());
+        let has_row = tree
+            .levels
+            .get(level)
+            .is_some_and(|table| (row as usize) < table.len());
         has_row && tree.path(level, row) == *path
     };
     let found = opened.iter().find_map(|(reader, tree)| {
-        let place = if is_there(tree) { Some((level, row)) } else { tree.find(path) };
+        let place = if is_there(tree) {
+            Some((level, row))
+        } else {
+            tree.find(path)
+        };
         place.map(|(level, row)| (reader, level, row))
     });
-    let Some((reader, level, row)) = found else { return Err(Error::invalid("the sample is not in what was written")) };
+    let Some((reader, level, row)) = found else {
+        return Err(Error::invalid("the sample is not in what was written"));
+    };
     compare_raster(file.source, &reader.asset(level, row)?.0)
 }
 
@@ -293,13 +369,18 @@ fn compare(
 ) -> Result<u64> {
     let (asset, size) = reader.asset(level, row)?;
     let written = ComparedBytes::of_asset(&asset, size)?;
-    let sample = sample_at(&dataset.root, path).ok_or_else(|| Error::invalid("the draft has no such sample"))?;
+    let sample = sample_at(&dataset.root, path)
+        .ok_or_else(|| Error::invalid("the draft has no such sample"))?;
     let source = match &sample.payload {
         Payload::Asset { path, size, .. } => ComparedBytes::of_asset(path, *size)?,
         Payload::Bytes(bytes) => ComparedBytes::Memory(Bytes::copy_from_slice(bytes)),
         Payload::Folder(_) => return Err(Error::invalid("the draft has a FOLDER here")),
     };
-    let differ = |at: u64| Error::invalid(format!("the bytes differ from the source, first at byte {at}"));
+    let differ = |at: u64| {
+        Error::invalid(format!(
+            "the bytes differ from the source, first at byte {at}"
+        ))
+    };
     let common = written.size().min(source.size());
     let mut at = 0;
     while at < common {
@@ -307,7 +388,11 @@ fn compare(
         let length = PIECE.min((common - at) as usize);
         let (one, other) = (written.piece(at, length)?, source.piece(at, length)?);
         if one != other {
-            let first = one.iter().zip(other.iter()).position(|(a, b)| a != b).unwrap_or_default();
+            let first = one
+                .iter()
+                .zip(other.iter())
+                .position(|(a, b)| a != b)
+                .unwrap_or_default();
             return Err(differ(at + first as u64));
         }
         at += length as u64;
@@ -321,17 +406,22 @@ fn compare(
     Ok(size)
 }
 
-/// Opens the written bytes alone, as readers do, with the driver that reads the source, and compares size, bands and types.
+/// Opens the written bytes alone, as readers do, with the driver that reads the source, and
+/// compares size, bands and types.
 ///
 /// # Errors
 /// When the source is a raster and the written bytes are another or none.
 fn compare_raster(source: &AssetPath, written: &AssetPath) -> Result<()> {
-    let AssetPath::File(file) = source else { return Ok(()) };
+    let AssetPath::File(file) = source else {
+        return Ok(());
+    };
     if is_remote(file) || !raster::is_raster_file(file) {
         return Ok(());
     }
     // What GDAL does not open at the source is no raster.
-    let Ok(own) = raster::describe(&container::raster_source(source)) else { return Ok(()) };
+    let Ok(own) = raster::describe(&container::raster_source(source)) else {
+        return Ok(());
+    };
     if own.band_count == 0 {
         return Ok(());
     }
@@ -344,8 +434,19 @@ fn compare_raster(source: &AssetPath, written: &AssetPath) -> Result<()> {
         Err(error) if error.is_cancelled() => return Err(error),
         // Members are opened with few drivers.
         Err(_) => {
-            let name = file.file_name().and_then(|name| name.to_str()).unwrap_or("sample").to_owned();
-            raster::describe_alone(&NamedAsset { name, asset: written.clone() }, &own.driver)?.map(Arc::new)
+            let name = file
+                .file_name()
+                .and_then(|name| name.to_str())
+                .unwrap_or("sample")
+                .to_owned();
+            raster::describe_alone(
+                &NamedAsset {
+                    name,
+                    asset: written.clone(),
+                },
+                &own.driver,
+            )?
+            .map(Arc::new)
         }
     };
     let contents = raster::contents_of(&own);
@@ -353,17 +454,25 @@ fn compare_raster(source: &AssetPath, written: &AssetPath) -> Result<()> {
         Some(info) if raster::is_same_raster(&own, &info) => Ok(()),
         Some(info) => {
             let found = raster::contents_of(&info);
-            Err(Error::invalid(format!("the source is a raster ({contents}), and what was written is another one ({found})")))
+            Err(Error::invalid(format!(
+                "the source is a raster ({contents}), and what was written is another one ({found})"
+            )))
         }
-        None => Err(Error::invalid(format!("the source is a raster ({contents}), and what was written can't be opened as one"))
-            .hint("the raster has parts in other files: burn it in, so that one file holds all of it")),
+        None => Err(Error::invalid(format!(
+            "the source is a raster ({contents}), and what was written can't be opened as one"
+        ))
+        .hint("the raster has parts in other files: burn it in, so that one file holds all of it")),
     }
 }
 
 /// Bytes to compare: in memory, or a range of a file of any size.
 enum ComparedBytes {
     Memory(Bytes),
-    File { file: ByteSource, offset: u64, size: u64 },
+    File {
+        file: ByteSource,
+        offset: u64,
+        size: u64,
+    },
 }
 
 impl ComparedBytes {
@@ -373,10 +482,18 @@ impl ComparedBytes {
         }
         let file = ByteSource::open_for(asset)?;
         Ok(match asset {
-            AssetPath::Range { offset, size, .. } => Self::File { file, offset: *offset, size: *size },
+            AssetPath::Range { offset, size, .. } => Self::File {
+                file,
+                offset: *offset,
+                size: *size,
+            },
             _ => {
                 let size = file.size_bytes();
-                Self::File { file, offset: 0, size }
+                Self::File {
+                    file,
+                    offset: 0,
+                    size,
+                }
             }
         })
     }
@@ -416,7 +533,10 @@ pub fn written_paths(built: &container::Built) -> Vec<PathBuf> {
     match built.parts.as_slice() {
         [] => single(&built.path),
         // TACOLLECTION.json is read part by part.
-        _ if built.indexes.iter().any(|index| *index == built.path && index.extension().is_none_or(|ending| ending != "json")) => {
+        _ if built.indexes.iter().any(|index| {
+            *index == built.path && index.extension().is_none_or(|ending| ending != "json")
+        }) =>
+        {
             single(&built.path)
         }
         parts => parts.to_vec(),
@@ -437,7 +557,10 @@ mod tests {
             let size = std::fs::metadata(&path).expect("is there").len();
             Sample::file(name, path, size)
         };
-        let mut dataset = Dataset { root: Tortilla::new(names.iter().map(sample).collect()).into(), ..Dataset::default() };
+        let mut dataset = Dataset {
+            root: Tortilla::new(names.iter().map(sample).collect()).into(),
+            ..Dataset::default()
+        };
         dataset.collection.set("id", Some("verify-me".into()));
         let options = BuildOptions {
             text_columns: false,
@@ -454,15 +577,24 @@ mod tests {
     }
 
     #[test]
-    fn a_raster_that_was_written_without_its_header_is_a_difference_though_its_bytes_are_the_same() {
+    fn a_raster_that_was_written_without_its_header_is_a_difference_though_its_bytes_are_the_same()
+    {
         let folder = tempfile::tempdir().expect("a folder");
-        let header = "ENVI\nsamples = 4\nlines = 4\nbands = 1\ndata type = 1\ninterleave = bsq\nbyte order = 0\n";
+        let header = "ENVI\nsamples = 4\nlines = 4\nbands = 1\ndata type = 1\ninterleave = bsq\n\
+            byte order = 0\n";
         std::fs::write(folder.path().join("cube.dat"), [1; 16]).expect("writes");
         std::fs::write(folder.path().join("cube.hdr"), header).expect("writes");
-        std::fs::write(folder.path().join("grid.asc"), "ncols 1\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 1\n1\n")
-            .expect("writes");
+        std::fs::write(
+            folder.path().join("grid.asc"),
+            "ncols 1\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 1\n1\n",
+        )
+        .expect("writes");
         let found = verified(folder.path(), &["cube.dat", "cube.hdr", "grid.asc"]);
-        assert!(found.differences.len() == 1 && found.differences[0].contains("ENVI, 4 × 4, 1 band of Byte"), "{found:?}");
+        assert!(
+            found.differences.len() == 1
+                && found.differences[0].contains("ENVI, 4 × 4, 1 band of Byte"),
+            "{found:?}"
+        );
         assert!(verified(folder.path(), &["grid.asc"]).is_sound());
     }
 
@@ -475,14 +607,25 @@ mod tests {
             std::fs::write(&path, bytes).expect("writes");
             Sample::file(name, path, bytes.len() as u64)
         };
-        let header = b"ENVI\nsamples = 4\nlines = 4\nbands = 1\ndata type = 1\ninterleave = bsq\nbyte order = 0\n";
+        let header = b"ENVI\nsamples = 4\nlines = 4\nbands = 1\ndata type = 1\ninterleave = bsq\n\
+            byte order = 0\n";
         let grid = b"ncols 1\nnrows 1\nxllcorner 0\nyllcorner 0\ncellsize 1\n1\n";
-        let samples =
-            vec![file("cube.dat", &[1; 16]), file("cube.hdr", header), file("grid.asc", grid), file("notes.txt", b"text")];
-        let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        let samples = vec![
+            file("cube.dat", &[1; 16]),
+            file("cube.hdr", header),
+            file("grid.asc", grid),
+            file("notes.txt", b"text"),
+        ];
+        let mut dataset = Dataset {
+            root: Tortilla::new(samples).into(),
+            ..Dataset::default()
+        };
         dataset.collection.set("id", Some("verify-me".into()));
         let assembly = Assembly::of_dataset(&dataset, &ctx).expect("assembles");
-        let parts = container::Parts { size_bytes: Some(1), ..container::Parts::default() };
+        let parts = container::Parts {
+            size_bytes: Some(1),
+            ..container::Parts::default()
+        };
         for (name, parts) in [("whole.tacozip", None), ("parts.tacozip", Some(parts))] {
             let options = BuildOptions {
                 text_columns: false,
@@ -496,10 +639,16 @@ mod tests {
             let built = container::write(&assembly, &options, &ctx).expect("writes");
             let found = verify_members(&assembly, &built, &ctx).expect("verifies");
             assert!(
-                found.len() == 1 && found[0].starts_with("cube.dat: ") && found[0].contains("ENVI, 4 × 4"),
+                found.len() == 1
+                    && found[0].starts_with("cube.dat: ")
+                    && found[0].contains("ENVI, 4 × 4"),
                 "{name}: {found:?}"
             );
-            assert_eq!(verify_members_of_draft(&dataset, &built, &ctx).expect("verifies"), found, "{name}");
+            assert_eq!(
+                verify_members_of_draft(&dataset, &built, &ctx).expect("verifies"),
+                found,
+                "{name}"
+            );
         }
     }
 
@@ -514,7 +663,10 @@ mod tests {
             Sample::file("x", path, size)
         };
         let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file(id)]));
-        let mut dataset = Dataset { root: Tortilla::new(vec![scene("a"), scene("b")]).into(), ..Dataset::default() };
+        let mut dataset = Dataset {
+            root: Tortilla::new(vec![scene("a"), scene("b")]).into(),
+            ..Dataset::default()
+        };
         dataset.collection.set("id", Some("verify-me".into()));
         let target = folder.path().join("out.tacozip");
         let options = BuildOptions {
@@ -530,13 +682,34 @@ mod tests {
         let built = container::write(&assembly, &options, &ctx).expect("writes");
         let paths = written_paths(&built);
         let sound = verify(&dataset, &paths, Depth::All, &ctx).expect("verifies");
-        assert_eq!((sound.roots, sound.samples, sound.compared, sound.differences.len()), (2, 4, 2, 0), "{sound:?}");
-        assert_eq!(verify(&dataset, &paths, Depth::Counts, &ctx).expect("verifies").compared, 0);
+        assert_eq!(
+            (
+                sound.roots,
+                sound.samples,
+                sound.compared,
+                sound.differences.len()
+            ),
+            (2, 4, 2, 0),
+            "{sound:?}"
+        );
+        assert_eq!(
+            verify(&dataset, &paths, Depth::Counts, &ctx)
+                .expect("verifies")
+                .compared,
+            0
+        );
         std::fs::write(folder.path().join("b"), "c".repeat(50)).expect("writes");
         let changed = verify(&dataset, &paths, Depth::Random, &ctx).expect("verifies");
-        assert!(changed.differences.len() == 1 && changed.differences[0].contains("b / x"), "{changed:?}");
+        assert!(
+            changed.differences.len() == 1 && changed.differences[0].contains("b / x"),
+            "{changed:?}"
+        );
         let mut more = dataset.clone();
         Arc::make_mut(&mut more.root).samples.push(scene("c"));
-        assert!(!verify(&more, &paths, Depth::Counts, &ctx).expect("verifies").is_sound());
+        assert!(
+            !verify(&more, &paths, Depth::Counts, &ctx)
+                .expect("verifies")
+                .is_sound()
+        );
     }
 }

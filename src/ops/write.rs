@@ -15,8 +15,8 @@ use crate::validate;
 /// Checks a draft and writes it.
 ///
 /// # Errors
-/// For rules that the draft breaks, the first of them as hints; a target that a sample is read from; and files that can't be read
-/// or written. Then nothing is written.
+/// For rules that the draft breaks, the first of them as hints; a target that a sample is read
+/// from; and files that can't be read or written. Then nothing is written.
 pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     container::write(&checked_assembly(dataset, options, ctx)?.0, options, ctx)
 }
@@ -24,22 +24,35 @@ pub fn checked_build(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext
 /// As [`checked_build`], for a draft with metadata of this version of a dataset.
 ///
 /// # Errors
-/// Those of [`checked_build`]; [`crate::error::Kind::Changed`] when the dataset was replaced or changed meanwhile.
+/// Those of [`checked_build`]; [`crate::error::Kind::Changed`] when the dataset was replaced or
+/// changed meanwhile.
 pub(super) fn checked_build_of(
     dataset: &Dataset,
     version: &DatasetVersion,
     options: &BuildOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
-    let checked = checked_assembly(dataset, options, ctx).map_err(|error| version.explain(error))?;
-    container::write(&Assembly { version: version.clone(), ..checked.0 }, options, ctx)
+    let checked =
+        checked_assembly(dataset, options, ctx).map_err(|error| version.explain(error))?;
+    container::write(
+        &Assembly {
+            version: version.clone(),
+            ..checked.0
+        },
+        options,
+        ctx,
+    )
 }
 
 /// As [`checked_build`], and warns of what the check found besides.
 ///
 /// # Errors
 /// Those of [`checked_build`].
-pub(super) fn build_with_warnings(dataset: Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+pub(super) fn build_with_warnings(
+    dataset: Dataset,
+    options: &BuildOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
     let (assembly, report) = checked_assembly(&dataset, options, ctx)?;
     // The assembly has all that is written of it.
     drop(dataset);
@@ -51,23 +64,38 @@ pub(super) fn build_with_warnings(dataset: Dataset, options: &BuildOptions, ctx:
 ///
 /// # Errors
 /// Those of [`container::write`], and those of opening what was written.
-pub(super) fn write_verified(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
+pub(super) fn write_verified(
+    assembly: &Assembly,
+    options: &BuildOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
     let built = container::write(assembly, options, ctx)?;
     let unlike_source = verify_members(assembly, &built, ctx)?;
-    Ok(Built { unlike_source, ..built })
+    Ok(Built {
+        unlike_source,
+        ..built
+    })
 }
 
-/// Checks a draft and arranges it for the writers, with its extent. Returns the findings of the check, which has no errors, too.
+/// Checks a draft and arranges it for the writers, with its extent. Returns the findings of the
+/// check, which has no errors, too.
 ///
 /// # Errors
 /// Those of [`checked_build`] that are known before anything is written.
-pub(super) fn checked_assembly(dataset: &Dataset, options: &BuildOptions, ctx: &JobContext) -> Result<(Assembly, Report)> {
+pub(super) fn checked_assembly(
+    dataset: &Dataset,
+    options: &BuildOptions,
+    ctx: &JobContext,
+) -> Result<(Assembly, Report)> {
     ctx.stage(tr!("Checking"), None);
     container::expect_containers(dataset)?;
     if !options.target.exists()
         && let Some(around) = container::dataset_around(&options.target)
     {
-        ctx.warn(format!("the output is inside the dataset {}, whose readers may take it for a part of it", around.display()));
+        ctx.warn(format!(
+            "the output is inside the dataset {}, whose readers may take it for a part of it",
+            around.display()
+        ));
     }
     let mut report = validate::dataset(dataset, ctx)?;
     let sources = validate::sources(dataset, ctx)?;
@@ -89,24 +117,38 @@ pub(super) fn refuse_invalid(report: &Report) -> Result<()> {
     if report.is_valid() {
         return Ok(());
     }
-    let errors: Vec<_> = report.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
-    let mut error = Error::invalid(format!("the dataset breaks {} rules, so readers would refuse it", errors.len()));
+    let errors: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .collect();
+    let mut error = Error::invalid(format!(
+        "the dataset breaks {} rules, so readers would refuse it",
+        errors.len()
+    ));
     for finding in errors.iter().take(5) {
-        error = error.hint(format!("{} at {}: {}", finding.rule, finding.at, finding.message));
+        error = error.hint(format!(
+            "{} at {}: {}",
+            finding.rule, finding.at, finding.message
+        ));
     }
-    if errors.iter().any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitMixed)) {
+    if errors
+        .iter()
+        .any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitMixed))
+    {
         error = error.caused_by(Cause::StructuresDiffer);
     }
     if errors.iter().any(|finding| finding.rule == Rule::FileTorn) {
         error = error.hint(
-            "make one file of each raster or vector layer of several files: `create --sidecars burn-in`, or Sidecars of rasters in the window",
+            "make one file of each raster or vector layer of several files: `create --sidecars \
+                burn-in`, or Sidecars of rasters in the window",
         );
     }
     Err(error)
 }
 
-/// Checks the files behind a draft for a generation that has no other check: refuses what can't be read alone, and warns of rasters that
-/// can't be opened and of sidecars that stay behind.
+/// Checks the files behind a draft for a generation that has no other check: refuses what can't be
+/// read alone, and warns of rasters that can't be opened and of sidecars that stay behind.
 ///
 /// # Errors
 /// [`crate::error::Kind::Invalid`] for a file that can't be read alone, and cancellation.
@@ -114,7 +156,9 @@ pub(super) fn refuse_torn_files(dataset: &Dataset, ctx: &JobContext) -> Result<(
     let mut sources = validate::sources(dataset, ctx)?;
     warn_of_sources(&sources, ctx);
     warn_of_findings(&sources, ctx);
-    sources.findings.retain(|finding| finding.rule == Rule::FileTorn);
+    sources
+        .findings
+        .retain(|finding| finding.rule == Rule::FileTorn);
     refuse_invalid(&sources)
 }
 
@@ -123,8 +167,14 @@ fn warn_of_sources(report: &Report, ctx: &JobContext) {
     /// Findings of a rule that are named.
     const NAMED: usize = 5;
     for rule in [Rule::RasterRead, Rule::SidecarLeft] {
-        let own: Vec<_> = report.findings.iter().filter(|finding| finding.rule == rule).collect();
-        own.iter().take(NAMED).for_each(|finding| ctx.warn(format!("{}: {}", finding.at, finding.message)));
+        let own: Vec<_> = report
+            .findings
+            .iter()
+            .filter(|finding| finding.rule == rule)
+            .collect();
+        own.iter()
+            .take(NAMED)
+            .for_each(|finding| ctx.warn(format!("{}: {}", finding.at, finding.message)));
         let rest = report.count(rule).saturating_sub(NAMED);
         if rest > 0 {
             ctx.warn(format!("{rule}: {rest} more"));
@@ -132,12 +182,21 @@ fn warn_of_sources(report: &Report, ctx: &JobContext) {
     }
 }
 
-/// Warns once of each rule of which the report has warnings: the first of them, and the number of the others. Those of the sources
-/// and of the labels have warnings of their own.
+/// Warns once of each rule of which the report has warnings: the first of them, and the number of
+/// the others. Those of the sources and of the labels have warnings of their own.
 pub(super) fn warn_of_findings(report: &Report, ctx: &JobContext) {
-    let is_told = |rule: Rule| matches!(rule, Rule::RasterRead | Rule::SidecarLeft | Rule::ClassCategory | Rule::ClassName);
+    let is_told = |rule: Rule| {
+        matches!(
+            rule,
+            Rule::RasterRead | Rule::SidecarLeft | Rule::ClassCategory | Rule::ClassName
+        )
+    };
     let mut rules: Vec<Rule> = Vec::new();
-    for finding in report.findings.iter().filter(|finding| finding.severity == Severity::Warning && !is_told(finding.rule)) {
+    for finding in report
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Warning && !is_told(finding.rule))
+    {
         if rules.contains(&finding.rule) {
             continue;
         }
@@ -146,15 +205,22 @@ pub(super) fn warn_of_findings(report: &Report, ctx: &JobContext) {
             0 => String::new(),
             more => format!(" ({more} more of {})", finding.rule),
         };
-        ctx.warn(format!("{} at {}: {}{more}", finding.rule, finding.at, finding.message));
+        ctx.warn(format!(
+            "{} at {}: {}{more}",
+            finding.rule, finding.at, finding.message
+        ));
     }
 }
 
-/// Warns of classes of the labels that share a category or a name. Called by everything that writes a collection.
+/// Warns of classes of the labels that share a category or a name. Called by everything that writes
+/// a collection.
 pub(super) fn warn_of_classes(fields: &Map<String, Json>, ctx: &JobContext) {
     let mut report = Report::default();
     validate::check_labels(fields, &mut report);
-    report.findings.iter().for_each(|finding| ctx.warn(format!("{}: {}", finding.at, finding.message)));
+    report
+        .findings
+        .iter()
+        .for_each(|finding| ctx.warn(format!("{}: {}", finding.at, finding.message)));
 }
 
 /// Copies a sample's bytes into a new file.

@@ -1,5 +1,5 @@
-//! Limits on joins: a cancelled join does not start, and one whose result would exceed the memory limit is refused before it
-//! starts. The engine checks neither.
+//! Limits on joins: a cancelled join does not start, and one whose result would exceed the memory
+//! limit is refused before it starts. The engine checks neither.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -10,7 +10,8 @@ use super::scan::fault;
 use crate::error::Error;
 use crate::jobs::JobContext;
 
-/// Maximum cells (rows × columns of both sides) of a join's result: 1 to 2 s of work, 1 GiB of numbers.
+/// Maximum cells (rows × columns of both sides) of a join's result: 1 to 2 s of work, 1 GiB of
+/// numbers.
 const CELLS_MAX: u64 = 1 << 27;
 /// A join may always return this many rows per row of its larger side.
 const GROWTH_FREE: u64 = 2;
@@ -21,33 +22,62 @@ const PAIRS_FREE: u64 = 1 << 24;
 /// Column with the number of rows per key.
 const COUNT: &str = "__rows";
 
-/// Unique names of the checks: the engine treats two operations of one name over the same input as equal.
-static NAMES: LazyLock<Vec<&'static str>> =
-    LazyLock::new(|| (0..2 * JOINS_MAX).map(|number| &*Box::leak(format!("BOUND {number}").into_boxed_str())).collect());
+/// Unique names of the checks: the engine treats two operations of one name over the same input as
+/// equal.
+static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    (0..2 * JOINS_MAX)
+        .map(|number| &*Box::leak(format!("BOUND {number}").into_boxed_str()))
+        .collect()
+});
 
 /// The plan with a check before every join. Call just before collecting.
 pub(super) fn guarded(frame: LazyFrame, ctx: &JobContext) -> PolarsResult<LazyFrame> {
     let mut names = NAMES.iter().copied();
     let guarded = plan(frame.logical_plan, &mut names, ctx);
-    guarded.map(LazyFrame::from).ok_or_else(|| fault(&Error::too_large(format!("the query has more than {JOINS_MAX} joins"))))
+    guarded.map(LazyFrame::from).ok_or_else(|| {
+        fault(&Error::too_large(format!(
+            "the query has more than {JOINS_MAX} joins"
+        )))
+    })
 }
 
 type Names<'a> = dyn Iterator<Item = &'static str> + 'a;
 
 /// `None` when there are more than `JOINS_MAX` joins.
 fn plan(from: DslPlan, names: &mut Names, ctx: &JobContext) -> Option<DslPlan> {
-    let mut below = |input: Arc<DslPlan>| plan(Arc::unwrap_or_clone(input), names, ctx).map(Arc::new);
+    let mut below =
+        |input: Arc<DslPlan>| plan(Arc::unwrap_or_clone(input), names, ctx).map(Arc::new);
     Some(match from {
-        DslPlan::Join { input_left, input_right, left_on, right_on, predicates, options } => {
-            let join = Arc::new(Join { left: Mutex::default(), right: Mutex::default(), ctx: ctx.clone() });
+        DslPlan::Join {
+            input_left,
+            input_right,
+            left_on,
+            right_on,
+            predicates,
+            options,
+        } => {
+            let join = Arc::new(Join {
+                left: Mutex::default(),
+                right: Mutex::default(),
+                ctx: ctx.clone(),
+            });
             // Semi and anti joins do not add rows.
             let grows = !matches!(options.args.how, JoinType::Semi | JoinType::Anti);
             let ours = left_on.iter().chain(&right_on).any(is_ours);
             let counted = grows && !ours;
             let (input_left, input_right) = (below(input_left)?, below(input_right)?);
-            let input_left = Arc::new(join.watch(input_left, names.next()?, &left_on, counted, true));
-            let input_right = Arc::new(join.watch(input_right, names.next()?, &right_on, counted, false));
-            DslPlan::Join { input_left, input_right, left_on, right_on, predicates, options }
+            let input_left =
+                Arc::new(join.watch(input_left, names.next()?, &left_on, counted, true));
+            let input_right =
+                Arc::new(join.watch(input_right, names.next()?, &right_on, counted, false));
+            DslPlan::Join {
+                input_left,
+                input_right,
+                left_on,
+                right_on,
+                predicates,
+                options,
+            }
         }
         other => map_inputs(other, |input| plan(input, names, ctx).ok_or(())).ok()?,
     })
@@ -55,7 +85,10 @@ fn plan(from: DslPlan, names: &mut Names, ctx: &JobContext) -> Option<DslPlan> {
 
 /// True for the keys by which levels are joined; they are unique on one side.
 fn is_ours(key: &Expr) -> bool {
-    key.into_iter().any(|part| matches!(part, Expr::Column(name) if name.starts_with("__key") || name.starts_with("__parent")))
+    key.into_iter().any(|part| {
+        matches!(part, Expr::Column(name) if name.starts_with("__key")
+        || name.starts_with("__parent"))
+    })
 }
 
 /// Input of a join when it starts.
@@ -74,7 +107,14 @@ struct Join {
 
 impl Join {
     /// Adds a check of the input's rows before the join.
-    fn watch(self: &Arc<Self>, input: Arc<DslPlan>, name: &'static str, keys: &[Expr], counted: bool, is_left: bool) -> DslPlan {
+    fn watch(
+        self: &Arc<Self>,
+        input: Arc<DslPlan>,
+        name: &'static str,
+        keys: &[Expr],
+        counted: bool,
+        is_left: bool,
+    ) -> DslPlan {
         let (join, keys) = (self.clone(), keys.to_vec());
         let look = move |frame: DataFrame| {
             join.ctx.check().map_err(|error| fault(&error))?;
@@ -83,20 +123,37 @@ impl Join {
             }
             Ok(frame)
         };
-        let optimizations = AllowedOptimizations::PROJECTION_PUSHDOWN | AllowedOptimizations::PREDICATE_PUSHDOWN;
-        LazyFrame::from(Arc::unwrap_or_clone(input)).map(look, optimizations, None, Some(name)).logical_plan
+        let optimizations =
+            AllowedOptimizations::PROJECTION_PUSHDOWN | AllowedOptimizations::PREDICATE_PUSHDOWN;
+        LazyFrame::from(Arc::unwrap_or_clone(input))
+            .map(look, optimizations, None, Some(name))
+            .logical_plan
     }
 
     /// Records one input; with the second, checks the size of the result.
     fn arrived(&self, frame: &DataFrame, keys: &[Expr], is_left: bool) -> PolarsResult<()> {
-        let side =
-            JoinInput { rows: frame.height() as u64, columns: frame.width() as u64, frame: frame.clone(), keys: keys.to_vec() };
-        let (own, other) = if is_left { (&self.left, &self.right) } else { (&self.right, &self.left) };
+        let side = JoinInput {
+            rows: frame.height() as u64,
+            columns: frame.width() as u64,
+            frame: frame.clone(),
+            keys: keys.to_vec(),
+        };
+        let (own, other) = if is_left {
+            (&self.left, &self.right)
+        } else {
+            (&self.right, &self.left)
+        };
         *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(side);
-        if other.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+        if other
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_none()
+        {
             return Ok(());
         }
-        let take = |side: &Mutex<Option<JoinInput>>| side.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let take = |side: &Mutex<Option<JoinInput>>| {
+            side.lock().unwrap_or_else(PoisonError::into_inner).take()
+        };
         // Both may arrive concurrently; one of them performs the check.
         match (take(&self.left), take(&self.right)) {
             (Some(left), Some(right)) => sized(&left, &right),
@@ -120,12 +177,18 @@ fn sized(left: &JoinInput, right: &JoinInput) -> PolarsResult<()> {
     if rows <= free || rows.saturating_mul(columns.max(1)) <= CELLS_MAX {
         return Ok(());
     }
-    let summary = format!("the query joins {} rows with {} and gets {rows}, more than the memory holds", left.rows, right.rows);
-    Err(fault(&Error::too_large(summary).hint("join on columns that are equal in few rows, or group the rows before")))
+    let summary = format!(
+        "the query joins {} rows with {} and gets {rows}, more than the memory holds",
+        left.rows, right.rows
+    );
+    Err(fault(&Error::too_large(summary).hint(
+        "join on columns that are equal in few rows, or group the rows before",
+    )))
 }
 
-/// The frame with a check before the list column `column` is exploded: one list for all rows, which takes no memory before, may become
-/// more rows than the memory holds. Without `keeps_empty`, rows with an empty list or none are left out.
+/// The frame with a check before the list column `column` is exploded: one list for all rows, which
+/// takes no memory before, may become more rows than the memory holds. Without `keeps_empty`, rows
+/// with an empty list or none are left out.
 pub(super) fn exploding(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
     let name = PlSmallStr::from(column);
     let look = move |frame: DataFrame| {
@@ -135,7 +198,12 @@ pub(super) fn exploding(frame: LazyFrame, column: &str, keeps_empty: bool) -> La
                 return Ok(frame);
             }
             let lengths = column.list()?.lst_lengths();
-            return frame.filter(&lengths.iter().map(|length| length.is_some_and(|length| length > 0)).collect::<BooleanChunked>());
+            return frame.filter(
+                &lengths
+                    .iter()
+                    .map(|length| length.is_some_and(|length| length > 0))
+                    .collect::<BooleanChunked>(),
+            );
         };
         let values = match list.scalar().value() {
             AnyValue::List(values) => values.len() as u64,
@@ -145,27 +213,51 @@ pub(super) fn exploding(frame: LazyFrame, column: &str, keeps_empty: bool) -> La
             return Ok(frame.clear());
         }
         let rows = values.saturating_mul(frame.height() as u64);
-        if rows <= (frame.height() as u64).saturating_mul(GROWTH_FREE) || rows.saturating_mul(frame.width() as u64) <= CELLS_MAX {
+        if rows <= (frame.height() as u64).saturating_mul(GROWTH_FREE)
+            || rows.saturating_mul(frame.width() as u64) <= CELLS_MAX
+        {
             return Ok(frame);
         }
-        let summary = format!("each of {} rows becomes {values}, more than the memory holds", frame.height());
-        Err(fault(&Error::too_large(summary).hint("take a shorter list, or fewer rows before")))
+        let summary = format!(
+            "each of {} rows becomes {values}, more than the memory holds",
+            frame.height()
+        );
+        Err(fault(
+            &Error::too_large(summary).hint("take a shorter list, or fewer rows before"),
+        ))
     };
-    frame.map(look, AllowedOptimizations::PROJECTION_PUSHDOWN | AllowedOptimizations::PREDICATE_PUSHDOWN, None, Some("EXPLODING"))
+    frame.map(
+        look,
+        AllowedOptimizations::PROJECTION_PUSHDOWN | AllowedOptimizations::PREDICATE_PUSHDOWN,
+        None,
+        Some("EXPLODING"),
+    )
 }
 
 /// Number of row pairs with equal keys.
 fn matches(left: &JoinInput, right: &JoinInput) -> PolarsResult<u64> {
     let counts = |side: &JoinInput, suffix: &str| {
-        let names: Vec<String> = (0..side.keys.len()).map(|at| format!("__key{at}")).collect();
-        let keys = side.keys.iter().zip(&names).map(|(key, name)| key.clone().alias(name.as_str()));
+        let names: Vec<String> = (0..side.keys.len())
+            .map(|at| format!("__key{at}"))
+            .collect();
+        let keys = side
+            .keys
+            .iter()
+            .zip(&names)
+            .map(|(key, name)| key.clone().alias(name.as_str()));
         let frame = side.frame.clone().lazy().select(keys.collect::<Vec<_>>());
         let names: Vec<Expr> = names.iter().map(|name| col(name.as_str())).collect();
-        (frame.group_by(names.clone()).agg([len().cast(DataType::UInt64).alias(format!("{COUNT}{suffix}"))]), names)
+        (
+            frame.group_by(names.clone()).agg([len()
+                .cast(DataType::UInt64)
+                .alias(format!("{COUNT}{suffix}"))]),
+            names,
+        )
     };
     let ((left, keys), (right, _)) = (counts(left, "l"), counts(right, "r"));
     let both = left.join(right, keys.clone(), keys, JoinArgs::new(JoinType::Inner));
-    let product = col(format!("{COUNT}l")).cast(DataType::Float64) * col(format!("{COUNT}r")).cast(DataType::Float64);
+    let product = col(format!("{COUNT}l")).cast(DataType::Float64)
+        * col(format!("{COUNT}r")).cast(DataType::Float64);
     let total = both.select([product.sum().alias(COUNT)]).collect()?;
     let total = total.column(COUNT)?.f64()?.get(0).unwrap_or_default();
     Ok(total as u64)

@@ -1,4 +1,5 @@
-//! Tables about tables, in the form of DuckDB: the columns of a query (`DESCRIBE`, `PRAGMA table_info`) and `information_schema`.
+//! Tables about tables, in the form of DuckDB: the columns of a query (`DESCRIBE`,
+//! `PRAGMA table_info`) and `information_schema`.
 
 use polars::prelude::*;
 
@@ -7,14 +8,14 @@ use super::engine::type_name;
 /// The columns of a result: `DESCRIBE`.
 pub(super) fn described(schema: &Schema) -> PolarsResult<DataFrame> {
     let nothing = || Column::full_null(PlSmallStr::EMPTY, schema.len(), &DataType::String);
-    df!("column_name" => names(schema), "column_type" => types(schema), "null" => vec!["YES"; schema.len()]).and_then(
-        |mut frame| {
-            for name in ["key", "default", "extra"] {
-                frame.with_column(nothing().with_name(name.into()))?;
-            }
-            Ok(frame)
-        },
-    )
+    df!("column_name" => names(schema), "column_type" => types(schema),
+        "null" => vec!["YES"; schema.len()])
+    .and_then(|mut frame| {
+        for name in ["key", "default", "extra"] {
+            frame.with_column(nothing().with_name(name.into()))?;
+        }
+        Ok(frame)
+    })
 }
 
 /// The columns of a table: `PRAGMA table_info('data')`.
@@ -31,7 +32,10 @@ pub(super) fn table_info(schema: &Schema) -> PolarsResult<DataFrame> {
 }
 
 /// `information_schema.tables` or `information_schema.columns` of tables; `None` for another name.
-pub(super) fn information_schema(name: &str, tables: &[(String, SchemaRef)]) -> Option<PolarsResult<DataFrame>> {
+pub(super) fn information_schema(
+    name: &str,
+    tables: &[(String, SchemaRef)],
+) -> Option<PolarsResult<DataFrame>> {
     match name.to_lowercase().as_str() {
         "tables" => {
             let count = tables.len();
@@ -44,14 +48,19 @@ pub(super) fn information_schema(name: &str, tables: &[(String, SchemaRef)]) -> 
             ))
         }
         "columns" => {
-            let all = || tables.iter().flat_map(|(table, schema)| schema.iter().map(move |column| (table.as_str(), column)));
+            let all = || {
+                tables.iter().flat_map(|(table, schema)| {
+                    schema.iter().map(move |column| (table.as_str(), column))
+                })
+            };
             let count = all().count();
             Some(df!(
                 "table_catalog" => vec!["memory"; count],
                 "table_schema" => vec!["main"; count],
                 "table_name" => all().map(|(table, _)| table).collect::<Vec<_>>(),
                 "column_name" => all().map(|(_, (name, _))| name.as_str()).collect::<Vec<_>>(),
-                "ordinal_position" => tables.iter().flat_map(|(_, schema)| 1..=schema.len() as i32).collect::<Vec<_>>(),
+                "ordinal_position" => tables.iter().flat_map(|(_,
+                    schema)| 1..=schema.len() as i32).collect::<Vec<_>>(),
                 "column_default" => vec![None::<&str>; count],
                 "is_nullable" => vec!["YES"; count],
                 "data_type" => all().map(|(_, (_, dtype))| column_type(dtype)).collect::<Vec<_>>(),
@@ -71,5 +80,9 @@ fn types(schema: &Schema) -> Vec<String> {
 
 /// Of a column without values, DuckDB says that it has integers.
 pub(super) fn column_type(dtype: &DataType) -> String {
-    if dtype.is_null() { "INTEGER".to_owned() } else { type_name(dtype) }
+    if dtype.is_null() {
+        "INTEGER".to_owned()
+    } else {
+        type_name(dtype)
+    }
 }

@@ -1,8 +1,9 @@
 //! Names of unnamed result columns: DuckDB's text of the expression.
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
-    Ident, OrderByExpr, Subscript, UnaryOperator, Value, WindowType,
+    AccessExpr, BinaryOperator, CastKind, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentClause, FunctionArguments, Ident, OrderByExpr, Subscript, UnaryOperator, Value,
+    WindowType,
 };
 
 /// Maximum characters of a name; longer ones are cut.
@@ -12,7 +13,10 @@ const LONGEST: usize = 300;
 pub(super) fn of(expr: &Expr) -> String {
     let name = match expr {
         Expr::Identifier(ident) => ident.value.clone(),
-        Expr::CompoundIdentifier(parts) => parts.last().map(|ident| ident.value.clone()).unwrap_or_default(),
+        Expr::CompoundIdentifier(parts) => parts
+            .last()
+            .map(|ident| ident.value.clone())
+            .unwrap_or_default(),
         Expr::Nested(inner) => return of(inner),
         Expr::CompoundFieldAccess { access_chain, .. } => match access_chain.last() {
             Some(AccessExpr::Dot(Expr::Identifier(ident))) => ident.value.clone(),
@@ -27,9 +31,18 @@ pub(super) fn of(expr: &Expr) -> String {
 }
 
 fn ident(ident: &Ident) -> String {
-    let plain = ident.value.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
-        && !ident.value.starts_with(|first: char| first.is_ascii_digit());
-    if plain { ident.value.clone() } else { format!("\"{}\"", ident.value) }
+    let plain = ident
+        .value
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+        && !ident
+            .value
+            .starts_with(|first: char| first.is_ascii_digit());
+    if plain {
+        ident.value.clone()
+    } else {
+        format!("\"{}\"", ident.value)
+    }
 }
 
 fn list(exprs: &[Expr]) -> String {
@@ -47,10 +60,18 @@ fn text(expr: &Expr) -> String {
             Value::Boolean(false) => "CAST('f' AS BOOLEAN)".into(),
             other => other.to_string(),
         },
-        Expr::BinaryOp { left, op: op @ (BinaryOperator::And | BinaryOperator::Or), right } => {
+        Expr::BinaryOp {
+            left,
+            op: op @ (BinaryOperator::And | BinaryOperator::Or),
+            right,
+        } => {
             let mut parts = vec![text(right)];
             let mut below = left.as_ref();
-            while let Expr::BinaryOp { left, op: other, right } = below
+            while let Expr::BinaryOp {
+                left,
+                op: other,
+                right,
+            } = below
                 && other == op
             {
                 parts.push(text(right));
@@ -61,38 +82,113 @@ fn text(expr: &Expr) -> String {
             format!("({})", parts.join(&format!(" {op} ")))
         }
         Expr::BinaryOp { left, op, right } => {
-            let op = if *op == BinaryOperator::NotEq { "!=".to_owned() } else { op.to_string() };
+            let op = if *op == BinaryOperator::NotEq {
+                "!=".to_owned()
+            } else {
+                op.to_string()
+            };
             format!("({} {op} {})", text(left), text(right))
         }
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => match expr.as_ref() {
             Expr::Value(value) => format!("-{value}"),
             other => format!("-({})", text(other)),
         },
-        Expr::UnaryOp { op: UnaryOperator::Not, expr } => format!("(NOT {})", text(expr)),
+        Expr::UnaryOp {
+            op: UnaryOperator::Not,
+            expr,
+        } => format!("(NOT {})", text(expr)),
         Expr::IsNull(inner) => format!("({} IS NULL)", text(inner)),
         Expr::IsNotNull(inner) => format!("({} IS NOT NULL)", text(inner)),
-        Expr::IsDistinctFrom(left, right) => format!("({} IS DISTINCT FROM {})", text(left), text(right)),
-        Expr::IsNotDistinctFrom(left, right) => format!("({} IS NOT DISTINCT FROM {})", text(left), text(right)),
-        Expr::Between { expr, negated, low, high } => {
-            format!("({} {}BETWEEN {} AND {})", text(expr), not(negated), text(low), text(high))
+        Expr::IsDistinctFrom(left, right) => {
+            format!("({} IS DISTINCT FROM {})", text(left), text(right))
         }
-        Expr::InList { expr, list: values, negated } => format!("({} {}IN ({}))", text(expr), not(negated), list(values)),
-        Expr::Like { negated, expr, pattern, .. } => {
-            format!("({} {} {})", text(expr), if *negated { "!~~" } else { "~~" }, text(pattern))
+        Expr::IsNotDistinctFrom(left, right) => {
+            format!("({} IS NOT DISTINCT FROM {})", text(left), text(right))
         }
-        Expr::ILike { negated, expr, pattern, .. } => {
-            format!("({} {} {})", text(expr), if *negated { "!~~*" } else { "~~*" }, text(pattern))
+        Expr::Between {
+            expr,
+            negated,
+            low,
+            high,
+        } => {
+            format!(
+                "({} {}BETWEEN {} AND {})",
+                text(expr),
+                not(negated),
+                text(low),
+                text(high)
+            )
         }
-        Expr::Cast { kind, expr, data_type, .. } => {
-            let cast = if *kind == CastKind::TryCast { "TRY_CAST" } else { "CAST" };
-            format!("{cast}({} AS {})", text(expr), type_name(&data_type.to_string()))
+        Expr::InList {
+            expr,
+            list: values,
+            negated,
+        } => format!("({} {}IN ({}))", text(expr), not(negated), list(values)),
+        Expr::Like {
+            negated,
+            expr,
+            pattern,
+            ..
+        } => {
+            format!(
+                "({} {} {})",
+                text(expr),
+                if *negated { "!~~" } else { "~~" },
+                text(pattern)
+            )
         }
-        Expr::TypedString(typed) => format!("CAST({} AS {})", typed.value, type_name(&typed.data_type.to_string())),
-        Expr::Extract { field, expr, .. } => format!("date_part('{}', {})", field.to_string().to_lowercase(), text(expr)),
+        Expr::ILike {
+            negated,
+            expr,
+            pattern,
+            ..
+        } => {
+            format!(
+                "({} {} {})",
+                text(expr),
+                if *negated { "!~~*" } else { "~~*" },
+                text(pattern)
+            )
+        }
+        Expr::Cast {
+            kind,
+            expr,
+            data_type,
+            ..
+        } => {
+            let cast = if *kind == CastKind::TryCast {
+                "TRY_CAST"
+            } else {
+                "CAST"
+            };
+            format!(
+                "{cast}({} AS {})",
+                text(expr),
+                type_name(&data_type.to_string())
+            )
+        }
+        Expr::TypedString(typed) => format!(
+            "CAST({} AS {})",
+            typed.value,
+            type_name(&typed.data_type.to_string())
+        ),
+        Expr::Extract { field, expr, .. } => format!(
+            "date_part('{}', {})",
+            field.to_string().to_lowercase(),
+            text(expr)
+        ),
         Expr::Ceil { expr, .. } => format!("ceil({})", text(expr)),
         Expr::Floor { expr, .. } => format!("floor({})", text(expr)),
         Expr::Position { expr, r#in } => format!("\"position\"({}, {})", text(r#in), text(expr)),
-        Expr::Substring { expr, substring_from, substring_for, .. } => {
+        Expr::Substring {
+            expr,
+            substring_from,
+            substring_for,
+            ..
+        } => {
             let parts = [Some(expr), substring_from.as_ref(), substring_for.as_ref()];
             let parts: Vec<String> = parts.into_iter().flatten().map(|part| text(part)).collect();
             format!("\"substring\"({})", parts.join(", "))
@@ -106,9 +202,18 @@ fn text(expr: &Expr) -> String {
                 AccessExpr::Subscript(Subscript::Index { index }) => format!("[{}]", text(index)),
                 AccessExpr::Subscript(slice) => format!("[{slice}]"),
             };
-            format!("{}{}", text(root), access_chain.iter().map(access).collect::<String>())
+            format!(
+                "{}{}",
+                text(root),
+                access_chain.iter().map(access).collect::<String>()
+            )
         }
-        Expr::Case { operand, conditions, else_result, .. } => {
+        Expr::Case {
+            operand,
+            conditions,
+            else_result,
+            ..
+        } => {
             let mut name = "CASE ".to_owned();
             for one in conditions {
                 let condition = match operand {
@@ -117,11 +222,17 @@ fn text(expr: &Expr) -> String {
                 };
                 name.push_str(&format!(" WHEN ({condition}) THEN ({})", text(&one.result)));
             }
-            let otherwise = else_result.as_ref().map_or("NULL".to_owned(), |otherwise| text(otherwise));
+            let otherwise = else_result
+                .as_ref()
+                .map_or("NULL".to_owned(), |otherwise| text(otherwise));
             format!("{name} ELSE {otherwise} END")
         }
         Expr::Exists { subquery, negated } => format!("{}EXISTS({subquery})", not(negated)),
-        Expr::InSubquery { expr, subquery, negated } => format!("({} {}IN ({subquery}))", text(expr), not(negated)),
+        Expr::InSubquery {
+            expr,
+            subquery,
+            negated,
+        } => format!("({} {}IN ({subquery}))", text(expr), not(negated)),
         Expr::Function(function) => function_text(function),
         other => other.to_string(),
     }
@@ -151,7 +262,8 @@ fn function_text(function: &Function) -> String {
     if ["coalesce", "ifnull"].contains(&name.as_str()) {
         name = "COALESCE".into();
     } else if [
-        "year", "quarter", "month", "week", "day", "hour", "minute", "second", "first", "last", "mode", "left", "right", "replace",
+        "year", "quarter", "month", "week", "day", "hour", "minute", "second", "first", "last",
+        "mode", "left", "right", "replace",
     ]
     .contains(&name.as_str())
     {
@@ -165,17 +277,27 @@ fn function_text(function: &Function) -> String {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => text(expr),
                 other => other.to_string(),
             };
-            let star = matches!(arguments.args.as_slice(), [] | [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]);
+            let star = matches!(
+                arguments.args.as_slice(),
+                [] | [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]
+            );
             if name == "count" && star {
                 "count_star()".into()
             } else {
-                let mut inside = arguments.args.iter().map(argument).collect::<Vec<_>>().join(", ");
+                let mut inside = arguments
+                    .args
+                    .iter()
+                    .map(argument)
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 if let Some(distinct) = &arguments.duplicate_treatment {
                     inside = format!("{distinct} {inside}");
                 }
                 for clause in &arguments.clauses {
                     match clause {
-                        FunctionArgumentClause::OrderBy(keys) => inside.push_str(&format!(" ORDER BY {}", order(keys))),
+                        FunctionArgumentClause::OrderBy(keys) => {
+                            inside.push_str(&format!(" ORDER BY {}", order(keys)))
+                        }
                         other => inside.push_str(&format!(" {other}")),
                     }
                 }
@@ -184,7 +306,10 @@ fn function_text(function: &Function) -> String {
         }
     };
     if !function.within_group.is_empty() {
-        called.push_str(&format!(" WITHIN GROUP (ORDER BY {})", order(&function.within_group)));
+        called.push_str(&format!(
+            " WITHIN GROUP (ORDER BY {})",
+            order(&function.within_group)
+        ));
     }
     if let Some(filter) = &function.filter {
         called.push_str(&format!(" FILTER (WHERE {})", text(filter)));
@@ -227,15 +352,27 @@ mod tests {
             ("n + 1*2", "(n + (1 * 2))"),
             ("n::TEXT", "CAST(n AS VARCHAR)"),
             ("avg(\"stac:x\")", "avg(\"stac:x\")"),
-            ("CASE WHEN n>1 THEN 'x' ELSE id END", "CASE  WHEN ((n > 1)) THEN ('x') ELSE id END"),
-            ("CASE n WHEN 1 THEN 2 END", "CASE  WHEN ((n = 1)) THEN (2) ELSE NULL END"),
+            (
+                "CASE WHEN n>1 THEN 'x' ELSE id END",
+                "CASE  WHEN ((n > 1)) THEN ('x') ELSE id END",
+            ),
+            (
+                "CASE n WHEN 1 THEN 2 END",
+                "CASE  WHEN ((n = 1)) THEN (2) ELSE NULL END",
+            ),
             ("n>1 AND n<3 AND n<>2", "((n > 1) AND (n < 3) AND (n != 2))"),
             ("id LIKE 'a%'", "(id ~~ 'a%')"),
             ("-n", "-(n)"),
             ("data.n", "n"),
             ("l[1:2]", "l[1:2]"),
-            ("count(*) FILTER (WHERE n>1)", "count_star() FILTER (WHERE (n > 1))"),
-            ("string_agg(id, ',' ORDER BY n)", "string_agg(id, ',' ORDER BY n)"),
+            (
+                "count(*) FILTER (WHERE n>1)",
+                "count_star() FILTER (WHERE (n > 1))",
+            ),
+            (
+                "string_agg(id, ',' ORDER BY n)",
+                "string_agg(id, ',' ORDER BY n)",
+            ),
             (
                 "sum(n) OVER (ORDER BY n ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
                 "sum(n) OVER (ORDER BY n ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)",
@@ -245,7 +382,10 @@ mod tests {
         ] {
             let source = StatementSource::alone(sql);
             let tokens = sql_dialect::tokens(&source).expect("tokens");
-            assert_eq!(of(&sql_dialect::condition(&source, &tokens, &|_| false).expect("an expression")), wanted);
+            assert_eq!(
+                of(&sql_dialect::condition(&source, &tokens, &|_| false).expect("an expression")),
+                wanted
+            );
         }
     }
 }

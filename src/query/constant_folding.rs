@@ -1,9 +1,11 @@
-//! Functions of constants as their values. The engine computes an expression that a query repeats once, in a column of its own; where all
-//! that the expression reads is constant, this column has one row, also beside a filter that leaves more or fewer.
+//! Functions of constants as their values. The engine computes an expression that a query repeats
+//! once, in a column of its own; where all that the expression reads is constant, this column has
+//! one row, also beside a filter that leaves more or fewer.
 
 use polars::prelude::*;
 
-/// The expression with the functions of constants in it as their values. One that fails stays as it is, and fails when the query is run.
+/// The expression with the functions of constants in it as their values. One that fails stays as it
+/// is, and fails when the query is run.
 pub(super) fn folded(expression: Expr) -> Expr {
     let with_value = |part: Expr| match is_of_constants(&part).then(|| value_of(part.clone())) {
         Some(Ok(Some(value))) => value,
@@ -14,13 +16,21 @@ pub(super) fn folded(expression: Expr) -> Expr {
 
 /// True for functions of constants alone, whose values depend on nothing else.
 fn is_of_constants(part: &Expr) -> bool {
-    let is_constant = |input: &Expr| matches!(input, Expr::Literal(LiteralValue::Dyn(_) | LiteralValue::Scalar(_)));
+    let is_constant = |input: &Expr| {
+        matches!(
+            input,
+            Expr::Literal(LiteralValue::Dyn(_) | LiteralValue::Scalar(_))
+        )
+    };
     match part {
         Expr::AnonymousFunction { input, options, .. } => {
             options.is_elementwise() && !input.is_empty() && input.iter().all(is_constant)
         }
         Expr::Function { input, function } => {
-            let has_one_row = !matches!(function, FunctionExpr::Range(_) | FunctionExpr::Random { .. });
+            let has_one_row = !matches!(
+                function,
+                FunctionExpr::Range(_) | FunctionExpr::Random { .. }
+            );
             has_one_row && !input.is_empty() && input.iter().all(is_constant)
         }
         _ => false,
@@ -32,12 +42,20 @@ fn is_of_constants(part: &Expr) -> bool {
 /// # Errors
 /// Those of the expression.
 pub(super) fn value_of(part: Expr) -> PolarsResult<Option<Expr>> {
-    let one = DataFrame::empty_with_height(1).lazy().select([part]).collect()?;
-    let [column] = one.columns() else { return Ok(None) };
+    let one = DataFrame::empty_with_height(1)
+        .lazy()
+        .select([part])
+        .collect()?;
+    let [column] = one.columns() else {
+        return Ok(None);
+    };
     if column.len() != 1 {
         return Ok(None);
     }
-    Ok(Some(lit(Scalar::new(column.dtype().clone(), column.get(0)?.into_static()))))
+    Ok(Some(lit(Scalar::new(
+        column.dtype().clone(),
+        column.get(0)?.into_static(),
+    ))))
 }
 
 #[cfg(test)]
@@ -47,14 +65,25 @@ mod tests {
     #[test]
     fn functions_of_constants_are_their_values() {
         let of_constant = || lit("a-b").str().to_uppercase();
-        assert_eq!(folded(of_constant()), lit(Scalar::from(PlSmallStr::from("A-B"))));
         assert_eq!(
-            folded(concat_str([of_constant(), col("id")], "", false)).into_iter().filter(|part| is_of_constants(part)).count(),
+            folded(of_constant()),
+            lit(Scalar::from(PlSmallStr::from("A-B")))
+        );
+        assert_eq!(
+            folded(concat_str([of_constant(), col("id")], "", false))
+                .into_iter()
+                .filter(|part| is_of_constants(part))
+                .count(),
             0
         );
         let of_column = || col("id").str().to_uppercase();
         assert_eq!(folded(of_column()), of_column());
-        let fails = || lit("x").str().to_date(StrptimeOptions { strict: true, ..Default::default() });
+        let fails = || {
+            lit("x").str().to_date(StrptimeOptions {
+                strict: true,
+                ..Default::default()
+            })
+        };
         assert_eq!(folded(fails()), fails());
         let three_rows = || int_range(lit(0), lit(3), 1, DataType::Int64);
         assert_eq!(folded(three_rows()), three_rows());

@@ -1,18 +1,31 @@
-//! Inputs of aggregates and windows that refer to no column become columns of the frame: the engine takes a constant for one row,
-//! however many rows the group has.
+//! Inputs of aggregates and windows that refer to no column become columns of the frame: the engine
+//! takes a constant for one row, however many rows the group has.
 
 use std::ops::ControlFlow;
 
 use polars::prelude::LazyFrame;
-use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, visit_expressions};
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments,
+    visit_expressions,
+};
 
 use super::duckdb_semantics::{column, name_of};
 use super::engine::SqlEngine;
 use crate::error::Result;
 
-/// Aggregates whose arguments behind the first are parameters: a quantile, a separator, a number of values.
-const WITH_PARAMETERS: [&str; 9] =
-    ["approx_quantile", "group_concat", "listagg", "max", "min", "quantile", "quantile_cont", "quantile_disc", "string_agg"];
+/// Aggregates whose arguments behind the first are parameters: a quantile, a separator, a number of
+/// values.
+const WITH_PARAMETERS: [&str; 9] = [
+    "approx_quantile",
+    "group_concat",
+    "listagg",
+    "max",
+    "min",
+    "quantile",
+    "quantile_cont",
+    "quantile_disc",
+    "string_agg",
+];
 
 /// Constant inputs of the aggregates, or of the windows, of one SELECT.
 pub(super) struct ConstantInputs<'p, 'a> {
@@ -22,7 +35,10 @@ pub(super) struct ConstantInputs<'p, 'a> {
 
 impl<'p, 'a> ConstantInputs<'p, 'a> {
     pub fn new(engine: &'p SqlEngine<'a>) -> Self {
-        Self { engine, columns: Vec::new() }
+        Self {
+            engine,
+            columns: Vec::new(),
+        }
     }
 
     /// Replaces an expression that refers to no column by a column.
@@ -30,7 +46,11 @@ impl<'p, 'a> ConstantInputs<'p, 'a> {
         if refers_to_column(expr) {
             return;
         }
-        let known = self.columns.iter().find(|(constant, _)| constant == expr).map(|(_, name)| name.clone());
+        let known = self
+            .columns
+            .iter()
+            .find(|(constant, _)| constant == expr)
+            .map(|(_, name)| name.clone());
         let name = known.unwrap_or_else(|| {
             let name = self.engine.unique("__constant");
             self.columns.push((expr.clone(), name.clone()));
@@ -53,11 +73,14 @@ impl<'p, 'a> ConstantInputs<'p, 'a> {
     }
 }
 
-/// Calls `visit` for each expression of an aggregate call that has a value for every row: arguments that are no parameters, FILTER
-/// and ORDER BY.
+/// Calls `visit` for each expression of an aggregate call that has a value for every row: arguments
+/// that are no parameters, FILTER and ORDER BY.
 pub(super) fn for_each_input(call: &mut Function, mut visit: impl FnMut(&mut Expr)) {
     // In WITHIN GROUP the rows are in the order, and the arguments are parameters.
-    let parameters_from = match (call.within_group.is_empty(), WITH_PARAMETERS.contains(&name_of(call).as_str())) {
+    let parameters_from = match (
+        call.within_group.is_empty(),
+        WITH_PARAMETERS.contains(&name_of(call).as_str()),
+    ) {
         (false, _) => 0,
         (true, true) => 1,
         (true, false) => usize::MAX,
@@ -76,7 +99,9 @@ pub(super) fn for_each_input(call: &mut Function, mut visit: impl FnMut(&mut Exp
             }
         }
     }
-    call.within_group.iter_mut().for_each(|key| visit(&mut key.expr));
+    call.within_group
+        .iter_mut()
+        .for_each(|key| visit(&mut key.expr));
     if let Some(filter) = &mut call.filter {
         visit(filter);
     }

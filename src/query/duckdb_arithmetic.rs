@@ -1,5 +1,5 @@
-//! DuckDB's arithmetic: integer overflow is an error, a remainder has the sign of the dividend, and division and rounding follow
-//! DuckDB. Rewrites plans of the engine.
+//! DuckDB's arithmetic: integer overflow is an error, a remainder has the sign of the dividend, and
+//! division and rounding follow DuckDB. Rewrites plans of the engine.
 
 use std::ops::Neg;
 use std::sync::Arc;
@@ -26,30 +26,98 @@ pub(super) fn meant(frame: LazyFrame) -> PolarsResult<LazyFrame> {
 
 fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
     Ok(match map_inputs(from, plan)? {
-        DslPlan::Select { expr, input, options } => {
-            let expr = all(expr, &input)?.into_iter().map(constant_folding::folded).collect();
-            DslPlan::Select { expr, input, options }
+        DslPlan::Select {
+            expr,
+            input,
+            options,
+        } => {
+            let expr = all(expr, &input)?
+                .into_iter()
+                .map(constant_folding::folded)
+                .collect();
+            DslPlan::Select {
+                expr,
+                input,
+                options,
+            }
         }
-        DslPlan::HStack { exprs, input, options } => {
-            let exprs = all(exprs, &input)?.into_iter().map(constant_folding::folded).collect();
-            DslPlan::HStack { exprs, input, options }
+        DslPlan::HStack {
+            exprs,
+            input,
+            options,
+        } => {
+            let exprs = all(exprs, &input)?
+                .into_iter()
+                .map(constant_folding::folded)
+                .collect();
+            DslPlan::HStack {
+                exprs,
+                input,
+                options,
+            }
         }
         DslPlan::Filter { predicate, input } => {
-            let predicate = all(vec![predicate], &input)?.pop().unwrap_or_else(|| lit(true));
+            let predicate = all(vec![predicate], &input)?
+                .pop()
+                .unwrap_or_else(|| lit(true));
             DslPlan::Filter { predicate, input }
         }
-        DslPlan::Sort { by_column, slice, sort_options, input } => {
+        DslPlan::Sort {
+            by_column,
+            slice,
+            sort_options,
+            input,
+        } => {
             let schema = schema_of(&input)?;
             let by_column = nested_plans::sort_keys(all(by_column, &input)?, &schema);
-            DslPlan::Sort { by_column, slice, sort_options, input }
+            DslPlan::Sort {
+                by_column,
+                slice,
+                sort_options,
+                input,
+            }
         }
-        DslPlan::GroupBy { input, keys, predicates, aggs, maintain_order, options, apply } => {
-            let (keys, predicates, aggs) = (all(keys, &input)?, all(predicates, &input)?, all(aggs, &input)?);
-            DslPlan::GroupBy { input, keys, predicates, aggs, maintain_order, options, apply }
+        DslPlan::GroupBy {
+            input,
+            keys,
+            predicates,
+            aggs,
+            maintain_order,
+            options,
+            apply,
+        } => {
+            let (keys, predicates, aggs) = (
+                all(keys, &input)?,
+                all(predicates, &input)?,
+                all(aggs, &input)?,
+            );
+            DslPlan::GroupBy {
+                input,
+                keys,
+                predicates,
+                aggs,
+                maintain_order,
+                options,
+                apply,
+            }
         }
-        DslPlan::Join { input_left, input_right, left_on, right_on, predicates, options } => {
+        DslPlan::Join {
+            input_left,
+            input_right,
+            left_on,
+            right_on,
+            predicates,
+            options,
+        } => {
             let (left_on, right_on) = (all(left_on, &input_left)?, all(right_on, &input_right)?);
-            DslPlan::Join { input_left, input_right, left_on, right_on, predicates, options }
+            DslPlan::Join {
+                input_left,
+                input_right,
+                left_on,
+                right_on,
+                predicates,
+                options,
+            }
         }
         other => other,
     })
@@ -58,18 +126,26 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
 /// Rewrites expressions over the rows of `input`.
 fn all(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> {
     let is_other = |part: &Expr| is_other_here(part) || nested_plans::is_other_here(part);
-    if !expressions.iter().any(|expression| expression.into_iter().any(is_other)) {
+    if !expressions
+        .iter()
+        .any(|expression| expression.into_iter().any(is_other))
+    {
         return Ok(expressions);
     }
     let schema = schema_of(input)?;
     let with_meaning = |part| nested_plans::rewritten(one(part, &schema)?, &schema);
-    expressions.into_iter().map(|expression| expression.try_map_expr(with_meaning)).collect()
+    expressions
+        .into_iter()
+        .map(|expression| expression.try_map_expr(with_meaning))
+        .collect()
 }
 
 /// Schema of the rows of a plan, which is that of the first plan below it that changes the columns.
 fn schema_of(plan: &DslPlan) -> PolarsResult<SchemaRef> {
     match plan {
-        DslPlan::Filter { input, .. } | DslPlan::Sort { input, .. } | DslPlan::Slice { input, .. } => schema_of(input),
+        DslPlan::Filter { input, .. }
+        | DslPlan::Sort { input, .. }
+        | DslPlan::Slice { input, .. } => schema_of(input),
         other => LazyFrame::from(other.clone()).collect_schema(),
     }
 }
@@ -77,19 +153,33 @@ fn schema_of(plan: &DslPlan) -> PolarsResult<SchemaRef> {
 /// True for expressions whose result may differ in DuckDB.
 fn is_other_here(part: &Expr) -> bool {
     match part {
-        Expr::BinaryExpr { op, .. } => arithmetic(*op).is_some() || *op == Operator::TrueDivide || op.is_comparison(),
+        Expr::BinaryExpr { op, .. } => {
+            arithmetic(*op).is_some() || *op == Operator::TrueDivide || op.is_comparison()
+        }
         Expr::Agg(
-            AggExpr::Max { .. } | AggExpr::Sum(_) | AggExpr::Mean(_) | AggExpr::Median(_) | AggExpr::Std(..) | AggExpr::Var(..),
+            AggExpr::Max { .. }
+            | AggExpr::Sum(_)
+            | AggExpr::Mean(_)
+            | AggExpr::Median(_)
+            | AggExpr::Std(..)
+            | AggExpr::Var(..),
         ) => true,
         Expr::Cast { .. } | Expr::Ternary { .. } => true,
         Expr::AnonymousFunction { function, .. } => is_negative_of(function),
         Expr::Function { function, .. } => {
             use FunctionExpr::{Abs, Quantile, Round, Sign};
             matches!(function, FunctionExpr::Bitwise(BitwiseFunction::CountOnes))
-                || matches!(function, FunctionExpr::StructExpr(StructFunction::FieldByName(_)))
                 || matches!(
                     function,
-                    Round { .. } | Abs | Sign | Quantile { .. } | FunctionExpr::Boolean(BooleanFunction::IsIn { .. })
+                    FunctionExpr::StructExpr(StructFunction::FieldByName(_))
+                )
+                || matches!(
+                    function,
+                    Round { .. }
+                        | Abs
+                        | Sign
+                        | Quantile { .. }
+                        | FunctionExpr::Boolean(BooleanFunction::IsIn { .. })
                 )
                 || computes_with_doubles(function)
                 || has_one_type(function)
@@ -101,18 +191,35 @@ fn is_other_here(part: &Expr) -> bool {
 
 /// True for functions whose numbers are of 64 bits in DuckDB, but smaller in the engine.
 fn counts_in_small_numbers(function: &FunctionExpr) -> bool {
-    matches!(function, FunctionExpr::TemporalExpr(_) | FunctionExpr::StringExpr(_) | FunctionExpr::ListExpr(ListFunction::Length))
+    matches!(
+        function,
+        FunctionExpr::TemporalExpr(_)
+            | FunctionExpr::StringExpr(_)
+            | FunctionExpr::ListExpr(ListFunction::Length)
+    )
 }
 
 /// True for functions that DuckDB computes with DOUBLE, of FLOAT too.
 fn computes_with_doubles(function: &FunctionExpr) -> bool {
     use FunctionExpr::{Atan2, Exp, ListExpr, Log, Log1p, Pow, Trigonometry};
-    matches!(function, Trigonometry(_) | Atan2 | Pow(_) | Log | Log1p | Exp | ListExpr(ListFunction::Sum | ListFunction::Mean))
+    matches!(
+        function,
+        Trigonometry(_)
+            | Atan2
+            | Pow(_)
+            | Log
+            | Log1p
+            | Exp
+            | ListExpr(ListFunction::Sum | ListFunction::Mean)
+    )
 }
 
 /// True for functions whose arguments have one type.
 fn has_one_type(function: &FunctionExpr) -> bool {
-    matches!(function, FunctionExpr::Coalesce | FunctionExpr::MaxHorizontal | FunctionExpr::MinHorizontal)
+    matches!(
+        function,
+        FunctionExpr::Coalesce | FunctionExpr::MaxHorizontal | FunctionExpr::MinHorizontal
+    )
 }
 
 /// The type with its fractions of 32 bits as those of 64, of lists too.
@@ -124,14 +231,19 @@ fn with_doubles(dtype: &DataType) -> Option<DataType> {
     }
 }
 
-/// Values of which some are FLOAT and others integers or decimal numbers: in DuckDB all are FLOAT. `None` for others.
+/// Values of which some are FLOAT and others integers or decimal numbers: in DuckDB all are FLOAT.
+/// `None` for others.
 fn as_floats(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
     let fits = |dtype: &DataType| {
         *dtype == DataType::Float32
             || dtype.is_integer()
-            || matches!(dtype, DataType::Decimal(..) | DataType::Unknown(_) | DataType::Null)
+            || matches!(
+                dtype,
+                DataType::Decimal(..) | DataType::Unknown(_) | DataType::Null
+            )
     };
-    let has_both = dtypes.contains(&DataType::Float32) && dtypes.iter().any(|dtype| *dtype != DataType::Float32);
+    let has_both = dtypes.contains(&DataType::Float32)
+        && dtypes.iter().any(|dtype| *dtype != DataType::Float32);
     if !has_both || !dtypes.iter().all(fits) {
         return None;
     }
@@ -142,21 +254,36 @@ fn as_floats(values: &[&Expr], dtypes: &[DataType]) -> Option<Vec<Expr>> {
     Some(values.iter().zip(dtypes).map(float).collect())
 }
 
-/// True for integers of which some are of 64 bits without a sign and others have a sign: the engine makes fractions of them.
+/// True for integers of which some are of 64 bits without a sign and others have a sign: the engine
+/// makes fractions of them.
 pub(super) fn is_of_mixed_signs(dtypes: &[DataType]) -> bool {
     dtypes.contains(&DataType::UInt64)
         && dtypes.iter().any(DataType::is_signed_integer)
-        && dtypes.iter().all(|dtype| dtype.is_integer() || *dtype == DataType::Null)
+        && dtypes
+            .iter()
+            .all(|dtype| dtype.is_integer() || *dtype == DataType::Null)
 }
 
-/// The comparison of integers of 64 bits without a sign with a written negative number, which the engine makes a null; `None` for any
-/// other.
-fn compared_with_negative(left: &Expr, op: Operator, right: &Expr, schema: &Schema) -> Option<Expr> {
-    let is_unsigned = |side: &Expr| matches!(whole_of(side, schema), Some(WholeNumber::Typed(DataType::UInt64)));
+/// The comparison of integers of 64 bits without a sign with a written negative number, which the
+/// engine makes a null; `None` for any other.
+fn compared_with_negative(
+    left: &Expr,
+    op: Operator,
+    right: &Expr,
+    schema: &Schema,
+) -> Option<Expr> {
+    let is_unsigned = |side: &Expr| {
+        matches!(
+            whole_of(side, schema),
+            Some(WholeNumber::Typed(DataType::UInt64))
+        )
+    };
     let is_negative = |side: &Expr| match side {
-        Expr::Literal(literal) => {
-            literal.to_any_value().filter(AnyValue::is_integer).and_then(|value| value.extract::<i128>()).is_some_and(|n| n < 0)
-        }
+        Expr::Literal(literal) => literal
+            .to_any_value()
+            .filter(AnyValue::is_integer)
+            .and_then(|value| value.extract::<i128>())
+            .is_some_and(|n| n < 0),
         _ => false,
     };
     let (numbers, is_less) = match () {
@@ -164,7 +291,12 @@ fn compared_with_negative(left: &Expr, op: Operator, right: &Expr, schema: &Sche
         () if is_unsigned(left) && is_negative(right) => (left, false),
         () => return None,
     };
-    let known = |answer: bool| when(numbers.clone().is_null()).then(lit(NULL)).otherwise(lit(answer)).cast(DataType::Boolean);
+    let known = |answer: bool| {
+        when(numbers.clone().is_null())
+            .then(lit(NULL))
+            .otherwise(lit(answer))
+            .cast(DataType::Boolean)
+    };
     Some(match op {
         Operator::Eq => known(false),
         Operator::NotEq => known(true),
@@ -176,9 +308,9 @@ fn compared_with_negative(left: &Expr, op: Operator, right: &Expr, schema: &Sche
     })
 }
 
-/// The sides of a comparison of integers of 64 bits without a sign with what is made of written numbers, as integers with a sign: the
-/// engine gives both sides the type of the written ones, which the greatest do not have. `None` for other types, and for a number that is
-/// written itself.
+/// The sides of a comparison of integers of 64 bits without a sign with what is made of written
+/// numbers, as integers with a sign: the engine gives both sides the type of the written ones,
+/// which the greatest do not have. `None` for other types, and for a number that is written itself.
 fn signed_beside_unsigned(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2]> {
     let is_written = |dtype: &DataType| matches!(dtype, DataType::Unknown(UnknownKind::Int(_)));
     let at = match dtypes {
@@ -194,8 +326,8 @@ fn signed_beside_unsigned(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[
     Some(typed)
 }
 
-/// The sides of a comparison of texts with truth values, with the texts read as truth values: the engine writes the truth values as
-/// texts. `None` for other types.
+/// The sides of a comparison of texts with truth values, with the texts read as truth values: the
+/// engine writes the truth values as texts. `None` for other types.
 fn texts_as_truths(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2]> {
     let at = match dtypes {
         [DataType::String, DataType::Boolean] => 0,
@@ -207,28 +339,52 @@ fn texts_as_truths(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2
     Some(read)
 }
 
-/// A comparison. The engine gives one row for a constant compared with a column that is the same in all rows, such as that of a subquery,
-/// so the constant is on the right; and one row where nulls are taken as equal, so that is spelled by other comparisons.
+/// A comparison. The engine gives one row for a constant compared with a column that is the same in
+/// all rows, such as that of a subquery, so the constant is on the right; and one row where nulls
+/// are taken as equal, so that is spelled by other comparisons.
 fn comparison(left: Expr, op: Operator, right: Expr, dtypes: &[DataType; 2]) -> Expr {
     // A null without a type takes the rows of a group apart from those of the other columns.
     let typed = |side: Expr, own: &DataType, other: &DataType| {
-        let needs_type = *own == DataType::Null && !other.is_nested() && !matches!(other, DataType::Null | DataType::Unknown(_));
-        if needs_type { side.cast(other.clone()) } else { side }
+        let needs_type = *own == DataType::Null
+            && !other.is_nested()
+            && !matches!(other, DataType::Null | DataType::Unknown(_));
+        if needs_type {
+            side.cast(other.clone())
+        } else {
+            side
+        }
     };
     let [of_left, of_right] = dtypes;
-    let (left, right) = (typed(left, of_left, of_right), typed(right, of_right, of_left));
-    let refers_to_column = |side: &Expr| side.into_iter().any(|part| matches!(part, Expr::Column(_)));
-    let (left, op, right) = match op.swap_operands().filter(|_| !refers_to_column(&left) && refers_to_column(&right)) {
+    let (left, right) = (
+        typed(left, of_left, of_right),
+        typed(right, of_right, of_left),
+    );
+    let refers_to_column =
+        |side: &Expr| side.into_iter().any(|part| matches!(part, Expr::Column(_)));
+    let (left, op, right) = match op
+        .swap_operands()
+        .filter(|_| !refers_to_column(&left) && refers_to_column(&right))
+    {
         Some(swapped) => (right, swapped, left),
         None => (left, op, right),
     };
-    let is_plain = dtypes.iter().all(|dtype| !dtype.is_nested() && *dtype != DataType::Null);
+    let is_plain = dtypes
+        .iter()
+        .all(|dtype| !dtype.is_nested() && *dtype != DataType::Null);
     if !is_plain || !matches!(op, Operator::EqValidity | Operator::NotEqValidity) {
-        return Expr::BinaryExpr { left: Arc::new(left), op, right: Arc::new(right) };
+        return Expr::BinaryExpr {
+            left: Arc::new(left),
+            op,
+            right: Arc::new(right),
+        };
     }
     let is_equal = left.clone().eq(right.clone()).fill_null(lit(false));
     let are_alike = is_equal.or(left.is_null().and(right.is_null()));
-    if op == Operator::EqValidity { are_alike } else { are_alike.not() }
+    if op == Operator::EqValidity {
+        are_alike
+    } else {
+        are_alike.not()
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -252,23 +408,47 @@ fn arithmetic(op: Operator) -> Option<Arithmetic> {
 }
 
 fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
-    let dtype = |expression: &Expr| expression.to_field(schema).map_or(DataType::Null, |field| field.dtype().clone());
+    let dtype = |expression: &Expr| {
+        expression
+            .to_field(schema)
+            .map_or(DataType::Null, |field| field.dtype().clone())
+    };
     Ok(match part {
         // The sign of fractions changes, of 0 and NaN too, which a difference does not do.
-        Expr::AnonymousFunction { ref input, ref function, .. } if is_negative_of(function) => match input.as_slice() {
+        Expr::AnonymousFunction {
+            ref input,
+            ref function,
+            ..
+        } if is_negative_of(function) => match input.as_slice() {
             [number] if is_fraction(&dtype(number)) => number.clone().neg(),
             [number] => one(lit(0) - number.clone(), schema)?,
             _ => part,
         },
-        Expr::BinaryExpr { ref left, op, ref right } if op.is_comparison() => {
+        Expr::BinaryExpr {
+            ref left,
+            op,
+            ref right,
+        } if op.is_comparison() => {
             let dtypes = [dtype(left), dtype(right)];
             if let Some([left, right]) = texts_as_truths([left, right], &dtypes) {
-                return Ok(comparison(left, op, right, &[DataType::Boolean, DataType::Boolean]));
+                return Ok(comparison(
+                    left,
+                    op,
+                    right,
+                    &[DataType::Boolean, DataType::Boolean],
+                ));
             }
             if let Some([left, right]) = signed_beside_unsigned([left, right], &dtypes) {
-                return Ok(comparison(left, op, right, &[DataType::UInt64, DataType::Int64]));
+                return Ok(comparison(
+                    left,
+                    op,
+                    right,
+                    &[DataType::UInt64, DataType::Int64],
+                ));
             }
-            match as_floats(&[left.as_ref(), right.as_ref()], &dtypes).map(TryInto::<[Expr; 2]>::try_into) {
+            match as_floats(&[left.as_ref(), right.as_ref()], &dtypes)
+                .map(TryInto::<[Expr; 2]>::try_into)
+            {
                 Some(Ok([left, right])) => comparison(left, op, right, &dtypes),
                 _ => match compared_with_negative(left, op, right, schema) {
                     Some(compared) => compared,
@@ -276,30 +456,52 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 },
             }
         }
-        Expr::Ternary { ref predicate, ref truthy, ref falsy } => {
+        Expr::Ternary {
+            ref predicate,
+            ref truthy,
+            ref falsy,
+        } => {
             let dtypes = [dtype(truthy), dtype(falsy)];
-            let floats = as_floats(&[truthy.as_ref(), falsy.as_ref()], &dtypes).map(TryInto::<[Expr; 2]>::try_into);
+            let floats = as_floats(&[truthy.as_ref(), falsy.as_ref()], &dtypes)
+                .map(TryInto::<[Expr; 2]>::try_into);
             match (floats, is_of_mixed_signs(&dtypes)) {
-                (Some(Ok([truthy, falsy])), _) => {
-                    Expr::Ternary { predicate: predicate.clone(), truthy: Arc::new(truthy), falsy: Arc::new(falsy) }
-                }
+                (Some(Ok([truthy, falsy])), _) => Expr::Ternary {
+                    predicate: predicate.clone(),
+                    truthy: Arc::new(truthy),
+                    falsy: Arc::new(falsy),
+                },
                 (_, true) => {
                     let condition = predicate.as_ref().clone();
-                    let truthy = when(condition.clone()).then(truthy.as_ref().clone()).otherwise(lit(NULL));
-                    let falsy = when(condition.clone()).then(lit(NULL)).otherwise(falsy.as_ref().clone());
+                    let truthy = when(condition.clone())
+                        .then(truthy.as_ref().clone())
+                        .otherwise(lit(NULL));
+                    let falsy = when(condition.clone())
+                        .then(lit(NULL))
+                        .otherwise(falsy.as_ref().clone());
                     let narrow = |value: Expr| narrowed(DataType::Int64).call(vec![value]);
-                    when(condition).then(narrow(truthy)).otherwise(narrow(falsy))
+                    when(condition)
+                        .then(narrow(truthy))
+                        .otherwise(narrow(falsy))
                 }
                 _ => part,
             }
         }
-        Expr::Function { ref input, ref function } if has_one_type(function) => {
+        Expr::Function {
+            ref input,
+            ref function,
+        } if has_one_type(function) => {
             let dtypes: Vec<DataType> = input.iter().map(dtype).collect();
             let made = match as_floats(&input.iter().collect::<Vec<_>>(), &dtypes) {
-                Some(input) => Expr::Function { input, function: function.clone() },
+                Some(input) => Expr::Function {
+                    input,
+                    function: function.clone(),
+                },
                 None if is_of_mixed_signs(&dtypes) => {
                     let narrow = |value: &Expr| narrowed(DataType::Int64).call(vec![value.clone()]);
-                    Expr::Function { input: input.iter().map(narrow).collect(), function: function.clone() }
+                    Expr::Function {
+                        input: input.iter().map(narrow).collect(),
+                        function: function.clone(),
+                    }
                 }
                 None => part.clone(),
             };
@@ -309,186 +511,363 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 _ => return Ok(made),
             };
             match made.to_field(schema) {
-                Ok(field) if field.dtype().is_float() => extreme(field.dtype().clone(), is_greatest).call(input.clone()),
+                Ok(field) if field.dtype().is_float() => {
+                    extreme(field.dtype().clone(), is_greatest).call(input.clone())
+                }
                 _ => made,
             }
         }
-        Expr::Function { ref input, function: FunctionExpr::Pow(PowFunction::Generic) } => match input.as_slice() {
-            [base, exponent] => power().call(vec![base.clone().cast(DataType::Float64), exponent.clone().cast(DataType::Float64)]),
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Pow(PowFunction::Generic),
+        } => match input.as_slice() {
+            [base, exponent] => power().call(vec![
+                base.clone().cast(DataType::Float64),
+                exponent.clone().cast(DataType::Float64),
+            ]),
             _ => part,
         },
-        Expr::Function { ref input, ref function }
-            if computes_with_doubles(function) && input.iter().any(|value| with_doubles(&dtype(value)).is_some()) =>
+        Expr::Function {
+            ref input,
+            ref function,
+        } if computes_with_doubles(function)
+            && input
+                .iter()
+                .any(|value| with_doubles(&dtype(value)).is_some()) =>
         {
             let double = |value: &Expr| match with_doubles(&dtype(value)) {
                 Some(doubles) => value.clone().cast(doubles),
                 None => value.clone(),
             };
-            Expr::Function { input: input.iter().map(double).collect(), function: function.clone() }
-        }
-        // Written numbers take the type of FLOAT.
-        Expr::Function { ref input, function: FunctionExpr::Boolean(BooleanFunction::IsIn { nulls_equal }) } => {
-            match input.as_slice() {
-                [value, list] if dtype(value) == DataType::Float32 => {
-                    let singles = match dtype(list) {
-                        DataType::List(_) => DataType::List(Box::new(DataType::Float32)),
-                        _ => DataType::Float32,
-                    };
-                    let function = FunctionExpr::Boolean(BooleanFunction::IsIn { nulls_equal });
-                    Expr::Function { input: vec![value.clone(), list.clone().cast(singles)], function }
-                }
-                _ => part,
+            Expr::Function {
+                input: input.iter().map(double).collect(),
+                function: function.clone(),
             }
         }
-        Expr::Function { ref input, function: FunctionExpr::StringExpr(StringFunction::LenBytes) }
-            if input.first().is_some_and(|bytes| dtype(bytes) == DataType::Binary) =>
+        // Written numbers take the type of FLOAT.
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Boolean(BooleanFunction::IsIn { nulls_equal }),
+        } => match input.as_slice() {
+            [value, list] if dtype(value) == DataType::Float32 => {
+                let singles = match dtype(list) {
+                    DataType::List(_) => DataType::List(Box::new(DataType::Float32)),
+                    _ => DataType::Float32,
+                };
+                let function = FunctionExpr::Boolean(BooleanFunction::IsIn { nulls_equal });
+                Expr::Function {
+                    input: vec![value.clone(), list.clone().cast(singles)],
+                    function,
+                }
+            }
+            _ => part,
+        },
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::StringExpr(StringFunction::LenBytes),
+        } if input
+            .first()
+            .is_some_and(|bytes| dtype(bytes) == DataType::Binary) =>
         {
-            input.first().map_or(lit(NULL), |bytes| byte_count().call(vec![bytes.clone()]))
+            input
+                .first()
+                .map_or(lit(NULL), |bytes| byte_count().call(vec![bytes.clone()]))
         }
         // A field of a null without a type.
-        Expr::Function { ref input, function: FunctionExpr::StructExpr(StructFunction::FieldByName(_)) }
-            if input.first().is_some_and(|value| dtype(value) == DataType::Null) =>
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::StructExpr(StructFunction::FieldByName(_)),
+        } if input
+            .first()
+            .is_some_and(|value| dtype(value) == DataType::Null) =>
         {
             lit(NULL)
         }
         // A number of 8 bits.
-        Expr::Function { function: FunctionExpr::Bitwise(BitwiseFunction::CountOnes), .. } => part.cast(DataType::Int8),
+        Expr::Function {
+            function: FunctionExpr::Bitwise(BitwiseFunction::CountOnes),
+            ..
+        } => part.cast(DataType::Int8),
         // -1, 0 or 1, of NaN 0.
-        Expr::Function { ref input, function: FunctionExpr::Sign } => match input.first() {
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Sign,
+        } => match input.first() {
             Some(number) if dtype(number).is_primitive_numeric() => {
-                let is_number = if dtype(number).is_float() { number.clone().is_not_nan() } else { number.clone().is_not_null() };
+                let is_number = if dtype(number).is_float() {
+                    number.clone().is_not_nan()
+                } else {
+                    number.clone().is_not_null()
+                };
                 let positive = number.clone().gt(lit(0)).and(is_number);
-                let sign = when(positive).then(lit(1)).when(number.clone().lt(lit(0))).then(lit(-1)).otherwise(lit(0));
-                when(number.clone().is_null()).then(lit(NULL)).otherwise(sign).cast(DataType::Int8)
+                let sign = when(positive)
+                    .then(lit(1))
+                    .when(number.clone().lt(lit(0)))
+                    .then(lit(-1))
+                    .otherwise(lit(0));
+                when(number.clone().is_null())
+                    .then(lit(NULL))
+                    .otherwise(sign)
+                    .cast(DataType::Int8)
             }
             _ => part,
         },
         Expr::Agg(AggExpr::Median(ref numbers)) if dtype(numbers).is_float() => {
             quantiles::quantile(0.5, dtype(numbers)).call(vec![numbers.as_ref().clone()])
         }
-        Expr::Function { ref input, function: FunctionExpr::Quantile { method: QuantileMethod::Equiprobable } } => {
-            match input.as_slice() {
-                [values, Expr::Literal(at)] => match at.to_any_value().and_then(|at| at.extract::<f64>()) {
+        Expr::Function {
+            ref input,
+            function:
+                FunctionExpr::Quantile {
+                    method: QuantileMethod::Equiprobable,
+                },
+        } => match input.as_slice() {
+            [values, Expr::Literal(at)] => {
+                match at.to_any_value().and_then(|at| at.extract::<f64>()) {
                     Some(at) => {
-                        let dtype = dtype(values).materialize_unknown(false).unwrap_or(DataType::Int32);
-                        quantiles::discrete(at, dtype.clone()).call(vec![values.clone().cast(dtype)])
+                        let dtype = dtype(values)
+                            .materialize_unknown(false)
+                            .unwrap_or(DataType::Int32);
+                        quantiles::discrete(at, dtype.clone())
+                            .call(vec![values.clone().cast(dtype)])
                     }
                     None => part,
-                },
-                _ => part,
+                }
             }
-        }
-        Expr::Function { ref input, function: FunctionExpr::Quantile { method: QuantileMethod::Linear } } => match input.as_slice()
-        {
+            _ => part,
+        },
+        Expr::Function {
+            ref input,
+            function:
+                FunctionExpr::Quantile {
+                    method: QuantileMethod::Linear,
+                },
+        } => match input.as_slice() {
             [numbers, Expr::Literal(at)] if dtype(numbers).is_primitive_numeric() => {
-                let of = if dtype(numbers).is_float() { dtype(numbers) } else { DataType::Float64 };
+                let of = if dtype(numbers).is_float() {
+                    dtype(numbers)
+                } else {
+                    DataType::Float64
+                };
                 match at.to_any_value().and_then(|at| at.extract::<f64>()) {
-                    Some(at) => quantiles::quantile(at, of.clone()).call(vec![numbers.clone().cast(of)]),
+                    Some(at) => {
+                        quantiles::quantile(at, of.clone()).call(vec![numbers.clone().cast(of)])
+                    }
                     None => part,
                 }
             }
             _ => part,
         },
         // The engine divides no null without a type.
-        Expr::BinaryExpr { ref left, op, ref right }
-            if arithmetic(op).is_some() && [left, right].iter().any(|side| dtype(side) == DataType::Null) =>
+        Expr::BinaryExpr {
+            ref left,
+            op,
+            ref right,
+        } if arithmetic(op).is_some()
+            && [left, right]
+                .iter()
+                .any(|side| dtype(side) == DataType::Null) =>
         {
             let typed = |side: &Arc<Expr>, other: &Arc<Expr>| match (dtype(side), dtype(other)) {
-                (DataType::Null, of) if of.is_primitive_numeric() => Arc::new(side.as_ref().clone().cast(of)),
-                (DataType::Null, DataType::Null | DataType::Unknown(_)) => Arc::new(side.as_ref().clone().cast(DataType::Int32)),
+                (DataType::Null, of) if of.is_primitive_numeric() => {
+                    Arc::new(side.as_ref().clone().cast(of))
+                }
+                (DataType::Null, DataType::Null | DataType::Unknown(_)) => {
+                    Arc::new(side.as_ref().clone().cast(DataType::Int32))
+                }
                 _ => side.clone(),
             };
             let (typed_left, typed_right) = (typed(left, right), typed(right, left));
-            if [&typed_left, &typed_right].iter().any(|side| dtype(side) == DataType::Null) {
+            if [&typed_left, &typed_right]
+                .iter()
+                .any(|side| dtype(side) == DataType::Null)
+            {
                 return Ok(part);
             }
-            one(Expr::BinaryExpr { left: typed_left, op, right: typed_right }, schema)?
+            one(
+                Expr::BinaryExpr {
+                    left: typed_left,
+                    op,
+                    right: typed_right,
+                },
+                schema,
+            )?
         }
-        Expr::BinaryExpr { ref left, op, ref right } => {
+        Expr::BinaryExpr {
+            ref left,
+            op,
+            ref right,
+        } => {
             if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
                 return Ok(fractions);
             }
-            let Some(kind) = arithmetic(op) else { return Ok(part) };
+            let Some(kind) = arithmetic(op) else {
+                return Ok(part);
+            };
             // The difference of two dates is a number of days.
-            if matches!(kind, Arithmetic::Difference) && [left, right].map(|side| dtype(side)) == [DataType::Date, DataType::Date] {
-                let [left, right] = [left, right].map(|side| side.as_ref().clone().cast(DataType::Int32));
+            if matches!(kind, Arithmetic::Difference)
+                && [left, right].map(|side| dtype(side)) == [DataType::Date, DataType::Date]
+            {
+                let [left, right] =
+                    [left, right].map(|side| side.as_ref().clone().cast(DataType::Int32));
                 return Ok((left - right).cast(DataType::Int64));
             }
             // A date and an interval are a time.
-            if let (Operator::Plus | Operator::Minus, DataType::Date, DataType::Duration(_)) = (op, dtype(left), dtype(right)) {
-                let day = left.as_ref().clone().cast(DataType::Datetime(TimeUnit::Microseconds, None));
-                return Ok(Expr::BinaryExpr { left: Arc::new(day), op, right: right.clone() });
+            if let (Operator::Plus | Operator::Minus, DataType::Date, DataType::Duration(_)) =
+                (op, dtype(left), dtype(right))
+            {
+                let day = left
+                    .as_ref()
+                    .clone()
+                    .cast(DataType::Datetime(TimeUnit::Microseconds, None));
+                return Ok(Expr::BinaryExpr {
+                    left: Arc::new(day),
+                    op,
+                    right: right.clone(),
+                });
             }
-            let counts = |part: &Expr| matches!(part, Expr::Function { function: FunctionExpr::Range(_), .. } | Expr::Len);
+            let counts = |part: &Expr| {
+                matches!(
+                    part,
+                    Expr::Function {
+                        function: FunctionExpr::Range(_),
+                        ..
+                    } | Expr::Len
+                )
+            };
             if part.into_iter().any(counts) {
                 return Ok(part);
             }
             let sides = [whole_of(left, schema), whole_of(right, schema)];
             let dtype = match sides {
                 [Some(left), Some(right)] => common_type(&left, &right),
-                _ => Some(dtype(&part)).filter(|dtype| is_fraction(dtype) && matches!(kind, Arithmetic::Remainder)),
+                _ => Some(dtype(&part))
+                    .filter(|dtype| is_fraction(dtype) && matches!(kind, Arithmetic::Remainder)),
             };
             let Some(dtype) = dtype else { return Ok(part) };
-            let dtype = if dtype.is_known() { dtype } else { DataType::Float64 };
-            let call = computed(kind, dtype.clone()).call(vec![left.as_ref().clone(), right.as_ref().clone()]);
-            let call = if matches!(kind, Arithmetic::Quotient) { marked_as_quotient(call) } else { call };
-            if !part.into_iter().all(|part| matches!(part, Expr::Literal(_) | Expr::BinaryExpr { .. } | Expr::Cast { .. })) {
+            let dtype = if dtype.is_known() {
+                dtype
+            } else {
+                DataType::Float64
+            };
+            let call = computed(kind, dtype.clone())
+                .call(vec![left.as_ref().clone(), right.as_ref().clone()]);
+            let call = if matches!(kind, Arithmetic::Quotient) {
+                marked_as_quotient(call)
+            } else {
+                call
+            };
+            if !part.into_iter().all(|part| {
+                matches!(
+                    part,
+                    Expr::Literal(_) | Expr::BinaryExpr { .. } | Expr::Cast { .. }
+                )
+            }) {
                 return Ok(call);
             }
             // An expression without columns is a constant.
             constant_folding::value_of(call.clone())?.unwrap_or(call)
         }
-        Expr::Function { ref input, function: FunctionExpr::Abs, .. } => match (input.first(), dtype(&part)) {
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Abs,
+            ..
+        } => match (input.first(), dtype(&part)) {
             (Some(number), dtype) if dtype.is_signed_integer() => {
-                let negative = computed(Arithmetic::Difference, dtype).call(vec![lit(0), number.clone()]);
-                when(number.clone().lt(lit(0))).then(negative).otherwise(number.clone())
+                let negative =
+                    computed(Arithmetic::Difference, dtype).call(vec![lit(0), number.clone()]);
+                when(number.clone().lt(lit(0)))
+                    .then(negative)
+                    .otherwise(number.clone())
             }
             _ => part,
         },
-        Expr::Function { ref input, function: FunctionExpr::TemporalExpr(ref of) }
-            if let [duration] = input.as_slice()
-                && dtype(duration).is_duration()
-                && let Some(part) = durations::part(of) =>
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::TemporalExpr(ref of),
+        } if let [duration] = input.as_slice()
+            && dtype(duration).is_duration()
+            && let Some(part) = durations::part(of) =>
         {
             part.call(vec![duration.clone()])
         }
         // A date and an interval are a time.
-        Expr::Function { ref input, function: FunctionExpr::TemporalExpr(TemporalFunction::OffsetBy) }
-            if input.first().is_some_and(|day| dtype(day) == DataType::Date) =>
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::TemporalExpr(TemporalFunction::OffsetBy),
+        } if input
+            .first()
+            .is_some_and(|day| dtype(day) == DataType::Date) =>
         {
-            let Expr::Function { mut input, function } = part else { return Ok(part) };
+            let Expr::Function {
+                mut input,
+                function,
+            } = part
+            else {
+                return Ok(part);
+            };
             if let Some(day) = input.first_mut() {
-                *day = day.clone().cast(DataType::Datetime(TimeUnit::Microseconds, None));
+                *day = day
+                    .clone()
+                    .cast(DataType::Datetime(TimeUnit::Microseconds, None));
             }
             Expr::Function { input, function }
         }
-        Expr::Function { ref function, .. } if counts_in_small_numbers(function) && dtype(&part).is_integer() => {
+        Expr::Function { ref function, .. }
+            if counts_in_small_numbers(function) && dtype(&part).is_integer() =>
+        {
             part.cast(DataType::Int64)
         }
         // Numbers of 32 bits are added with 64 bits.
-        Expr::Agg(AggExpr::Sum(ref input) | AggExpr::Mean(ref input)) if dtype(input) == DataType::Float32 => {
+        Expr::Agg(AggExpr::Sum(ref input) | AggExpr::Mean(ref input))
+            if dtype(input) == DataType::Float32 =>
+        {
             let numbers = input.as_ref().clone().cast(DataType::Float64);
-            if matches!(part, Expr::Agg(AggExpr::Sum(_))) { numbers.sum() } else { numbers.mean() }
+            if matches!(part, Expr::Agg(AggExpr::Sum(_))) {
+                numbers.sum()
+            } else {
+                numbers.mean()
+            }
         }
         // The engine rounds the mean of equal numbers, so that they vary in their last digits.
-        Expr::Agg(AggExpr::Std(ref input, degrees) | AggExpr::Var(ref input, degrees)) if dtype(input).is_float() => {
+        Expr::Agg(AggExpr::Std(ref input, degrees) | AggExpr::Var(ref input, degrees))
+            if dtype(input).is_float() =>
+        {
             let numbers = input.as_ref().clone().cast(DataType::Float64);
             let is_deviation = matches!(part, Expr::Agg(AggExpr::Std(..)));
-            let spread = if is_deviation { numbers.clone().std(degrees) } else { numbers.clone().var(degrees) };
-            let is_constant = numbers.clone().min().eq(numbers.max()).and(spread.clone().is_not_nan());
-            when(is_constant.and(spread.clone().is_not_null())).then(lit(0.0)).otherwise(spread)
+            let spread = if is_deviation {
+                numbers.clone().std(degrees)
+            } else {
+                numbers.clone().var(degrees)
+            };
+            let is_constant = numbers
+                .clone()
+                .min()
+                .eq(numbers.max())
+                .and(spread.clone().is_not_nan());
+            when(is_constant.and(spread.clone().is_not_null()))
+                .then(lit(0.0))
+                .otherwise(spread)
         }
         Expr::Agg(AggExpr::Sum(ref input)) => match dtype(input) {
             // Nulls without a type are integers.
             DataType::Null => input.as_ref().clone().cast(DataType::Int64).sum(),
             whole if whole.is_integer() => {
                 let input = input.as_ref().clone().cast(DataType::Decimal(DIGITS, 0));
-                narrowed(if whole == DataType::UInt64 { whole } else { DataType::Int64 }).call(vec![input.sum()])
+                narrowed(if whole == DataType::UInt64 {
+                    whole
+                } else {
+                    DataType::Int64
+                })
+                .call(vec![input.sum()])
             }
             _ => part,
         },
         // NaN is the greatest number.
-        Expr::Agg(AggExpr::Max { ref input, propagate_nans: false }) if dtype(input).is_float() => {
+        Expr::Agg(AggExpr::Max {
+            ref input,
+            propagate_nans: false,
+        }) if dtype(input).is_float() => {
             let nan = lit(f64::NAN).cast(dtype(input));
             // As `max` of integers, which [`super::hash_aggregate`] supports too.
             let any = input.as_ref().clone().is_nan().cast(DataType::UInt8).max();
@@ -496,13 +875,18 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         }
         // The engine makes the result of `//` a signed integer of 64 bits.
         Expr::Cast { ref expr, .. } if is_quotient(expr) => expr.as_ref().clone().cast(dtype(expr)),
-        Expr::Cast { ref expr, dtype: ref wanted, options } => match (dtype(expr), wanted.as_literal()) {
+        Expr::Cast {
+            ref expr,
+            dtype: ref wanted,
+            options,
+        } => match (dtype(expr), wanted.as_literal()) {
             (from, Some(DataType::String)) => match value_texts::writer(&from) {
                 Some(text) => text.call(vec![expr.as_ref().clone()]),
                 None => part,
             },
             (DataType::String, Some(DataType::Binary)) => {
-                let bytes = value_texts::bytes_reader(!options.is_strict()).call(vec![expr.as_ref().clone()]);
+                let bytes = value_texts::bytes_reader(!options.is_strict())
+                    .call(vec![expr.as_ref().clone()]);
                 // DuckDB refuses a written text that stands for no bytes before it reads a row.
                 if matches!(**expr, Expr::Literal(_)) {
                     constant_folding::value_of(bytes.clone())?;
@@ -511,33 +895,59 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             }
             (DataType::Float64, Some(DataType::Float32)) => {
                 let read = single(!options.is_strict()).call(vec![expr.as_ref().clone()]);
-                Expr::Cast { expr: Arc::new(read), dtype: wanted.clone(), options }
+                Expr::Cast {
+                    expr: Arc::new(read),
+                    dtype: wanted.clone(),
+                    options,
+                }
             }
             (from, Some(to)) if is_fraction(&from) && to.is_integer() => {
                 let rounded = rounded(0, is_written(expr)).call(vec![expr.as_ref().clone()]);
-                Expr::Cast { expr: Arc::new(rounded), dtype: wanted.clone(), options }
+                Expr::Cast {
+                    expr: Arc::new(rounded),
+                    dtype: wanted.clone(),
+                    options,
+                }
             }
             (from, Some(DataType::Decimal(_, scale))) if is_fraction(&from) => {
-                let number = Expr::Cast { expr: expr.clone(), dtype: DataType::Float64.into(), options };
+                let number = Expr::Cast {
+                    expr: expr.clone(),
+                    dtype: DataType::Float64.into(),
+                    options,
+                };
                 let rounded = rounded(*scale as i32, true).call(vec![number]);
-                Expr::Cast { expr: Arc::new(rounded), dtype: wanted.clone(), options }
+                Expr::Cast {
+                    expr: Arc::new(rounded),
+                    dtype: wanted.clone(),
+                    options,
+                }
             }
             (DataType::String, Some(DataType::List(_) | DataType::Struct(_))) => {
                 return Err(refusal("a text can't be cast to a list or a struct"));
             }
             (DataType::String, Some(DataType::Duration(_))) => {
-                return Err(refusal("the texts of a column can't be cast to intervals; write the interval: INTERVAL 3 DAY"));
+                return Err(refusal(
+                    "the texts of a column can't be cast to intervals; write the interval: \
+                        INTERVAL 3 DAY",
+                ));
             }
             (DataType::String, Some(to)) => match text_cast(to, !options.is_strict()) {
                 Some(read) => {
                     let read = read.call(vec![expr.as_ref().clone()]);
-                    Expr::Cast { expr: Arc::new(read), dtype: wanted.clone(), options }
+                    Expr::Cast {
+                        expr: Arc::new(read),
+                        dtype: wanted.clone(),
+                        options,
+                    }
                 }
                 None => part,
             },
             _ => part,
         },
-        Expr::Function { ref input, function: FunctionExpr::Round { decimals, .. } } => match input.first() {
+        Expr::Function {
+            ref input,
+            function: FunctionExpr::Round { decimals, .. },
+        } => match input.first() {
             Some(input) => input.clone().round(decimals, RoundMode::HalfAwayFromZero),
             None => part,
         },
@@ -553,8 +963,16 @@ fn is_fraction(dtype: &DataType) -> bool {
 /// True for written numbers and their sums and products, which are decimal numbers in DuckDB.
 fn is_written(expression: &Expr) -> bool {
     expression.into_iter().all(|part| {
-        matches!(part, Expr::Literal(LiteralValue::Dyn(_)) | Expr::BinaryExpr { .. })
-            || matches!(part, Expr::Function { function: FunctionExpr::Negate, .. })
+        matches!(
+            part,
+            Expr::Literal(LiteralValue::Dyn(_)) | Expr::BinaryExpr { .. }
+        ) || matches!(
+            part,
+            Expr::Function {
+                function: FunctionExpr::Negate,
+                ..
+            }
+        )
     })
 }
 
@@ -565,36 +983,65 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
         return None;
     }
     let [one, other] = [left, right].map(Clone::clone);
-    let with = |left: Expr, op: Operator, right: Expr| Expr::BinaryExpr { left: Arc::new(left), op, right: Arc::new(right) };
+    let with = |left: Expr, op: Operator, right: Expr| Expr::BinaryExpr {
+        left: Arc::new(left),
+        op,
+        right: Arc::new(right),
+    };
     let is_decimal = |dtype: &DataType| matches!(dtype, DataType::Decimal(..));
     let dtype_of_both = || {
         let is_small = dtypes.contains(&DataType::Float32) && !dtypes.contains(&DataType::Float64);
-        if is_small { DataType::Float32 } else { DataType::Float64 }
+        if is_small {
+            DataType::Float32
+        } else {
+            DataType::Float64
+        }
     };
-    if op == Operator::FloorDivide && dtypes.iter().any(|dtype| is_fraction(dtype) || is_decimal(dtype)) {
-        return Some(marked_as_quotient(quotient(dtype_of_both()).call(vec![one, other])));
+    if op == Operator::FloorDivide
+        && dtypes
+            .iter()
+            .any(|dtype| is_fraction(dtype) || is_decimal(dtype))
+    {
+        return Some(marked_as_quotient(
+            quotient(dtype_of_both()).call(vec![one, other]),
+        ));
     }
     if is_division && dtypes.iter().any(is_decimal) {
-        return Some(with(one.cast(DataType::Float64), op, other.cast(DataType::Float64)));
+        return Some(with(
+            one.cast(DataType::Float64),
+            op,
+            other.cast(DataType::Float64),
+        ));
     }
-    // The engine takes unsigned and written integers as signed ones, of which the greatest are none.
+    // The engine takes unsigned and written integers as signed ones, of which the greatest are
+    // none.
     let has = |wanted: fn(&DataType) -> bool| dtypes.iter().any(wanted);
-    let is_unsigned = has(|dtype| *dtype == DataType::UInt64) && has(|dtype| matches!(dtype, DataType::Unknown(_)));
+    let is_unsigned = has(|dtype| *dtype == DataType::UInt64)
+        && has(|dtype| matches!(dtype, DataType::Unknown(_)));
     if op == Operator::TrueDivide && is_unsigned {
-        return Some(by_row(DataType::Float64, |number, divisor| number / divisor).call(vec![one, other]));
+        return Some(
+            by_row(DataType::Float64, |number, divisor| number / divisor).call(vec![one, other]),
+        );
     }
     // The engine multiplies by the reciprocal of a single divisor.
-    if op == Operator::TrueDivide && matches!(right, Expr::Literal(_) | Expr::Cast { .. }) && dtypes.iter().any(is_fraction) {
-        return Some(by_row(dtype_of_both(), |number, divisor| number / divisor).call(vec![one, other]));
+    if op == Operator::TrueDivide
+        && matches!(right, Expr::Literal(_) | Expr::Cast { .. })
+        && dtypes.iter().any(is_fraction)
+    {
+        return Some(
+            by_row(dtype_of_both(), |number, divisor| number / divisor).call(vec![one, other]),
+        );
     }
-    // The engine takes `0 - x` and `-1 * x` as the other sign, and `x + 0` as `x`, which differ for -0.0 and NaN.
+    // The engine takes `0 - x` and `-1 * x` as the other sign, and `x + 0` as `x`, which differ for
+    // -0.0 and NaN.
     let shortens = |side: &Expr| match (side, op) {
         (Expr::Literal(number), Operator::Plus | Operator::Minus) => is_value(number, 0.0),
         (Expr::Literal(number), Operator::Multiply) => is_value(number, -1.0),
         (_, Operator::Plus | Operator::Minus | Operator::Multiply) => is_computed_constant(side),
         _ => false,
     };
-    let has_column = dtypes.iter().any(DataType::is_float) && has(|dtype| dtype.is_primitive_numeric());
+    let has_column =
+        dtypes.iter().any(DataType::is_float) && has(|dtype| dtype.is_primitive_numeric());
     if has_column && !has(is_decimal) && (shortens(left) || shortens(right)) {
         let compute: fn(f64, f64) -> f64 = match op {
             Operator::Plus => |a, b| a + b,
@@ -622,7 +1069,11 @@ fn is_computed_constant(expression: &Expr) -> bool {
     let is_part = |part: &Expr| {
         matches!(
             part,
-            Expr::Literal(_) | Expr::Cast { .. } | Expr::Function { .. } | Expr::AnonymousFunction { .. } | Expr::BinaryExpr { .. }
+            Expr::Literal(_)
+                | Expr::Cast { .. }
+                | Expr::Function { .. }
+                | Expr::AnonymousFunction { .. }
+                | Expr::BinaryExpr { .. }
         )
     };
     !matches!(expression, Expr::Literal(_)) && expression.into_iter().all(is_part)
@@ -630,23 +1081,39 @@ fn is_computed_constant(expression: &Expr) -> bool {
 
 /// True for a written number of this value.
 fn is_value(number: &LiteralValue, value: f64) -> bool {
-    number.to_any_value().and_then(|number| number.extract::<f64>()) == Some(value)
+    number
+        .to_any_value()
+        .and_then(|number| number.extract::<f64>())
+        == Some(value)
 }
 
 /// A function of two fractions of a type, which is computed for each row and rounded once.
 fn by_row(dtype: DataType, compute: fn(f64, f64) -> f64) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [left, right] = columns else { return Err(refusal("arithmetic takes two numbers")) };
+        let [left, right] = columns else {
+            return Err(refusal("arithmetic takes two numbers"));
+        };
         let rows = rows(left, right);
-        let [numbers, others] = [left.cast(&of)?, right.cast(&of)?].map(|side| side.cast(&DataType::Float64));
+        let [numbers, others] =
+            [left.cast(&of)?, right.cast(&of)?].map(|side| side.cast(&DataType::Float64));
         let (numbers, others) = (numbers?, others?);
         let (numbers, others) = (numbers.f64()?, others.f64()?);
-        let results: Float64Chunked = (0..rows).map(|row| Some(compute(at(numbers, row)?, at(others, row)?))).collect();
-        Ok(results.into_column().cast(&of)?.with_name(left.name().clone()))
+        let results: Float64Chunked = (0..rows)
+            .map(|row| Some(compute(at(numbers, row)?, at(others, row)?)))
+            .collect();
+        Ok(results
+            .into_column()
+            .cast(&of)?
+            .with_name(left.name().clone()))
     };
     let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            dtype.clone(),
+        ))
     };
     let mut function = UserDefinedFunction::new("by_row".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
@@ -660,19 +1127,36 @@ const QUOTIENT: &str = "quotient";
 fn quotient(dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [left, right] = columns else { return Err(refusal("arithmetic takes two numbers")) };
+        let [left, right] = columns else {
+            return Err(refusal("arithmetic takes two numbers"));
+        };
         let rows = rows(left, right);
-        let (numbers, others) = (left.cast(&DataType::Float64)?, right.cast(&DataType::Float64)?);
+        let (numbers, others) = (
+            left.cast(&DataType::Float64)?,
+            right.cast(&DataType::Float64)?,
+        );
         let (numbers, others) = (numbers.f64()?, others.f64()?);
         let quotient = |row: usize| {
             let divisor = at(others, row)?;
-            if divisor == 0.0 { None } else { Some(at(numbers, row)? / divisor) }
+            if divisor == 0.0 {
+                None
+            } else {
+                Some(at(numbers, row)? / divisor)
+            }
         };
         let quotients = (0..rows).map(quotient).collect::<Float64Chunked>();
-        Ok(quotients.into_column().cast(&of)?.with_name(left.name().clone()))
+        Ok(quotients
+            .into_column()
+            .cast(&of)?
+            .with_name(left.name().clone()))
     };
     let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            dtype.clone(),
+        ))
     };
     let mut function = UserDefinedFunction::new(QUOTIENT.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
@@ -690,7 +1174,8 @@ fn is_quotient(expression: &Expr) -> bool {
     matches!(expression, Expr::AnonymousFunction { fmt_str, .. } if fmt_str.as_str() == QUOTIENT)
 }
 
-/// The greatest or least of several fractions of a type that are not null: NaN is the greatest, and of equal ones the first is taken.
+/// The greatest or least of several fractions of a type that are not null: NaN is the greatest, and
+/// of equal ones the first is taken.
 fn extreme(dtype: DataType, is_greatest: bool) -> UserDefinedFunction {
     let (of, of_field) = (dtype.clone(), dtype.clone());
     let is_beyond = move |one: f64, other: f64| match (one.is_nan(), other.is_nan()) {
@@ -699,36 +1184,89 @@ fn extreme(dtype: DataType, is_greatest: bool) -> UserDefinedFunction {
         (false, false) => (is_greatest && one > other) || (!is_greatest && one < other),
     };
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let name = columns.first().map_or(PlSmallStr::EMPTY, |column| column.name().clone());
+        let name = columns
+            .first()
+            .map_or(PlSmallStr::EMPTY, |column| column.name().clone());
         // An empty column has no rows, whatever constants are beside it.
-        let rows = columns.iter().map(Column::len).find(|rows| *rows != 1).unwrap_or(1);
-        let columns = columns.iter().map(|column| column.cast(&of)?.cast(&DataType::Float64)).collect::<PolarsResult<Vec<_>>>()?;
-        let columns = columns.iter().map(Column::f64).collect::<PolarsResult<Vec<_>>>()?;
-        let further = |best: f64, number: f64| if is_beyond(number, best) { number } else { best };
-        let extremes = (0..rows).map(|row| columns.iter().filter_map(|column| at(column, row)).reduce(further));
-        Ok(extremes.collect::<Float64Chunked>().into_column().cast(&dtype)?.with_name(name))
+        let rows = columns
+            .iter()
+            .map(Column::len)
+            .find(|rows| *rows != 1)
+            .unwrap_or(1);
+        let columns = columns
+            .iter()
+            .map(|column| column.cast(&of)?.cast(&DataType::Float64))
+            .collect::<PolarsResult<Vec<_>>>()?;
+        let columns = columns
+            .iter()
+            .map(Column::f64)
+            .collect::<PolarsResult<Vec<_>>>()?;
+        let further = |best: f64, number: f64| {
+            if is_beyond(number, best) {
+                number
+            } else {
+                best
+            }
+        };
+        let extremes = (0..rows).map(|row| {
+            columns
+                .iter()
+                .filter_map(|column| at(column, row))
+                .reduce(further)
+        });
+        Ok(extremes
+            .collect::<Float64Chunked>()
+            .into_column()
+            .cast(&dtype)?
+            .with_name(name))
     };
     let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), of_field.clone()))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            of_field.clone(),
+        ))
     };
-    let mut function = UserDefinedFunction::new("extreme".into(), BaseColumnUdf::new(values, field));
+    let mut function =
+        UserDefinedFunction::new("extreme".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
 }
 
-/// A power of numbers. The engine takes another function for some exponents, which differs for -0.0 and infinity.
+/// A power of numbers. The engine takes another function for some exponents, which differs for -0.0
+/// and infinity.
 fn power() -> UserDefinedFunction {
     let values = |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [base, exponent] = columns else { return Err(refusal("pow takes two values")) };
-        let rows = if base.len() == 1 { exponent.len() } else { base.len() };
-        let at = |column: &Column| if column.len() == rows { column.clone() } else { column.new_from_index(0, rows) };
+        let [base, exponent] = columns else {
+            return Err(refusal("pow takes two values"));
+        };
+        let rows = if base.len() == 1 {
+            exponent.len()
+        } else {
+            base.len()
+        };
+        let at = |column: &Column| {
+            if column.len() == rows {
+                column.clone()
+            } else {
+                column.new_from_index(0, rows)
+            }
+        };
         let (bases, exponents) = (at(base), at(exponent));
         let pairs = bases.f64()?.iter().zip(exponents.f64()?.iter());
-        let powers: Float64Chunked = pairs.map(|(base, exponent)| Some(base?.powf(exponent?))).collect();
+        let powers: Float64Chunked = pairs
+            .map(|(base, exponent)| Some(base?.powf(exponent?)))
+            .collect();
         Ok(powers.into_column().with_name(base.name().clone()))
     };
     let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Float64))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            DataType::Float64,
+        ))
     };
     let mut function = UserDefinedFunction::new("power".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
@@ -738,14 +1276,26 @@ fn power() -> UserDefinedFunction {
 /// Number of bytes of a BLOB.
 fn byte_count() -> UserDefinedFunction {
     let values = |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [bytes] = columns else { return Err(refusal("octet_length takes one value")) };
-        let counts: Int64Chunked = bytes.binary()?.iter().map(|bytes| bytes.map(|bytes| bytes.len() as i64)).collect();
+        let [bytes] = columns else {
+            return Err(refusal("octet_length takes one value"));
+        };
+        let counts: Int64Chunked = bytes
+            .binary()?
+            .iter()
+            .map(|bytes| bytes.map(|bytes| bytes.len() as i64))
+            .collect();
         Ok(counts.into_column().with_name(bytes.name().clone()))
     };
     let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Int64))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            DataType::Int64,
+        ))
     };
-    let mut function = UserDefinedFunction::new("byte_count".into(), BaseColumnUdf::new(values, field));
+    let mut function =
+        UserDefinedFunction::new("byte_count".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
 }
@@ -753,44 +1303,74 @@ fn byte_count() -> UserDefinedFunction {
 /// Refuses numbers that are too great for FLOAT, or makes them null.
 fn single(is_try: bool) -> UserDefinedFunction {
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [numbers] = columns else { return Err(refusal("a number is one column")) };
+        let [numbers] = columns else {
+            return Err(refusal("a number is one column"));
+        };
         let fits = |number: &f64| !number.is_finite() || (*number as f32).is_finite();
         let fitting = |number: Option<f64>| match number {
-            Some(number) if !fits(&number) && !is_try => {
-                Err(too_large(format!("{number:e} does not fit in {}", type_name(&DataType::Float32))))
-            }
+            Some(number) if !fits(&number) && !is_try => Err(too_large(format!(
+                "{number:e} does not fit in {}",
+                type_name(&DataType::Float32)
+            ))),
             number => Ok(number.filter(fits)),
         };
-        let fitting = numbers.f64()?.iter().map(fitting).collect::<PolarsResult<Float64Chunked>>()?;
+        let fitting = numbers
+            .f64()?
+            .iter()
+            .map(fitting)
+            .collect::<PolarsResult<Float64Chunked>>()?;
         Ok(fitting.into_column().with_name(numbers.name().clone()))
     };
     let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Float64))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            DataType::Float64,
+        ))
     };
     let mut function = UserDefinedFunction::new("single".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
 }
 
-/// Rounds fractions to `digits` after the point: halves away from zero, or to even numbers. No function of the engine, whose mode
-/// [`one`] changes.
+/// Rounds fractions to `digits` after the point: halves away from zero, or to even numbers. No
+/// function of the engine, whose mode [`one`] changes.
 fn rounded(digits: i32, away_from_zero: bool) -> UserDefinedFunction {
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [numbers] = columns else { return Err(refusal("a number is one column")) };
+        let [numbers] = columns else {
+            return Err(refusal("a number is one column"));
+        };
         let scale = 10f64.powi(digits);
-        let round = |number: f64| if away_from_zero { (number * scale).round() } else { (number * scale).round_ties_even() };
-        let rounded = numbers.cast(&DataType::Float64)?.f64()?.apply_values(|number| round(number) / scale);
+        let round = |number: f64| {
+            if away_from_zero {
+                (number * scale).round()
+            } else {
+                (number * scale).round_ties_even()
+            }
+        };
+        let rounded = numbers
+            .cast(&DataType::Float64)?
+            .f64()?
+            .apply_values(|number| round(number) / scale);
         Ok(rounded.into_column().with_name(numbers.name().clone()))
     };
     let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Float64))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            DataType::Float64,
+        ))
     };
-    let mut function = UserDefinedFunction::new("rounded".into(), BaseColumnUdf::new(values, field));
+    let mut function =
+        UserDefinedFunction::new("rounded".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
 }
 
-/// Reads texts as values of a type, as [`typed_texts`] has them; `None` for types that the engine reads as DuckDB does.
+/// Reads texts as values of a type, as [`typed_texts`] has them; `None` for types that the engine
+/// reads as DuckDB does.
 fn text_cast(to: &DataType, is_try: bool) -> Option<UserDefinedFunction> {
     let read = match to {
         dtype if dtype.is_unsigned_integer() => DataType::UInt64,
@@ -802,20 +1382,30 @@ fn text_cast(to: &DataType, is_try: bool) -> Option<UserDefinedFunction> {
     };
     let of = read.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [texts] = columns else { return Err(refusal("a text is one column")) };
+        let [texts] = columns else {
+            return Err(refusal("a text is one column"));
+        };
         let column = typed_texts::read(texts.str()?, &of)?;
         if !is_try && column.null_count() > texts.null_count() {
             let nulls = column.is_null();
             let mut pairs = texts.str()?.iter().zip(nulls.iter());
-            let failed = pairs.find_map(|(text, null)| text.filter(|_| null == Some(true))).unwrap_or_default();
+            let failed = pairs
+                .find_map(|(text, null)| text.filter(|_| null == Some(true)))
+                .unwrap_or_default();
             return Err(typed_texts::no_value(failed, &of));
         }
         Ok(column.with_name(texts.name().clone()))
     };
     let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), read.clone()))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            read.clone(),
+        ))
     };
-    let mut function = UserDefinedFunction::new("read_text".into(), BaseColumnUdf::new(values, field));
+    let mut function =
+        UserDefinedFunction::new("read_text".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     Some(function)
 }
@@ -841,10 +1431,15 @@ fn whole_of(expression: &Expr, schema: &Schema) -> Option<WholeNumber> {
     match expression.to_field(schema).ok()?.dtype() {
         DataType::Unknown(UnknownKind::Int(_)) => {
             let is_wide = |part: &Expr| match part {
-                Expr::Literal(literal) => written_integer(literal).is_some_and(|number| type_of(number) != DataType::Int32),
+                Expr::Literal(literal) => written_integer(literal)
+                    .is_some_and(|number| type_of(number) != DataType::Int32),
                 _ => false,
             };
-            Some(WholeNumber::Typed(if expression.into_iter().any(is_wide) { DataType::Int64 } else { DataType::Int32 }))
+            Some(WholeNumber::Typed(if expression.into_iter().any(is_wide) {
+                DataType::Int64
+            } else {
+                DataType::Int32
+            }))
         }
         dtype => limits(dtype).map(|_| WholeNumber::Typed(dtype.clone())),
     }
@@ -856,67 +1451,104 @@ fn written_integer(literal: &LiteralValue) -> Option<i128> {
         return None;
     }
     let value = literal.to_any_value()?;
-    if value.is_integer() { value.extract::<i128>() } else { None }
+    if value.is_integer() {
+        value.extract::<i128>()
+    } else {
+        None
+    }
 }
 
-/// Type of the result of integer arithmetic. A written number takes the type of the other side if it fits in it; of two types the
-/// one that holds the numbers of both, at most 64 bits.
+/// Type of the result of integer arithmetic. A written number takes the type of the other side if
+/// it fits in it; of two types the one that holds the numbers of both, at most 64 bits.
 fn common_type(left: &WholeNumber, right: &WholeNumber) -> Option<DataType> {
     let (left, right) = match (left, right) {
-        (WholeNumber::Typed(dtype), WholeNumber::Written(number)) | (WholeNumber::Written(number), WholeNumber::Typed(dtype)) => {
+        (WholeNumber::Typed(dtype), WholeNumber::Written(number))
+        | (WholeNumber::Written(number), WholeNumber::Typed(dtype)) => {
             if limits(dtype).is_some_and(|(least, most)| (least..=most).contains(number)) {
                 return Some(dtype.clone());
             }
             (dtype.clone(), type_of(*number))
         }
-        (WholeNumber::Written(left), WholeNumber::Written(right)) => (type_of(*left), type_of(*right)),
+        (WholeNumber::Written(left), WholeNumber::Written(right)) => {
+            (type_of(*left), type_of(*right))
+        }
         (WholeNumber::Typed(left), WholeNumber::Typed(right)) => (left.clone(), right.clone()),
     };
     let holds = |wide: &DataType, other: &DataType| {
         let ((least, most), (other_least, other_most)) = (limits(wide)?, limits(other)?);
         (least <= other_least && other_most <= most).then(|| wide.clone())
     };
-    holds(&left, &right).or_else(|| holds(&right, &left)).or(Some(DataType::Int64))
+    holds(&left, &right)
+        .or_else(|| holds(&right, &left))
+        .or(Some(DataType::Int64))
 }
 
 /// Casts integers to `dtype`, or fails on overflow.
 pub(super) fn narrowed(dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [numbers] = columns else { return Err(refusal("numbers are one column")) };
+        let [numbers] = columns else {
+            return Err(refusal("numbers are one column"));
+        };
         let narrow = numbers.cast(&of)?;
         if narrow.null_count() > numbers.null_count() {
-            return Err(too_large(format!("a number does not fit in {}", type_name(&of))));
+            return Err(too_large(format!(
+                "a number does not fit in {}",
+                type_name(&of)
+            )));
         }
         Ok(narrow)
     };
     let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            dtype.clone(),
+        ))
     };
-    let mut function = UserDefinedFunction::new("narrowed".into(), BaseColumnUdf::new(values, field));
+    let mut function =
+        UserDefinedFunction::new("narrowed".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
 }
 
-/// Checked binary operation on two columns of `dtype` with a result of that type; fails on overflow.
+/// Checked binary operation on two columns of `dtype` with a result of that type; fails on
+/// overflow.
 fn computed(kind: Arithmetic, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [left, right] = columns else { return Err(refusal("arithmetic takes two numbers")) };
-        let column = if of.is_float() { remainders(left, right)? } else { wholes(kind, left, right, &of)? };
+        let [left, right] = columns else {
+            return Err(refusal("arithmetic takes two numbers"));
+        };
+        let column = if of.is_float() {
+            remainders(left, right)?
+        } else {
+            wholes(kind, left, right, &of)?
+        };
         Ok(column.cast(&of)?.with_name(left.name().clone()))
     };
     let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            dtype.clone(),
+        ))
     };
-    let mut function = UserDefinedFunction::new("arithmetic".into(), BaseColumnUdf::new(values, field));
+    let mut function =
+        UserDefinedFunction::new("arithmetic".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
 }
 
 /// Number of rows of two columns, of which one may be broadcast.
 fn rows(left: &Column, right: &Column) -> usize {
-    if left.len() == 1 { right.len() } else { left.len() }
+    if left.len() == 1 {
+        right.len()
+    } else {
+        left.len()
+    }
 }
 
 fn at<T>(column: &ChunkedArray<T>, row: usize) -> Option<T::Native>
@@ -928,13 +1560,24 @@ where
 
 fn remainders(left: &Column, right: &Column) -> PolarsResult<Column> {
     let rows = rows(left, right);
-    let (left, right) = (left.cast(&DataType::Float64)?, right.cast(&DataType::Float64)?);
+    let (left, right) = (
+        left.cast(&DataType::Float64)?,
+        right.cast(&DataType::Float64)?,
+    );
     let (left, right) = (left.f64()?, right.f64()?);
     let remainder = |row: usize| Some(at(left, row)? % at(right, row)?);
-    Ok((0..rows).map(remainder).collect::<Float64Chunked>().into_column())
+    Ok((0..rows)
+        .map(remainder)
+        .collect::<Float64Chunked>()
+        .into_column())
 }
 
-fn wholes(kind: Arithmetic, left: &Column, right: &Column, dtype: &DataType) -> PolarsResult<Column> {
+fn wholes(
+    kind: Arithmetic,
+    left: &Column,
+    right: &Column,
+    dtype: &DataType,
+) -> PolarsResult<Column> {
     let rows = rows(left, right);
     let (left, right) = (Wholes::of(left)?, Wholes::of(right)?);
     let (least, most) = limits(dtype).unwrap_or((i64::MIN.into(), i64::MAX.into()));
@@ -955,20 +1598,28 @@ fn wholes(kind: Arithmetic, left: &Column, right: &Column, dtype: &DataType) -> 
         Arithmetic::Remainder => '%',
     };
     let one = |row: usize| -> PolarsResult<Option<i128>> {
-        let (Some(left), Some(right)) = (left.get(row), right.get(row)) else { return Ok(None) };
+        let (Some(left), Some(right)) = (left.get(row), right.get(row)) else {
+            return Ok(None);
+        };
         match compute(left, right) {
-            Some(number) if number < least || number > most => {
-                Err(too_large(format!("{left} {mark} {right} does not fit in {}", type_name(dtype))))
-            }
+            Some(number) if number < least || number > most => Err(too_large(format!(
+                "{left} {mark} {right} does not fit in {}",
+                type_name(dtype)
+            ))),
             number => Ok(number),
         }
     };
     if *dtype == DataType::UInt64 {
-        let numbers = (0..rows).map(|row| Ok(one(row)?.and_then(|number| u64::try_from(number).ok())));
-        return Ok(numbers.collect::<PolarsResult<UInt64Chunked>>()?.into_column());
+        let numbers =
+            (0..rows).map(|row| Ok(one(row)?.and_then(|number| u64::try_from(number).ok())));
+        return Ok(numbers
+            .collect::<PolarsResult<UInt64Chunked>>()?
+            .into_column());
     }
     let numbers = (0..rows).map(|row| Ok(one(row)?.and_then(|number| i64::try_from(number).ok())));
-    Ok(numbers.collect::<PolarsResult<Int64Chunked>>()?.into_column())
+    Ok(numbers
+        .collect::<PolarsResult<Int64Chunked>>()?
+        .into_column())
 }
 
 /// Integers of a column of any integer type.
@@ -982,7 +1633,14 @@ impl Wholes {
         Ok(if *column.dtype() == DataType::UInt64 {
             Self::Unsigned(column.as_materialized_series().rechunk().u64()?.clone())
         } else {
-            Self::Signed(column.cast(&DataType::Int64)?.as_materialized_series().rechunk().i64()?.clone())
+            Self::Signed(
+                column
+                    .cast(&DataType::Int64)?
+                    .as_materialized_series()
+                    .rechunk()
+                    .i64()?
+                    .clone(),
+            )
         })
     }
 

@@ -1,5 +1,6 @@
-//! Rewrites expressions that the engine evaluates differently from DuckDB into equivalent ones; where there is none, refuses the
-//! statement with an alternative. Names are already bound: all columns are those of one frame.
+//! Rewrites expressions that the engine evaluates differently from DuckDB into equivalent ones;
+//! where there is none, refuses the statement with an alternative. Names are already bound: all
+//! columns are those of one frame.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -8,9 +9,11 @@ use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::{DataType, Schema};
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, DataType as SqlType, DateTimeField, DuplicateTreatment, ExactNumberInfo, Expr, Function,
-    FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, Ident, Interval, OneOrManyWithParens, OrderByExpr,
-    Spanned, Subscript, TimezoneInfo, TrimWhereField, TypedString, UnaryOperator, Value, ValueWithSpan, VisitMut, VisitorMut,
+    AccessExpr, BinaryOperator, CastKind, DataType as SqlType, DateTimeField, DuplicateTreatment,
+    ExactNumberInfo, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, Ident, Interval, LambdaFunctionParameter, OneOrManyWithParens, OrderByExpr,
+    Spanned, Subscript, TimezoneInfo, TrimWhereField, TypedString, UnaryOperator, Value,
+    ValueWithSpan, VisitMut, VisitorMut,
 };
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
@@ -18,13 +21,16 @@ use sqlparser::tokenizer::Span;
 
 use super::engine::type_name;
 use super::function_names::{
-    DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OTHERS, SPELLED, WINDOWS, function_names, is_aggregate_name,
+    DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OTHERS, SPELLED, WINDOWS, function_names,
+    is_aggregate_name,
 };
 use super::functions::{LIST_AGGREGATES, MADE_FIELDS};
 use super::source_span::StatementSource;
 use super::sql_dialect::POWER;
 use super::struct_values::{self, struct_value};
-use super::text_patterns::{like_regex, of_whole_text, read_time, text_of, with_options, written_time};
+use super::text_patterns::{
+    like_regex, of_whole_text, read_time, text_of, with_options, written_time,
+};
 use super::time_texts::{self, IntervalParts, UnreadText};
 use super::{advice, function_registry, functions, list_lambda, typed_texts};
 use crate::error::{Error, Result};
@@ -60,23 +66,38 @@ pub(super) fn is_generated(ident: &Ident) -> bool {
     ident.span == Span::empty()
 }
 
+/// A call of a function with these arguments.
+fn function_call(function: &str, arguments: Vec<Expr>) -> Expr {
+    let places: Vec<String> = (0..arguments.len()).map(|at| format!("_{at}")).collect();
+    expression(&format!("{function}({})", places.join(", ")), arguments)
+}
+
 /// Parses `template` and substitutes arguments for `_0`, `_1`, …, each parenthesized.
 pub(super) fn expression(template: &str, arguments: Vec<Expr>) -> Expr {
     struct Fill(Vec<Expr>);
     impl VisitorMut for Fill {
         type Break = ();
         fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-            if let Expr::Identifier(Ident { value, quote_style: None, .. }) = expr
-                && let Some(argument) =
-                    value.strip_prefix('_').and_then(|digits| digits.parse::<usize>().ok()).and_then(|at| self.0.get(at))
+            if let Expr::Identifier(Ident {
+                value,
+                quote_style: None,
+                ..
+            }) = expr
+                && let Some(argument) = value
+                    .strip_prefix('_')
+                    .and_then(|digits| digits.parse::<usize>().ok())
+                    .and_then(|at| self.0.get(at))
             {
                 *expr = argument.clone();
             }
             ControlFlow::Continue(())
         }
     }
-    let parsed = Parser::new(&GenericDialect).try_with_sql(template).and_then(|mut parser| parser.parse_expr());
-    // Templates are constants of this crate; an invalid one becomes an identifier, which the engine refuses.
+    let parsed = Parser::new(&GenericDialect)
+        .try_with_sql(template)
+        .and_then(|mut parser| parser.parse_expr());
+    // Templates are constants of this crate; an invalid one becomes an identifier, which the engine
+    // refuses.
     let mut expr = parsed.unwrap_or_else(|_| Expr::Identifier(Ident::new(template)));
     let _ = expr.visit(&mut Fill(arguments.into_iter().map(whole).collect()));
     expr
@@ -85,10 +106,15 @@ pub(super) fn expression(template: &str, arguments: Vec<Expr>) -> Expr {
 /// Parenthesizes an expression unless it is atomic.
 fn whole(expr: Expr) -> Expr {
     match expr {
-        Expr::Identifier(_) | Expr::Value(_) | Expr::Nested(_) | Expr::Function(_) | Expr::Cast { .. } | Expr::TypedString(_) => {
+        Expr::Identifier(_)
+        | Expr::Value(_)
+        | Expr::Nested(_)
+        | Expr::Function(_)
+        | Expr::Cast { .. }
+        | Expr::TypedString(_) => expr,
+        Expr::CompoundIdentifier(_) | Expr::Array(_) | Expr::Case { .. } | Expr::Interval(_) => {
             expr
         }
-        Expr::CompoundIdentifier(_) | Expr::Array(_) | Expr::Case { .. } | Expr::Interval(_) => expr,
         other => Expr::Nested(Box::new(other)),
     }
 }
@@ -112,23 +138,38 @@ pub(super) struct Call {
 /// [`crate::error::Kind::Usage`] for unsupported clauses inside the parentheses.
 pub(super) fn call_of(source: &StatementSource, function: &Function) -> Result<Call> {
     use sqlparser::ast::NullTreatment;
-    let unsupported =
-        |what: String| source.locate(Error::usage(format!("{}() can't have {what}", name_of(function))), span_of(function));
-    let mut call = Call { ignores_nulls: function.null_treatment == Some(NullTreatment::IgnoreNulls), ..Call::default() };
-    let FunctionArguments::List(list) = &function.args else { return Ok(call) };
+    let unsupported = |what: String| {
+        source.locate(
+            Error::usage(format!("{}() can't have {what}", name_of(function))),
+            span_of(function),
+        )
+    };
+    let mut call = Call {
+        ignores_nulls: function.null_treatment == Some(NullTreatment::IgnoreNulls),
+        ..Call::default()
+    };
+    let FunctionArguments::List(list) = &function.args else {
+        return Ok(call);
+    };
     call.distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
     for argument in &list.args {
         match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => call.arguments.push(expr.clone()),
             FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => call.star = true,
-            FunctionArg::Named { name, arg: FunctionArgExpr::Expr(expr), .. }
-                if ["struct_pack", "struct_insert"].contains(&name_of(function).as_str()) =>
-            {
+            FunctionArg::Named {
+                name,
+                arg: FunctionArgExpr::Expr(expr),
+                ..
+            } if ["struct_pack", "struct_insert"].contains(&name_of(function).as_str()) => {
                 call.arguments.push(expr.clone());
                 call.names.push(name.value.clone());
             }
-            FunctionArg::Named { name, arg: FunctionArgExpr::Expr(expr), .. }
-                if name_of(function) == "st_transform" && name.value.eq_ignore_ascii_case("always_xy") =>
+            FunctionArg::Named {
+                name,
+                arg: FunctionArgExpr::Expr(expr),
+                ..
+            } if name_of(function) == "st_transform"
+                && name.value.eq_ignore_ascii_case("always_xy") =>
             {
                 call.arguments.push(expr.clone());
             }
@@ -138,7 +179,9 @@ pub(super) fn call_of(source: &StatementSource, function: &Function) -> Result<C
     for clause in &list.clauses {
         match clause {
             FunctionArgumentClause::OrderBy(keys) => call.order = nulls_last(keys),
-            FunctionArgumentClause::IgnoreOrRespectNulls(NullTreatment::IgnoreNulls) => call.ignores_nulls = true,
+            FunctionArgumentClause::IgnoreOrRespectNulls(NullTreatment::IgnoreNulls) => {
+                call.ignores_nulls = true
+            }
             FunctionArgumentClause::IgnoreOrRespectNulls(_) => {}
             other => return Err(unsupported(other.to_string())),
         }
@@ -150,7 +193,8 @@ pub(super) fn call_of(source: &StatementSource, function: &Function) -> Result<C
 /// Nulls sort last unless NULLS FIRST is given, for both directions.
 fn nulls_last(keys: &[OrderByExpr]) -> Vec<OrderByExpr> {
     let mut keys = keys.to_vec();
-    keys.iter_mut().for_each(|key| key.options.nulls_first = Some(key.options.nulls_first.unwrap_or(false)));
+    keys.iter_mut()
+        .for_each(|key| key.options.nulls_first = Some(key.options.nulls_first.unwrap_or(false)));
     keys
 }
 
@@ -182,7 +226,8 @@ impl Semantics<'_> {
     /// Rewrites an expression and prints it as engine SQL.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for unknown functions, and for expressions without an equivalent in the engine.
+    /// [`crate::error::Kind::Usage`] for unknown functions, and for expressions without an
+    /// equivalent in the engine.
     pub fn print(&self, expr: &Expr) -> Result<String> {
         self.rewritten(expr).map(|expr| expr.to_string())
     }
@@ -202,8 +247,16 @@ impl Semantics<'_> {
     pub fn print_aggregate(&self, function: &Function) -> Result<String> {
         let name = name_of(function);
         let mut call = call_of(self.source, function)?;
-        let refused = |summary: String, hint: &str| Err(self.source.locate(Error::usage(summary).hint(hint), span_of(function)));
-        let filter = function.filter.as_ref().map(|filter| self.rewritten(filter)).transpose()?;
+        let refused = |summary: String, hint: &str| {
+            Err(self
+                .source
+                .locate(Error::usage(summary).hint(hint), span_of(function)))
+        };
+        let filter = function
+            .filter
+            .as_ref()
+            .map(|filter| self.rewritten(filter))
+            .transpose()?;
         if let Some(key) = function.within_group.first() {
             let key_expr = key.expr.clone();
             let descending = key.options.asc == Some(false);
@@ -222,17 +275,31 @@ impl Semantics<'_> {
                     );
                 }
                 let part = if descending { 1.0 - part } else { part };
-                call.arguments = vec![key_expr, Expr::value(Value::Number(format!("{part:?}"), false))];
+                call.arguments = vec![
+                    key_expr,
+                    Expr::value(Value::Number(format!("{part:?}"), false)),
+                ];
             } else {
                 call.arguments = vec![key_expr];
             }
         } else if name.starts_with("percentile_") {
-            return refused(format!("{name}() needs WITHIN GROUP"), "percentile_cont(0.9) WITHIN GROUP (ORDER BY x)");
+            return refused(
+                format!("{name}() needs WITHIN GROUP"),
+                "percentile_cont(0.9) WITHIN GROUP (ORDER BY x)",
+            );
         }
-        let mut arguments = call.arguments.iter().map(|argument| self.rewritten(argument)).collect::<Result<Vec<_>>>()?;
+        let mut arguments = call
+            .arguments
+            .iter()
+            .map(|argument| self.rewritten(argument))
+            .collect::<Result<Vec<_>>>()?;
         // The engine takes the part of a quantile as it is written.
         for parameter in arguments.iter_mut().skip(1) {
-            if let Expr::Cast { expr, data_type: SqlType::Double(_), .. } = parameter
+            if let Expr::Cast {
+                expr,
+                data_type: SqlType::Double(_),
+                ..
+            } = parameter
                 && number_text(expr).is_some()
             {
                 *parameter = *expr.clone();
@@ -246,21 +313,29 @@ impl Semantics<'_> {
             && call.distinct
             && let [Expr::Tuple(parts)] = arguments.as_slice()
         {
-            let places: Vec<String> = (0..parts.len()).map(|at| format!("_{at}")).collect();
-            arguments = vec![expression(&format!("row_text({})", places.join(", ")), parts.clone())];
+            arguments = vec![function_call("row_text", parts.clone())];
         }
         // FILTER becomes a CASE that gives null for excluded rows, which most aggregates ignore.
         let only_met = |arguments: &mut Vec<Expr>| {
             if let (Some(filter), Some(first)) = (&filter, arguments.first_mut()) {
-                *first = expression("CASE WHEN _1 THEN _0 END", vec![first.clone(), filter.clone()]);
+                *first = expression(
+                    "CASE WHEN _1 THEN _0 END",
+                    vec![first.clone(), filter.clone()],
+                );
             }
         };
         let collected = |arguments: Vec<Expr>, met: Option<Expr>, order: Vec<OrderByExpr>| {
-            let template = if call.distinct { "array_agg(DISTINCT _0)" } else { "array_agg(_0)" };
+            let template = if call.distinct {
+                "array_agg(DISTINCT _0)"
+            } else {
+                "array_agg(_0)"
+            };
             let mut expr = expression(template, arguments);
             if let Expr::Function(function) = &mut expr {
                 function.filter = met.map(Box::new);
-                if let (FunctionArguments::List(list), false) = (&mut function.args, order.is_empty()) {
+                if let (FunctionArguments::List(list), false) =
+                    (&mut function.args, order.is_empty())
+                {
                     list.clauses.push(FunctionArgumentClause::OrderBy(order));
                 }
             }
@@ -268,7 +343,13 @@ impl Semantics<'_> {
         };
         let template = match name.as_str() {
             "count" if call.star => match filter {
-                Some(filter) => return Ok(expression("CAST(count(CASE WHEN _0 THEN 1 END) AS BIGINT)", vec![filter]).to_string()),
+                Some(filter) => {
+                    return Ok(expression(
+                        "CAST(count(CASE WHEN _0 THEN 1 END) AS BIGINT)",
+                        vec![filter],
+                    )
+                    .to_string());
+                }
                 None => return Ok("CAST(count(*) AS BIGINT)".into()),
             },
             "approx_count_distinct" => "CAST(count(DISTINCT _0) AS BIGINT)",
@@ -278,22 +359,41 @@ impl Semantics<'_> {
                 let met = match (name.as_str(), filter) {
                     ("any_value", Some(filter)) => Some(expression(
                         "_0 IS NOT NULL AND _1",
-                        vec![arguments.first().cloned().unwrap_or_else(|| literal("")), filter],
+                        vec![
+                            arguments.first().cloned().unwrap_or_else(|| literal("")),
+                            filter,
+                        ],
                     )),
                     ("any_value", None) => Some(expression("_0 IS NOT NULL", arguments.clone())),
                     (_, filter) => filter,
                 };
                 if call.order.is_empty() {
-                    let mut expr = expression(if name == "last" { "last(_0)" } else { "first(_0)" }, arguments);
+                    let mut expr = expression(
+                        if name == "last" {
+                            "last(_0)"
+                        } else {
+                            "first(_0)"
+                        },
+                        arguments,
+                    );
                     if let Expr::Function(function) = &mut expr {
                         function.filter = met.map(Box::new);
                     }
                     return Ok(expr.to_string());
                 }
-                let place = if name == "last" { "array_get(_0, -1)" } else { "array_get(_0, 1)" };
-                return Ok(expression(place, vec![collected(arguments, met, call.order.clone())]).to_string());
+                let place = if name == "last" {
+                    "array_get(_0, -1)"
+                } else {
+                    "array_get(_0, 1)"
+                };
+                return Ok(
+                    expression(place, vec![collected(arguments, met, call.order.clone())])
+                        .to_string(),
+                );
             }
-            "list" | "array_agg" => return Ok(collected(arguments, filter, call.order.clone()).to_string()),
+            "list" | "array_agg" => {
+                return Ok(collected(arguments, filter, call.order.clone()).to_string());
+            }
             "string_agg" | "listagg" | "group_concat" => {
                 only_met(&mut arguments);
                 let mut expr = expression(
@@ -305,10 +405,14 @@ impl Semantics<'_> {
                     },
                     arguments,
                 );
-                if let Expr::Function(Function { args: FunctionArguments::List(list), .. }) = &mut expr
+                if let Expr::Function(Function {
+                    args: FunctionArguments::List(list),
+                    ..
+                }) = &mut expr
                     && !call.order.is_empty()
                 {
-                    list.clauses.push(FunctionArgumentClause::OrderBy(call.order.clone()));
+                    list.clauses
+                        .push(FunctionArgumentClause::OrderBy(call.order.clone()));
                 }
                 return Ok(expr.to_string());
             }
@@ -331,14 +435,23 @@ impl Semantics<'_> {
                 });
                 return Ok(expr.to_string());
             }
-            "quantile" | "quantile_cont" | "quantile_disc" if arguments.get(1).is_some_and(|parts| list_of(parts).is_some()) => {
+            "quantile" | "quantile_cont" | "quantile_disc"
+                if arguments
+                    .get(1)
+                    .is_some_and(|parts| list_of(parts).is_some()) =>
+            {
                 let parts = arguments.get(1).and_then(list_of).unwrap_or_default();
                 only_met(&mut arguments);
-                let of = if name == "quantile_cont" { "quantile_cont" } else { "quantile_disc" };
-                let each = parts.into_iter().map(|part| expression(&format!("{of}(_0, _1)"), vec![arguments[0].clone(), part]));
+                let of = if name == "quantile_cont" {
+                    "quantile_cont"
+                } else {
+                    "quantile_disc"
+                };
+                let each = parts.into_iter().map(|part| {
+                    expression(&format!("{of}(_0, _1)"), vec![arguments[0].clone(), part])
+                });
                 let each: Vec<Expr> = each.collect();
-                let places: Vec<String> = (0..each.len()).map(|at| format!("_{at}")).collect();
-                return Ok(expression(&format!("list_value({})", places.join(", ")), each).to_string());
+                return Ok(function_call("list_value", each).to_string());
             }
             "sum" if call.distinct => "list_sum(array_agg(DISTINCT _0))",
             "avg" | "mean" if call.distinct => "list_avg(array_agg(DISTINCT _0))",
@@ -348,7 +461,8 @@ impl Semantics<'_> {
                 return Ok(expression(&format!("{name}(_0)"), arguments).to_string());
             }
             _ if call.distinct => {
-                let hint = "take the distinct values in a subquery: SELECT median(x) FROM (SELECT DISTINCT x FROM data) AS t";
+                let hint = "take the distinct values in a subquery: SELECT median(x) FROM (SELECT \
+                    DISTINCT x FROM data) AS t";
                 return refused(format!("{name}() can't have DISTINCT"), hint);
             }
             "mean" | "favg" => "avg(_0)",
@@ -360,7 +474,9 @@ impl Semantics<'_> {
             "bit_and" => "all_bits_and(_0)",
             "bit_or" => "all_bits_or(_0)",
             "bit_xor" => "all_bits_xor(_0)",
-            "arg_max" | "argmax" | "max_by" if arguments.len() == 3 => "many_at_greatest(_0, _1, _2)",
+            "arg_max" | "argmax" | "max_by" if arguments.len() == 3 => {
+                "many_at_greatest(_0, _1, _2)"
+            }
             "arg_min" | "argmin" | "min_by" if arguments.len() == 3 => "many_at_least(_0, _1, _2)",
             "corr" => "pair_correlation(_0, _1)",
             "covar" | "covar_pop" => "pair_covariance(_0, _1)",
@@ -371,8 +487,7 @@ impl Semantics<'_> {
         };
         only_met(&mut arguments);
         if template.is_empty() {
-            let places: Vec<String> = (0..arguments.len()).map(|at| format!("_{at}")).collect();
-            return Ok(expression(&format!("{name}({})", places.join(", ")), arguments).to_string());
+            return Ok(function_call(&name, arguments).to_string());
         }
         Ok(expression(template, arguments).to_string())
     }
@@ -393,11 +508,17 @@ fn number(expr: &Expr) -> Option<f64> {
 struct ExpressionRewrite<'s, 'a>(&'s Semantics<'a>);
 
 impl ExpressionRewrite<'_, '_> {
-    fn refuse(&self, span: Span, summary: impl Into<String>, hint: impl Into<String>) -> Box<Error> {
+    fn refuse(
+        &self,
+        span: Span,
+        summary: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Box<Error> {
         Box::new(self.0.source.locate(Error::usage(summary).hint(hint), span))
     }
 
     fn one(&self, expr: &mut Expr) -> Result<(), Box<Error>> {
+        use BinaryOperator::{Minus, Multiply, PGRegexIMatch, PGRegexNotIMatch, Plus};
         let span = expr.span();
         let spelled = match expr {
             Expr::IsTrue(inner) => expression("(_0 <=> TRUE)", vec![*inner.clone()]),
@@ -406,15 +527,22 @@ impl ExpressionRewrite<'_, '_> {
             Expr::IsNotFalse(inner) => expression("((_0 <=> FALSE) = FALSE)", vec![*inner.clone()]),
             Expr::IsUnknown(inner) => expression("(_0 IS NULL)", vec![*inner.clone()]),
             Expr::IsNotUnknown(inner) => expression("(_0 IS NOT NULL)", vec![*inner.clone()]),
-            Expr::IsDistinctFrom(left, right) => expression("((_0 <=> _1) = FALSE)", vec![*left.clone(), *right.clone()]),
-            Expr::IsNotDistinctFrom(left, right) => expression("(_0 <=> _1)", vec![*left.clone(), *right.clone()]),
+            Expr::IsDistinctFrom(left, right) => expression(
+                "((_0 <=> _1) = FALSE)",
+                vec![*left.clone(), *right.clone()],
+            ),
+            Expr::IsNotDistinctFrom(left, right) => expression(
+                "(_0 <=> _1)",
+                vec![*left.clone(), *right.clone()],
+            ),
             Expr::BinaryOp { left, op: BinaryOperator::Custom(op), right } if op == POWER => {
                 expression("pow(CAST(_0 AS DOUBLE), _1)", vec![*left.clone(), *right.clone()])
             }
-            Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus | BinaryOperator::Multiply), right }
+            Expr::BinaryOp { left, op: op @ (Plus | Minus | Multiply), right }
                 if decimal_of(left).is_some() && decimal_of(right).is_some() =>
             {
-                match decimal_of(left).zip(decimal_of(right)).and_then(|(left, right)| computed_decimal(left, op, right)) {
+                let numbers = decimal_of(left).zip(decimal_of(right));
+                match numbers.and_then(|(left, right)| computed_decimal(left, op, right)) {
                     Some(number) => number,
                     None => return Ok(()),
                 }
@@ -443,12 +571,21 @@ impl ExpressionRewrite<'_, '_> {
                 }
                 return Ok(());
             }
-            Expr::Cast { kind, expr: value, data_type: SqlType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz), .. } => {
+            Expr::Cast { kind, expr: value, data_type: SqlType::Timestamp(_,
+                TimezoneInfo::WithTimeZone | TimezoneInfo::Tz), .. } => {
                 if self.is_text(value) {
-                    let template = if *kind == CastKind::TryCast { "instant_of_text(_0, TRUE)" } else { "instant_of_text(_0)" };
+                    let template = if *kind == CastKind::TryCast {
+                        "instant_of_text(_0, TRUE)"
+                    } else {
+                        "instant_of_text(_0)"
+                    };
                     expression(template, vec![*value.clone()])
                 } else {
-                    let time = cast_of(kind.clone(), *value.clone(), SqlType::Timestamp(None, TimezoneInfo::None));
+                    let time = cast_of(
+                        kind.clone(),
+                        *value.clone(),
+                        SqlType::Timestamp(None, TimezoneInfo::None),
+                    );
                     expression("in_utc(_0)", vec![time])
                 }
             }
@@ -458,36 +595,78 @@ impl ExpressionRewrite<'_, '_> {
                     *expr = literal(&digits);
                     return Ok(());
                 }
-                let Some(text) = text_of(unwrapped(value)).map(str::to_owned) else { return Ok(()) };
+                let Some(text) = text_of(
+                    unwrapped(value),
+                ).map(str::to_owned) else { return Ok(()) };
                 match self.cast_text(&text, kind, data_type, span)? {
                     Some(spelled) => spelled,
                     None => return Ok(()),
                 }
             }
-            Expr::BinaryOp { left, op: BinaryOperator::BitwiseAnd, right } => two("bits_and(_0, _1)", left, right),
-            Expr::BinaryOp { left, op: BinaryOperator::BitwiseOr, right } => two("bits_or(_0, _1)", left, right),
-            Expr::BinaryOp { left, op: BinaryOperator::PGBitwiseShiftLeft, right } => two("shifted_left(_0, _1)", left, right),
-            Expr::BinaryOp { left, op: BinaryOperator::PGBitwiseShiftRight, right } => two("shifted_right(_0, _1)", left, right),
-            Expr::UnaryOp { op: UnaryOperator::Minus, expr } if !is_number(expr) && !self.is_whole(expr) => {
+            Expr::BinaryOp { left, op: BinaryOperator::BitwiseAnd, right } => two(
+                "bits_and(_0, _1)",
+                left,
+                right,
+            ),
+            Expr::BinaryOp { left, op: BinaryOperator::BitwiseOr, right } => two(
+                "bits_or(_0, _1)",
+                left,
+                right,
+            ),
+            Expr::BinaryOp { left, op: BinaryOperator::PGBitwiseShiftLeft, right } => two(
+                "shifted_left(_0, _1)",
+                left,
+                right,
+            ),
+            Expr::BinaryOp { left, op: BinaryOperator::PGBitwiseShiftRight, right } => two(
+                "shifted_right(_0, _1)",
+                left,
+                right,
+            ),
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr }
+                if !is_number(expr) && !self.is_whole(expr) => {
                 expression("negative_of(_0)", vec![*expr.clone()])
             }
-            Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => expression("bits_not(_0)", vec![*expr.clone()]),
-            Expr::UnaryOp { op: UnaryOperator::PGPostfixFactorial, expr } => expression("factorial(_0)", vec![*expr.clone()]),
-            Expr::UnaryOp { op: UnaryOperator::PGAbs, expr } => expression("abs(_0)", vec![*expr.clone()]),
-            Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr } => expression("sqrt(_0)", vec![*expr.clone()]),
-            Expr::UnaryOp { op: UnaryOperator::PGCubeRoot, expr } => expression("cbrt(_0)", vec![*expr.clone()]),
-            Expr::BinaryOp { left, op: BinaryOperator::AtArrow, right } => two("list_has_all(_0, _1)", left, right),
-            Expr::BinaryOp { left, op: BinaryOperator::ArrowAt, right } => two("list_has_all(_1, _0)", left, right),
-            Expr::BinaryOp { left, op: BinaryOperator::PGOverlap, right } => two("list_has_any(_0, _1)", left, right),
-            Expr::BinaryOp { left, op: BinaryOperator::Arrow, right } if self.is_text(left) => two("json_extract(_0, _1)", left, right),
+            Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => expression(
+                "bits_not(_0)",
+                vec![*expr.clone()],
+            ),
+            Expr::UnaryOp { op: UnaryOperator::PGPostfixFactorial, expr } => expression(
+                "factorial(_0)",
+                vec![*expr.clone()],
+            ),
+            Expr::UnaryOp { op: UnaryOperator::PGAbs, expr } => expression(
+                "abs(_0)",
+                vec![*expr.clone()],
+            ),
+            Expr::UnaryOp { op: UnaryOperator::PGSquareRoot, expr } => expression(
+                "sqrt(_0)",
+                vec![*expr.clone()],
+            ),
+            Expr::UnaryOp { op: UnaryOperator::PGCubeRoot, expr } => expression(
+                "cbrt(_0)",
+                vec![*expr.clone()],
+            ),
+            Expr::BinaryOp { left, op: BinaryOperator::AtArrow, right } => two("list_has_all(_0, \
+                _1)", left, right),
+            Expr::BinaryOp { left, op: BinaryOperator::ArrowAt, right } => two("list_has_all(_1, \
+                _0)", left, right),
+            Expr::BinaryOp { left, op: BinaryOperator::PGOverlap, right } => two("list_has_any(_0, \
+                _1)", left, right),
+            Expr::BinaryOp { left, op: BinaryOperator::Arrow, right }
+                if self.is_text(left) => two("json_extract(_0, _1)", left, right),
             Expr::BinaryOp { left, op: BinaryOperator::LongArrow, right } if self.is_text(left) => {
                 two("json_extract_string(_0, _1)", left, right)
             }
-            Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right } if self.is_list(left) || self.is_list(right) => {
+            Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right }
+                if self.is_list(left) || self.is_list(right) => {
                 two("list_concat(_0, _1)", left, right)
             }
             // Seconds since 1970, of dates too.
-            Expr::Extract { field: DateTimeField::Epoch, expr, .. } => expression("epoch(_0)", vec![*expr.clone()]),
+            Expr::Extract { field: DateTimeField::Epoch, expr, .. } => expression(
+                "epoch(_0)",
+                vec![*expr.clone()],
+            ),
             Expr::AnyOp { left, compare_op, right, .. } if list_of(right).is_some() => {
                 let values = list_of(right).unwrap_or_default();
                 compared_with_each(left, compare_op, values, BinaryOperator::Or)
@@ -496,7 +675,8 @@ impl ExpressionRewrite<'_, '_> {
                 let values = list_of(right).unwrap_or_default();
                 compared_with_each(left, compare_op, values, BinaryOperator::And)
             }
-            // Numbers are conditions; of two numbers the engine takes AND for the operator of their bits.
+            // Numbers are conditions; of two numbers the engine takes AND for the operator of their
+            // bits.
             Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right }
                 if self.is_whole(left) || self.is_whole(right) =>
             {
@@ -516,12 +696,24 @@ impl ExpressionRewrite<'_, '_> {
                 let template = format!("CAST(CAST((_0 {op} _1) AS INTEGER) AS DATE)");
                 expression(&template, vec![days(left), days(right)])
             }
-            Expr::BinaryOp { left, op: BinaryOperator::PGRegexMatch, right } => self.matched_whole(false, left, right, span)?,
-            Expr::BinaryOp { left, op: BinaryOperator::PGRegexNotMatch, right } => self.matched_whole(true, left, right, span)?,
-            Expr::BinaryOp { op: op @ (BinaryOperator::PGRegexIMatch | BinaryOperator::PGRegexNotIMatch), .. } => {
-                return Err(self.refuse(span, format!("there is no operator {op}"), "in any case: regexp_matches(id, 's.*', 'i')"));
+            Expr::BinaryOp { left, op: BinaryOperator::PGRegexMatch, right } => self.matched_whole(
+                false,
+                left,
+                right,
+                span,
+            )?,
+            Expr::BinaryOp { left, op: BinaryOperator::PGRegexNotMatch,
+                right } => self.matched_whole(true, left, right, span)?,
+            Expr::BinaryOp { op: op @ (PGRegexIMatch | PGRegexNotIMatch), .. } => {
+                return Err(self.refuse(span, format!("there is no operator {op}"), "in any case: \
+                    regexp_matches(id, 's.*', 'i')"));
             }
-            Expr::SimilarTo { negated, expr, pattern, escape_char: None } => self.matched_whole(*negated, expr, pattern, span)?,
+            Expr::SimilarTo { negated, expr, pattern, escape_char: None } => self.matched_whole(
+                *negated,
+                expr,
+                pattern,
+                span,
+            )?,
             Expr::Like { negated, any: false, expr, pattern, escape_char: escape @ Some(_) } => {
                 self.escaped_like(*negated, expr, pattern, escape.as_ref(), false, span)?
             }
@@ -529,13 +721,18 @@ impl ExpressionRewrite<'_, '_> {
                 self.escaped_like(*negated, expr, pattern, escape.as_ref(), true, span)?
             }
             Expr::Substring { expr, substring_from, substring_for, .. } => {
-                let from = substring_from.as_deref().cloned().unwrap_or_else(|| Expr::value(Value::Number("1".into(), false)));
+                let first = || Expr::value(Value::Number("1".into(), false));
+                let from = substring_from.as_deref().cloned().unwrap_or_else(first);
                 match substring_for {
-                    Some(count) => expression("text_slice(_0, _1, _2)", vec![*expr.clone(), from, *count.clone()]),
+                    Some(count) => expression(
+                        "text_slice(_0, _1, _2)",
+                        vec![*expr.clone(), from, *count.clone()],
+                    ),
                     None => expression("text_slice(_0, _1)", vec![*expr.clone(), from]),
                 }
             }
-            Expr::InList { expr, list, .. } if list.iter().any(|value| text_of(value).is_some()) && self.reads_texts(expr) => {
+            Expr::InList { expr, list, .. }
+                if list.iter().any(|value| text_of(value).is_some()) && self.reads_texts(expr) => {
                 let of = expr.clone();
                 for value in list.iter_mut() {
                     self.read_as_other(&of, value)?;
@@ -548,8 +745,10 @@ impl ExpressionRewrite<'_, '_> {
             Expr::InList { expr, list, negated } if !list.iter().all(is_constant) => {
                 let equal = |value: &Expr| match (expr.as_ref(), value) {
                     (Expr::Tuple(left), Expr::Tuple(right)) if left.len() == right.len() => {
-                        let pairs = left.iter().zip(right).map(|(left, right)| expression("(_0 = _1)", vec![left.clone(), right.clone()]));
-                        pairs.reduce(|all, one| expression("(_0 AND _1)", vec![all, one])).unwrap_or_else(|| literal(""))
+                        let pairs = left.iter().zip(right).map(|(left, right)| expression("(_0 = \
+                            _1)", vec![left.clone(), right.clone()]));
+                        pairs.reduce(|all, one| expression("(_0 AND _1)", vec![all,
+                            one])).unwrap_or_else(|| literal(""))
                     }
                     _ => expression("(_0 = _1)", vec![*expr.clone(), value.clone()]),
                 };
@@ -573,7 +772,8 @@ impl ExpressionRewrite<'_, '_> {
                     None => return Ok(()),
                 },
                 Value::Placeholder(_) => {
-                    return Err(self.refuse(value.span, "there are no placeholders", "write the value itself"));
+                    return Err(self.refuse(value.span, "there are no placeholders", "write the \
+                        value itself"));
                 }
                 _ => return Ok(()),
             },
@@ -590,11 +790,19 @@ impl ExpressionRewrite<'_, '_> {
             Expr::Interval(interval) => {
                 let hint = "write the number itself: INTERVAL 3 DAY";
                 let spelled = interval_parts(interval).and_then(written_interval);
-                *interval = spelled.ok_or_else(|| self.refuse(span, "an interval is of a number and a unit", hint))?;
+                *interval = spelled.ok_or_else(|| self.refuse(span, "an interval is of a number \
+                    and a unit", hint))?;
                 return Ok(());
             }
-            Expr::AtTimeZone { timestamp, time_zone } => two("timezone(_0, _1)", time_zone, timestamp),
-            Expr::Position { expr, r#in } => expression("text_position(_0, _1)", vec![*r#in.clone(), *expr.clone()]),
+            Expr::AtTimeZone { timestamp, time_zone } => two(
+                "timezone(_0, _1)",
+                time_zone,
+                timestamp,
+            ),
+            Expr::Position { expr, r#in } => expression(
+                "text_position(_0, _1)",
+                vec![*r#in.clone(), *expr.clone()],
+            ),
             Expr::Trim { trim_where, trim_what, trim_characters, .. } => {
                 if let Some([characters]) = trim_characters.as_deref() {
                     *trim_what = Some(Box::new(characters.clone()));
@@ -608,7 +816,8 @@ impl ExpressionRewrite<'_, '_> {
                 let root = match &lambda.params {
                     OneOrManyWithParens::One(parameter) => Expr::Identifier(parameter.name.clone()),
                     OneOrManyWithParens::Many(several) => {
-                        Expr::Tuple(several.iter().map(|parameter| Expr::Identifier(parameter.name.clone())).collect())
+                        let name = |parameter: &LambdaFunctionParameter| parameter.name.clone();
+                        Expr::Tuple(several.iter().map(name).map(Expr::Identifier).collect())
                     }
                 };
                 expression("(_0 -> _1)", vec![root, *lambda.body.clone()])
@@ -620,32 +829,34 @@ impl ExpressionRewrite<'_, '_> {
                 }
                 value
             }
-            Expr::Array(array) if array.elem.is_empty() => expression("list_without_elements(NULL)", vec![]),
+            Expr::Array(array)
+                if array.elem.is_empty() => expression("list_without_elements(NULL)", vec![]),
             Expr::Array(array) => {
-                let places: Vec<String> = (0..array.elem.len()).map(|at| format!("_{at}")).collect();
-                expression(&format!("list_value({})", places.join(", ")), array.elem.clone())
+                function_call("list_value", array.elem.clone())
             }
             Expr::Dictionary(fields) => {
-                let (names, values) = fields.iter().map(|field| (field.key.value.clone(), *field.value.clone())).unzip();
+                let (names, values) = fields.iter().map(|field| (field.key.value.clone(),
+                    *field.value.clone())).unzip();
                 self.struct_of(names, values, span)?
             }
             Expr::Map(map) => {
                 let (keys, values): (Vec<Expr>, Vec<Expr>) =
-                    map.entries.iter().map(|entry| (*entry.key.clone(), *entry.value.clone())).unzip();
+                    map.entries.iter().map(|entry| (*entry.key.clone(),
+                        *entry.value.clone())).unzip();
                 if keys.is_empty() {
-                    return Err(self.refuse(span, "a map without entries has no type", "write an entry: MAP {'a': 1}"));
+                    return Err(self.refuse(span, "a map without entries has no type", "write an \
+                        entry: MAP {'a': 1}"));
                 }
-                let list = |values: Vec<Expr>| {
-                    let places: Vec<String> = (0..values.len()).map(|at| format!("_{at}")).collect();
-                    expression(&format!("list_value({})", places.join(", ")), values)
-                };
-                two("map_value(_0, _1)", &list(keys), &list(values))
+                let lists = [keys, values].map(|values| function_call("list_value", values));
+                two("map_value(_0, _1)", &lists[0], &lists[1])
             }
             Expr::Struct { .. } => {
-                return Err(self.refuse(span, "a struct can't be written so", "write {'a': 1}, or struct_pack(a := 1)"));
+                return Err(self.refuse(span, "a struct can't be written so", "write {'a': 1}, or \
+                    struct_pack(a := 1)"));
             }
             Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_) => {
-                return Err(self.refuse(span, "several groupings at once are not supported", "GROUP BY ROLLUP (a, b)"));
+                return Err(self.refuse(span, "several groupings at once are not supported", "GROUP \
+                    BY ROLLUP (a, b)"));
             }
             Expr::Function(function) => match self.called(function)? {
                 Some(spelled) => spelled,
@@ -670,7 +881,8 @@ impl ExpressionRewrite<'_, '_> {
             | Expr::Tuple(_)
             | Expr::UnaryOp { .. } => return Ok(()),
             other => {
-                let hint = "of expressions there are operators, CASE, CAST, IN, LIKE, BETWEEN, functions and subqueries";
+                let hint = "of expressions there are operators, CASE, CAST, IN, LIKE, BETWEEN, \
+                    functions and subqueries";
                 return Err(self.refuse(span, format!("{other} is not supported"), hint));
             }
         };
@@ -679,14 +891,18 @@ impl ExpressionRewrite<'_, '_> {
     }
 
     /// A struct of values with their names, as a call of a function of this statement.
-    fn struct_of(&self, names: Vec<String>, values: Vec<Expr>, span: Span) -> Result<Expr, Box<Error>> {
+    fn struct_of(
+        &self,
+        names: Vec<String>,
+        values: Vec<Expr>,
+        span: Span,
+    ) -> Result<Expr, Box<Error>> {
         if let Some(name) = struct_values::repeated_name(&names) {
             let summary = format!("a struct has the field {} twice", name.printable_line());
             return Err(self.refuse(span, summary, "give each field a name of its own"));
         }
         let called = self.extra("__struct", |called| struct_value(called, names));
-        let places: Vec<String> = (0..values.len()).map(|at| format!("_{at}")).collect();
-        Ok(expression(&format!("{called}({})", places.join(", ")), values))
+        Ok(function_call(&called, values))
     }
 
     /// Adds a function of this statement alone, and returns its name.
@@ -707,7 +923,9 @@ impl ExpressionRewrite<'_, '_> {
             _ => false,
         };
         match expr {
-            Expr::Function(function) => matches!(name_of(function).as_str(), "map_value" | "map_from_entries"),
+            Expr::Function(function) => {
+                matches!(name_of(function).as_str(), "map_value" | "map_from_entries")
+            }
             Expr::Nested(inner) => self.is_map(inner),
             other => matches!(self.dtype_of(other), Some(DataType::List(item)) if is_pair(item)),
         }
@@ -718,7 +936,10 @@ impl ExpressionRewrite<'_, '_> {
         match expr {
             Expr::Array(_) => true,
             Expr::Function(function) => {
-                matches!(name_of(function).as_str(), "list_value" | "list_concat" | "list_sort" | "list_distinct")
+                matches!(
+                    name_of(function).as_str(),
+                    "list_value" | "list_concat" | "list_sort" | "list_distinct"
+                )
             }
             Expr::Nested(inner) => self.is_list(inner),
             other => matches!(self.dtype_of(other), Some(DataType::List(_))),
@@ -737,7 +958,9 @@ impl ExpressionRewrite<'_, '_> {
     fn reads_texts(&self, expr: &Expr) -> bool {
         let is_number = |digits: &mut String| !digits.is_empty();
         digits_of(&mut expr.clone()).is_some_and(is_number)
-            || self.dtype_of(expr).is_some_and(|dtype| dtype.is_primitive_numeric() || *dtype == DataType::Boolean)
+            || self
+                .dtype_of(expr)
+                .is_some_and(|dtype| dtype.is_primitive_numeric() || *dtype == DataType::Boolean)
     }
 
     /// A text that is compared with a number or a truth value becomes one.
@@ -751,21 +974,37 @@ impl ExpressionRewrite<'_, '_> {
             };
             return Ok(());
         }
-        if text_of(text).is_some_and(|written| time_texts::timestamp(written).is_ok()) && self.is_moved_time(other) {
-            *text = cast_of(CastKind::Cast, text.clone(), SqlType::Timestamp(None, TimezoneInfo::None));
+        if text_of(text).is_some_and(|written| time_texts::timestamp(written).is_ok())
+            && self.is_moved_time(other)
+        {
+            *text = cast_of(
+                CastKind::Cast,
+                text.clone(),
+                SqlType::Timestamp(None, TimezoneInfo::None),
+            );
             return Ok(());
         }
-        let (Some(written), true) = (text_of(text).map(str::to_owned), self.reads_texts(other)) else { return Ok(()) };
+        let (Some(written), true) = (text_of(text).map(str::to_owned), self.reads_texts(other))
+        else {
+            return Ok(());
+        };
         let dtype = self.dtype_of(other).cloned().unwrap_or(DataType::Float64);
         let trimmed = written.trim();
         let read = match &dtype {
-            DataType::Boolean => typed_texts::boolean(&written).map(|truth| Expr::value(Value::Boolean(truth))),
+            DataType::Boolean => {
+                typed_texts::boolean(&written).map(|truth| Expr::value(Value::Boolean(truth)))
+            }
             dtype if dtype.is_integer() => typed_texts::integer(&written).and_then(whole_number),
             _ => typed_texts::fraction(trimmed).map(|_| {
-                let (sign, digits) = trimmed.strip_prefix('-').map_or(("", trimmed), |digits| ("-", digits));
+                let (sign, digits) = trimmed
+                    .strip_prefix('-')
+                    .map_or(("", trimmed), |digits| ("-", digits));
                 match digits.bytes().next() {
                     Some(b'0'..=b'9') => expression(
-                        &format!("{sign}{}", spelled_number(digits).map_or(digits.to_owned(), |n| n.to_string())),
+                        &format!(
+                            "{sign}{}",
+                            spelled_number(digits).map_or(digits.to_owned(), |n| n.to_string())
+                        ),
                         Vec::new(),
                     ),
                     _ => expression("CAST(_0 AS DOUBLE)", vec![literal(trimmed)]),
@@ -773,20 +1012,37 @@ impl ExpressionRewrite<'_, '_> {
             }),
         };
         let Some(read) = read else {
-            let summary =
-                format!("the text '{}' is compared with values of the type {}", written.printable_line(), type_name(&dtype));
-            return Err(self.refuse(text.span(), summary, "compare texts: CAST(x AS VARCHAR) = 'a'"));
+            let summary = format!(
+                "the text '{}' is compared with values of the type {}",
+                written.printable_line(),
+                type_name(&dtype)
+            );
+            return Err(self.refuse(
+                text.span(),
+                summary,
+                "compare texts: CAST(x AS VARCHAR) = 'a'",
+            ));
         };
         *text = read;
         Ok(())
     }
 
-    /// A text that is cast to a type, as a constant of it; `None` for types whose texts the engine reads as DuckDB does.
-    fn cast_text(&self, text: &str, kind: &CastKind, to: &SqlType, span: Span) -> Result<Option<Expr>, Box<Error>> {
+    /// A text that is cast to a type, as a constant of it; `None` for types whose texts the engine
+    /// reads as DuckDB does.
+    fn cast_text(
+        &self,
+        text: &str,
+        kind: &CastKind,
+        to: &SqlType,
+        span: Span,
+    ) -> Result<Option<Expr>, Box<Error>> {
         let (read, asked) = match to {
             SqlType::Boolean | SqlType::Bool => {
                 let truth = typed_texts::boolean(text).ok_or(UnreadText::NoValue);
-                (truth.map(|truth| Expr::value(Value::Boolean(truth))), "BOOLEAN")
+                (
+                    truth.map(|truth| Expr::value(Value::Boolean(truth))),
+                    "BOOLEAN",
+                )
             }
             SqlType::Date => {
                 let constant = |day: NaiveDate| match has_written_year(&day) {
@@ -797,17 +1053,28 @@ impl ExpressionRewrite<'_, '_> {
             }
             SqlType::Timestamp(None, TimezoneInfo::None) | SqlType::Datetime(None) => {
                 let constant = |time: NaiveDateTime| {
-                    let form = if time.nanosecond() == 0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M:%S%.6f" };
+                    let form = if time.nanosecond() == 0 {
+                        "%Y-%m-%d %H:%M:%S"
+                    } else {
+                        "%Y-%m-%d %H:%M:%S%.6f"
+                    };
                     match has_written_year(&time) {
-                        true => Expr::TypedString(typed_string(to.clone(), time.format(form).to_string())),
+                        true => Expr::TypedString(typed_string(
+                            to.clone(),
+                            time.format(form).to_string(),
+                        )),
                         false => cast_of(kind.clone(), literal(text), to.clone()),
                     }
                 };
                 (time_texts::timestamp(text).map(constant), "TIMESTAMP")
             }
             SqlType::Time(None, TimezoneInfo::None) => {
-                let time = time_texts::time_of_day(text).map(|time| time.format("%H:%M:%S%.f").to_string());
-                (time.map(|time| Expr::TypedString(typed_string(to.clone(), time))), "TIME")
+                let time = time_texts::time_of_day(text)
+                    .map(|time| time.format("%H:%M:%S%.f").to_string());
+                (
+                    time.map(|time| Expr::TypedString(typed_string(to.clone(), time))),
+                    "TIME",
+                )
             }
             SqlType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
                 let instant = expression("instant_of_text(_0)", vec![literal(text)]);
@@ -819,22 +1086,31 @@ impl ExpressionRewrite<'_, '_> {
                     false => typed_texts::integer(text),
                 };
                 let number = number.and_then(whole_number).ok_or(UnreadText::NoValue);
-                (number.map(|number| cast_of(kind.clone(), number, to.clone())), "number of this type")
+                (
+                    number.map(|number| cast_of(kind.clone(), number, to.clone())),
+                    "number of this type",
+                )
             }
             SqlType::Interval { .. } => {
-                let interval = time_texts::interval(text).and_then(written_interval).ok_or(UnreadText::NoValue);
+                let interval = time_texts::interval(text)
+                    .and_then(written_interval)
+                    .ok_or(UnreadText::NoValue);
                 (interval.map(Expr::Interval), "INTERVAL")
             }
             _ => return Ok(None),
         };
         match (read, kind) {
             (Ok(read), _) => Ok(Some(read)),
-            (Err(UnreadText::Beyond), _) => {
-                Err(self.refuse(span, typed_texts::beyond(text, asked), "leave these times out, or compare them as texts"))
-            }
-            (Err(UnreadText::NoValue), CastKind::TryCast) => {
-                Ok(Some(cast_of(CastKind::Cast, Expr::value(Value::Null), to.clone())))
-            }
+            (Err(UnreadText::Beyond), _) => Err(self.refuse(
+                span,
+                typed_texts::beyond(text, asked),
+                "leave these times out, or compare them as texts",
+            )),
+            (Err(UnreadText::NoValue), CastKind::TryCast) => Ok(Some(cast_of(
+                CastKind::Cast,
+                Expr::value(Value::Null),
+                to.clone(),
+            ))),
             (Err(UnreadText::NoValue), _) => {
                 let summary = format!("the text '{}' is no {asked}", text.printable_line());
                 Err(self.refuse(span, summary, "TRY_CAST gives null for such texts"))
@@ -852,14 +1128,25 @@ impl ExpressionRewrite<'_, '_> {
                 let is_of_first = TYPES_OF_FIRST.contains(&name.as_str());
                 TEXTS.contains(&name.as_str())
                     || functions::gives_text(&name)
-                    || is_of_first && first_argument(function).is_some_and(|value| self.is_text(value))
+                    || is_of_first
+                        && first_argument(function).is_some_and(|value| self.is_text(value))
             }
-            Expr::Case { conditions, else_result, .. } => {
-                let mut results = conditions.iter().map(|when| &when.result).chain(else_result.as_deref());
+            Expr::Case {
+                conditions,
+                else_result,
+                ..
+            } => {
+                let mut results = conditions
+                    .iter()
+                    .map(|when| &when.result)
+                    .chain(else_result.as_deref());
                 results.any(|result| self.is_text(result))
             }
             Expr::Substring { .. } | Expr::Trim { .. } => true,
-            Expr::BinaryOp { op: BinaryOperator::StringConcat, .. } => true,
+            Expr::BinaryOp {
+                op: BinaryOperator::StringConcat,
+                ..
+            } => true,
             Expr::Nested(inner) => self.is_text(inner),
             other => matches!(self.dtype_of(other), Some(DataType::String)),
         }
@@ -874,8 +1161,9 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
-    /// A value plus or minus an interval as the engine reads it: the interval on the right and without a sign, so that the parts of one
-    /// with both signs are added one by one. A date becomes a time, which the engine takes for a date. `None` for what is no such sum.
+    /// A value plus or minus an interval as the engine reads it: the interval on the right and
+    /// without a sign, so that the parts of one with both signs are added one by one. A date
+    /// becomes a time, which the engine takes for a date. `None` for what is no such sum.
     fn moved(&self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
         let parts_of = |side: &Expr| match unwrapped(side) {
             Expr::Interval(interval) => interval_parts(interval),
@@ -892,20 +1180,40 @@ impl ExpressionRewrite<'_, '_> {
             _ => return None,
         };
         let value = match self.is_date(unwrapped(value)) {
-            true => cast_of(CastKind::Cast, value.clone(), SqlType::Timestamp(None, TimezoneInfo::None)),
+            true => cast_of(
+                CastKind::Cast,
+                value.clone(),
+                SqlType::Timestamp(None, TimezoneInfo::None),
+            ),
             false => value.clone(),
         };
-        parts.by_sign().into_iter().try_fold(value, |value, (is_negative, parts)| {
-            let op = if is_negative { BinaryOperator::Minus } else { BinaryOperator::Plus };
-            let interval = Expr::Interval(written_interval(parts)?);
-            Some(Expr::BinaryOp { left: Box::new(value), op, right: Box::new(interval) })
-        })
+        parts
+            .by_sign()
+            .into_iter()
+            .try_fold(value, |value, (is_negative, parts)| {
+                let op = if is_negative {
+                    BinaryOperator::Minus
+                } else {
+                    BinaryOperator::Plus
+                };
+                let interval = Expr::Interval(written_interval(parts)?);
+                Some(Expr::BinaryOp {
+                    left: Box::new(value),
+                    op,
+                    right: Box::new(interval),
+                })
+            })
     }
 
-    /// True for a time without a zone plus or minus an interval, which the engine compares with no text.
+    /// True for a time without a zone plus or minus an interval, which the engine compares with no
+    /// text.
     fn is_moved_time(&self, expr: &Expr) -> bool {
         match unwrapped(expr) {
-            Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } if is_interval(right) => {
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Plus | BinaryOperator::Minus,
+                right,
+            } if is_interval(right) => {
                 let is_cast = |to: &SqlType| *to == SqlType::Timestamp(None, TimezoneInfo::None);
                 matches!(unwrapped(left), Expr::Cast { data_type, .. } if is_cast(data_type))
                     || matches!(self.dtype_of(left), Some(DataType::Datetime(_, None)))
@@ -918,13 +1226,24 @@ impl ExpressionRewrite<'_, '_> {
     /// True for columns and constants that are whole numbers.
     fn is_whole(&self, expr: &Expr) -> bool {
         let digits = |digits: &mut String| digits.bytes().all(|byte| byte.is_ascii_digit());
-        digits_of(&mut expr.clone()).is_some_and(digits) || self.dtype_of(expr).is_some_and(DataType::is_integer)
+        digits_of(&mut expr.clone()).is_some_and(digits)
+            || self.dtype_of(expr).is_some_and(DataType::is_integer)
     }
 
     /// A match of the whole text, as of `~`, SIMILAR TO and `regexp_full_match`.
-    fn matched_whole(&self, negated: bool, value: &Expr, pattern: &Expr, span: Span) -> Result<Expr, Box<Error>> {
+    fn matched_whole(
+        &self,
+        negated: bool,
+        value: &Expr,
+        pattern: &Expr,
+        span: Span,
+    ) -> Result<Expr, Box<Error>> {
         let Some(pattern) = text_of(pattern) else {
-            return Err(self.refuse(span, "the pattern is no text", "write the pattern itself: id SIMILAR TO 's.*'"));
+            return Err(self.refuse(
+                span,
+                "the pattern is no text",
+                "write the pattern itself: id SIMILAR TO 's.*'",
+            ));
         };
         Ok(matched(negated, value.clone(), &of_whole_text(pattern)))
     }
@@ -939,20 +1258,44 @@ impl ExpressionRewrite<'_, '_> {
         span: Span,
     ) -> Result<Expr, Box<Error>> {
         let hint = "write the pattern itself, and one character: id LIKE 's#_%' ESCAPE '#'";
-        let regex = text_of(pattern).ok_or("a pattern that is no text").and_then(|text| like_regex(text, escape, any_case));
-        let regex = regex.map_err(|reason| self.refuse(span, format!("LIKE does not take {reason}"), hint))?;
+        let regex = text_of(pattern)
+            .ok_or("a pattern that is no text")
+            .and_then(|text| like_regex(text, escape, any_case));
+        let regex = regex
+            .map_err(|reason| self.refuse(span, format!("LIKE does not take {reason}"), hint))?;
         Ok(matched(negated, value.clone(), &regex))
     }
 
     /// `regexp_matches`, or `regexp_full_match` if `whole`, with its options.
-    fn matched_with(&self, whole: bool, arguments: &[Expr], span: Span) -> Result<Expr, Box<Error>> {
+    fn matched_with(
+        &self,
+        whole: bool,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Result<Expr, Box<Error>> {
         let hint = "write the pattern and its options themselves: regexp_matches(id, '^S', 'i')";
-        let (Some(pattern), Some(options)) = (text_of(&arguments[1]), arguments.get(2).map_or(Some(""), text_of)) else {
+        let (Some(pattern), Some(options)) = (
+            text_of(&arguments[1]),
+            arguments.get(2).map_or(Some(""), text_of),
+        ) else {
             return Err(self.refuse(span, "the pattern is no text", hint));
         };
-        let pattern = with_options(pattern, options)
-            .map_err(|option| self.refuse(span, format!("{option} is no option of a pattern: i, s, l, c, m, n, p"), hint))?;
-        Ok(matched(false, arguments[0].clone(), &if whole { of_whole_text(&pattern) } else { pattern }))
+        let pattern = with_options(pattern, options).map_err(|option| {
+            self.refuse(
+                span,
+                format!("{option} is no option of a pattern: i, s, l, c, m, n, p"),
+                hint,
+            )
+        })?;
+        Ok(matched(
+            false,
+            arguments[0].clone(),
+            &if whole {
+                of_whole_text(&pattern)
+            } else {
+                pattern
+            },
+        ))
     }
 
     /// List element, list slice, or struct field.
@@ -962,27 +1305,52 @@ impl ExpressionRewrite<'_, '_> {
             AccessExpr::Subscript(Subscript::Index { index }) if self.is_map(&value) => {
                 expression("map_extract_value(_0, _1)", vec![value, index.clone()])
             }
-            AccessExpr::Subscript(Subscript::Index { index: Expr::Value(key) })
-                if matches!(key.value, Value::SingleQuotedString(_)) =>
-            {
+            AccessExpr::Subscript(Subscript::Index {
+                index: Expr::Value(key),
+            }) if matches!(key.value, Value::SingleQuotedString(_)) => {
                 expression("(_0 -> _1)", vec![value, Expr::Value(key.clone())])
             }
             AccessExpr::Subscript(Subscript::Index { index }) if self.is_text(&value) => {
                 expression("text_slice(_0, _1, 1)", vec![value, index.clone()])
             }
-            AccessExpr::Subscript(Subscript::Index { index }) => expression("array_get(_0, _1)", vec![value, index.clone()]),
-            AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride: None }) => {
+            AccessExpr::Subscript(Subscript::Index { index }) => {
+                expression("array_get(_0, _1)", vec![value, index.clone()])
+            }
+            AccessExpr::Subscript(Subscript::Slice {
+                lower_bound,
+                upper_bound,
+                stride: None,
+            }) => {
                 let from = lower_bound.clone().unwrap_or_else(one);
-                let to = upper_bound.clone().unwrap_or_else(|| expression("-1", Vec::new()));
+                let to = upper_bound
+                    .clone()
+                    .unwrap_or_else(|| expression("-1", Vec::new()));
                 expression("list_slice(_0, _1, _2)", vec![value, from, to])
             }
-            AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride: Some(step) }) => {
+            AccessExpr::Subscript(Subscript::Slice {
+                lower_bound,
+                upper_bound,
+                stride: Some(step),
+            }) => {
                 let from = lower_bound.clone().unwrap_or_else(one);
-                let to = upper_bound.clone().unwrap_or_else(|| expression("-1", Vec::new()));
-                expression("list_slice_steps(_0, _1, _2, _3)", vec![value, from, to, step.clone()])
+                let to = upper_bound
+                    .clone()
+                    .unwrap_or_else(|| expression("-1", Vec::new()));
+                expression(
+                    "list_slice_steps(_0, _1, _2, _3)",
+                    vec![value, from, to, step.clone()],
+                )
             }
-            AccessExpr::Dot(Expr::Identifier(field)) => expression("(_0 -> _1)", vec![value, literal(&field.value)]),
-            AccessExpr::Dot(_) => return Err(self.refuse(span, "this is no field of a struct", "name the field: (column).field")),
+            AccessExpr::Dot(Expr::Identifier(field)) => {
+                expression("(_0 -> _1)", vec![value, literal(&field.value)])
+            }
+            AccessExpr::Dot(_) => {
+                return Err(self.refuse(
+                    span,
+                    "this is no field of a struct",
+                    "name the field: (column).field",
+                ));
+            }
         })
     }
 
@@ -993,10 +1361,13 @@ impl ExpressionRewrite<'_, '_> {
         let time = chrono::Utc::now();
         let arity = call.arguments.len();
         let spelled = match name.as_str() {
-            "now" | "current_timestamp" | "get_current_timestamp" if arity == 0 => {
-                expression(&format!("TIMESTAMP '{}'", time.format("%Y-%m-%d %H:%M:%S")), Vec::new())
+            "now" | "current_timestamp" | "get_current_timestamp" if arity == 0 => expression(
+                &format!("TIMESTAMP '{}'", time.format("%Y-%m-%d %H:%M:%S")),
+                Vec::new(),
+            ),
+            "today" | "current_date" if arity == 0 => {
+                expression(&format!("DATE '{}'", time.format("%Y-%m-%d")), Vec::new())
             }
-            "today" | "current_date" if arity == 0 => expression(&format!("DATE '{}'", time.format("%Y-%m-%d")), Vec::new()),
             "len" | "length" if arity == 1 => match &call.arguments[0] {
                 value if self.is_text(value) => expression("length(_0)", call.arguments),
                 value if self.dtype_of(value).is_some_and(DataType::is_list) => {
@@ -1006,11 +1377,17 @@ impl ExpressionRewrite<'_, '_> {
             },
             "date_trunc" | "datetrunc" if arity == 2 => {
                 let is_large = text_of(&call.arguments[0]).is_some_and(is_unit_of_days);
-                let template = if is_large { "days_of_trunc(_0, _1)" } else { "times_of_trunc(_0, _1)" };
+                let template = if is_large {
+                    "days_of_trunc(_0, _1)"
+                } else {
+                    "times_of_trunc(_0, _1)"
+                };
                 expression(template, call.arguments)
             }
             "date_part" | "datepart"
-                if arity == 2 && text_of(&call.arguments[0]).is_some_and(|unit| unit.eq_ignore_ascii_case("epoch")) =>
+                if arity == 2
+                    && text_of(&call.arguments[0])
+                        .is_some_and(|unit| unit.eq_ignore_ascii_case("epoch")) =>
             {
                 expression("epoch(_0)", vec![call.arguments[1].clone()])
             }
@@ -1019,35 +1396,55 @@ impl ExpressionRewrite<'_, '_> {
                 let scale = format!("1{}.0", "0".repeat(power));
                 // Of numbers that are infinite or not a number it is 0.
                 let rounded = format!("(round(_0 / {scale}, 0) * {scale})");
-                expression(&format!("CASE WHEN isfinite({rounded}) OR _0 IS NULL THEN {rounded} ELSE 0.0 END"), call.arguments)
+                expression(
+                    &format!(
+                        "CASE WHEN isfinite({rounded}) OR _0 IS NULL THEN {rounded} ELSE 0.0 END"
+                    ),
+                    call.arguments,
+                )
             }
             "list_aggregate" | "list_aggr" | "array_aggregate" | "array_aggr" if arity == 2 => {
                 let wanted = text_of(&call.arguments[1]).unwrap_or("").to_lowercase();
                 let Some((_, of)) = LIST_AGGREGATES.iter().find(|(name, _)| *name == wanted) else {
-                    let hint = "there are sum, avg, min, max, count, median, mode, …; for others CROSS JOIN UNNEST(list) AS t(x), then GROUP BY";
-                    return Err(self.refuse(span, "this aggregate of a list is not supported", hint));
+                    let hint = "there are sum, avg, min, max, count, median, mode, …; for others \
+                        CROSS JOIN UNNEST(list) AS t(x), then GROUP BY";
+                    return Err(self.refuse(
+                        span,
+                        "this aggregate of a list is not supported",
+                        hint,
+                    ));
                 };
                 expression(&format!("{of}(_0)"), vec![call.arguments[0].clone()])
             }
-            "list_aggregate" | "list_aggr" if arity == 3 && text_of(&call.arguments[1]) == Some("string_agg") => {
-                expression("list_text(_0, _1)", vec![call.arguments[0].clone(), call.arguments[2].clone()])
+            "list_aggregate" | "list_aggr"
+                if arity == 3 && text_of(&call.arguments[1]) == Some("string_agg") =>
+            {
+                expression(
+                    "list_text(_0, _1)",
+                    vec![call.arguments[0].clone(), call.arguments[2].clone()],
+                )
             }
-            "list_value" | "list_pack" if arity == 0 => expression("list_without_elements(NULL)", vec![]),
-            "array_value" | "list_pack" if arity > 0 => {
-                let places: Vec<String> = (0..arity).map(|at| format!("_{at}")).collect();
-                expression(&format!("list_value({})", places.join(", ")), call.arguments)
+            "list_value" | "list_pack" if arity == 0 => {
+                expression("list_without_elements(NULL)", vec![])
             }
-            "struct_pack" if arity > 0 && call.names.len() == arity => self.struct_of(call.names, call.arguments, span)?,
+            "array_value" | "list_pack" if arity > 0 => function_call("list_value", call.arguments),
+            "struct_pack" if arity > 0 && call.names.len() == arity => {
+                self.struct_of(call.names, call.arguments, span)?
+            }
             "struct_insert" if arity > 1 && call.names.len() + 1 == arity => {
-                let called = self.extra("__struct", |called| struct_values::longer_struct(called, call.names));
-                let places: Vec<String> = (0..arity).map(|at| format!("_{at}")).collect();
-                expression(&format!("{called}({})", places.join(", ")), call.arguments)
+                let called = self.extra("__struct", |called| {
+                    struct_values::longer_struct(called, call.names)
+                });
+                function_call(&called, call.arguments)
             }
             "st_transform" if arity == 4 => {
                 match &mut function.args {
                     FunctionArguments::List(list) => {
-                        list.args =
-                            call.arguments.into_iter().map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).collect();
+                        list.args = call
+                            .arguments
+                            .into_iter()
+                            .map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)))
+                            .collect();
                     }
                     _ => return Ok(None),
                 }
@@ -1056,7 +1453,10 @@ impl ExpressionRewrite<'_, '_> {
             "version" if arity == 0 => literal(DUCKDB_VERSION),
             "regexp_extract" if arity == 3 && list_of(&call.arguments[2]).is_some() => {
                 let names = list_of(&call.arguments[2]).unwrap_or_default();
-                let names: Option<Vec<String>> = names.iter().map(|name| text_of(name).map(str::to_owned)).collect();
+                let names: Option<Vec<String>> = names
+                    .iter()
+                    .map(|name| text_of(name).map(str::to_owned))
+                    .collect();
                 let Some(names) = names.filter(|names| !names.is_empty()) else {
                     return Err(self.refuse(
                         span,
@@ -1064,55 +1464,99 @@ impl ExpressionRewrite<'_, '_> {
                         "regexp_extract(id, '(\\d+)_(\\d+)', ['x', 'y'])",
                     ));
                 };
-                let group = |at: usize| expression(&format!("regexp_extract(_0, _1, {at})"), call.arguments[..2].to_vec());
+                let group = |at: usize| {
+                    expression(
+                        &format!("regexp_extract(_0, _1, {at})"),
+                        call.arguments[..2].to_vec(),
+                    )
+                };
                 let groups = (1..=names.len()).map(group).collect();
                 self.struct_of(names, groups, span)?
             }
-            "row" if arity > 0 => self.struct_of(struct_values::unnamed(arity), call.arguments, span)?,
+            "row" if arity > 0 => {
+                self.struct_of(struct_values::unnamed(arity), call.arguments, span)?
+            }
             "time_bucket" if arity >= 2 => {
-                let width = interval_text(&call.arguments[0]).or_else(|| text_of(&call.arguments[0]).map(str::to_owned));
+                let width = interval_text(&call.arguments[0])
+                    .or_else(|| text_of(&call.arguments[0]).map(str::to_owned));
                 let Some(width) = width else {
-                    return Err(self.refuse(span, "the width of a bucket is an interval", "time_bucket(INTERVAL 1 MONTH, date)"));
+                    return Err(self.refuse(
+                        span,
+                        "the width of a bucket is an interval",
+                        "time_bucket(INTERVAL 1 MONTH, date)",
+                    ));
                 };
                 match &mut function.args {
-                    FunctionArguments::List(list) => list.args[0] = FunctionArg::Unnamed(FunctionArgExpr::Expr(literal(&width))),
+                    FunctionArguments::List(list) => {
+                        list.args[0] = FunctionArg::Unnamed(FunctionArgExpr::Expr(literal(&width)))
+                    }
                     _ => return Ok(None),
                 }
                 return Ok(None);
             }
-            "range" | "generate_series" if arity == 3 && interval_text(&call.arguments[2]).is_some() => {
+            "range" | "generate_series"
+                if arity == 3 && interval_text(&call.arguments[2]).is_some() =>
+            {
                 let text = interval_text(&call.arguments[2]).unwrap_or_default();
-                let of = if name == "range" { "times_before" } else { "times_until" };
-                let [start, end, _] = call.arguments.as_slice() else { return Ok(None) };
-                expression(&format!("{of}(_0, _1, _2)"), vec![start.clone(), end.clone(), literal(&text)])
+                let of = if name == "range" {
+                    "times_before"
+                } else {
+                    "times_until"
+                };
+                let [start, end, _] = call.arguments.as_slice() else {
+                    return Ok(None);
+                };
+                expression(
+                    &format!("{of}(_0, _1, _2)"),
+                    vec![start.clone(), end.clone(), literal(&text)],
+                )
             }
-            "epoch_ms" if arity == 1 && self.is_whole(&call.arguments[0]) => expression("time_of_ms(_0)", call.arguments),
+            "epoch_ms" if arity == 1 && self.is_whole(&call.arguments[0]) => {
+                expression("time_of_ms(_0)", call.arguments)
+            }
             "random" if arity == 0 => {
-                let Some(column_name) = self.0.schema.iter_names().next() else { return Ok(None) };
+                let Some(column_name) = self.0.schema.iter_names().next() else {
+                    return Ok(None);
+                };
                 // Calls are told apart by their position in the statement.
                 let number = span.start.line * 1_000_000 + span.start.column;
-                expression(&format!("random_number(_0, {number})"), vec![column(column_name)])
+                expression(
+                    &format!("random_number(_0, {number})"),
+                    vec![column(column_name)],
+                )
             }
             "typeof" if arity == 1 => match written_type(&call.arguments[0]) {
                 Some(name) => literal(&name),
                 None => expression("type_of(_0)", call.arguments),
             },
-            "regexp_full_match" if arity == 2 || arity == 3 => self.matched_with(true, &call.arguments, span)?,
+            "regexp_full_match" if arity == 2 || arity == 3 => {
+                self.matched_with(true, &call.arguments, span)?
+            }
             "regexp_matches" if arity == 3 => self.matched_with(false, &call.arguments, span)?,
             "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some_and(lacks_parts) => {
                 expression("incomplete_time(_0, _1)", call.arguments)
             }
             "strftime" | "strptime" if arity == 2 && text_of(&call.arguments[1]).is_some() => {
-                let spelled = if name == "strftime" { written_time } else { read_time };
-                let Some(format) = text_of(&call.arguments[1]).map(spelled) else { return Ok(None) };
+                let spelled = if name == "strftime" {
+                    written_time
+                } else {
+                    read_time
+                };
+                let Some(format) = text_of(&call.arguments[1]).map(spelled) else {
+                    return Ok(None);
+                };
                 let value = match call.arguments[0].clone() {
                     // The engine writes no time of day for dates.
-                    value if name == "strftime" && self.is_date(&value) => expression("CAST(_0 AS TIMESTAMP)", vec![value]),
+                    value if name == "strftime" && self.is_date(&value) => {
+                        expression("CAST(_0 AS TIMESTAMP)", vec![value])
+                    }
                     value => value,
                 };
                 match &mut function.args {
                     FunctionArguments::List(list) => {
-                        list.args = [value, literal(&format)].map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg))).into();
+                        list.args = [value, literal(&format)]
+                            .map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)))
+                            .into();
                     }
                     _ => return Ok(None),
                 }
@@ -1121,21 +1565,35 @@ impl ExpressionRewrite<'_, '_> {
             // The engine has other texts for times here.
             "concat" | "concat_ws" => {
                 let is_text = |argument: &Expr| matches!(argument, Expr::Value(_));
-                let text = |(at, argument)| if is_text(argument) { format!("_{at}") } else { format!("CAST(_{at} AS VARCHAR)") };
+                let text = |(at, argument)| {
+                    if is_text(argument) {
+                        format!("_{at}")
+                    } else {
+                        format!("CAST(_{at} AS VARCHAR)")
+                    }
+                };
                 let texts: Vec<String> = call.arguments.iter().enumerate().map(text).collect();
                 expression(&format!("{name}({})", texts.join(", ")), call.arguments)
             }
             "log" if arity == 1 => expression("common_logarithm(_0)", call.arguments),
-            "log" if arity == 2 => expression("(common_logarithm(_1) / common_logarithm(_0))", call.arguments),
-            name if LAMBDA_FUNCTIONS.contains(&name) && (arity == 2 || arity == 3 && name.ends_with("reduce")) => {
+            "log" if arity == 2 => expression(
+                "(common_logarithm(_1) / common_logarithm(_0))",
+                call.arguments,
+            ),
+            name if LAMBDA_FUNCTIONS.contains(&name)
+                && (arity == 2 || arity == 3 && name.ends_with("reduce")) =>
+            {
                 return self.lambda(name, call.arguments, span).map(Some);
             }
             "unnest" => {
-                let hint = "use UNNEST in FROM: SELECT id, x FROM data CROSS JOIN UNNEST(column) AS t(x)";
+                let hint =
+                    "use UNNEST in FROM: SELECT id, x FROM data CROSS JOIN UNNEST(column) AS t(x)";
                 return Err(self.refuse(span, "UNNEST can't stand within an expression", hint));
             }
             _ => {
-                let spelled = SPELLED.iter().find(|(known, template)| *known == name && arity == places(template));
+                let spelled = SPELLED
+                    .iter()
+                    .find(|(known, template)| *known == name && arity == places(template));
                 match spelled {
                     Some((_, template)) => expression(template, call.arguments),
                     None => {
@@ -1149,16 +1607,26 @@ impl ExpressionRewrite<'_, '_> {
     }
 
     fn check_known(&self, name: &str, span: Span) -> Result<(), Box<Error>> {
-        let is_extra = self.0.extras.borrow().iter().any(|(extra, _)| extra == name);
+        let is_extra = self
+            .0
+            .extras
+            .borrow()
+            .iter()
+            .any(|(extra, _)| extra == name);
         if is_extra || ENGINE.contains(&name) || function_registry::is_known(name) {
             return Ok(());
         }
         let mut error = if is_aggregate_name(name) {
-            let hint = "aggregations stand in SELECT, HAVING, QUALIFY and ORDER BY; compare with one in a subquery: WHERE x > (SELECT avg(x) FROM data)";
+            let hint = "aggregations stand in SELECT, HAVING, QUALIFY and ORDER BY; compare with \
+                one in a subquery: WHERE x > (SELECT avg(x) FROM data)";
             Error::usage(format!("{name}() can't stand here")).hint(hint)
         } else if WINDOWS.contains(&name) {
-            Error::usage(format!("{name}() needs OVER")).hint(format!("{name}() OVER (PARTITION BY k ORDER BY x)"))
-        } else if SPELLED.iter().any(|(known, _)| *known == name) || OTHERS.contains(&name) || LAMBDA_FUNCTIONS.contains(&name) {
+            Error::usage(format!("{name}() needs OVER"))
+                .hint(format!("{name}() OVER (PARTITION BY k ORDER BY x)"))
+        } else if SPELLED.iter().any(|(known, _)| *known == name)
+            || OTHERS.contains(&name)
+            || LAMBDA_FUNCTIONS.contains(&name)
+        {
             Error::usage(format!("{name}() does not take these arguments"))
         } else {
             Error::usage(format!("there is no function {name}()"))
@@ -1180,13 +1648,25 @@ impl ExpressionRewrite<'_, '_> {
     /// List function with a lambda: `list_transform`, `list_filter`, `list_reduce`.
     fn lambda(&self, name: &str, mut arguments: Vec<Expr>, span: Span) -> Result<Expr, Box<Error>> {
         let reduces = name.ends_with("reduce");
-        let hint = if reduces { "list_reduce(l, (a, b) -> a + b)" } else { "list_transform(l, x -> x * 2)" };
-        let initial = if arguments.len() == 3 { arguments.pop() } else { None };
+        let hint = if reduces {
+            "list_reduce(l, (a, b) -> a + b)"
+        } else {
+            "list_transform(l, x -> x * 2)"
+        };
+        let initial = if arguments.len() == 3 {
+            arguments.pop()
+        } else {
+            None
+        };
         let (body, list) = (arguments.pop(), arguments.pop());
         // The lambda has already been rewritten to `parameter -> body`.
         let parts = match body {
             Some(Expr::Nested(inner)) => match *inner {
-                Expr::BinaryOp { left, op: BinaryOperator::Arrow, right } => Some((left, right)),
+                Expr::BinaryOp {
+                    left,
+                    op: BinaryOperator::Arrow,
+                    right,
+                } => Some((left, right)),
                 _ => None,
             },
             _ => None,
@@ -1200,7 +1680,11 @@ impl ExpressionRewrite<'_, '_> {
             _ => Vec::new(),
         };
         // The names that the parameters have in the body.
-        let names: &[&str] = if reduces { &["x", "y", "i"] } else { &["x", "i"] };
+        let names: &[&str] = if reduces {
+            &["x", "y", "i"]
+        } else {
+            &["x", "i"]
+        };
         let least = if reduces { 2 } else { 1 };
         if !(least..=names.len()).contains(&parameters.len()) {
             let summary = format!("this lambda has {least} or {} parameters", names.len());
@@ -1210,15 +1694,20 @@ impl ExpressionRewrite<'_, '_> {
         let mut body = *body;
         let _ = sqlparser::ast::visit_expressions_mut(&mut body, |expr| {
             if let Expr::Identifier(ident) = expr {
-                let place = parameters.iter().position(|parameter| *parameter == ident.value && ident.quote_style != Some('"'));
+                let place = parameters.iter().position(|parameter| {
+                    *parameter == ident.value && ident.quote_style != Some('"')
+                });
                 let called = match place {
                     Some(place) => names[place].to_owned(),
                     None => {
                         let whole = Expr::Identifier(ident.clone());
-                        let at = of_row.iter().position(|known| *known == whole).unwrap_or_else(|| {
-                            of_row.push(whole);
-                            of_row.len() - 1
-                        });
+                        let at = of_row
+                            .iter()
+                            .position(|known| *known == whole)
+                            .unwrap_or_else(|| {
+                                of_row.push(whole);
+                                of_row.len() - 1
+                            });
                         format!("c{at}")
                     }
                 };
@@ -1226,14 +1715,16 @@ impl ExpressionRewrite<'_, '_> {
             }
             ControlFlow::<()>::Continue(())
         });
-        let body = list_lambda::Body { sql: body.to_string(), functions: self.0.extras.borrow().clone() };
+        let body = list_lambda::Body {
+            sql: body.to_string(),
+            functions: self.0.extras.borrow().clone(),
+        };
         let called = self.extra("__lambda", |called| match reduces {
             true => list_lambda::reduction(called, body, initial.is_some()),
             false => list_lambda::of_elements(called, body, name.ends_with("filter")),
         });
         let arguments: Vec<Expr> = std::iter::once(list).chain(initial).chain(of_row).collect();
-        let places: Vec<String> = (0..arguments.len()).map(|at| format!("_{at}")).collect();
-        Ok(expression(&format!("{called}({})", places.join(", ")), arguments))
+        Ok(function_call(&called, arguments))
     }
 }
 
@@ -1249,8 +1740,18 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
 }
 
 /// Functions whose results have the type of the first argument.
-const TYPES_OF_FIRST: [&str; 10] =
-    ["any_value", "coalesce", "first", "greatest", "ifnull", "last", "least", "max", "min", "nullif"];
+const TYPES_OF_FIRST: [&str; 10] = [
+    "any_value",
+    "coalesce",
+    "first",
+    "greatest",
+    "ifnull",
+    "last",
+    "least",
+    "max",
+    "min",
+    "nullif",
+];
 
 /// Functions whose results are texts.
 const TEXTS: [&str; 27] = [
@@ -1283,13 +1784,17 @@ const TEXTS: [&str; 27] = [
     "upper",
 ];
 
-/// True for a format of a time that has no year, month or day, or an hour without minutes, which the engine does not read.
+/// True for a format of a time that has no year, month or day, or an hour without minutes, which
+/// the engine does not read.
 fn lacks_parts(format: &str) -> bool {
     let has = |letters: &[char]| {
-        letters.iter().any(|letter| format.contains(&format!("%{letter}")) || format.contains(&format!("%-{letter}")))
+        letters.iter().any(|letter| {
+            format.contains(&format!("%{letter}")) || format.contains(&format!("%-{letter}"))
+        })
     };
-    let has_date =
-        has(&['c', 'x', 'F', 'D']) || (has(&['Y', 'y', 'G']) && (has(&['j']) || (has(&['m', 'b', 'B', 'h']) && has(&['d', 'e']))));
+    let has_date = has(&['c', 'x', 'F', 'D'])
+        || (has(&['Y', 'y', 'G'])
+            && (has(&['j']) || (has(&['m', 'b', 'B', 'h']) && has(&['d', 'e']))));
     let has_time = !has(&['H', 'I']) || has(&['M']);
     !(has(&['s']) || has_date && has_time)
 }
@@ -1298,13 +1803,26 @@ fn lacks_parts(format: &str) -> bool {
 fn is_unit_of_days(unit: &str) -> bool {
     let unit = unit.to_lowercase();
     let unit = unit.trim_end_matches('s');
-    ["millennium", "century", "decade", "year", "quarter", "month", "week", "day"].contains(&unit)
+    [
+        "millennium",
+        "century",
+        "decade",
+        "year",
+        "quarter",
+        "month",
+        "week",
+        "day",
+    ]
+    .contains(&unit)
 }
 
 /// Number of digits before the point to which `round(x, -2)` rounds.
 fn negative_digits(expr: &Expr) -> Option<usize> {
     match unwrapped(expr) {
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => number(unwrapped(expr))
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => number(unwrapped(expr))
             .filter(|digits| digits.fract() == 0.0 && (1.0..=18.0).contains(digits))
             .map(|digits| digits as usize),
         _ => None,
@@ -1317,7 +1835,9 @@ fn widen(data_type: &mut SqlType) {
         SqlType::Float(ExactNumberInfo::None) => *data_type = SqlType::Real,
         SqlType::JSON | SqlType::JSONB => *data_type = SqlType::Varchar(None),
         SqlType::HugeInt | SqlType::Int128 => *data_type = SqlType::BigInt(None),
-        SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info) if *info == ExactNumberInfo::None => {
+        SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info)
+            if *info == ExactNumberInfo::None =>
+        {
             *info = ExactNumberInfo::PrecisionAndScale(18, 3);
         }
         _ => {}
@@ -1325,15 +1845,30 @@ fn widen(data_type: &mut SqlType) {
 }
 
 fn is_integer(data_type: &SqlType) -> bool {
-    use SqlType::{BigInt, Int, Int2, Int4, Int8, Integer, SmallInt, TinyInt, UBigInt, USmallInt, UTinyInt};
+    use SqlType::{
+        BigInt, Int, Int2, Int4, Int8, Integer, SmallInt, TinyInt, UBigInt, USmallInt, UTinyInt,
+    };
     matches!(
         data_type,
-        TinyInt(_) | SmallInt(_) | Int(_) | Integer(_) | BigInt(_) | Int2(_) | Int4(_) | Int8(_) | UTinyInt | USmallInt | UBigInt
+        TinyInt(_)
+            | SmallInt(_)
+            | Int(_)
+            | Integer(_)
+            | BigInt(_)
+            | Int2(_)
+            | Int4(_)
+            | Int8(_)
+            | UTinyInt
+            | USmallInt
+            | UBigInt
     )
 }
 
 fn is_unsigned(data_type: &SqlType) -> bool {
-    matches!(data_type, SqlType::UTinyInt | SqlType::USmallInt | SqlType::UBigInt)
+    matches!(
+        data_type,
+        SqlType::UTinyInt | SqlType::USmallInt | SqlType::UBigInt
+    )
 }
 
 fn is_comparison(op: &BinaryOperator) -> bool {
@@ -1350,14 +1885,22 @@ fn whole_number(number: i128) -> Option<Expr> {
 fn typed_string(data_type: SqlType, text: String) -> TypedString {
     TypedString {
         data_type,
-        value: ValueWithSpan { value: Value::SingleQuotedString(text), span: Span::empty() },
+        value: ValueWithSpan {
+            value: Value::SingleQuotedString(text),
+            span: Span::empty(),
+        },
         uses_odbc_syntax: false,
     }
 }
 
 fn cast_of(kind: CastKind, expr: Expr, data_type: SqlType) -> Expr {
     let mut cast = expression("CAST(_0 AS INTEGER)", vec![expr]);
-    if let Expr::Cast { kind: of, data_type: to, .. } = &mut cast {
+    if let Expr::Cast {
+        kind: of,
+        data_type: to,
+        ..
+    } = &mut cast
+    {
         (*of, *to) = (kind, data_type);
     }
     cast
@@ -1383,29 +1926,50 @@ fn list_of(expr: &Expr) -> Option<Vec<Expr>> {
 }
 
 /// A comparison with each of some values, joined by AND or OR.
-fn compared_with_each(value: &Expr, op: &BinaryOperator, others: Vec<Expr>, join: BinaryOperator) -> Expr {
+fn compared_with_each(
+    value: &Expr,
+    op: &BinaryOperator,
+    others: Vec<Expr>,
+    join: BinaryOperator,
+) -> Expr {
     let none = Expr::value(Value::Boolean(join == BinaryOperator::And));
-    let each = others.into_iter().map(|other| expression(&format!("(_0 {op} _1)"), vec![value.clone(), other]));
-    let all = each.reduce(|all, one| Expr::BinaryOp { left: Box::new(all), op: join.clone(), right: Box::new(one) });
+    let each = others
+        .into_iter()
+        .map(|other| expression(&format!("(_0 {op} _1)"), vec![value.clone(), other]));
+    let all = each.reduce(|all, one| Expr::BinaryOp {
+        left: Box::new(all),
+        op: join.clone(),
+        right: Box::new(one),
+    });
     all.map_or(none, |all| Expr::Nested(Box::new(all)))
 }
 
-/// Digits of a number as it is written, and how many of them are behind the point; `None` for numbers with a power of ten.
+/// Digits of a number as it is written, and how many of them are behind the point; `None` for
+/// numbers with a power of ten.
 fn decimal_of(expr: &Expr) -> Option<(i128, u32)> {
     let (sign, text) = match unwrapped(expr) {
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => (-1, number_text(expr)?),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => (-1, number_text(expr)?),
         other => (1, number_text(other)?),
     };
     let text = text.replace('_', "");
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let digits = format!("{whole}{fraction}");
     let is_short = digits.len() <= 15 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_short.then(|| digits.parse::<i128>().ok()).flatten().map(|digits| (sign * digits, fraction.len() as u32))
+    is_short
+        .then(|| digits.parse::<i128>().ok())
+        .flatten()
+        .map(|digits| (sign * digits, fraction.len() as u32))
 }
 
 fn number_text(expr: &Expr) -> Option<&str> {
     match unwrapped(expr) {
-        Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) => Some(text),
+        Expr::Value(ValueWithSpan {
+            value: Value::Number(text, _),
+            ..
+        }) => Some(text),
         _ => None,
     }
 }
@@ -1413,15 +1977,23 @@ fn number_text(expr: &Expr) -> Option<&str> {
 /// A decimal number as it is written; `None` for integers and for numbers with a power of ten.
 fn written_decimal(expr: &Expr) -> Option<String> {
     let (sign, text) = match unwrapped(expr) {
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => ("-", number_text(expr)?),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => ("-", number_text(expr)?),
         other => ("", number_text(other)?),
     };
-    let is_decimal = text.contains('.') && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_decimal = text.contains('.')
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.');
     is_decimal.then(|| format!("{sign}{}", text.trim_end_matches('.')))
 }
 
 fn first_argument(function: &Function) -> Option<&Expr> {
-    let FunctionArguments::List(list) = &function.args else { return None };
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
     match list.args.first()? {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value),
         _ => None,
@@ -1429,28 +2001,41 @@ fn first_argument(function: &Function) -> Option<&Expr> {
 }
 
 fn is_text_type(data_type: &SqlType) -> bool {
-    matches!(data_type, SqlType::Varchar(_) | SqlType::Text | SqlType::String(_))
+    matches!(
+        data_type,
+        SqlType::Varchar(_) | SqlType::Text | SqlType::String(_)
+    )
 }
 
-/// The exact sum, difference or product of decimal numbers; `None` of integers, whose overflow is an error.
+/// The exact sum, difference or product of decimal numbers; `None` of integers, whose overflow is
+/// an error.
 fn computed_decimal(left: (i128, u32), op: &BinaryOperator, right: (i128, u32)) -> Option<Expr> {
     if left.1 == 0 && right.1 == 0 {
         return None;
     }
     let scale = left.1.max(right.1);
-    let scaled = |(digits, places): (i128, u32)| digits.checked_mul(10i128.checked_pow(scale - places)?);
+    let scaled =
+        |(digits, places): (i128, u32)| digits.checked_mul(10i128.checked_pow(scale - places)?);
     let (digits, places) = match op {
         BinaryOperator::Plus => (scaled(left)?.checked_add(scaled(right)?)?, scale),
         BinaryOperator::Minus => (scaled(left)?.checked_sub(scaled(right)?)?, scale),
         _ => (left.0.checked_mul(right.0)?, left.1 + right.1),
     };
-    let text = format!("{:0>width$}", digits.unsigned_abs(), width = places as usize + 1);
+    let text = format!(
+        "{:0>width$}",
+        digits.unsigned_abs(),
+        width = places as usize + 1
+    );
     let (whole, fraction) = text.split_at(text.len() - places as usize);
     let sign = if digits < 0 { "-" } else { "" };
-    Some(expression(&format!("({sign}{whole}.{fraction})"), Vec::new()))
+    Some(expression(
+        &format!("({sign}{whole}.{fraction})"),
+        Vec::new(),
+    ))
 }
 
-/// The type of a value as it is written, where the engine computes with another one: of a decimal number, and of null.
+/// The type of a value as it is written, where the engine computes with another one: of a decimal
+/// number, and of null.
 fn written_type(expr: &Expr) -> Option<String> {
     if is_null(expr) {
         return Some("\"NULL\"".to_owned());
@@ -1484,19 +2069,34 @@ fn two(template: &str, one: &Expr, other: &Expr) -> Expr {
 
 /// Number of arguments in a template.
 fn places(template: &str) -> usize {
-    (0..5).filter(|at| template.contains(&format!("_{at}"))).count()
+    (0..5)
+        .filter(|at| template.contains(&format!("_{at}")))
+        .count()
 }
 
 /// A match of a regular expression anywhere in the text.
 fn matched(negated: bool, value: Expr, regex: &str) -> Expr {
-    expression(if negated { "(NOT regexp_like(_0, _1))" } else { "regexp_like(_0, _1)" }, vec![value, literal(regex)])
+    expression(
+        if negated {
+            "(NOT regexp_like(_0, _1))"
+        } else {
+            "regexp_like(_0, _1)"
+        },
+        vec![value, literal(regex)],
+    )
 }
 
 /// The digits of a number, with its sign or without.
 fn digits_of(expr: &mut Expr) -> Option<&mut String> {
     match expr {
-        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => digits_of(expr),
-        Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) => Some(text),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus | UnaryOperator::Plus,
+            expr,
+        } => digits_of(expr),
+        Expr::Value(ValueWithSpan {
+            value: Value::Number(text, _),
+            ..
+        }) => Some(text),
         _ => None,
     }
 }
@@ -1524,9 +2124,15 @@ fn make_fraction(expr: &mut Expr) {
 fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Value(_) | Expr::TypedString(_) => true,
-        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => matches!(expr.as_ref(), Expr::Value(_)),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus | UnaryOperator::Plus,
+            expr,
+        } => matches!(expr.as_ref(), Expr::Value(_)),
         // Fractions of 64 bits are compared one by one, as those of 32 bits become such.
-        Expr::Cast { data_type: SqlType::Double(_) | SqlType::DoublePrecision, .. } => false,
+        Expr::Cast {
+            data_type: SqlType::Double(_) | SqlType::DoublePrecision,
+            ..
+        } => false,
         Expr::Cast { expr, .. } => is_constant(expr),
         Expr::Array(array) => array.elem.iter().all(is_constant),
         _ => false,
@@ -1539,11 +2145,16 @@ fn spelled_number(text: &str) -> Option<Expr> {
     let number = |text: String| Expr::value(Value::Number(text, false));
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if !is_digits(&plain) {
-        // A number with a power of ten is a DOUBLE, others are decimal numbers. The engine parses a literal as floating point only if
-        // it has a decimal point.
-        let Some((digits, power)) = plain.split_once(['e', 'E']) else { return (plain != text).then(|| number(plain)) };
+        // A number with a power of ten is a DOUBLE, others are decimal numbers. The engine parses a
+        // literal as floating point only if it has a decimal point.
+        let Some((digits, power)) = plain.split_once(['e', 'E']) else {
+            return (plain != text).then(|| number(plain));
+        };
         let point = if digits.contains('.') { "" } else { ".0" };
-        return Some(expression("CAST(_0 AS DOUBLE)", vec![number(format!("{digits}{point}e{power}"))]));
+        return Some(expression(
+            "CAST(_0 AS DOUBLE)",
+            vec![number(format!("{digits}{point}e{power}"))],
+        ));
     }
     if plain.parse::<i64>().is_ok() {
         return (plain != text).then(|| number(plain));
@@ -1554,30 +2165,56 @@ fn spelled_number(text: &str) -> Option<Expr> {
     }
 }
 
-/// The parts of `INTERVAL 3 DAY`, `INTERVAL '3' DAY` or `INTERVAL '1 day 02:00'`; `None` for a text or a value that is no interval.
+/// The parts of `INTERVAL 3 DAY`, `INTERVAL '3' DAY` or `INTERVAL '1 day 02:00'`; `None` for a text
+/// or a value that is no interval.
 pub(super) fn interval_parts(interval: &Interval) -> Option<IntervalParts> {
     let value = unwrapped(&interval.value);
     let count = match value {
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => format!("-{}", number_text(expr)?),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => format!("-{}", number_text(expr)?),
         value => text_of(value).or_else(|| number_text(value))?.to_owned(),
     };
-    let Some(unit) = &interval.leading_field else { return time_texts::interval(&count) };
+    let Some(unit) = &interval.leading_field else {
+        return time_texts::interval(&count);
+    };
     let count = typed_texts::fraction(&count)?;
     // Only seconds and their thousandths have fractions.
-    let has_fraction =
-        matches!(unit, DateTimeField::Second | DateTimeField::Seconds | DateTimeField::Millisecond | DateTimeField::Milliseconds);
+    let has_fraction = matches!(
+        unit,
+        DateTimeField::Second
+            | DateTimeField::Seconds
+            | DateTimeField::Millisecond
+            | DateTimeField::Milliseconds
+    );
     let count = if has_fraction { count } else { count.trunc() };
     time_texts::interval(&format!("{count} {unit}"))
 }
 
-/// An interval as the engine reads it, which takes none with a sign; `None` for a time beyond its 64 bits of nanoseconds.
+/// An interval as the engine reads it, which takes none with a sign; `None` for a time beyond its
+/// 64 bits of nanoseconds.
 fn written_interval(parts: IntervalParts) -> Option<Interval> {
-    let IntervalParts { months, days, micros } = parts;
+    let IntervalParts {
+        months,
+        days,
+        micros,
+    } = parts;
     micros.checked_mul(1000)?;
     let all = [(months, "months"), (days, "days"), (micros, "microseconds")];
     let is_zero = all.iter().all(|(count, _)| *count == 0);
-    let counted = all.iter().filter(|(count, unit)| *count != 0 || (is_zero && *unit == "days"));
-    let texts: Vec<_> = counted.map(|(count, unit)| format!("{count} {unit}")).collect();
+    let counted = all
+        .iter()
+        .filter(|(count, unit)| *count != 0 || (is_zero && *unit == "days"));
+    let texts: Vec<_> = counted
+        .map(|(count, unit)| format!("{count} {unit}"))
+        .collect();
     let value = Box::new(literal(&texts.join(" ")));
-    Some(Interval { value, leading_field: None, leading_precision: None, last_field: None, fractional_seconds_precision: None })
+    Some(Interval {
+        value,
+        leading_field: None,
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    })
 }

@@ -13,13 +13,21 @@ const DAY: i64 = 86_400 * SECOND;
 /// Durations in microseconds.
 pub(super) fn micros(column: &Column) -> PolarsResult<Int64Chunked> {
     let durations = column.cast(&DataType::Duration(TimeUnit::Microseconds))?;
-    Ok(durations.as_materialized_series().to_physical_repr().i64()?.clone())
+    Ok(durations
+        .as_materialized_series()
+        .to_physical_repr()
+        .i64()?
+        .clone())
 }
 
-/// A function that gives a part of durations, as `extract(day FROM …)`; `None` for a part that they don't have.
+/// A function that gives a part of durations, as `extract(day FROM …)`; `None` for a part that they
+/// don't have.
 pub(super) fn part(of: &TemporalFunction) -> Option<UserDefinedFunction> {
     let part: fn(i64) -> i64 = match of {
-        TemporalFunction::Millennium | TemporalFunction::Century | TemporalFunction::Year | TemporalFunction::Month => |_| 0,
+        TemporalFunction::Millennium
+        | TemporalFunction::Century
+        | TemporalFunction::Year
+        | TemporalFunction::Month => |_| 0,
         TemporalFunction::Quarter => |_| 1,
         TemporalFunction::Day => |micros| micros / DAY,
         TemporalFunction::Hour => |micros| micros % DAY / (3600 * SECOND),
@@ -29,10 +37,17 @@ pub(super) fn part(of: &TemporalFunction) -> Option<UserDefinedFunction> {
         _ => return None,
     };
     let values = move |columns: &[Column]| {
-        let parts = micros(&columns[0])?.iter().map(|micros| micros.map(part)).collect::<Int64Chunked>();
+        let parts = micros(&columns[0])?
+            .iter()
+            .map(|micros| micros.map(part))
+            .collect::<Int64Chunked>();
         Ok(parts.into_column())
     };
-    Some(elementwise("part_of_duration", |_| Ok(DataType::Int64), values))
+    Some(elementwise(
+        "part_of_duration",
+        |_| Ok(DataType::Int64),
+        values,
+    ))
 }
 
 /// `1 day 03:00:00`, `-2 days`, `00:00:00.5`.
@@ -40,12 +55,20 @@ pub(super) fn text(micros: i64) -> String {
     let (days, rest) = (micros / DAY, micros % DAY);
     let mut parts = Vec::new();
     if days != 0 {
-        parts.push(format!("{days} {}", if days.abs() == 1 { "day" } else { "days" }));
+        parts.push(format!(
+            "{days} {}",
+            if days.abs() == 1 { "day" } else { "days" }
+        ));
     }
     if rest != 0 || days == 0 {
         let sign = if rest < 0 { "-" } else { "" };
         let (seconds, fraction) = (rest.abs() / SECOND, rest.abs() % SECOND);
-        let mut time = format!("{sign}{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+        let mut time = format!(
+            "{sign}{:02}:{:02}:{:02}",
+            seconds / 3600,
+            seconds / 60 % 60,
+            seconds % 60
+        );
         if fraction != 0 {
             time.push_str(format!(".{fraction:06}").trim_end_matches('0'));
         }

@@ -1,4 +1,5 @@
-//! Engine SQL over the frames of one statement: unique names, printed expressions, added columns and filters.
+//! Engine SQL over the frames of one statement: unique names, printed expressions, added columns
+//! and filters.
 
 use std::cell::Cell;
 
@@ -30,13 +31,27 @@ pub(super) struct SqlEngine<'a> {
 }
 
 impl<'a> SqlEngine<'a> {
-    pub fn new(source: StatementSource<'a>, tokens: &'a [TokenWithSpan], columns: &'a [(String, Vec<String>)]) -> Self {
-        Self { source, tokens, columns, numbers: Cell::new(0), extras: Extras::default() }
+    pub fn new(
+        source: StatementSource<'a>,
+        tokens: &'a [TokenWithSpan],
+        columns: &'a [(String, Vec<String>)],
+    ) -> Self {
+        Self {
+            source,
+            tokens,
+            columns,
+            numbers: Cell::new(0),
+            extras: Extras::default(),
+        }
     }
 
     /// Prints expressions over a frame with this schema.
     pub fn semantics<'s>(&'s self, schema: &'s Schema) -> Semantics<'s> {
-        Semantics { source: &self.source, schema, extras: &self.extras }
+        Semantics {
+            source: &self.source,
+            schema,
+            extras: &self.extras,
+        }
     }
 
     /// A unique name.
@@ -54,10 +69,16 @@ impl<'a> SqlEngine<'a> {
         let registry = function_registry::registry(self.extras.borrow().clone());
         let mut context = SQLContext::new().with_function_registry(registry);
         context.register("t", frame);
-        let is_column = |name: &str| self.columns.iter().any(|(_, columns)| columns.iter().any(|column| column == name));
+        let is_column = |name: &str| {
+            self.columns
+                .iter()
+                .any(|(_, columns)| columns.iter().any(|column| column == name))
+        };
         context.execute(sql).map_err(|error| {
             let error = engine_error(&error);
-            advice::of_statement(self.tokens, &is_column).into_iter().fold(error, Error::hint)
+            advice::of_statement(self.tokens, &is_column)
+                .into_iter()
+                .fold(error, Error::hint)
         })
     }
 
@@ -66,21 +87,28 @@ impl<'a> SqlEngine<'a> {
     /// # Errors
     /// As [`SqlEngine::with`].
     pub fn print(&self, expr: &Expr, frame: &mut LazyFrame) -> Result<String> {
-        let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+        let schema = frame
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
         self.semantics(&schema).print(expr)
     }
 
     /// Adds computed columns to the frame.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for what the engine refuses, and for expressions without an equivalent in it.
+    /// [`crate::error::Kind::Usage`] for what the engine refuses, and for expressions without an
+    /// equivalent in it.
     pub fn with(&self, mut frame: LazyFrame, columns: &[(Expr, String)]) -> Result<LazyFrame> {
         if columns.is_empty() {
             return Ok(frame);
         }
         let mut texts = vec!["*".to_owned()];
         for (expr, name) in columns {
-            texts.push(format!("{} AS {}", self.print(expr, &mut frame)?, column(name)));
+            texts.push(format!(
+                "{} AS {}",
+                self.print(expr, &mut frame)?,
+                column(name)
+            ));
         }
         self.run(frame, &format!("SELECT {} FROM t", texts.join(", ")))
     }
@@ -90,12 +118,17 @@ impl<'a> SqlEngine<'a> {
     /// # Errors
     /// As [`SqlEngine::with`].
     pub fn filtered(&self, mut frame: LazyFrame, condition: &Expr) -> Result<LazyFrame> {
-        let text = if is_null(condition) { "FALSE".to_owned() } else { self.print(condition, &mut frame)? };
+        let text = if is_null(condition) {
+            "FALSE".to_owned()
+        } else {
+            self.print(condition, &mut frame)?
+        };
         self.run(frame, &format!("SELECT * FROM t WHERE {text}"))
     }
 }
 
-/// Converts an error of the engine, whose text goes to the log: it names what this program generated.
+/// Converts an error of the engine, whose text goes to the log: it names what this program
+/// generated.
 pub(super) fn engine_error(error: &PolarsError) -> Error {
     if let Some(own) = Error::found_in(error) {
         return own;
@@ -107,34 +140,58 @@ pub(super) fn engine_error(error: &PolarsError) -> Error {
 /// The sentence for a kind of engine error.
 fn of_kind(error: &PolarsError) -> Error {
     match error {
-        PolarsError::Context { error, .. } | PolarsError::ExprContext { error, .. } => of_kind(error),
-        PolarsError::SQLInterface(_) | PolarsError::SQLSyntax(_) => Error::usage("the query has a construct that is not supported"),
-        PolarsError::SchemaMismatch(_) | PolarsError::InvalidOperation(_) | PolarsError::ComputeError(_) => {
-            let error = Error::usage("the values of the query do not have the types that its functions and operators take");
-            error.hint("convert them: CAST(x AS DOUBLE), or TRY_CAST(x AS INTEGER) if some can't be converted")
+        PolarsError::Context { error, .. } | PolarsError::ExprContext { error, .. } => {
+            of_kind(error)
         }
-        PolarsError::ShapeMismatch(_) => Error::usage("the query puts columns of different lengths together"),
-        PolarsError::OutOfBounds(_) => Error::usage("a position of the query is outside of its list"),
-        PolarsError::Duplicate(_) => {
-            Error::usage("two columns of the query have one name").hint("name them: SELECT a AS x, b AS y")
+        PolarsError::SQLInterface(_) | PolarsError::SQLSyntax(_) => {
+            Error::usage("the query has a construct that is not supported")
         }
-        PolarsError::ColumnNotFound(_) | PolarsError::SchemaFieldNotFound(_) | PolarsError::StructFieldNotFound(_) => {
-            Error::usage("the query names a field that its column does not have").hint("DESCRIBE data lists the columns")
+        PolarsError::SchemaMismatch(_)
+        | PolarsError::InvalidOperation(_)
+        | PolarsError::ComputeError(_) => {
+            let error = Error::usage(
+                "the values of the query do not have the types that its functions and operators \
+                    take",
+            );
+            error.hint(
+                "convert them: CAST(x AS DOUBLE), or TRY_CAST(x AS INTEGER) if some can't \
+                be converted",
+            )
         }
-        PolarsError::IO { error, .. } => Error::usage("the query could not be run").because(error.to_string()),
+        PolarsError::ShapeMismatch(_) => {
+            Error::usage("the query puts columns of different lengths together")
+        }
+        PolarsError::OutOfBounds(_) => {
+            Error::usage("a position of the query is outside of its list")
+        }
+        PolarsError::Duplicate(_) => Error::usage("two columns of the query have one name")
+            .hint("name them: SELECT a AS x, b AS y"),
+        PolarsError::ColumnNotFound(_)
+        | PolarsError::SchemaFieldNotFound(_)
+        | PolarsError::StructFieldNotFound(_) => {
+            Error::usage("the query names a field that its column does not have")
+                .hint("DESCRIBE data lists the columns")
+        }
+        PolarsError::IO { error, .. } => {
+            Error::usage("the query could not be run").because(error.to_string())
+        }
         _ => Error::usage("the query could not be run").hint("write it in a simpler form"),
     }
 }
 
-/// Converts an error of the engine that computes the rows of a plan with correct types: a value that can't be converted.
+/// Converts an error of the engine that computes the rows of a plan with correct types: a value
+/// that can't be converted.
 pub(super) fn values_error(error: &PolarsError) -> Error {
     if let Some(own) = Error::found_in(error) {
         return own;
     }
     tracing::debug!(target: "polars", "{error}");
     match error {
-        PolarsError::SchemaMismatch(_) | PolarsError::InvalidOperation(_) | PolarsError::ComputeError(_) => {
-            let error = Error::usage("a value can't be converted to the type that the query asks of it");
+        PolarsError::SchemaMismatch(_)
+        | PolarsError::InvalidOperation(_)
+        | PolarsError::ComputeError(_) => {
+            let error =
+                Error::usage("a value can't be converted to the type that the query asks of it");
             error.hint("TRY_CAST(x AS INTEGER) gives null for such values")
         }
         _ => of_kind(error),
@@ -149,7 +206,12 @@ pub(super) fn refusal(summary: impl Into<String>) -> PolarsError {
 /// Types of keys and values of a map that a query makes, given the type of its entries.
 fn map_types(entry: &DataType) -> Option<[&DataType; 2]> {
     match entry {
-        DataType::Struct(fields) if fields.iter().map(|field| field.name().as_str()).eq(MADE_FIELDS) => {
+        DataType::Struct(fields)
+            if fields
+                .iter()
+                .map(|field| field.name().as_str())
+                .eq(MADE_FIELDS) =>
+        {
             Some([fields[0].dtype(), fields[1].dtype()])
         }
         _ => None,
@@ -171,7 +233,10 @@ pub(super) fn type_name(dtype: &DataType) -> String {
         DataType::Float32 => "FLOAT",
         DataType::Float64 | DataType::Unknown(UnknownKind::Float) => "DOUBLE",
         DataType::Decimal(..) => "DECIMAL",
-        DataType::String | DataType::Categorical(..) | DataType::Enum(..) | DataType::Unknown(UnknownKind::Str) => "VARCHAR",
+        DataType::String
+        | DataType::Categorical(..)
+        | DataType::Enum(..)
+        | DataType::Unknown(UnknownKind::Str) => "VARCHAR",
         DataType::Binary => "BLOB",
         DataType::Date => "DATE",
         DataType::Datetime(_, Some(_)) => "TIMESTAMP WITH TIME ZONE",
@@ -183,7 +248,10 @@ pub(super) fn type_name(dtype: &DataType) -> String {
         }
         DataType::List(inner) => return format!("{}[]", type_name(inner)),
         DataType::Struct(fields) => {
-            let fields: Vec<String> = fields.iter().map(|field| format!("{} {}", field.name(), type_name(field.dtype()))).collect();
+            let fields: Vec<String> = fields
+                .iter()
+                .map(|field| format!("{} {}", field.name(), type_name(field.dtype())))
+                .collect();
             return format!("STRUCT({})", fields.join(", "));
         }
         DataType::Null => "NULL",

@@ -1,6 +1,7 @@
-//! Filters (bounding box, time range, SQL condition) as plain data, and their predicates. Semantics are those of the Python reader,
-//! except that a box with west > east crosses the antimeridian, that time ranges may be open and have times of day, which that
-//! reader ignores, and that rows without a place or time of their own are where and when their children are.
+//! Filters (bounding box, time range, SQL condition) as plain data, and their predicates. Semantics
+//! are those of the Python reader, except that a box with west > east crosses the antimeridian,
+//! that time ranges may be open and have times of day, which that reader ignores, and that rows
+//! without a place or time of their own are where and when their children are.
 
 use chrono::{DateTime, SecondsFormat};
 use polars::prelude::udf::UserDefinedFunction;
@@ -13,8 +14,8 @@ use super::arrow_convert;
 use super::tables::Tables;
 use crate::error::{Error, Result};
 use crate::footprint::{
-    self, Boxes, CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS, INTERVALS, IntervalColumns, PlaceColumns, PlaceSource, StatedLocation,
-    grid_of, place_source, touching,
+    self, Boxes, CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS, INTERVALS, IntervalColumns,
+    PlaceColumns, PlaceSource, StatedLocation, grid_of, place_source, touching,
 };
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, dtype_name};
@@ -28,11 +29,12 @@ type ArrowType = arrow::datatypes::DataType;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BoxTest {
-    /// The footprint: `istac:geometry` in the system of `istac:crs`, else the corners of the raster, else the centroid.
+    /// The footprint: `istac:geometry` in the system of `istac:crs`, else the corners of the
+    /// raster, else the centroid.
     #[default]
     Footprint,
-    /// The stored column that the official reader looks at, as it is: the first of `istac:geometry`, `stac:centroid` and
-    /// `istac:centroid`.
+    /// The stored column that the official reader looks at, as it is: the first of
+    /// `istac:geometry`, `stac:centroid` and `istac:centroid`.
     Centroid,
 }
 
@@ -66,20 +68,24 @@ pub const TIMES: [&str; 8] = [
     "datetime",
 ];
 
-/// One filter: keeps rows of `level` that satisfy every condition, their ancestors and their descendants.
+/// One filter: keeps rows of `level` that satisfy every condition, their ancestors and their
+/// descendants.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
-    /// `[west, south, east, north]` in degrees, edges included; west > east crosses the antimeridian.
+    /// `[west, south, east, north]` in degrees, edges included; west > east crosses the
+    /// antimeridian.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bbox: Option<[f64; 4]>,
     /// Geometry that the box is compared with.
     #[serde(skip_serializing_if = "BoxTest::is_footprint")]
     pub by: BoxTest,
-    /// A column of WKB geometries, or `stac:geotransform` for the corners of rasters; found by its usual names when absent.
+    /// A column of WKB geometries, or `stac:geotransform` for the corners of rasters; found by its
+    /// usual names when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub geometry_column: Option<String>,
-    /// `a/b`, `../b`, `a/..`, or one day or instant, in UTC. A date is its whole day, a time of day that instant; both ends included.
+    /// `a/b`, `../b`, `a/..`, or one day or instant, in UTC. A date is its whole day, a time of day
+    /// that instant; both ends included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub datetime: Option<String>,
     /// Time column; `None` selects a default column.
@@ -95,17 +101,26 @@ pub struct Filter {
 impl Filter {
     /// A bounding box on level 0.
     pub fn bbox(bbox: [f64; 4]) -> Self {
-        Self { bbox: Some(bbox), ..Self::default() }
+        Self {
+            bbox: Some(bbox),
+            ..Self::default()
+        }
     }
 
     /// A time range on level 0.
     pub fn datetime(range: impl Into<String>) -> Self {
-        Self { datetime: Some(range.into()), ..Self::default() }
+        Self {
+            datetime: Some(range.into()),
+            ..Self::default()
+        }
     }
 
     /// An SQL condition on level 0.
     pub fn condition(sql: impl Into<String>) -> Self {
-        Self { condition: Some(sql.into()), ..Self::default() }
+        Self {
+            condition: Some(sql.into()),
+            ..Self::default()
+        }
     }
 
     /// The same filter on another level.
@@ -114,24 +129,36 @@ impl Filter {
         self
     }
 
-    /// The box and the range of times as filters of their own, each on the first level from that of this filter on that has its columns.
-    /// All stays with the level where no level below has them, or the user names the column. Times first: they are cheaper to compare.
+    /// The box and the range of times as filters of their own, each on the first level from that of
+    /// this filter on that has its columns. All stays with the level where no level below has them,
+    /// or the user names the column. Times first: they are cheaper to compare.
     pub(super) fn parts(&self, tables: &Tables) -> Vec<Self> {
         let mut parts = Vec::new();
         if self.datetime.is_some() {
-            let part = Self { datetime: self.datetime.clone(), time_column: self.time_column.clone(), ..Self::default() };
+            let part = Self {
+                datetime: self.datetime.clone(),
+                time_column: self.time_column.clone(),
+                ..Self::default()
+            };
             parts.push(part.at_level(self.level).on_level_with_columns(tables));
         }
         if self.bbox.is_some() {
-            let part = Self { bbox: self.bbox, by: self.by, geometry_column: self.geometry_column.clone(), ..Self::default() };
+            let part = Self {
+                bbox: self.bbox,
+                by: self.by,
+                geometry_column: self.geometry_column.clone(),
+                ..Self::default()
+            };
             parts.push(part.at_level(self.level).on_level_with_columns(tables));
         }
         parts
     }
 
-    /// This part of a filter on the first level from its own on that has its columns, unless the user names the column.
+    /// This part of a filter on the first level from its own on that has its columns, unless the
+    /// user names the column.
     fn on_level_with_columns(self, tables: &Tables) -> Self {
-        let level = (self.level..tables.levels.len()).find(|level| self.has_columns(&tables.stored_columns(*level)));
+        let level = (self.level..tables.levels.len())
+            .find(|level| self.has_columns(&tables.stored_columns(*level)));
         match level {
             Some(level) => self.at_level(level),
             None => self,
@@ -140,19 +167,29 @@ impl Filter {
 
     /// True when `columns` have the places or times that a part of a filter looks at.
     fn has_columns(&self, columns: &[FieldSpec]) -> bool {
-        let named = |names: &[&str]| columns.iter().any(|field| names.contains(&field.name.as_str()));
+        let named = |names: &[&str]| {
+            columns
+                .iter()
+                .any(|field| names.contains(&field.name.as_str()))
+        };
         match (&self.geometry_column, &self.time_column) {
             (Some(_), _) | (_, Some(_)) => true,
-            _ if self.bbox.is_some() => self.footprint_columns(columns).is_some() || named(&GEOMETRIES),
+            _ if self.bbox.is_some() => {
+                self.footprint_columns(columns).is_some() || named(&GEOMETRIES)
+            }
             _ => named(&TIMES),
         }
     }
 
-    /// For rows of a part's level without a place or time of their own: the condition that a row is one of them, and the part on the
-    /// next level below that has its columns. `None` when every row has one, no level below has, or the user names the column, as the test
-    /// of the stored centroid does.
+    /// For rows of a part's level without a place or time of their own: the condition that a row is
+    /// one of them, and the part on the next level below that has its columns. `None` when every
+    /// row has one, no level below has, or the user names the column, as the test of the stored
+    /// centroid does.
     pub(super) fn fallback(&self, tables: &Tables) -> Option<(Expr, Self)> {
-        if self.geometry_column.is_some() || self.time_column.is_some() || self.by == BoxTest::Centroid {
+        if self.geometry_column.is_some()
+            || self.time_column.is_some()
+            || self.by == BoxTest::Centroid
+        {
             return None;
         }
         let columns = tables.stored_columns(self.level);
@@ -160,25 +197,41 @@ impl Filter {
         let names: Vec<&str> = if self.bbox.is_some() {
             // The coordinate system stands for the grid, whose statistics no Parquet file has.
             let grids = GRIDS.iter().map(|grid| grid.crs);
-            GEOMETRY_COLUMNS.into_iter().chain(CENTROID_COLUMNS).chain(grids).filter(has).collect()
+            GEOMETRY_COLUMNS
+                .into_iter()
+                .chain(CENTROID_COLUMNS)
+                .chain(grids)
+                .filter(has)
+                .collect()
         } else if let Some(interval) = self.interval_columns(&columns) {
             vec![interval.instant, interval.start]
         } else {
             // Times are those of the first column.
             TIMES.into_iter().filter(has).take(1).collect()
         };
-        if names.iter().any(|name| tables.has_no_null(self.level, name)) {
+        if names
+            .iter()
+            .any(|name| tables.has_no_null(self.level, name))
+        {
             return None;
         }
-        let below = (self.level + 1..tables.levels.len()).find(|level| self.has_columns(&tables.stored_columns(*level)))?;
-        let unstated = names.into_iter().map(|name| col(name).is_null()).reduce(|a, b| a.and(b))?;
+        let below = (self.level + 1..tables.levels.len())
+            .find(|level| self.has_columns(&tables.stored_columns(*level)))?;
+        let unstated = names
+            .into_iter()
+            .map(|name| col(name).is_null())
+            .reduce(|a, b| a.and(b))?;
         Some((unstated, self.clone().at_level(below)))
     }
 
-    /// True when rows of the filter's level state no place or time, so that those of their descendants count.
+    /// True when rows of the filter's level state no place or time, so that those of their
+    /// descendants count.
     pub fn looks_below(&self, tables: &Tables) -> bool {
         self.level < tables.levels.len()
-            && self.parts(tables).iter().any(|part| part.level != self.level || part.fallback(tables).is_some())
+            && self
+                .parts(tables)
+                .iter()
+                .any(|part| part.level != self.level || part.fallback(tables).is_some())
     }
 
     /// Refuses a filter of a level that does not exist.
@@ -191,18 +244,27 @@ impl Filter {
             return Ok(());
         }
         let last = count.saturating_sub(1);
-        Err(Error::usage(format!("there is no level {}", self.level)).hint(format!("the deepest is level {last}")))
+        Err(Error::usage(format!("there is no level {}", self.level))
+            .hint(format!("the deepest is level {last}")))
     }
 
     /// Predicate of box and time range; `None` when neither is set.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for an unknown level or column, or an invalid box or range; the hint states what is allowed.
+    /// [`crate::error::Kind::Usage`] for an unknown level or column, or an invalid box or range;
+    /// the hint states what is allowed.
     pub(super) fn predicate(&self, tables: &Tables, ctx: &JobContext) -> Result<Option<Expr>> {
         self.check_level(tables)?;
         let columns = tables.stored_columns(self.level);
-        let space = self.bbox.map(|bbox| self.in_box(bbox, &columns, ctx)).transpose()?;
-        let time = self.datetime.as_ref().map(|range| self.in_range(range, &columns)).transpose()?;
+        let space = self
+            .bbox
+            .map(|bbox| self.in_box(bbox, &columns, ctx))
+            .transpose()?;
+        let time = self
+            .datetime
+            .as_ref()
+            .map(|range| self.in_range(range, &columns))
+            .transpose()?;
         // Times first: they are cheaper to compare.
         Ok([time, space].into_iter().flatten().reduce(|a, b| a.and(b)))
     }
@@ -212,31 +274,57 @@ impl Filter {
         if let Some((names, only)) = self.footprint_columns(columns) {
             return Ok(footprint_in_box(bbox, names, only, ctx));
         }
-        let field = chosen(columns, self.geometry_column.as_deref(), &GEOMETRIES, "geometry", self.level)?;
-        if CENTROID_COLUMNS.contains(&field.name.as_str()) && matches!(field.dtype, ArrowType::Struct(_)) {
-            return Ok(footprint_in_box(bbox, vec![&field.name], Some(PlaceSource::Centroid), ctx));
+        let field = chosen(
+            columns,
+            self.geometry_column.as_deref(),
+            &GEOMETRIES,
+            "geometry",
+            self.level,
+        )?;
+        if CENTROID_COLUMNS.contains(&field.name.as_str())
+            && matches!(field.dtype, ArrowType::Struct(_))
+        {
+            return Ok(footprint_in_box(
+                bbox,
+                vec![&field.name],
+                Some(PlaceSource::Centroid),
+                ctx,
+            ));
         }
         // Older TACO versions store points as text.
         let text = is_text(&field.dtype);
         if !text && !is_binary(&field.dtype) {
-            let summary = format!("column {} is {}, not WKB geometries", field.name, dtype_name(&field.dtype));
+            let summary = format!(
+                "column {} is {}, not WKB geometries",
+                field.name,
+                dtype_name(&field.dtype)
+            );
             return Err(Error::usage(summary).hint("name a column as stac:centroid"));
         }
         let boxes = Boxes::new(bbox);
         let touches = move |column: Column| -> PolarsResult<Column> {
             let touch = |point: Option<&[u8]>| point.is_some_and(|point| boxes.touch(point));
             let mask: BooleanChunked = match text {
-                true => column.str()?.iter().map(|text| touch(text.map(str::as_bytes))).collect(),
+                true => column
+                    .str()?
+                    .iter()
+                    .map(|text| touch(text.map(str::as_bytes)))
+                    .collect(),
                 false => column.binary()?.iter().map(touch).collect(),
             };
             Ok(mask.with_name(column.name().clone()).into_column())
         };
-        let output = |_: &Schema, field: &Field| Ok(Field::new(field.name().clone(), DataType::Boolean));
+        let output =
+            |_: &Schema, field: &Field| Ok(Field::new(field.name().clone(), DataType::Boolean));
         Ok(col(field.name.as_str()).map(touches, output))
     }
 
-    /// The columns that footprints are made of, and the only one that counts; `None` where a stored column is compared as it is.
-    pub(super) fn footprint_columns<'a>(&self, columns: &'a [FieldSpec]) -> Option<(Vec<&'a str>, Option<PlaceSource>)> {
+    /// The columns that footprints are made of, and the only one that counts; `None` where a stored
+    /// column is compared as it is.
+    pub(super) fn footprint_columns<'a>(
+        &self,
+        columns: &'a [FieldSpec],
+    ) -> Option<(Vec<&'a str>, Option<PlaceSource>)> {
         if self.by == BoxTest::Centroid {
             return None;
         }
@@ -247,9 +335,17 @@ impl Filter {
                 source => source,
             },
         };
-        let readable = |dtype: &ArrowType| dtype.is_integer() || dtype.is_nested() || is_text(dtype) || is_binary(dtype);
-        let known = |field: &&FieldSpec| footprint::COLUMNS.contains(&field.name.as_str()) && readable(&field.dtype);
-        let names: Vec<&str> = columns.iter().filter(known).map(|field| field.name.as_str()).collect();
+        let readable = |dtype: &ArrowType| {
+            dtype.is_integer() || dtype.is_nested() || is_text(dtype) || is_binary(dtype)
+        };
+        let known = |field: &&FieldSpec| {
+            footprint::COLUMNS.contains(&field.name.as_str()) && readable(&field.dtype)
+        };
+        let names: Vec<&str> = columns
+            .iter()
+            .filter(known)
+            .map(|field| field.name.as_str())
+            .collect();
         let has = |name: &str| names.contains(&name);
         let grid = grid_of(has).is_some();
         let geometry = GEOMETRY_COLUMNS.into_iter().any(has);
@@ -262,15 +358,30 @@ impl Filter {
         useful.then_some((names, only))
     }
 
-    /// The columns of an instant, a start and an end that the level has, where the user names no column; all are timestamps in
-    /// microseconds.
-    pub(super) fn interval_columns(&self, columns: &[FieldSpec]) -> Option<&'static IntervalColumns> {
+    /// The columns of an instant, a start and an end that the level has, where the user names no
+    /// column; all are timestamps in microseconds.
+    pub(super) fn interval_columns(
+        &self,
+        columns: &[FieldSpec],
+    ) -> Option<&'static IntervalColumns> {
         let is_time = |name: &str| {
             let mut found = columns.iter().filter(|field| field.name == name);
-            found.any(|field| matches!(field.dtype, ArrowType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, _)))
+            found.any(|field| {
+                matches!(
+                    field.dtype,
+                    ArrowType::Timestamp(arrow::datatypes::TimeUnit::Microsecond, _)
+                )
+            })
         };
-        let are_there = |interval: &&IntervalColumns| [interval.instant, interval.start, interval.end].into_iter().all(is_time);
-        INTERVALS.iter().find(are_there).filter(|_| self.time_column.is_none())
+        let are_there = |interval: &&IntervalColumns| {
+            [interval.instant, interval.start, interval.end]
+                .into_iter()
+                .all(is_time)
+        };
+        INTERVALS
+            .iter()
+            .find(are_there)
+            .filter(|_| self.time_column.is_none())
     }
 
     fn in_range(&self, range: &str, columns: &[FieldSpec]) -> Result<Expr> {
@@ -278,7 +389,13 @@ impl Filter {
         if let Some(interval) = self.interval_columns(columns) {
             return Ok(intervals_in_range(interval, range));
         }
-        let field = chosen(columns, self.time_column.as_deref(), &TIMES, "time", self.level)?;
+        let field = chosen(
+            columns,
+            self.time_column.as_deref(),
+            &TIMES,
+            "time",
+            self.level,
+        )?;
         use arrow::datatypes::TimeUnit;
         let per_second = match &field.dtype {
             ArrowType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) => 1_000,
@@ -286,13 +403,19 @@ impl Filter {
             ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 1_000_000_000,
             ArrowType::Date32 | ArrowType::Date64 => return Ok(days_in_range(&field.name, range)),
             text if is_text(text) => return Ok(texts_in_range(&field.name, range)),
-            dtype if is_count(dtype) => return Ok(counts_in_range(field, unit_of_counts(field)?, range)),
+            dtype if is_count(dtype) => {
+                return Ok(counts_in_range(field, unit_of_counts(field)?, range));
+            }
             _ => return Err(no_time(field)),
         };
-        // Bounds have the column's type, so that the statistics of a file can be asked; the number behind a time is that of UTC
-        // whatever its zone, so that times are ranges of numbers.
-        let empty = super::arrow_convert::series(&field.name, &field.dtype, Vec::new())
-            .map_err(|error| Error::unsupported(format!("column {} can't be filtered", field.name)).because(error.to_string()))?;
+        // Bounds have the column's type, so that the statistics of a file can be asked; the number
+        // behind a time is that of UTC whatever its zone, so that times are ranges of numbers.
+        let empty = super::arrow_convert::series(&field.name, &field.dtype, Vec::new()).map_err(
+            |error| {
+                Error::unsupported(format!("column {} can't be filtered", field.name))
+                    .because(error.to_string())
+            },
+        )?;
         let bound = |number: i64| lit(number).cast(empty.dtype().clone());
         Ok(range.on_numbers(&field.name, per_second, &bound))
     }
@@ -319,53 +442,78 @@ pub struct TimeRange {
 const MICROS_OF_DAY: i64 = 86_400_000_000;
 
 impl TimeRange {
-    /// `a/b`, `../b`, `a/..`, or one day or instant. A date means its whole day; a time of day means that instant.
+    /// `a/b`, `../b`, `a/..`, or one day or instant. A date means its whole day; a time of day
+    /// means that instant.
     pub fn parse(text: &str) -> Result<Self> {
         let fault = |what: String| {
             Error::usage(what).hint(
-                "write 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31, one day as 2021-01-01, or times as 2021-01-01T10:30:00Z",
+                "write 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31, one day as 2021-01-01, \
+                    or times as 2021-01-01T10:30:00Z",
             )
         };
         let end = |part: &str| -> Result<Option<TimeBound>> {
             match part.trim() {
                 "" | ".." => Ok(None),
                 part => {
-                    let what = || format!("{} is no time in ISO 8601: dates are YYYY-MM-DD", part.printable_line());
-                    TimeBound::parse(part).map(Some).ok_or_else(|| fault(what()))
+                    let what = || {
+                        format!(
+                            "{} is no time in ISO 8601: dates are YYYY-MM-DD",
+                            part.printable_line()
+                        )
+                    };
+                    TimeBound::parse(part)
+                        .map(Some)
+                        .ok_or_else(|| fault(what()))
                 }
             }
         };
         let Some((first, last)) = text.split_once('/') else {
             let one = end(text)?.ok_or_else(|| fault("the time is empty".into()))?;
-            return Ok(Self { first: Some(one), last: Some(one) });
+            return Ok(Self {
+                first: Some(one),
+                last: Some(one),
+            });
         };
         let (first, last) = (end(first)?, end(last)?);
         if first.is_none() && last.is_none() {
             return Err(fault("the range of time is open at both ends".into()));
         }
-        if first.zip(last).is_some_and(|(first, last)| first.micros >= last.end()) {
-            return Err(fault(format!("the range {} begins after its end", text.printable_line())));
+        if first
+            .zip(last)
+            .is_some_and(|(first, last)| first.micros >= last.end())
+        {
+            return Err(fault(format!(
+                "the range {} begins after its end",
+                text.printable_line()
+            )));
         }
         Ok(Self { first, last })
     }
 
     /// True for a span in microseconds since 1970, with both ends, of which a part is in the range.
     pub fn touches(self, start: i64, end: i64) -> bool {
-        self.first.is_none_or(|first| end >= first.micros) && self.last.is_none_or(|last| start < last.end())
+        self.first.is_none_or(|first| end >= first.micros)
+            && self.last.is_none_or(|last| start < last.end())
     }
 
-    /// The range as STAC APIs take it (RFC 3339): both ends with their times of day, or `..` for an open one.
+    /// The range as STAC APIs take it (RFC 3339): both ends with their times of day, or `..` for an
+    /// open one.
     pub fn in_utc(self) -> String {
         let text = |micros: Option<i64>| match micros.and_then(DateTime::from_timestamp_micros) {
             Some(time) => time.to_rfc3339_opts(SecondsFormat::AutoSi, true),
             None => "..".to_owned(),
         };
-        format!("{}/{}", text(self.first.map(|first| first.micros)), text(self.last.map(|last| last.end() - 1)))
+        format!(
+            "{}/{}",
+            text(self.first.map(|first| first.micros)),
+            text(self.last.map(|last| last.end() - 1))
+        )
     }
 
     /// True for a time in microseconds since 1970; `day` when only its day is known.
     fn holds(self, time: TimeBound) -> bool {
-        self.first.is_none_or(|first| time.end() > first.micros) && self.last.is_none_or(|last| time.micros < last.end())
+        self.first.is_none_or(|first| time.end() > first.micros)
+            && self.last.is_none_or(|last| time.micros < last.end())
     }
 
     /// The condition on a column that counts `per_second` parts of seconds since 1970.
@@ -373,12 +521,20 @@ impl TimeRange {
         let number = |micros: i64| i128::from(micros) * i128::from(per_second);
         let clamped = |number: i128| number.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         // The smallest number that is not before the start; the largest that is not after the end.
-        let from = self.first.map(|first| col(name).gt_eq(bound(clamped(-(-number(first.micros)).div_euclid(1_000_000)))));
+        let from = self.first.map(|first| {
+            col(name).gt_eq(bound(clamped(
+                -(-number(first.micros)).div_euclid(1_000_000),
+            )))
+        });
         let to = self.last.map(|last| match last.day {
             true => col(name).lt(bound(clamped(number(last.end()).div_euclid(1_000_000)))),
             false => col(name).lt_eq(bound(clamped(number(last.micros).div_euclid(1_000_000)))),
         });
-        [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
+        [from, to]
+            .into_iter()
+            .flatten()
+            .reduce(|a, b| a.and(b))
+            .unwrap_or_else(|| col(name).is_not_null())
     }
 }
 
@@ -386,21 +542,33 @@ impl TimeBound {
     fn parse(text: &str) -> Option<Self> {
         let micros = footprint::parse_time(text)?;
         // Both `10:30` and `T103000` are times of day.
-        Some(Self { micros, day: !text.contains([':', 'T']) })
+        Some(Self {
+            micros,
+            day: !text.contains([':', 'T']),
+        })
     }
 
     /// The first microsecond behind it.
     pub fn end(self) -> i64 {
-        self.micros.saturating_add(if self.day { MICROS_OF_DAY } else { 1 })
+        self.micros
+            .saturating_add(if self.day { MICROS_OF_DAY } else { 1 })
     }
 }
 
 pub(super) fn is_binary(dtype: &ArrowType) -> bool {
-    matches!(dtype, ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView)
+    matches!(
+        dtype,
+        ArrowType::Binary | ArrowType::LargeBinary | ArrowType::BinaryView
+    )
 }
 
 /// A condition on the columns that footprints are made of.
-fn footprint_in_box(bbox: [f64; 4], names: Vec<&str>, only: Option<PlaceSource>, ctx: &JobContext) -> Expr {
+fn footprint_in_box(
+    bbox: [f64; 4],
+    names: Vec<&str>,
+    only: Option<PlaceSource>,
+    ctx: &JobContext,
+) -> Expr {
     let (boxes, ctx) = (Boxes::new(bbox), ctx.clone());
     let touches = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let rows = columns.first().map_or(0, Column::len);
@@ -409,21 +577,37 @@ fn footprint_in_box(bbox: [f64; 4], names: Vec<&str>, only: Option<PlaceSource>,
             Ok((column.name().clone(), array))
         });
         let arrays = arrays.collect::<PolarsResult<Vec<_>>>()?;
-        let places =
-            PlaceColumns::from_arrays(|name| arrays.iter().find(|(known, _)| known == name).map(|(_, array)| array.clone()));
+        let places = PlaceColumns::from_arrays(|name| {
+            arrays
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, array)| array.clone())
+        });
         let stated = |row: usize| match only {
             Some(source) => places.stated(row).only(source),
             None => places.stated(row),
         };
         let stated: Vec<StatedLocation> = (0..rows).map(stated).collect();
         let mask = touching(&stated, &boxes, &ctx).map_err(|error| fault(&error))?;
-        let name = columns.first().map_or(PlSmallStr::EMPTY, |column| column.name().clone());
-        Ok(BooleanChunked::from_iter(mask.into_iter().map(Some)).with_name(name).into_column())
+        let name = columns
+            .first()
+            .map_or(PlSmallStr::EMPTY, |column| column.name().clone());
+        Ok(BooleanChunked::from_iter(mask.into_iter().map(Some))
+            .with_name(name)
+            .into_column())
     };
     let output = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::Boolean))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            DataType::Boolean,
+        ))
     };
-    let mut function = UserDefinedFunction::new("footprint_in_box".into(), BaseColumnUdf::new(touches, output));
+    let mut function = UserDefinedFunction::new(
+        "footprint_in_box".into(),
+        BaseColumnUdf::new(touches, output),
+    );
     function.options = FunctionOptions::elementwise();
     function.call(names.into_iter().map(col).collect())
 }
@@ -434,32 +618,49 @@ fn intervals_in_range(interval: &IntervalColumns, range: TimeRange) -> Expr {
     let micros = |name: &str| col(name).to_physical();
     let start = coalesce(&[micros(interval.start), micros(interval.instant)]);
     let end = coalesce(&[micros(interval.end), micros(interval.instant)]);
-    let from = range.first.map(|first| end.clone().gt_eq(lit(first.micros)));
+    let from = range
+        .first
+        .map(|first| end.clone().gt_eq(lit(first.micros)));
     let to = range.last.map(|last| start.lt(lit(last.end())));
-    [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| end.is_not_null())
+    [from, to]
+        .into_iter()
+        .flatten()
+        .reduce(|a, b| a.and(b))
+        .unwrap_or_else(|| end.is_not_null())
 }
 
 pub(super) fn is_text(dtype: &ArrowType) -> bool {
-    matches!(dtype, ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View)
+    matches!(
+        dtype,
+        ArrowType::Utf8 | ArrowType::LargeUtf8 | ArrowType::Utf8View
+    )
 }
 
-/// A column of numbers that counts `per_second` parts of seconds since 1970, whole ones or with a fraction.
+/// A column of numbers that counts `per_second` parts of seconds since 1970, whole ones or with a
+/// fraction.
 fn counts_in_range(field: &FieldSpec, per_second: i64, range: TimeRange) -> Expr {
     let name = field.name.as_str();
     if field.dtype.is_integer() {
         return range.on_numbers(name, per_second, &|number| lit(number));
     }
     let bound = |micros: i64| lit(micros as f64 * per_second as f64 / 1e6);
-    let from = range.first.map(|first| col(name).gt_eq(bound(first.micros)));
+    let from = range
+        .first
+        .map(|first| col(name).gt_eq(bound(first.micros)));
     let to = range.last.map(|last| match last.day {
         true => col(name).lt(bound(last.end())),
         false => col(name).lt_eq(bound(last.micros)),
     });
-    [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
+    [from, to]
+        .into_iter()
+        .flatten()
+        .reduce(|a, b| a.and(b))
+        .unwrap_or_else(|| col(name).is_not_null())
 }
 
-/// Parts of a second that a column of numbers counts since 1970: those that its description in `taco:field_schema` names, else seconds
-/// in the columns of the extensions (TACO 0.2, STAC extension).
+/// Parts of a second that a column of numbers counts since 1970: those that its description in
+/// `taco:field_schema` names, else seconds in the columns of the extensions (TACO 0.2, STAC
+/// extension).
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for a column of which nothing says what it counts.
@@ -467,20 +668,33 @@ pub(super) fn unit_of_counts(field: &FieldSpec) -> Result<i64> {
     /// Words of a unit, and short ones that count before "since" alone.
     const UNITS: [(i64, &[&str], &[&str]); 4] = [
         (1_000_000_000, &["nanoseconds", "ns"], &["nanosecond"]),
-        (1_000_000, &["microseconds", "\u{b5}s", "\u{3bc}s"], &["microsecond", "us"]),
+        (
+            1_000_000,
+            &["microseconds", "\u{b5}s", "\u{3bc}s"],
+            &["microsecond", "us"],
+        ),
         (1_000, &["milliseconds", "ms"], &["millisecond"]),
         (1, &["seconds"], &["second", "sec", "s"]),
     ];
     let description = field.description.to_lowercase();
-    let words: Vec<&str> = description.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = description
+        .split(|letter: char| !letter.is_alphabetic())
+        .filter(|word| !word.is_empty())
+        .collect();
     let has = |(_, words_of_unit, before_since): &(i64, &[&str], &[&str])| {
         words.iter().any(|word| words_of_unit.contains(word))
-            || words.windows(2).any(|pair| pair[1] == "since" && before_since.contains(&pair[0]))
+            || words
+                .windows(2)
+                .any(|pair| pair[1] == "since" && before_since.contains(&pair[0]))
     };
     if let Some((per_second, ..)) = UNITS.iter().find(|unit| has(unit)) {
         return Ok(*per_second);
     }
-    if footprint::is_time_column(&field.name, &field.dtype) { Ok(1) } else { Err(no_time(field)) }
+    if footprint::is_time_column(&field.name, &field.dtype) {
+        Ok(1)
+    } else {
+        Err(no_time(field))
+    }
 }
 
 /// True for types of numbers that may count parts of seconds.
@@ -495,30 +709,52 @@ pub(super) fn no_time(field: &FieldSpec) -> Error {
     if !is_count(&field.dtype) {
         return Error::usage(format!("column {name} is {dtype}, not a time")).hint(hint);
     }
-    Error::usage(format!("column {name} is {dtype}, and its description does not say which unit of time it counts since 1970"))
-        .hint(hint)
-        .hint("compare the numbers themselves with --where")
+    Error::usage(format!(
+        "column {name} is {dtype}, and its description does not say which unit of \
+        time it counts since 1970"
+    ))
+    .hint(hint)
+    .hint("compare the numbers themselves with --where")
 }
 
 /// The column has dates; a date is its whole day.
 fn days_in_range(name: &str, range: TimeRange) -> Expr {
-    let bound = |day: i64| lit(i32::try_from(day).unwrap_or(if day < 0 { i32::MIN } else { i32::MAX })).cast(DataType::Date);
-    let from = range.first.map(|first| col(name).gt_eq(bound(first.micros.div_euclid(MICROS_OF_DAY))));
-    let to = range.last.map(|last| col(name).lt_eq(bound(last.micros.div_euclid(MICROS_OF_DAY))));
-    [from, to].into_iter().flatten().reduce(|a, b| a.and(b)).unwrap_or_else(|| col(name).is_not_null())
+    let bound = |day: i64| {
+        lit(i32::try_from(day).unwrap_or(if day < 0 { i32::MIN } else { i32::MAX }))
+            .cast(DataType::Date)
+    };
+    let from = range
+        .first
+        .map(|first| col(name).gt_eq(bound(first.micros.div_euclid(MICROS_OF_DAY))));
+    let to = range
+        .last
+        .map(|last| col(name).lt_eq(bound(last.micros.div_euclid(MICROS_OF_DAY))));
+    [from, to]
+        .into_iter()
+        .flatten()
+        .reduce(|a, b| a.and(b))
+        .unwrap_or_else(|| col(name).is_not_null())
 }
 
-/// The column has ISO 8601 text; text that can't be parsed as a time is compared by its leading date.
+/// The column has ISO 8601 text; text that can't be parsed as a time is compared by its leading
+/// date.
 fn texts_in_range(name: &str, range: TimeRange) -> Expr {
     let within = move |column: Column| -> PolarsResult<Column> {
         let holds = |text: &str| {
             let text = text.trim();
-            TimeBound::parse(text).or_else(|| TimeBound::parse(text.get(..10)?)).is_some_and(|time| range.holds(time))
+            TimeBound::parse(text)
+                .or_else(|| TimeBound::parse(text.get(..10)?))
+                .is_some_and(|time| range.holds(time))
         };
-        let mask: BooleanChunked = column.str()?.iter().map(|text| text.is_some_and(holds)).collect();
+        let mask: BooleanChunked = column
+            .str()?
+            .iter()
+            .map(|text| text.is_some_and(holds))
+            .collect();
         Ok(mask.with_name(column.name().clone()).into_column())
     };
-    let output = |_: &Schema, field: &Field| Ok(Field::new(field.name().clone(), DataType::Boolean));
+    let output =
+        |_: &Schema, field: &Field| Ok(Field::new(field.name().clone(), DataType::Boolean));
     col(name).map(within, output)
 }
 
@@ -534,30 +770,50 @@ pub(super) fn chosen<'a>(
     match asked {
         Some(name) => find(name).ok_or_else(|| {
             let names: Vec<&str> = columns.iter().map(|field| field.name.as_str()).collect();
-            Error::usage(format!("level {level} has no column {name}")).hint(format!("its columns: {}", names.join(", ")))
+            Error::usage(format!("level {level} has no column {name}"))
+                .hint(format!("its columns: {}", names.join(", ")))
         }),
         None => usual.iter().find_map(|name| find(name)).ok_or_else(|| {
-            Error::usage(format!("level {level} has no {what} column: none of {}", usual.join(", ")))
-                .hint(format!("name one with --{what}-column, or filter another level with --level"))
+            Error::usage(format!(
+                "level {level} has no {what} column: none of {}",
+                usual.join(", ")
+            ))
+            .hint(format!(
+                "name one with --{what}-column, or filter another level with --level"
+            ))
         }),
     }
 }
 
-/// Checks that a box is finite, its longitudes within ±360, its latitudes within ±90, and south ≤ north.
+/// Checks that a box is finite, its longitudes within ±360, its latitudes within ±90, and south ≤
+/// north.
 pub fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
-    let fault = if [west, south, east, north].iter().any(|number| !number.is_finite()) {
+    let fault = if [west, south, east, north]
+        .iter()
+        .any(|number| !number.is_finite())
+    {
         "is not finite".to_owned()
-    } else if [west, east].iter().any(|longitude| !(-360.0..=360.0).contains(longitude)) {
+    } else if [west, east]
+        .iter()
+        .any(|longitude| !(-360.0..=360.0).contains(longitude))
+    {
         "has a longitude outside -360 to 360".to_owned()
-    } else if [south, north].iter().any(|latitude| !(-90.0..=90.0).contains(latitude)) {
+    } else if [south, north]
+        .iter()
+        .any(|latitude| !(-90.0..=90.0).contains(latitude))
+    {
         "has a latitude outside -90 to 90".to_owned()
     } else if south > north {
         format!("has its south {south} above its north {north}")
     } else {
         return Ok(());
     };
-    Err(Error::usage(format!("the box {west},{south},{east},{north} {fault}"))
-        .hint("write west,south,east,north in degrees; west greater than east goes across the antimeridian"))
+    Err(
+        Error::usage(format!("the box {west},{south},{east},{north} {fault}")).hint(
+            "write west,south,east,north in degrees; west greater than east goes across the \
+            antimeridian",
+        ),
+    )
 }
 
 #[cfg(test)]
@@ -568,24 +824,79 @@ mod tests {
     fn dates_are_whole_days_and_times_of_day_are_instants() {
         let parse = |text: &str| TimeRange::parse(text).ok();
         let hour = 3_600_000_000;
-        let day = |day: i64| Some(TimeBound { micros: day * MICROS_OF_DAY, day: true });
+        let day = |day: i64| {
+            Some(TimeBound {
+                micros: day * MICROS_OF_DAY,
+                day: true,
+            })
+        };
         let at = |micros: i64| Some(TimeBound { micros, day: false });
-        assert_eq!(parse("1970-01-02"), Some(TimeRange { first: day(1), last: day(1) }));
+        assert_eq!(
+            parse("1970-01-02"),
+            Some(TimeRange {
+                first: day(1),
+                last: day(1)
+            })
+        );
         let instant = at(49 * hour + hour / 2);
-        assert_eq!(parse("1970-01-02T23:30:00-02:00"), Some(TimeRange { first: instant, last: instant }));
+        assert_eq!(
+            parse("1970-01-02T23:30:00-02:00"),
+            Some(TimeRange {
+                first: instant,
+                last: instant
+            })
+        );
         let range = parse("1970-01-01T10:00:00Z/1970-01-03 01:00").expect("parses");
-        assert_eq!(range, TimeRange { first: at(10 * hour), last: at(49 * hour) });
-        assert!(
-            range.holds(TimeBound { micros: 10 * hour, day: false }) && range.holds(TimeBound { micros: 49 * hour, day: false })
+        assert_eq!(
+            range,
+            TimeRange {
+                first: at(10 * hour),
+                last: at(49 * hour)
+            }
         );
         assert!(
-            !range.holds(TimeBound { micros: 10 * hour - 1, day: false })
-                && !range.holds(TimeBound { micros: 49 * hour + 1, day: false })
+            range.holds(TimeBound {
+                micros: 10 * hour,
+                day: false
+            }) && range.holds(TimeBound {
+                micros: 49 * hour,
+                day: false
+            })
         );
-        assert!(range.holds(TimeBound { micros: 0, day: true }), "a part of that day is within");
-        assert_eq!(parse("../1970-01-03"), Some(TimeRange { first: None, last: day(2) }));
-        assert_eq!(parse("1970-01-03/.."), Some(TimeRange { first: day(2), last: None }));
-        assert!(parse("1970-01-03T12:00:00Z/1970-01-03").is_some(), "the day ends after noon");
+        assert!(
+            !range.holds(TimeBound {
+                micros: 10 * hour - 1,
+                day: false
+            }) && !range.holds(TimeBound {
+                micros: 49 * hour + 1,
+                day: false
+            })
+        );
+        assert!(
+            range.holds(TimeBound {
+                micros: 0,
+                day: true
+            }),
+            "a part of that day is within"
+        );
+        assert_eq!(
+            parse("../1970-01-03"),
+            Some(TimeRange {
+                first: None,
+                last: day(2)
+            })
+        );
+        assert_eq!(
+            parse("1970-01-03/.."),
+            Some(TimeRange {
+                first: day(2),
+                last: None
+            })
+        );
+        assert!(
+            parse("1970-01-03T12:00:00Z/1970-01-03").is_some(),
+            "the day ends after noon"
+        );
         let bad = [
             "",
             "..",
@@ -606,40 +917,86 @@ mod tests {
     #[test]
     fn numbers_count_what_their_column_says() {
         let unit = |name: &str, description: &str, dtype: ArrowType| {
-            let field = FieldSpec { description: description.into(), ..FieldSpec::new(name, dtype) };
+            let field = FieldSpec {
+                description: description.into(),
+                ..FieldSpec::new(name, dtype)
+            };
             unit_of_counts(&field).ok()
         };
         let whole = |name: &str, description: &str| unit(name, description, ArrowType::Int64);
-        assert_eq!(whole("stac:time_start", ""), Some(1), "the text of TACO 0.2");
+        assert_eq!(
+            whole("stac:time_start", ""),
+            Some(1),
+            "the text of TACO 0.2"
+        );
         assert_eq!(unit("istac:time_end", "", ArrowType::Float64), Some(1));
-        assert_eq!(whole("stac:time_start", "Start timestamp (\u{3bc}s since Unix epoch, UTC)"), Some(1_000_000));
-        assert_eq!(whole("when", "Acquisition, milliseconds since 1970"), Some(1_000));
+        assert_eq!(
+            whole(
+                "stac:time_start",
+                "Start timestamp (\u{3bc}s since Unix epoch, UTC)"
+            ),
+            Some(1_000_000)
+        );
+        assert_eq!(
+            whole("when", "Acquisition, milliseconds since 1970"),
+            Some(1_000)
+        );
         assert_eq!(whole("when", "ns since the epoch"), Some(1_000_000_000));
         assert_eq!(whole("when", "Seconds since 1970"), Some(1));
-        for (name, description) in
-            [("date", ""), ("datetime", ""), ("acquisition_time", "Time of acquisition"), ("when", "Sensor status")]
-        {
+        for (name, description) in [
+            ("date", ""),
+            ("datetime", ""),
+            ("acquisition_time", "Time of acquisition"),
+            ("when", "Sensor status"),
+        ] {
             assert_eq!(whole(name, description), None, "{name}: {description}");
         }
         let field = |dtype| FieldSpec::new("stac:time_start", dtype);
         let range = TimeRange::parse("1970-01-02").expect("parses");
-        let said = format!("{:?}", counts_in_range(&field(ArrowType::Int64), 1_000, range));
-        assert!(said.contains("86400000") && said.contains("172800000"), "{said}");
+        let said = format!(
+            "{:?}",
+            counts_in_range(&field(ArrowType::Int64), 1_000, range)
+        );
+        assert!(
+            said.contains("86400000") && said.contains("172800000"),
+            "{said}"
+        );
     }
 
     #[test]
     fn the_first_usual_column_is_chosen() {
-        let columns: Vec<FieldSpec> =
-            ["istac:centroid", "stac:centroid", "istac:geometry", "datetime", "stac:time_start", "istac:time_start"]
-                .map(|name| FieldSpec::new(name, ArrowType::Binary))
-                .into();
-        let names =
-            |columns: &[FieldSpec], usual: &[&str]| chosen(columns, None, usual, "", 0).map(|field| field.name.clone()).ok();
-        assert_eq!(names(&columns, &GEOMETRIES).as_deref(), Some("istac:geometry"));
-        assert_eq!(names(&columns[..2], &GEOMETRIES).as_deref(), Some("stac:centroid"));
-        assert_eq!(names(&columns[..1], &GEOMETRIES).as_deref(), Some("istac:centroid"));
+        let columns: Vec<FieldSpec> = [
+            "istac:centroid",
+            "stac:centroid",
+            "istac:geometry",
+            "datetime",
+            "stac:time_start",
+            "istac:time_start",
+        ]
+        .map(|name| FieldSpec::new(name, ArrowType::Binary))
+        .into();
+        let names = |columns: &[FieldSpec], usual: &[&str]| {
+            chosen(columns, None, usual, "", 0)
+                .map(|field| field.name.clone())
+                .ok()
+        };
+        assert_eq!(
+            names(&columns, &GEOMETRIES).as_deref(),
+            Some("istac:geometry")
+        );
+        assert_eq!(
+            names(&columns[..2], &GEOMETRIES).as_deref(),
+            Some("stac:centroid")
+        );
+        assert_eq!(
+            names(&columns[..1], &GEOMETRIES).as_deref(),
+            Some("istac:centroid")
+        );
         assert_eq!(names(&columns, &TIMES).as_deref(), Some("istac:time_start"));
-        assert_eq!(names(&columns[..5], &TIMES).as_deref(), Some("stac:time_start"));
+        assert_eq!(
+            names(&columns[..5], &TIMES).as_deref(),
+            Some("stac:time_start")
+        );
         assert_eq!(names(&columns[..4], &TIMES).as_deref(), Some("datetime"));
         assert_eq!(names(&[], &TIMES), None);
     }
@@ -647,16 +1004,27 @@ mod tests {
     #[test]
     fn boxes_are_checked() {
         assert!(check_box([170.0, -10.0, -170.0, 10.0]).is_ok());
-        for bad in [[0.0, 10.0, 1.0, 9.0], [-361.0, 0.0, 1.0, 1.0], [0.0, -91.0, 1.0, 1.0], [f64::NAN, 0.0, 1.0, 1.0]] {
+        for bad in [
+            [0.0, 10.0, 1.0, 9.0],
+            [-361.0, 0.0, 1.0, 1.0],
+            [0.0, -91.0, 1.0, 1.0],
+            [f64::NAN, 0.0, 1.0, 1.0],
+        ] {
             assert!(check_box(bad).is_err(), "{bad:?}");
         }
     }
 
     #[test]
     fn filters_are_plain_data() {
-        let filter: Filter = serde_json::from_str(r#"{"bbox":[0,1,2,3],"where":"split = 'train'","level":1}"#).expect("parses");
+        let filter: Filter =
+            serde_json::from_str(r#"{"bbox":[0,1,2,3],"where":"split = 'train'","level":1}"#)
+                .expect("parses");
         assert_eq!(filter.condition.as_deref(), Some("split = 'train'"));
-        assert_eq!(serde_json::from_str::<Filter>(&serde_json::to_string(&filter).expect("writes")).expect("reads"), filter);
+        assert_eq!(
+            serde_json::from_str::<Filter>(&serde_json::to_string(&filter).expect("writes"))
+                .expect("reads"),
+            filter
+        );
         assert!(serde_json::from_str::<Filter>(r#"{"box":[0,1,2,3]}"#).is_err());
     }
 }

@@ -1,4 +1,5 @@
-//! Tables as lazy frames: level scans, the GDAL path column, `data`, flat views, and filtered rows. Nothing is computed here.
+//! Tables as lazy frames: level scans, the GDAL path column, `data`, flat views, and filtered rows.
+//! Nothing is computed here.
 
 use std::collections::BTreeMap;
 
@@ -29,12 +30,17 @@ pub(super) struct Views<'a> {
 }
 
 impl<'a> Views<'a> {
-    /// Applies the filters in order. Lazy: collecting reads only the columns of the conditions and of the result.
+    /// Applies the filters in order. Lazy: collecting reads only the columns of the conditions and
+    /// of the result.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for a filter on an unknown level or column, or with an invalid box, range or condition.
+    /// [`crate::error::Kind::Usage`] for a filter on an unknown level or column, or with an invalid
+    /// box, range or condition.
     pub fn new(tables: &'a Tables, filters: &[Filter], ctx: &JobContext) -> Result<Self> {
-        let mut views = Self { tables, kept: BTreeMap::new() };
+        let mut views = Self {
+            tables,
+            kept: BTreeMap::new(),
+        };
         for filter in filters {
             ctx.check()?;
             filter.check_level(tables)?;
@@ -60,23 +66,42 @@ impl<'a> Views<'a> {
         Ok(views)
     }
 
-    /// Rows of `frame`, those of the level of `part`, that satisfy the part of a filter. Rows that state no place, or no time, stay while
-    /// one of their descendants does.
+    /// Rows of `frame`, those of the level of `part`, that satisfy the part of a filter. Rows that
+    /// state no place, or no time, stay while one of their descendants does.
     fn matching(&self, frame: LazyFrame, part: &Filter, ctx: &JobContext) -> Result<LazyFrame> {
-        let Some(predicate) = part.predicate(self.tables, ctx)? else { return Ok(frame) };
-        let Some((unstated, below)) = part.fallback(self.tables) else { return Ok(frame.filter(predicate)) };
+        let Some(predicate) = part.predicate(self.tables, ctx)? else {
+            return Ok(frame);
+        };
+        let Some((unstated, below)) = part.fallback(self.tables) else {
+            return Ok(frame.filter(predicate));
+        };
         let children = self.rows_above(part.level + 1, &below, ctx)?;
         let frame = with_mark(self.tables, frame, part.level, children)?;
-        let stays = predicate.fill_null(lit(false)).or(unstated.and(col(MARK).is_not_null()));
+        let stays = predicate
+            .fill_null(lit(false))
+            .or(unstated.and(col(MARK).is_not_null()));
         Ok(frame.filter(stays).drop(cols([MARK])))
     }
 
-    /// Rows of `frame`, those of `level`, with a descendant that satisfies a filter of a level below; all of its descendants stay.
-    fn with_descendants(&self, frame: LazyFrame, level: usize, part: &Filter, ctx: &JobContext) -> Result<LazyFrame> {
-        with_children(self.tables, frame, level, self.rows_above(level + 1, part, ctx)?)
+    /// Rows of `frame`, those of `level`, with a descendant that satisfies a filter of a level
+    /// below; all of its descendants stay.
+    fn with_descendants(
+        &self,
+        frame: LazyFrame,
+        level: usize,
+        part: &Filter,
+        ctx: &JobContext,
+    ) -> Result<LazyFrame> {
+        with_children(
+            self.tables,
+            frame,
+            level,
+            self.rows_above(level + 1, part, ctx)?,
+        )
     }
 
-    /// Rows of `level` that satisfy a part of a filter of that level or of one below, there by a descendant.
+    /// Rows of `level` that satisfy a part of a filter of that level or of one below, there by a
+    /// descendant.
     fn rows_above(&self, level: usize, part: &Filter, ctx: &JobContext) -> Result<LazyFrame> {
         let mut rows = self.matching(self.start(part.level, ctx)?, part, ctx)?;
         for depth in (level..part.level).rev() {
@@ -91,15 +116,25 @@ impl<'a> Views<'a> {
             return Ok(());
         }
         for depth in 1..self.tables.levels.len() {
-            let Some(above) = self.kept.get(&(depth - 1)).cloned() else { break };
+            let Some(above) = self.kept.get(&(depth - 1)).cloned() else {
+                break;
+            };
             if !has(self.tables, depth, "internal:parent_id") {
                 break;
             }
             let here = self.start(depth, ctx)?;
             let keys = above.select(
-                [own_key(self.tables, depth - 1).alias(KEY)].into_iter().chain(source(self.tables, depth - 1)).collect::<Vec<_>>(),
+                [own_key(self.tables, depth - 1).alias(KEY)]
+                    .into_iter()
+                    .chain(source(self.tables, depth - 1))
+                    .collect::<Vec<_>>(),
             );
-            let here = semi(here, parent_key(self.tables, depth)?, keys, by_source(self.tables, depth));
+            let here = semi(
+                here,
+                parent_key(self.tables, depth)?,
+                keys,
+                by_source(self.tables, depth),
+            );
             self.kept.insert(depth, here);
         }
         Ok(())
@@ -111,9 +146,17 @@ impl<'a> Views<'a> {
             Some(frame) => Ok(frame.clone()),
             // Row numbers within a part include padding, which is removed afterwards.
             None if is_counted(self.tables, level) => {
-                let padding = col("id").cast(DataType::String).str().starts_with(lit(PAD_PREFIX)).fill_null(lit(false));
+                let padding = col("id")
+                    .cast(DataType::String)
+                    .str()
+                    .starts_with(lit(PAD_PREFIX))
+                    .fill_null(lit(false));
                 let frame = self.level(level, ctx)?;
-                Ok(if has(self.tables, level, "id") { frame.filter(padding.not()) } else { frame })
+                Ok(if has(self.tables, level, "id") {
+                    frame.filter(padding.not())
+                } else {
+                    frame
+                })
             }
             None => level_frame(self.tables, level, true, ctx),
         }
@@ -123,24 +166,38 @@ impl<'a> Views<'a> {
     fn level(&self, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
         match self.kept.get(&level) {
             Some(frame) => Ok(frame.clone()),
-            None => numbered(self.tables, level, level_frame(self.tables, level, false, ctx)?),
+            None => numbered(
+                self.tables,
+                level,
+                level_frame(self.tables, level, false, ctx)?,
+            ),
         }
     }
 
     /// Row numbers of the rows that filters keep; `None` for levels that no filter affects.
     pub fn places(&self, level: usize) -> Option<LazyFrame> {
-        self.kept.get(&level).map(|frame| frame.clone().select([col(PLACE)]))
+        self.kept
+            .get(&level)
+            .map(|frame| frame.clone().select([col(PLACE)]))
     }
 
     /// Lazy frame of one table.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Format`] for a level with column types that can't be queried, or without the columns that link it to
-    /// its parent.
+    /// [`crate::error::Kind::Format`] for a level with column types that can't be queried, or
+    /// without the columns that link it to its parent.
     pub fn frame(&self, name: TableName, ctx: &JobContext) -> Result<LazyFrame> {
         let shown = |level: usize, frame: LazyFrame| {
-            let names = self.tables.columns(&format!("level{level}")).unwrap_or_default();
-            frame.select(names.iter().map(|field| col(field.name.as_str())).collect::<Vec<_>>())
+            let names = self
+                .tables
+                .columns(&format!("level{level}"))
+                .unwrap_or_default();
+            frame.select(
+                names
+                    .iter()
+                    .map(|field| col(field.name.as_str()))
+                    .collect::<Vec<_>>(),
+            )
         };
         match name {
             TableName::Level(level) => Ok(shown(level, self.level(level, ctx)?)),
@@ -151,16 +208,38 @@ impl<'a> Views<'a> {
 }
 
 /// Rows of `frame`, those of the level `depth`, with a child in `children`.
-fn with_children(tables: &Tables, frame: LazyFrame, depth: usize, children: LazyFrame) -> Result<LazyFrame> {
-    let keys = [parent_key(tables, depth + 1)?.alias(KEY)].into_iter().chain(source(tables, depth + 1));
+fn with_children(
+    tables: &Tables,
+    frame: LazyFrame,
+    depth: usize,
+    children: LazyFrame,
+) -> Result<LazyFrame> {
+    let keys = [parent_key(tables, depth + 1)?.alias(KEY)]
+        .into_iter()
+        .chain(source(tables, depth + 1));
     let parents = children.select(keys.collect::<Vec<_>>());
-    Ok(semi(frame, own_key(tables, depth), parents, by_source(tables, depth + 1)))
+    Ok(semi(
+        frame,
+        own_key(tables, depth),
+        parents,
+        by_source(tables, depth + 1),
+    ))
 }
 
-/// Rows of `frame`, those of the level `depth`, with [`MARK`] not null for those with a child in `children`.
-fn with_mark(tables: &Tables, frame: LazyFrame, depth: usize, children: LazyFrame) -> Result<LazyFrame> {
-    let keys = [parent_key(tables, depth + 1)?.alias(KEY)].into_iter().chain(source(tables, depth + 1));
-    let marked = children.select(keys.collect::<Vec<_>>()).unique(None, UniqueKeepStrategy::Any);
+/// Rows of `frame`, those of the level `depth`, with [`MARK`] not null for those with a child in
+/// `children`.
+fn with_mark(
+    tables: &Tables,
+    frame: LazyFrame,
+    depth: usize,
+    children: LazyFrame,
+) -> Result<LazyFrame> {
+    let keys = [parent_key(tables, depth + 1)?.alias(KEY)]
+        .into_iter()
+        .chain(source(tables, depth + 1));
+    let marked = children
+        .select(keys.collect::<Vec<_>>())
+        .unique(None, UniqueKeepStrategy::Any);
     let marked = marked.with_columns([lit(true).alias(MARK)]);
     let (mut left, mut right) = (vec![col(OWN_KEY)], vec![col(KEY)]);
     if by_source(tables, depth + 1) {
@@ -173,23 +252,40 @@ fn with_mark(tables: &Tables, frame: LazyFrame, depth: usize, children: LazyFram
         ..JoinArgs::new(JoinType::Left)
     };
     let keyed = frame.with_columns([own_key(tables, depth).alias(OWN_KEY)]);
-    Ok(keyed.join(marked, left, right, arguments).drop(cols([OWN_KEY])))
+    Ok(keyed
+        .join(marked, left, right, arguments)
+        .drop(cols([OWN_KEY])))
 }
 
 /// Rows of `frame` that satisfy an SQL condition.
 fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
     let source = StatementSource::alone(condition);
     let tokens = sql_dialect::tokens(&source)?;
-    let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
-    let columns = vec![("data".to_owned(), schema.iter_names().map(|name| name.to_string()).collect::<Vec<_>>())];
+    let schema = frame
+        .collect_schema()
+        .map_err(|error| engine_error(&error))?;
+    let columns = vec![(
+        "data".to_owned(),
+        schema
+            .iter_names()
+            .map(|name| name.to_string())
+            .collect::<Vec<_>>(),
+    )];
     let condition_of = || {
         let tree = sql_dialect::condition(&source, &tokens, &|name| schema.contains(name))?;
         Planner::new(source, &tokens, &|_| Ok(None), &columns, &[]).condition(frame, &tree)
     };
     // Positions refer to the condition, not the statement, so the cause is dropped.
     condition_of().map_err(|error| {
-        let summary = Error::usage(format!("the condition could not be understood: {}", condition.printable_line()));
-        let summary = if error.is_too_large() { Error::too_large(error.summary()) } else { summary.because(error.to_string()) };
+        let summary = Error::usage(format!(
+            "the condition could not be understood: {}",
+            condition.printable_line()
+        ));
+        let summary = if error.is_too_large() {
+            Error::too_large(error.summary())
+        } else {
+            summary.because(error.to_string())
+        };
         error
             .hints()
             .iter()
@@ -208,19 +304,26 @@ fn numbered(tables: &Tables, level: usize, frame: LazyFrame) -> Result<LazyFrame
     if !is_counted(tables, level) {
         return Ok(frame);
     }
-    let number = col("internal:source_file").cum_count(false).over([col("internal:source_file")]);
-    let number = number.map_err(|error| Error::internal("rows can't be counted").because(error.to_string()))?;
+    let number = col("internal:source_file")
+        .cum_count(false)
+        .over([col("internal:source_file")]);
+    let number = number
+        .map_err(|error| Error::internal("rows can't be counted").because(error.to_string()))?;
     Ok(frame.with_columns([(number.cast(DataType::Int64) - lit(1i64)).alias(ROW)]))
 }
 
-/// Semi join: rows of `frame` whose key is in `keys`, in order. `keys` has the key and, with `by_source`, the source file.
+/// Semi join: rows of `frame` whose key is in `keys`, in order. `keys` has the key and, with
+/// `by_source`, the source file.
 fn semi(frame: LazyFrame, key: Expr, keys: LazyFrame, by_source: bool) -> LazyFrame {
     let (mut left, mut right) = (vec![key], vec![col(KEY)]);
     if by_source {
         left.push(col("internal:source_file"));
         right.push(col(SOURCE));
     }
-    let arguments = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Semi) };
+    let arguments = JoinArgs {
+        maintain_order: MaintainOrderJoin::Left,
+        ..JoinArgs::new(JoinType::Semi)
+    };
     frame.join(keys, left, right, arguments)
 }
 
@@ -232,7 +335,10 @@ const MARK: &str = "__mark";
 const SOURCE: &str = "__source";
 
 fn own_key(tables: &Tables, level: usize) -> Expr {
-    let name = match (has(tables, level, "internal:current_id"), is_counted(tables, level)) {
+    let name = match (
+        has(tables, level, "internal:current_id"),
+        is_counted(tables, level),
+    ) {
         (true, _) => "internal:current_id",
         (false, true) => ROW,
         (false, false) => PLACE,
@@ -244,7 +350,8 @@ fn parent_key(tables: &Tables, level: usize) -> Result<Expr> {
     if has(tables, level, "internal:parent_id") {
         return Ok(col("internal:parent_id").cast(DataType::Int64));
     }
-    let summary = format!("level {level} has no column internal:parent_id, so its parents can't be found");
+    let summary =
+        format!("level {level} has no column internal:parent_id, so its parents can't be found");
     Err(Error::format(summary).hint("filter level 0, or query the level by itself"))
 }
 
@@ -258,19 +365,38 @@ fn source(tables: &Tables, level: usize) -> Option<Expr> {
 }
 
 /// The level's columns, its GDAL path, and row numbers in [`PLACE`].
-fn level_frame(tables: &Tables, level: usize, hide_padding: bool, ctx: &JobContext) -> Result<LazyFrame> {
+fn level_frame(
+    tables: &Tables,
+    level: usize,
+    hide_padding: bool,
+    ctx: &JobContext,
+) -> Result<LazyFrame> {
     let (rows, positions) = match &tables.levels[level] {
-        LevelData::Parquet { groups, positions, .. } => (ScanRows::Parquet(groups.clone()), positions.clone()),
+        LevelData::Parquet {
+            groups, positions, ..
+        } => (ScanRows::Parquet(groups.clone()), positions.clone()),
         LevelData::Decoded(table) => (ScanRows::Decoded(table.clone()), None),
     };
-    let unfit = |error: PolarsError| Error::format(format!("level {level} can't be queried")).because(error.to_string());
-    let scan = LevelScan::new(rows, positions, PLACE, hide_padding, ctx).and_then(LevelScan::frame).map_err(unfit)?;
+    let unfit = |error: PolarsError| {
+        Error::format(format!("level {level} can't be queried")).because(error.to_string())
+    };
+    let scan = LevelScan::new(rows, positions, PLACE, hide_padding, ctx)
+        .and_then(LevelScan::frame)
+        .map_err(unfit)?;
     Ok(match vsi_column(tables, level) {
         Some(path) => {
             // A stored GDAL path refers to the location at writing time, so it is recomputed.
             let stored = tables.stored_columns(level);
-            let others = stored.iter().filter(|field| field.name != VSI).map(|field| col(field.name.as_str()));
-            scan.select(std::iter::once(col(PLACE)).chain(others).chain([path]).collect::<Vec<_>>())
+            let others = stored
+                .iter()
+                .filter(|field| field.name != VSI)
+                .map(|field| col(field.name.as_str()));
+            scan.select(
+                std::iter::once(col(PLACE))
+                    .chain(others)
+                    .chain([path])
+                    .collect::<Vec<_>>(),
+            )
         }
         None => scan,
     })
@@ -283,32 +409,60 @@ fn vsi_column(tables: &Tables, level: usize) -> Option<Expr> {
     }
     let text = |name: &str| col(name).cast(DataType::String);
     let joined = |parts: Vec<Expr>| concat_str(parts, "", false);
-    let range = || vec![lit("/vsisubfile/"), text("internal:offset"), lit("_"), text("internal:size")];
+    let range = || {
+        vec![
+            lit("/vsisubfile/"),
+            text("internal:offset"),
+            lit("_"),
+            text("internal:size"),
+        ]
+    };
     let path = match &tables.base {
         VsiBase::None => return None,
-        VsiBase::Zip(container) => joined(range().into_iter().chain([lit(format!(",{container}"))]).collect()),
-        VsiBase::Parts(folder) => {
-            joined(range().into_iter().chain([lit(format!(",{folder}/")), text("internal:source_file")]).collect())
-        }
+        VsiBase::Zip(container) => joined(
+            range()
+                .into_iter()
+                .chain([lit(format!(",{container}"))])
+                .collect(),
+        ),
+        VsiBase::Parts(folder) => joined(
+            range()
+                .into_iter()
+                .chain([lit(format!(",{folder}/")), text("internal:source_file")])
+                .collect(),
+        ),
         VsiBase::Folder(root) => {
-            let relative = if level == 0 { text("id") } else { text("internal:relative_path").str().strip_chars_end(lit("/")) };
+            let relative = if level == 0 {
+                text("id")
+            } else {
+                text("internal:relative_path")
+                    .str()
+                    .strip_chars_end(lit("/"))
+            };
             let below = lit(format!("{root}/DATA/"));
             let folder = joined(vec![below.clone(), relative.clone(), lit("/__meta__")]);
-            when(text("type").eq(lit("FOLDER"))).then(folder).otherwise(joined(vec![below, relative]))
+            when(text("type").eq(lit("FOLDER")))
+                .then(folder)
+                .otherwise(joined(vec![below, relative]))
         }
     };
     Some(path.alias(VSI))
 }
 
-/// Level `level` joined with every level above it. Parents are found by `internal:current_id`, in older files by row number,
-/// in a `.tacocat` per source file.
+/// Level `level` joined with every level above it. Parents are found by `internal:current_id`, in
+/// older files by row number, in a `.tacocat` per source file.
 fn flat_frame(views: &Views, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
     let tables = views.tables;
     let mut joined = keyed_frame(views, 0, ctx)?;
     for depth in 1..=level {
         let columns = tables.stored_columns(depth);
-        if !columns.iter().any(|field| field.name == "internal:parent_id") {
-            let summary = format!("level {depth} has no column internal:parent_id, so l{depth} can't be joined");
+        if !columns
+            .iter()
+            .any(|field| field.name == "internal:parent_id")
+        {
+            let summary = format!(
+                "level {depth} has no column internal:parent_id, so l{depth} can't be joined"
+            );
             return Err(Error::format(summary).hint(format!("query level{depth} by itself")));
         }
         let by_source = (0..=depth).all(|depth| has(tables, depth, "internal:source_file"));
@@ -325,11 +479,19 @@ fn flat_frame(views: &Views, level: usize, ctx: &JobContext) -> Result<LazyFrame
         joined = keyed_frame(views, depth, ctx)?.join(joined, left, right, arguments);
     }
     let columns = tables.columns(&format!("l{level}")).unwrap_or_default();
-    Ok(joined.select(columns.iter().map(|field| col(field.name.as_str())).collect::<Vec<_>>()))
+    Ok(joined.select(
+        columns
+            .iter()
+            .map(|field| col(field.name.as_str()))
+            .collect::<Vec<_>>(),
+    ))
 }
 
 fn has(tables: &Tables, level: usize, name: &str) -> bool {
-    tables.stored_columns(level).iter().any(|field| field.name == name)
+    tables
+        .stored_columns(level)
+        .iter()
+        .any(|field| field.name == name)
 }
 
 fn key(level: usize) -> String {
@@ -346,10 +508,16 @@ fn keyed_frame(views: &Views, level: usize, ctx: &JobContext) -> Result<LazyFram
     let frame = views.level(level, ctx)?;
     let mut columns = vec![own_key(tables, level).alias(key(level))];
     if has(tables, level, "internal:parent_id") {
-        columns.push(col("internal:parent_id").cast(DataType::Int64).alias(parent(level)));
+        columns.push(
+            col("internal:parent_id")
+                .cast(DataType::Int64)
+                .alias(parent(level)),
+        );
     }
     let names = tables.columns(&format!("level{level}")).unwrap_or_default();
     let shown = names.iter().filter(|field| !is_key(&field.name));
-    columns.extend(shown.map(|field| col(field.name.as_str()).alias(format!("l{level}:{}", field.name))));
+    columns.extend(
+        shown.map(|field| col(field.name.as_str()).alias(format!("l{level}:{}", field.name))),
+    );
     Ok(frame.select(columns))
 }

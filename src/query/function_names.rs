@@ -232,8 +232,14 @@ pub(super) const SPELLED: &[(&str, &str)] = &[
     ("prefix", "starts_with(_0, _1)"),
     ("quarter", "date_part('quarter', _0)"),
     ("regexp_matches", "regexp_like(_0, _1)"),
-    ("replace", "CASE WHEN _1 = '' THEN _0 ELSE replace(_0, _1, _2) END"),
-    ("right", "CASE WHEN _0 IS NULL THEN NULL WHEN _1 >= length(_0) THEN _0 ELSE right(_0, _1) END"),
+    (
+        "replace",
+        "CASE WHEN _1 = '' THEN _0 ELSE replace(_0, _1, _2) END",
+    ),
+    (
+        "right",
+        "CASE WHEN _0 IS NULL THEN NULL WHEN _1 >= length(_0) THEN _0 ELSE right(_0, _1) END",
+    ),
     ("second", "date_part('second', _0)"),
     ("str_split", "string_to_array(_0, _1)"),
     ("string_split", "string_to_array(_0, _1)"),
@@ -282,8 +288,18 @@ pub(super) const OTHERS: [&str; 11] = [
 /// Names of all supported functions.
 pub(super) fn function_names() -> impl Iterator<Item = &'static str> {
     let spelled = SPELLED.iter().map(|(name, _)| *name);
-    let ours = spatial_functions::names().chain(duckdb_functions::names()).chain(list_functions::names()).chain(functions::names());
-    AGGREGATES.into_iter().chain(WINDOWS).chain(ENGINE).chain(OTHERS).chain(LAMBDA_FUNCTIONS).chain(spelled).chain(ours)
+    let ours = spatial_functions::names()
+        .chain(duckdb_functions::names())
+        .chain(list_functions::names())
+        .chain(functions::names());
+    AGGREGATES
+        .into_iter()
+        .chain(WINDOWS)
+        .chain(ENGINE)
+        .chain(OTHERS)
+        .chain(LAMBDA_FUNCTIONS)
+        .chain(spelled)
+        .chain(ours)
 }
 
 /// True for the lower-case name of an aggregate function.

@@ -19,10 +19,20 @@ impl FunctionRegistry for Functions {
     }
 
     fn get_udf(&self, name: &str) -> PolarsResult<Option<UserDefinedFunction>> {
-        let extra = || self.extras.iter().find(|(known, _)| known == name).map(|(_, function)| function.clone());
-        let ours =
-            || duckdb_functions::function(name).or_else(|| list_functions::function(name)).or_else(|| functions::function(name));
-        Ok(spatial_functions::function(name).or_else(ours).or_else(extra))
+        let extra = || {
+            self.extras
+                .iter()
+                .find(|(known, _)| known == name)
+                .map(|(_, function)| function.clone())
+        };
+        let ours = || {
+            duckdb_functions::function(name)
+                .or_else(|| list_functions::function(name))
+                .or_else(|| functions::function(name))
+        };
+        Ok(spatial_functions::function(name)
+            .or_else(ours)
+            .or_else(extra))
     }
 
     fn contains(&self, name: &str) -> bool {

@@ -1,8 +1,12 @@
-//! Geometries between WKT and `geo`. Coordinates that are not finite make a geometry unreadable. Must never panic on any text.
+//! Geometries between WKT and `geo`. Coordinates that are not finite make a geometry unreadable.
+//! Must never panic on any text.
 
 use std::fmt::Write as _;
 
-use geo::{Coord, Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
+use geo::{
+    Coord, Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon,
+    Point, Polygon,
+};
 use serde_json::{Value as Json, json};
 
 /// Maximum nesting of geometry collections.
@@ -15,28 +19,63 @@ pub(super) fn to_text(geometry: &Geometry) -> String {
         format!("({})", each.join(", "))
     }
     fn rings(polygon: &Polygon) -> String {
-        let all: Vec<String> = std::iter::once(polygon.exterior()).chain(polygon.interiors()).map(coords).collect();
+        let all: Vec<String> = std::iter::once(polygon.exterior())
+            .chain(polygon.interiors())
+            .map(coords)
+            .collect();
         format!("({})", all.join(", "))
     }
     fn listed(name: &str, parts: Vec<String>) -> String {
-        if parts.is_empty() { format!("{name} EMPTY") } else { format!("{name} ({})", parts.join(", ")) }
+        if parts.is_empty() {
+            format!("{name} EMPTY")
+        } else {
+            format!("{name} ({})", parts.join(", "))
+        }
     }
     let mut out = String::new();
     let _ = match geometry {
         Geometry::Point(point) => write!(out, "POINT ({} {})", point.x(), point.y()),
         Geometry::LineString(line) if line.0.is_empty() => write!(out, "LINESTRING EMPTY"),
         Geometry::LineString(line) => write!(out, "LINESTRING {}", coords(line)),
-        Geometry::Polygon(polygon) if polygon.exterior().0.is_empty() => write!(out, "POLYGON EMPTY"),
+        Geometry::Polygon(polygon) if polygon.exterior().0.is_empty() => {
+            write!(out, "POLYGON EMPTY")
+        }
         Geometry::Polygon(polygon) => write!(out, "POLYGON {}", rings(polygon)),
         Geometry::MultiPoint(many) => {
-            write!(out, "{}", listed("MULTIPOINT", many.0.iter().map(|p| format!("{} {}", p.x(), p.y())).collect()))
+            write!(
+                out,
+                "{}",
+                listed(
+                    "MULTIPOINT",
+                    many.0
+                        .iter()
+                        .map(|p| format!("{} {}", p.x(), p.y()))
+                        .collect()
+                )
+            )
         }
-        Geometry::MultiLineString(many) => write!(out, "{}", listed("MULTILINESTRING", many.0.iter().map(coords).collect())),
-        Geometry::MultiPolygon(many) => write!(out, "{}", listed("MULTIPOLYGON", many.0.iter().map(rings).collect())),
+        Geometry::MultiLineString(many) => write!(
+            out,
+            "{}",
+            listed("MULTILINESTRING", many.0.iter().map(coords).collect())
+        ),
+        Geometry::MultiPolygon(many) => write!(
+            out,
+            "{}",
+            listed("MULTIPOLYGON", many.0.iter().map(rings).collect())
+        ),
         Geometry::GeometryCollection(many) => {
-            write!(out, "{}", listed("GEOMETRYCOLLECTION", many.0.iter().map(to_text).collect()))
+            write!(
+                out,
+                "{}",
+                listed("GEOMETRYCOLLECTION", many.0.iter().map(to_text).collect())
+            )
         }
-        Geometry::Line(one) => write!(out, "LINESTRING {}", coords(&LineString(vec![one.start, one.end]))),
+        Geometry::Line(one) => write!(
+            out,
+            "LINESTRING {}",
+            coords(&LineString(vec![one.start, one.end]))
+        ),
         Geometry::Rect(one) => write!(out, "POLYGON {}", rings(&one.to_polygon())),
         Geometry::Triangle(one) => write!(out, "POLYGON {}", rings(&one.to_polygon())),
     };
@@ -47,7 +86,12 @@ pub(super) fn to_text(geometry: &Geometry) -> String {
 pub(super) fn to_json(geometry: &Geometry) -> Json {
     let point = |at: Coord| json!([at.x, at.y]);
     let line = |line: &LineString| line.0.iter().copied().map(point).collect::<Vec<_>>();
-    let rings = |polygon: &Polygon| std::iter::once(polygon.exterior()).chain(polygon.interiors()).map(line).collect::<Vec<_>>();
+    let rings = |polygon: &Polygon| {
+        std::iter::once(polygon.exterior())
+            .chain(polygon.interiors())
+            .map(line)
+            .collect::<Vec<_>>()
+    };
     let of = |name: &str, coordinates: Json| json!({"type": name, "coordinates": coordinates});
     match geometry {
         Geometry::Point(one) => of("Point", point(one.0)),
@@ -56,16 +100,29 @@ pub(super) fn to_json(geometry: &Geometry) -> Json {
         Geometry::Polygon(one) => of("Polygon", json!(rings(one))),
         Geometry::Rect(one) => of("Polygon", json!(rings(&one.to_polygon()))),
         Geometry::Triangle(one) => of("Polygon", json!(rings(&one.to_polygon()))),
-        Geometry::MultiPoint(many) => of("MultiPoint", many.0.iter().map(|one| point(one.0)).collect()),
-        Geometry::MultiLineString(many) => of("MultiLineString", many.0.iter().map(|one| json!(line(one))).collect()),
-        Geometry::MultiPolygon(many) => of("MultiPolygon", many.0.iter().map(|one| json!(rings(one))).collect()),
+        Geometry::MultiPoint(many) => of(
+            "MultiPoint",
+            many.0.iter().map(|one| point(one.0)).collect(),
+        ),
+        Geometry::MultiLineString(many) => of(
+            "MultiLineString",
+            many.0.iter().map(|one| json!(line(one))).collect(),
+        ),
+        Geometry::MultiPolygon(many) => of(
+            "MultiPolygon",
+            many.0.iter().map(|one| json!(rings(one))).collect(),
+        ),
         Geometry::GeometryCollection(many) => {
-            json!({"type": "GeometryCollection", "geometries": many.0.iter().map(to_json).collect::<Vec<_>>()})
+            json!({
+                "type": "GeometryCollection",
+                "geometries": many.0.iter().map(to_json).collect::<Vec<_>>(),
+            })
         }
     }
 }
 
-/// Parses two-dimensional WKT: any case, MULTIPOINT with or without inner parentheses. `None` for invalid text.
+/// Parses two-dimensional WKT: any case, MULTIPOINT with or without inner parentheses. `None` for
+/// invalid text.
 pub(super) fn from_text(text: &str) -> Option<Geometry> {
     let mut words = WktWords { rest: text.trim() };
     let geometry = words.geometry(NESTING)?;
@@ -79,7 +136,10 @@ struct WktWords<'a> {
 impl<'a> WktWords<'a> {
     fn word(&mut self) -> &'a str {
         self.rest = self.rest.trim_start();
-        let end = self.rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         word
@@ -110,14 +170,23 @@ impl<'a> WktWords<'a> {
 
     fn number(&mut self) -> Option<f64> {
         self.rest = self.rest.trim_start();
-        let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c)))
+            .unwrap_or(self.rest.len());
         let (number, rest) = self.rest.split_at(end);
         self.rest = rest;
-        number.parse().ok().filter(|number: &f64| number.is_finite())
+        number
+            .parse()
+            .ok()
+            .filter(|number: &f64| number.is_finite())
     }
 
     fn coord(&mut self) -> Option<Coord> {
-        Some(Coord { x: self.number()?, y: self.number()? })
+        Some(Coord {
+            x: self.number()?,
+            y: self.number()?,
+        })
     }
 
     fn line(&mut self) -> Option<LineString> {
@@ -126,7 +195,10 @@ impl<'a> WktWords<'a> {
 
     fn polygon(&mut self) -> Option<Polygon> {
         let mut rings = self.list(Self::line)?.into_iter();
-        Some(Polygon::new(rings.next().unwrap_or_else(|| LineString(Vec::new())), rings.collect()))
+        Some(Polygon::new(
+            rings.next().unwrap_or_else(|| LineString(Vec::new())),
+            rings.collect(),
+        ))
     }
 
     fn bracketed_point(&mut self) -> Option<Point> {
@@ -144,7 +216,9 @@ impl<'a> WktWords<'a> {
             "MULTIPOINT" => MultiPoint(self.list(Self::bracketed_point)?).into(),
             "MULTILINESTRING" => MultiLineString(self.list(Self::line)?).into(),
             "MULTIPOLYGON" => MultiPolygon(self.list(Self::polygon)?).into(),
-            "GEOMETRYCOLLECTION" => Geometry::GeometryCollection(GeometryCollection(self.list(|words| words.geometry(nesting))?)),
+            "GEOMETRYCOLLECTION" => Geometry::GeometryCollection(GeometryCollection(
+                self.list(|words| words.geometry(nesting))?,
+            )),
             _ => return None,
         })
     }
@@ -171,10 +245,22 @@ mod tests {
         for text in TEXTS {
             let geometry = from_text(text).unwrap_or_else(|| panic!("{text}"));
             assert_eq!(to_text(&geometry), text);
-            assert_eq!(parse_wkb(&write_wkb(&geometry)).as_ref(), Some(&geometry), "{text}");
+            assert_eq!(
+                parse_wkb(&write_wkb(&geometry)).as_ref(),
+                Some(&geometry),
+                "{text}"
+            );
         }
         assert_eq!(from_text("multipoint((1 2),(3 4))"), from_text(TEXTS[3]));
-        for bad in ["", "POINT", "POINT (1)", "POINT (1 2", "POINT (nan 1)", "CIRCLE (1 2)", "POINT (1 2) x"] {
+        for bad in [
+            "",
+            "POINT",
+            "POINT (1)",
+            "POINT (1 2",
+            "POINT (nan 1)",
+            "CIRCLE (1 2)",
+            "POINT (1 2) x",
+        ] {
             assert_eq!(from_text(bad), None, "{bad}");
         }
     }
@@ -194,7 +280,9 @@ mod tests {
                 }
             }
         }
-        let deep: Vec<u8> = (0..1000).flat_map(|_| [1, 7, 0, 0, 0, 1, 0, 0, 0]).collect();
+        let deep: Vec<u8> = (0..1000)
+            .flat_map(|_| [1, 7, 0, 0, 0, 1, 0, 0, 0])
+            .collect();
         assert_eq!(parse_wkb(&deep), None);
     }
 }

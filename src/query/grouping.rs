@@ -7,7 +7,9 @@ use polars::prelude::{DataType, LazyFrame, NULL, UnionArgs, col, concat, lit};
 use sqlparser::ast::{Expr, Function, Ident, VisitMut, VisitorMut, visit_expressions};
 
 use super::constant_inputs::ConstantInputs;
-use super::duckdb_semantics::{call_of, column, expression, is_aggregate, is_generated, name_of, span_of, unwrapped};
+use super::duckdb_semantics::{
+    call_of, column, expression, is_aggregate, is_generated, name_of, span_of, unwrapped,
+};
 use super::engine::{SqlEngine, engine_error};
 use crate::error::{Error, Result};
 
@@ -18,7 +20,10 @@ pub(super) fn text_of(expr: &Expr) -> String {
 
 /// True for generated columns, which are valid over groups and windows.
 fn is_made(ident: &Ident) -> bool {
-    is_generated(ident) && ["__group", "__agg", "__sub", "__win", "__key"].iter().any(|prefix| ident.value.starts_with(prefix))
+    is_generated(ident)
+        && ["__group", "__agg", "__sub", "__win", "__key"]
+            .iter()
+            .any(|prefix| ident.value.starts_with(prefix))
 }
 
 /// Group keys and aggregate calls of one SELECT.
@@ -28,7 +33,8 @@ pub(super) struct SelectGroups<'p, 'a> {
     calls: Vec<(Function, String)>,
     /// Generated column by the text of its key or call.
     known: HashMap<String, String>,
-    /// The keys of each of several groupings (GROUPING SETS, ROLLUP, CUBE); `None` for one by all keys.
+    /// The keys of each of several groupings (GROUPING SETS, ROLLUP, CUBE); `None` for one by all
+    /// keys.
     sets: Option<Vec<HashSet<String>>>,
     /// Calls of `grouping`: keys, and the generated column.
     groupings: Vec<(Vec<String>, String)>,
@@ -36,7 +42,14 @@ pub(super) struct SelectGroups<'p, 'a> {
 
 impl<'p, 'a> SelectGroups<'p, 'a> {
     pub fn new(engine: &'p SqlEngine<'a>) -> Self {
-        Self { engine, keys: Vec::new(), calls: Vec::new(), known: HashMap::new(), sets: None, groupings: Vec::new() }
+        Self {
+            engine,
+            keys: Vec::new(),
+            calls: Vec::new(),
+            known: HashMap::new(),
+            sets: None,
+            groupings: Vec::new(),
+        }
     }
 
     /// The generated column of a key.
@@ -58,7 +71,11 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
 
     /// Texts of all keys and calls.
     pub fn texts(&self) -> Vec<String> {
-        self.keys.iter().map(|(key, _)| key.to_string()).chain(self.calls.iter().map(|(call, _)| call.to_string())).collect()
+        self.keys
+            .iter()
+            .map(|(key, _)| key.to_string())
+            .chain(self.calls.iter().map(|(call, _)| call.to_string()))
+            .collect()
     }
 
     /// Rewrites an expression over rows as one over groups.
@@ -77,15 +94,30 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
     /// # Errors
     /// As [`SqlEngine::with`].
     pub fn grouped(self, frame: LazyFrame) -> Result<LazyFrame> {
-        let Self { engine, keys, mut calls, sets, groupings, .. } = self;
+        let Self {
+            engine,
+            keys,
+            mut calls,
+            sets,
+            groupings,
+            ..
+        } = self;
         let mut constants = ConstantInputs::new(engine);
-        calls.iter_mut().for_each(|(call, _)| constants.replace_in(call));
+        calls
+            .iter_mut()
+            .for_each(|(call, _)| constants.replace_in(call));
         let mut frame = constants.added(engine.with(frame, &keys)?)?;
-        let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+        let schema = frame
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
         let semantics = engine.semantics(&schema);
         let mut printed = Vec::with_capacity(calls.len());
         for (call, name) in &calls {
-            printed.push(format!("{} AS {}", semantics.print_aggregate(call)?, column(name)));
+            printed.push(format!(
+                "{} AS {}",
+                semantics.print_aggregate(call)?,
+                column(name)
+            ));
         }
         let names: Vec<&str> = keys.iter().map(|(_, name)| name.as_str()).collect();
         let by = |names: &[&str], frame: LazyFrame| {
@@ -94,10 +126,16 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
             if texts.is_empty() {
                 texts.push("count(*) AS \"__rows\"".into());
             }
-            let by = if by.is_empty() { String::new() } else { format!(" GROUP BY {}", by.join(", ")) };
+            let by = if by.is_empty() {
+                String::new()
+            } else {
+                format!(" GROUP BY {}", by.join(", "))
+            };
             engine.run(frame, &format!("SELECT {} FROM t{by}", texts.join(", ")))
         };
-        let Some(sets) = sets else { return by(&names, frame) };
+        let Some(sets) = sets else {
+            return by(&names, frame);
+        };
         let in_some: HashSet<&String> = sets.iter().flatten().collect();
         let mut frames = Vec::with_capacity(sets.len());
         for set in &sets {
@@ -109,12 +147,20 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
                 lit(NULL).cast(dtype).alias(*name)
             });
             let flags = groupings.iter().map(|(keys, name)| {
-                let number = keys.iter().fold(0i64, |number, key| number << 1 | i64::from(!is_key(key)));
+                let number = keys
+                    .iter()
+                    .fold(0i64, |number, key| number << 1 | i64::from(!is_key(key)));
                 lit(number).alias(name.as_str())
             });
             let added = grouped.with_columns(missing.chain(flags).collect::<Vec<_>>());
-            let all = names.iter().copied().chain(calls.iter().map(|(_, name)| name.as_str()));
-            let mut shown: Vec<_> = all.chain(groupings.iter().map(|(_, name)| name.as_str())).map(col).collect();
+            let all = names
+                .iter()
+                .copied()
+                .chain(calls.iter().map(|(_, name)| name.as_str()));
+            let mut shown: Vec<_> = all
+                .chain(groupings.iter().map(|(_, name)| name.as_str()))
+                .map(col)
+                .collect();
             if printed.is_empty() && own.is_empty() {
                 shown.push(col("__rows").alias("__rows"));
             } else if printed.is_empty() {
@@ -122,19 +168,31 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
             }
             frames.push(added.select(shown));
         }
-        concat(frames, UnionArgs { to_supertypes: true, ..UnionArgs::default() }).map_err(|error| engine_error(&error))
+        concat(
+            frames,
+            UnionArgs {
+                to_supertypes: true,
+                ..UnionArgs::default()
+            },
+        )
+        .map_err(|error| engine_error(&error))
     }
 
     /// The generated column of `grouping(keys)`.
     fn grouping(&mut self, function: &Function) -> Result<Expr> {
         let source = self.engine.source;
         let call = call_of(&source, function)?;
-        let names: Option<Vec<String>> = call.arguments.iter().map(|key| self.known.get(&text_of(key)).cloned()).collect();
+        let names: Option<Vec<String>> = call
+            .arguments
+            .iter()
+            .map(|key| self.known.get(&text_of(key)).cloned())
+            .collect();
         let Some(names) = names.filter(|names| !names.is_empty() && self.sets.is_some()) else {
             let error = Error::usage("grouping() takes keys of GROUP BY with several groupings");
-            return Err(
-                source.locate(error.hint("SELECT a, grouping(a), count(*) FROM data GROUP BY ROLLUP (a)"), span_of(function))
-            );
+            return Err(source.locate(
+                error.hint("SELECT a, grouping(a), count(*) FROM data GROUP BY ROLLUP (a)"),
+                span_of(function),
+            ));
         };
         let name = self.engine.unique("__agg");
         self.groupings.push((names, name.clone()));
@@ -144,7 +202,9 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
     fn one(&mut self, expr: &mut Expr) -> Result<()> {
         let source = self.engine.source;
         match expr {
-            Expr::Function(function) if matches!(name_of(function).as_str(), "grouping" | "grouping_id") => {
+            Expr::Function(function)
+                if matches!(name_of(function).as_str(), "grouping" | "grouping_id") =>
+            {
                 *expr = self.grouping(function)?;
             }
             Expr::Function(function) if is_aggregate(function) => {
@@ -162,9 +222,12 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
                     _ => ControlFlow::Continue(()),
                 });
                 if let ControlFlow::Break((inner, span)) = nested {
-                    let error = Error::usage(format!("{inner}() can't stand within {}()", name_of(function)));
-                    let hint =
-                        "compute the groups in a subquery: SELECT max(s) FROM (SELECT k, sum(x) AS s FROM data GROUP BY k) AS g";
+                    let error = Error::usage(format!(
+                        "{inner}() can't stand within {}()",
+                        name_of(function)
+                    ));
+                    let hint = "compute the groups in a subquery: SELECT max(s) FROM (SELECT k, \
+                        sum(x) AS s FROM data GROUP BY k) AS g";
                     return Err(source.locate(error.hint(hint), span));
                 }
                 let name = self.engine.unique("__agg");
@@ -177,15 +240,30 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
                     *expr = column(name);
                     return Ok(());
                 }
-                let Expr::Identifier(ident) = expr else { return Ok(()) };
-                let called = self.calls.first().map_or("count".to_owned(), |(call, _)| name_of(call));
+                let Expr::Identifier(ident) = expr else {
+                    return Ok(());
+                };
+                let called = self
+                    .calls
+                    .first()
+                    .map_or("count".to_owned(), |(call, _)| name_of(call));
                 let name = &ident.value;
-                let error = Error::usage(format!("{name} has a value for every row, but the result has one row for each group"));
-                let hint = format!("add GROUP BY {name}, or take any_value({name}), or {called}(…) OVER ()");
+                let error = Error::usage(format!(
+                    "{name} has a value for every row, but the result has one row for each group"
+                ));
+                let hint = format!(
+                    "add GROUP BY {name}, or take any_value({name}), or {called}(…) OVER ()"
+                );
                 return Err(source.locate(error.hint(hint), ident.span));
             }
             // Printing every subexpression is costly, and only keys are looked up.
-            other if !self.keys.is_empty() && !matches!(other, Expr::Value(_) | Expr::Nested(_) | Expr::Identifier(_)) => {
+            other
+                if !self.keys.is_empty()
+                    && !matches!(
+                        other,
+                        Expr::Value(_) | Expr::Nested(_) | Expr::Identifier(_)
+                    ) =>
+            {
                 if let Some(name) = self.known.get(&other.to_string()) {
                     *other = column(name);
                 }
@@ -199,7 +277,10 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
 /// The answer of a call, by its generated column: a list of no rows is null.
 fn answer_of(call: &Function, name: &str) -> Expr {
     match name_of(call).as_str() {
-        "list" | "array_agg" => expression("CASE WHEN array_length(_0) > 0 THEN _0 END", vec![column(name)]),
+        "list" | "array_agg" => expression(
+            "CASE WHEN array_length(_0) > 0 THEN _0 END",
+            vec![column(name)],
+        ),
         _ => column(name),
     }
 }

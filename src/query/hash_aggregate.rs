@@ -1,6 +1,7 @@
-//! Hash aggregation of one row group in one pass: key values map to dense group numbers, which index arrays of counts, sums, minima
-//! and maxima. Repeated strings are recognised by their Arrow view before they are compared. For unsupported types and high
-//! cardinality the caller uses the engine's GROUP BY. No plans, no IO.
+//! Hash aggregation of one row group in one pass: key values map to dense group numbers, which
+//! index arrays of counts, sums, minima and maxima. Repeated strings are recognised by their Arrow
+//! view before they are compared. For unsupported types and high cardinality the caller uses the
+//! engine's GROUP BY. No plans, no IO.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -46,7 +47,8 @@ pub(super) struct GroupBy {
 }
 
 impl GroupBy {
-    /// Output columns are the keys, under their own names, then the measures, named by [`GroupBy::of`].
+    /// Output columns are the keys, under their own names, then the measures, named by
+    /// [`GroupBy::of`].
     pub fn new(keys: &[Expr], measures: Vec<Measure>) -> Self {
         let mut columns = keys.to_vec();
         for (at, measure) in measures.iter().enumerate() {
@@ -54,12 +56,17 @@ impl GroupBy {
                 columns.push(input.clone().alias(input_name(at)));
             }
         }
-        Self { columns, keys: keys.len(), measures }
+        Self {
+            columns,
+            keys: keys.len(),
+            measures,
+        }
     }
 
-    /// Aggregates `rows` to one row per group. `numbered` has, per key, its dictionary-encoded column of `height` rows, if it has
-    /// one; `name(i)` is the output name of measure `i`. Dictionary keys are not decoded; two groups may share a string. `None`
-    /// when there are too many groups or a type is not supported.
+    /// Aggregates `rows` to one row per group. `numbered` has, per key, its dictionary-encoded
+    /// column of `height` rows, if it has one; `name(i)` is the output name of measure `i`.
+    /// Dictionary keys are not decoded; two groups may share a string. `None` when there are too
+    /// many groups or a type is not supported.
     pub fn of(
         &self,
         rows: LazyFrame,
@@ -68,9 +75,18 @@ impl GroupBy {
         name: impl Fn(usize) -> PlSmallStr,
     ) -> PolarsResult<Option<DataFrame>> {
         let is_numbered = |at: usize| numbered.get(at).is_some_and(Option::is_some);
-        let read: Vec<Expr> =
-            self.columns.iter().enumerate().filter(|(at, _)| !is_numbered(*at)).map(|(_, column)| column.clone()).collect();
-        let frame = if read.is_empty() { DataFrame::empty_with_height(height) } else { rows.select(read).collect()? };
+        let read: Vec<Expr> = self
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !is_numbered(*at))
+            .map(|(_, column)| column.clone())
+            .collect();
+        let frame = if read.is_empty() {
+            DataFrame::empty_with_height(height)
+        } else {
+            rows.select(read).collect()?
+        };
         if (0..self.keys).any(is_numbered) && frame.height() != height {
             return Ok(None);
         }
@@ -82,12 +98,21 @@ impl GroupBy {
         for (at, key) in self.columns.iter().take(self.keys).enumerate() {
             let (found, key) = match numbered.get(at).and_then(Option::as_ref) {
                 Some(numbered) => {
-                    let Some(found) = GroupNumbers::of_numbered(numbered, most) else { return Ok(None) };
-                    (found, GroupKey::Texts(key.clone().meta().output_name()?, numbered))
+                    let Some(found) = GroupNumbers::of_numbered(numbered, most) else {
+                        return Ok(None);
+                    };
+                    (
+                        found,
+                        GroupKey::Texts(key.clone().meta().output_name()?, numbered),
+                    )
                 }
                 None => {
-                    let Some(column) = read.next() else { return Ok(None) };
-                    let Some(found) = GroupNumbers::of(column, most)? else { return Ok(None) };
+                    let Some(column) = read.next() else {
+                        return Ok(None);
+                    };
+                    let Some(found) = GroupNumbers::of(column, most)? else {
+                        return Ok(None);
+                    };
                     (found, GroupKey::Read(column))
                 }
             };
@@ -100,15 +125,22 @@ impl GroupBy {
                 return Ok(None);
             }
         }
-        let Some(groups) = groups else { return Ok(None) };
-        let mut answer = keys.iter().map(|key| key.taken(&groups.firsts)).collect::<PolarsResult<Vec<_>>>()?;
+        let Some(groups) = groups else {
+            return Ok(None);
+        };
+        let mut answer = keys
+            .iter()
+            .map(|key| key.taken(&groups.firsts))
+            .collect::<PolarsResult<Vec<_>>>()?;
         let sizes = named(groups.firsts.len(), groups.of.iter());
         for (at, measure) in self.measures.iter().enumerate() {
             let input = match measure.input() {
                 Some(_) => Some(frame.column(&input_name(at))?.as_materialized_series()),
                 None => None,
             };
-            let Some(told) = groups.told(measure, input, &sizes)? else { return Ok(None) };
+            let Some(told) = groups.told(measure, input, &sizes)? else {
+                return Ok(None);
+            };
             answer.push(told.with_name(name(at)).into_column());
         }
         DataFrame::new(groups.firsts.len(), answer).map(Some)
@@ -120,16 +152,25 @@ fn input_name(at: usize) -> PlSmallStr {
 }
 
 impl Measure {
-    /// True when the input is an expression over a column of `schema` with a supported type, or there is no input.
+    /// True when the input is an expression over a column of `schema` with a supported type, or
+    /// there is no input.
     pub fn fits(&self, schema: &Schema) -> bool {
-        let Some(input) = self.input() else { return true };
-        let Ok(field) = input.to_field(schema) else { return false };
+        let Some(input) = self.input() else {
+            return true;
+        };
+        let Ok(field) = input.to_field(schema) else {
+            return false;
+        };
         let dtype = field.dtype();
         let by_type = match self {
             Measure::Rows | Measure::Known(_) => true,
             Measure::Sum(_) => matches!(dtype, DataType::Float64 | DataType::Int64),
             Measure::Least(_) | Measure::Most(_) => {
-                dtype.is_temporal() || matches!(dtype, DataType::Float64 | DataType::Float32 | DataType::Int64 | DataType::Int32)
+                dtype.is_temporal()
+                    || matches!(
+                        dtype,
+                        DataType::Float64 | DataType::Float32 | DataType::Int64 | DataType::Int32
+                    )
             }
         };
         by_type && !leaves(input).is_empty()
@@ -138,7 +179,10 @@ impl Measure {
     fn input(&self) -> Option<&Expr> {
         match self {
             Measure::Rows => None,
-            Measure::Known(input) | Measure::Sum(input) | Measure::Least(input) | Measure::Most(input) => Some(input),
+            Measure::Known(input)
+            | Measure::Sum(input)
+            | Measure::Least(input)
+            | Measure::Most(input) => Some(input),
         }
     }
 }
@@ -154,8 +198,17 @@ impl GroupKey<'_> {
         Ok(match self {
             GroupKey::Read(column) => column.take_slice(rows)?,
             GroupKey::Texts(name, numbered) => {
-                let text = |row: &IdxSize| numbered.texts.get(*numbered.numbers.get(*row as usize)? as usize)?.as_deref();
-                rows.iter().map(text).collect::<StringChunked>().with_name(name.clone()).into_column()
+                let text = |row: &IdxSize| {
+                    numbered
+                        .texts
+                        .get(*numbered.numbers.get(*row as usize)? as usize)?
+                        .as_deref()
+                };
+                rows.iter()
+                    .map(text)
+                    .collect::<StringChunked>()
+                    .with_name(name.clone())
+                    .into_column()
             }
         })
     }
@@ -184,7 +237,10 @@ impl GroupNumbers {
     }
 
     fn of_numbered(numbered: &Numbered, most: usize) -> Option<Self> {
-        let mut groups = Self { of: Vec::with_capacity(numbered.numbers.len()), firsts: Vec::new() };
+        let mut groups = Self {
+            of: Vec::with_capacity(numbered.numbers.len()),
+            firsts: Vec::new(),
+        };
         let mut known: Vec<Option<u32>> = vec![None; numbered.texts.len()];
         for (row, number) in numbered.numbers.iter().enumerate() {
             let group = match known.get_mut(*number as usize)? {
@@ -200,7 +256,10 @@ impl GroupNumbers {
     }
 
     fn of_texts(texts: &StringChunked, most: usize) -> Option<Self> {
-        let mut groups = Self { of: Vec::with_capacity(texts.len()), firsts: Vec::new() };
+        let mut groups = Self {
+            of: Vec::with_capacity(texts.len()),
+            firsts: Vec::new(),
+        };
         let mut known: HashMap<Option<&str>, u32> = HashMap::new();
         let is_known = (texts.null_count() > 0).then(|| texts.is_not_null());
         let mut is_known = is_known.as_ref().map(|known| known.iter());
@@ -208,7 +267,10 @@ impl GroupNumbers {
             // Views refer to buffers of their own chunk.
             let mut remembered = [(0u128, None::<u32>); REMEMBERED];
             for (row, view) in chunk.views().iter().enumerate() {
-                if is_known.as_mut().is_some_and(|known| known.next() == Some(Some(false))) {
+                if is_known
+                    .as_mut()
+                    .is_some_and(|known| known.next() == Some(Some(false)))
+                {
                     let group = groups.number(&mut known, None, most)?;
                     groups.of.push(group);
                     continue;
@@ -230,7 +292,10 @@ impl GroupNumbers {
     }
 
     fn of_numbers(values: impl Iterator<Item = Option<i64>>, most: usize) -> Option<Self> {
-        let mut groups = Self { of: Vec::with_capacity(values.size_hint().0), firsts: Vec::new() };
+        let mut groups = Self {
+            of: Vec::with_capacity(values.size_hint().0),
+            firsts: Vec::new(),
+        };
         let mut known = HashMap::new();
         let mut remembered = [(0i64, None::<u32>); REMEMBERED];
         for value in values {
@@ -247,8 +312,14 @@ impl GroupNumbers {
         Some(groups)
     }
 
-    /// Group number of the next row, whose key is `value`; `None` when there are more than `most` groups.
-    fn number<T: Eq + Hash>(&mut self, known: &mut HashMap<T, u32>, value: T, most: usize) -> Option<u32> {
+    /// Group number of the next row, whose key is `value`; `None` when there are more than `most`
+    /// groups.
+    fn number<T: Eq + Hash>(
+        &mut self,
+        known: &mut HashMap<T, u32>,
+        value: T,
+        most: usize,
+    ) -> Option<u32> {
         let next = self.firsts.len() as u32;
         let row = self.of.len() as IdxSize;
         let group = *known.entry(value).or_insert(next);
@@ -261,9 +332,16 @@ impl GroupNumbers {
     /// Groups of rows that are in one group in both; `None` for more than `most`.
     fn combined(self, other: &Self, most: usize) -> Option<Self> {
         let width = other.firsts.len();
-        let combinations = self.firsts.len().checked_mul(width).filter(|count| *count <= MOST_COMBINATIONS)?;
+        let combinations = self
+            .firsts
+            .len()
+            .checked_mul(width)
+            .filter(|count| *count <= MOST_COMBINATIONS)?;
         let mut numbers: Vec<Option<u32>> = vec![None; combinations];
-        let mut groups = Self { of: Vec::with_capacity(self.of.len()), firsts: Vec::new() };
+        let mut groups = Self {
+            of: Vec::with_capacity(self.of.len()),
+            firsts: Vec::new(),
+        };
         for (row, (one, two)) in self.of.iter().zip(&other.of).enumerate() {
             let number = numbers.get_mut(*one as usize * width + *two as usize)?;
             let group = match number {
@@ -280,18 +358,35 @@ impl GroupNumbers {
     }
 
     /// The measure's value per group; `None` for an unsupported type.
-    fn told(&self, measure: &Measure, input: Option<&Series>, sizes: &[u64]) -> PolarsResult<Option<Series>> {
-        let counts = |counts: Vec<u64>| Some(UInt64Chunked::from_vec(PlSmallStr::EMPTY, counts).into_series());
-        let Some(input) = input else { return Ok(counts(sizes.to_vec())) };
+    fn told(
+        &self,
+        measure: &Measure,
+        input: Option<&Series>,
+        sizes: &[u64],
+    ) -> PolarsResult<Option<Series>> {
+        let counts = |counts: Vec<u64>| {
+            Some(UInt64Chunked::from_vec(PlSmallStr::EMPTY, counts).into_series())
+        };
+        let Some(input) = input else {
+            return Ok(counts(sizes.to_vec()));
+        };
         Ok(match measure {
             Measure::Rows => None,
             Measure::Known(_) if input.null_count() == 0 => counts(sizes.to_vec()),
             Measure::Known(_) => {
                 let known = input.is_not_null();
-                counts(named(self.firsts.len(), self.of.iter().zip(known.iter()).filter_map(|(of, known)| known?.then_some(of))))
+                counts(named(
+                    self.firsts.len(),
+                    self.of
+                        .iter()
+                        .zip(known.iter())
+                        .filter_map(|(of, known)| known?.then_some(of)),
+                ))
             }
             Measure::Sum(_) => match input.dtype() {
-                DataType::Float64 => Some(self.folded(input.f64()?, Some(0.0), |sum, value| sum + value)),
+                DataType::Float64 => {
+                    Some(self.folded(input.f64()?, Some(0.0), |sum, value| sum + value))
+                }
                 DataType::Int64 => Some(self.folded(input.i64()?, Some(0), i64::wrapping_add)),
                 _ => None,
             },
@@ -304,7 +399,13 @@ impl GroupNumbers {
     fn extreme(&self, input: &Series, wanted: std::cmp::Ordering) -> PolarsResult<Option<Series>> {
         fn better<T: PartialOrd + Copy>(wanted: std::cmp::Ordering) -> impl Fn(T, T) -> T {
             // `old != old` for NaN, which any value replaces.
-            move |old, new| if new.partial_cmp(&old) == Some(wanted) || old.partial_cmp(&old).is_none() { new } else { old }
+            move |old, new| {
+                if new.partial_cmp(&old) == Some(wanted) || old.partial_cmp(&old).is_none() {
+                    new
+                } else {
+                    old
+                }
+            }
         }
         let dtype = input.dtype();
         let physical = input.to_physical_repr();
@@ -330,7 +431,11 @@ impl GroupNumbers {
     {
         if values.null_count() == 0 {
             let first = |row: &IdxSize| values.get(*row as usize).unwrap_or_default();
-            let mut found: Vec<T::Native> = self.firsts.iter().map(|row| start.unwrap_or_else(|| first(row))).collect();
+            let mut found: Vec<T::Native> = self
+                .firsts
+                .iter()
+                .map(|row| start.unwrap_or_else(|| first(row)))
+                .collect();
             let mut groups = self.of.iter();
             for chunk in values.downcast_iter() {
                 for (value, group) in chunk.values().iter().zip(groups.by_ref()) {
@@ -368,11 +473,29 @@ mod tests {
 
     fn frame() -> DataFrame {
         let long = "a text that is longer than a view can hold";
-        let texts = [Some("x"), None, Some(long), Some("x"), Some("y"), None, Some(long), Some("x")];
+        let texts = [
+            Some("x"),
+            None,
+            Some(long),
+            Some("x"),
+            Some("y"),
+            None,
+            Some(long),
+            Some("x"),
+        ];
         let mut frame = df!(
             "t" => texts,
             "n" => [Some(1i64), Some(1), Some(2), Some(1), None, Some(1), Some(2), Some(2)],
-            "f" => [Some(f64::NAN), Some(4.0), Some(2.0), Some(-1.0), None, None, Some(f64::NAN), Some(0.5)],
+            "f" => [
+                Some(f64::NAN),
+                Some(4.0),
+                Some(2.0),
+                Some(-1.0),
+                None,
+                None,
+                Some(f64::NAN),
+                Some(0.5),
+            ],
             "i" => [Some(5i32), Some(6), Some(7), Some(-8), None, None, Some(1), Some(2)],
         )
         .expect("a frame");
@@ -385,7 +508,12 @@ mod tests {
 
     #[test]
     fn groups_are_the_engines() {
-        for keys in [vec![col("t")], vec![col("n")], vec![col("t"), col("n")], vec![col("n").gt(lit(1)).alias("b"), col("t")]] {
+        for keys in [
+            vec![col("t")],
+            vec![col("n")],
+            vec![col("t"), col("n")],
+            vec![col("n").gt(lit(1)).alias("b"), col("t")],
+        ] {
             let measures = vec![
                 Measure::Rows,
                 Measure::Known(col("i")),
@@ -396,7 +524,10 @@ mod tests {
                 Measure::Most(col("n")),
             ];
             let name = |at: usize| PlSmallStr::from(format!("m{at}"));
-            let ours = GroupBy::new(&keys, measures).of(frame().lazy(), Vec::new(), 0, name).expect("runs").expect("is for here");
+            let ours = GroupBy::new(&keys, measures)
+                .of(frame().lazy(), Vec::new(), 0, name)
+                .expect("runs")
+                .expect("is for here");
             let asked = [
                 len().cast(DataType::UInt64).alias("m0"),
                 col("i").count().cast(DataType::UInt64).alias("m1"),
@@ -406,10 +537,22 @@ mod tests {
                 col("i").min().alias("m5"),
                 col("n").max().alias("m6"),
             ];
-            let theirs = frame().lazy().group_by(&keys).agg(asked).collect().expect("runs");
+            let theirs = frame()
+                .lazy()
+                .group_by(&keys)
+                .agg(asked)
+                .collect()
+                .expect("runs");
             let names: Vec<PlSmallStr> = theirs.get_column_names_owned();
-            let sorted = |frame: DataFrame| frame.sort(names.clone(), SortMultipleOptions::default()).expect("sorts");
-            assert!(sorted(ours.clone()).equals_missing(&sorted(theirs.clone())), "{ours}\n{theirs}");
+            let sorted = |frame: DataFrame| {
+                frame
+                    .sort(names.clone(), SortMultipleOptions::default())
+                    .expect("sorts")
+            };
+            assert!(
+                sorted(ours.clone()).equals_missing(&sorted(theirs.clone())),
+                "{ours}\n{theirs}"
+            );
         }
     }
 
@@ -417,13 +560,22 @@ mod tests {
     fn what_is_not_for_here_is_left() {
         let name = |_: usize| PlSmallStr::from("m");
         let tally = |key: Expr, measure: Measure| {
-            GroupBy::new(&[key], vec![measure]).of(frame().lazy(), Vec::new(), 0, name).expect("runs")
+            GroupBy::new(&[key], vec![measure])
+                .of(frame().lazy(), Vec::new(), 0, name)
+                .expect("runs")
         };
         assert!(tally(col("f"), Measure::Rows).is_none(), "a key of floats");
-        assert!(tally(col("t"), Measure::Least(col("t"))).is_none(), "the least text");
-        let many = df!("t" => (0..100).map(|n| format!("sample {n}")).collect::<Vec<_>>()).expect("a frame");
         assert!(
-            GroupBy::new(&[col("t")], vec![Measure::Rows]).of(many.lazy(), Vec::new(), 0, name).expect("runs").is_none(),
+            tally(col("t"), Measure::Least(col("t"))).is_none(),
+            "the least text"
+        );
+        let many = df!("t" => (0..100).map(|n| format!("sample {n}")).collect::<Vec<_>>())
+            .expect("a frame");
+        assert!(
+            GroupBy::new(&[col("t")], vec![Measure::Rows])
+                .of(many.lazy(), Vec::new(), 0, name)
+                .expect("runs")
+                .is_none(),
             "each row a group"
         );
     }

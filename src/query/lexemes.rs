@@ -23,21 +23,28 @@ pub enum Lexeme {
     Mark,
 }
 
-/// Tokens of a statement in order, as the parser reads them, without whitespace. Ranges are in bytes. An unterminated token extends
-/// to the end.
+/// Tokens of a statement in order, as the parser reads them, without whitespace. Ranges are in
+/// bytes. An unterminated token extends to the end.
 pub fn lexemes(sql: &str) -> Vec<(Range<usize>, Lexeme)> {
     let dialect = DuckDb::default();
     let mut tokens = Vec::new();
     // The only error is an unterminated quote or comment.
     let _ = Tokenizer::new(&dialect, sql).tokenize_with_location_into_buf(&mut tokens);
-    let mut cursor = LocationCursor { sql, byte: 0, line: 1, column: 1 };
+    let mut cursor = LocationCursor {
+        sql,
+        byte: 0,
+        line: 1,
+        column: 1,
+    };
     let mut found = Vec::with_capacity(tokens.len());
     let mut end = 0;
     for token in &tokens {
         let start = cursor.advance(token.span.start);
         end = cursor.advance(token.span.end);
         let lexeme = match &token.token {
-            Token::Whitespace(Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_)) => Lexeme::Comment,
+            Token::Whitespace(
+                Whitespace::SingleLineComment { .. } | Whitespace::MultiLineComment(_),
+            ) => Lexeme::Comment,
             Token::Whitespace(_) => continue,
             Token::Word(word) if word.quote_style.is_some() => Lexeme::Quoted,
             Token::Word(_) => Lexeme::Word,
@@ -72,9 +79,19 @@ struct LocationCursor<'a> {
 impl LocationCursor<'_> {
     fn advance(&mut self, to: Location) -> usize {
         while (self.line, self.column) < (to.line, to.column) {
-            let Some(letter) = self.sql.get(self.byte..).and_then(|rest| rest.chars().next()) else { break };
+            let Some(letter) = self
+                .sql
+                .get(self.byte..)
+                .and_then(|rest| rest.chars().next())
+            else {
+                break;
+            };
             self.byte += letter.len_utf8();
-            (self.line, self.column) = if letter == '\n' { (self.line + 1, 1) } else { (self.line, self.column + 1) };
+            (self.line, self.column) = if letter == '\n' {
+                (self.line + 1, 1)
+            } else {
+                (self.line, self.column + 1)
+            };
         }
         self.byte
     }

@@ -1,4 +1,5 @@
-//! DuckDB's list functions. Null lists give null; elements are compared as [`order_keys`] orders them.
+//! DuckDB's list functions. Null lists give null; elements are compared as [`order_keys`] orders
+//! them.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -9,8 +10,8 @@ use polars::sql::FunctionOptions;
 
 use super::engine::{refusal, type_name};
 use super::nested_values::{
-    ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, extreme_of, order_keys, row_count, stacked,
-    taken,
+    ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, extreme_of,
+    order_keys, row_count, stacked, taken,
 };
 
 /// Signature and implementation of a list function.
@@ -28,27 +29,48 @@ const fn list_function(
     dtype: fn(&[DataType]) -> PolarsResult<DataType>,
     run: fn(&[Column]) -> PolarsResult<Column>,
 ) -> ListFunction {
-    ListFunction { name, takes, dtype, run }
+    ListFunction {
+        name,
+        takes,
+        dtype,
+        run,
+    }
 }
 
 /// Name of the function that makes a list of its arguments.
 const LIST_VALUE: &str = "list_value";
 
-/// Name of the function that makes a list without elements; its argument is NULL, as the engine calls no function without one.
+/// Name of the function that makes a list without elements; its argument is NULL, as the engine
+/// calls no function without one.
 const NO_ELEMENTS: &str = "list_without_elements";
 
 const FUNCTIONS: &[ListFunction] = &[
-    list_function(LIST_VALUE, (1, 20_000), list_type, |columns| list_value(columns, &common_type(&dtypes(columns))?)),
+    list_function(LIST_VALUE, (1, 20_000), list_type, |columns| {
+        list_value(columns, &common_type(&dtypes(columns))?)
+    }),
     list_function(NO_ELEMENTS, (1, 1), list_type, |_| list_without_elements()),
     list_function("list_avg", (1, 1), |_| Ok(DataType::Float64), list_avg),
     list_function("list_concat", (2, 2), concat_type, list_concat),
-    list_function("list_contains", (2, 2), |_| Ok(DataType::Boolean), list_contains),
+    list_function(
+        "list_contains",
+        (2, 2),
+        |_| Ok(DataType::Boolean),
+        list_contains,
+    ),
     list_function("list_distinct", (1, 1), first_type, list_distinct),
-    list_function("list_max", (1, 1), element_type, |columns| list_extreme(columns, true)),
-    list_function("list_min", (1, 1), element_type, |columns| list_extreme(columns, false)),
-    list_function("list_reverse_sort", (1, 1), first_type, |columns| list_sort(columns, true)),
+    list_function("list_max", (1, 1), element_type, |columns| {
+        list_extreme(columns, true)
+    }),
+    list_function("list_min", (1, 1), element_type, |columns| {
+        list_extreme(columns, false)
+    }),
+    list_function("list_reverse_sort", (1, 1), first_type, |columns| {
+        list_sort(columns, true)
+    }),
     list_function("list_reversed", (1, 1), first_type, list_reversed),
-    list_function("list_sort", (1, 1), first_type, |columns| list_sort(columns, false)),
+    list_function("list_sort", (1, 1), first_type, |columns| {
+        list_sort(columns, false)
+    }),
     list_function("list_sum", (1, 1), sum_type, list_sum),
     list_function("list_text", (2, 2), |_| Ok(DataType::String), list_text),
 ];
@@ -67,7 +89,11 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
     // One for all statements, by which a plan is asked for calls of it.
     static WRITTEN_LIST: LazyLock<Option<UserDefinedFunction>> = LazyLock::new(|| made(LIST_VALUE));
-    if name == LIST_VALUE { WRITTEN_LIST.clone() } else { made(name) }
+    if name == LIST_VALUE {
+        WRITTEN_LIST.clone()
+    } else {
+        made(name)
+    }
 }
 
 /// True for a call of `list_value` in a plan.
@@ -79,10 +105,17 @@ fn made(name: &str) -> Option<UserDefinedFunction> {
     let found = FUNCTIONS.iter().find(|function| function.name == name)?;
     let check = move |count: usize| {
         let (least, most) = found.takes;
-        let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let wanted = if least == most {
+            least.to_string()
+        } else {
+            format!("{least} to {most}")
+        };
         match (least..=most).contains(&count) {
             true => Ok(()),
-            false => Err(refusal(format!("{} takes {wanted} arguments, not {count}", found.name))),
+            false => Err(refusal(format!(
+                "{} takes {wanted} arguments, not {count}",
+                found.name
+            ))),
         }
     };
     let dtype = move |dtypes: &[DataType]| {
@@ -96,21 +129,29 @@ fn made(name: &str) -> Option<UserDefinedFunction> {
     Some(elementwise(name, dtype, values))
 }
 
-/// A function that computes each row of its result from the same row of its arguments; the result is named as the first.
+/// A function that computes each row of its result from the same row of its arguments; the result
+/// is named as the first.
 pub(super) fn elementwise(
     name: &str,
     dtype: impl Fn(&[DataType]) -> PolarsResult<DataType> + Send + Sync + 'static,
     values: impl Fn(&[Column]) -> PolarsResult<Column> + Send + Sync + 'static,
 ) -> UserDefinedFunction {
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let called = columns.first().map_or(PlSmallStr::EMPTY, |column| column.name().clone());
+        let called = columns
+            .first()
+            .map_or(PlSmallStr::EMPTY, |column| column.name().clone());
         values(columns).map(|column| column.with_name(called))
     };
     let field = move |_: &Schema, fields: &[Field]| {
-        let called = fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone());
+        let called = fields
+            .first()
+            .map_or(PlSmallStr::EMPTY, |field| field.name().clone());
         let dtypes: Vec<DataType> = fields.iter().map(|field| field.dtype().clone()).collect();
         // The engine stops for a type that is not known, as that of a written number.
-        Ok(Field::new(called, dtype(&dtypes)?.materialize_unknown(false)?))
+        Ok(Field::new(
+            called,
+            dtype(&dtypes)?.materialize_unknown(false)?,
+        ))
     };
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
@@ -120,11 +161,18 @@ pub(super) fn elementwise(
 /// `list_value` with elements of this type.
 pub(super) fn written_list(dtype: DataType) -> UserDefinedFunction {
     let item = dtype.clone();
-    elementwise(LIST_VALUE, move |_| Ok(DataType::List(Box::new(item.clone()))), move |columns| list_value(columns, &dtype))
+    elementwise(
+        LIST_VALUE,
+        move |_| Ok(DataType::List(Box::new(item.clone()))),
+        move |columns| list_value(columns, &dtype),
+    )
 }
 
 fn dtypes(columns: &[Column]) -> Vec<DataType> {
-    columns.iter().map(|column| column.dtype().clone()).collect()
+    columns
+        .iter()
+        .map(|column| column.dtype().clone())
+        .collect()
 }
 
 fn list_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
@@ -139,14 +187,20 @@ pub(super) fn element_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     match first_type(dtypes)? {
         DataType::List(item) => Ok(*item),
         DataType::Null => Ok(DataType::Null),
-        other => Err(refusal(format!("a list is needed, not a value of the type {}", type_name(&other)))),
+        other => Err(refusal(format!(
+            "a list is needed, not a value of the type {}",
+            type_name(&other)
+        ))),
     }
 }
 
 fn concat_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     match common_type(dtypes)? {
         dtype @ (DataType::List(_) | DataType::Null) => Ok(dtype),
-        other => Err(refusal(format!("lists are needed, not values of the type {}", type_name(&other)))),
+        other => Err(refusal(format!(
+            "lists are needed, not values of the type {}",
+            type_name(&other)
+        ))),
     }
 }
 
@@ -156,7 +210,12 @@ fn sum_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
         DataType::UInt64 => DataType::UInt64,
         item if item.is_integer() || item.is_bool() || item.is_null() => DataType::Int64,
         item if item.is_numeric() => DataType::Float64,
-        item => return Err(refusal(format!("values of the type {} have no sum", type_name(&item)))),
+        item => {
+            return Err(refusal(format!(
+                "values of the type {} have no sum",
+                type_name(&item)
+            )));
+        }
     })
 }
 
@@ -164,7 +223,8 @@ fn list_value(columns: &[Column], dtype: &DataType) -> PolarsResult<Column> {
     let (elements, starts) = stacked(columns, dtype)?;
     let mut lists = ListsBuilder::default();
     for row in 0..row_count(columns) {
-        let place = |(column, start): (&Column, &usize)| Some(start + broadcast_row(column.len(), row));
+        let place =
+            |(column, start): (&Column, &usize)| Some(start + broadcast_row(column.len(), row));
         lists.push(columns.iter().zip(&starts).map(place));
     }
     Ok(lists.finish(&elements)?.into_column())
@@ -173,30 +233,45 @@ fn list_value(columns: &[Column], dtype: &DataType) -> PolarsResult<Column> {
 fn list_without_elements() -> PolarsResult<Column> {
     let mut list = ListsBuilder::default();
     list.push(std::iter::empty());
-    Ok(list.finish(&Series::new_empty(PlSmallStr::EMPTY, &DataType::Null))?.into_column())
+    Ok(list
+        .finish(&Series::new_empty(PlSmallStr::EMPTY, &DataType::Null))?
+        .into_column())
 }
 
 /// Elements of two lists behind one another; a null list has none.
 fn list_concat(columns: &[Column]) -> PolarsResult<Column> {
     let rows = row_count(columns);
     let dtype = concat_type(&dtypes(columns))?;
-    let DataType::List(item) = &dtype else { return Ok(Column::full_null(PlSmallStr::EMPTY, rows, &dtype)) };
-    let parts = columns.iter().map(ListRanges::of).collect::<PolarsResult<Vec<_>>>()?;
-    let elements: Vec<Column> = parts.iter().map(|lists| lists.elements.clone().into_column()).collect();
+    let DataType::List(item) = &dtype else {
+        return Ok(Column::full_null(PlSmallStr::EMPTY, rows, &dtype));
+    };
+    let parts = columns
+        .iter()
+        .map(ListRanges::of)
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let elements: Vec<Column> = parts
+        .iter()
+        .map(|lists| lists.elements.clone().into_column())
+        .collect();
     let (elements, starts) = stacked(&elements, item)?;
     let mut lists = ListsBuilder::default();
     for row in 0..rows {
-        let places = parts
-            .iter()
-            .zip(&starts)
-            .flat_map(|(lists, start)| lists.row(row).unwrap_or_default().map(move |place| Some(start + place)));
+        let places = parts.iter().zip(&starts).flat_map(|(lists, start)| {
+            lists
+                .row(row)
+                .unwrap_or_default()
+                .map(move |place| Some(start + place))
+        });
         lists.push(places);
     }
     Ok(lists.finish(&elements)?.into_column())
 }
 
 /// Lists of chosen elements of each list, in the chosen order.
-fn chosen(columns: &[Column], mut choose: impl FnMut(std::ops::Range<usize>) -> Vec<usize>) -> PolarsResult<Column> {
+fn chosen(
+    columns: &[Column],
+    mut choose: impl FnMut(std::ops::Range<usize>) -> Vec<usize>,
+) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
     let mut builder = ListsBuilder::default();
     for row in 0..lists.len() {
@@ -218,7 +293,9 @@ fn list_distinct(columns: &[Column]) -> PolarsResult<Column> {
     let keys = keys_of_elements(&ListRanges::of(&columns[0])?)?;
     chosen(columns, |range| {
         let mut known: HashSet<&[u8]> = HashSet::new();
-        range.filter(|place| keys.get(*place).is_some_and(|key| known.insert(key))).collect()
+        range
+            .filter(|place| keys.get(*place).is_some_and(|key| known.insert(key)))
+            .collect()
     })
 }
 
@@ -230,7 +307,13 @@ fn list_sort(columns: &[Column], descending: bool) -> PolarsResult<Column> {
         places.sort_by(|one, other| {
             let (one, other) = (keys.get(*one), keys.get(*other));
             let order = one.is_none().cmp(&other.is_none());
-            order.then_with(|| if descending { other.cmp(&one) } else { one.cmp(&other) })
+            order.then_with(|| {
+                if descending {
+                    other.cmp(&one)
+                } else {
+                    one.cmp(&other)
+                }
+            })
         });
         places
     })
@@ -241,7 +324,9 @@ fn list_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
     let keys = keys_of_elements(&lists)?;
     let best = |row: usize| {
-        let known = lists.row(row)?.filter_map(|place| keys.get(place).map(|key| (key, place)));
+        let known = lists
+            .row(row)?
+            .filter_map(|place| keys.get(place).map(|key| (key, place)));
         extreme_of(known, greatest)
     };
     Ok(taken(&lists.elements, (0..lists.len()).map(best))?.into_column())
@@ -257,10 +342,14 @@ pub(super) fn list_contains(columns: &[Column]) -> PolarsResult<Column> {
         let value = values.get(broadcast_row(values.len(), row))?;
         Some(lists.row(row)?.any(|place| keys.get(place) == Some(value)))
     };
-    Ok((0..row_count(columns)).map(contains).collect::<BooleanChunked>().into_column())
+    Ok((0..row_count(columns))
+        .map(contains)
+        .collect::<BooleanChunked>()
+        .into_column())
 }
 
-/// The elements in the opposite order. (The engine's own function stops behind a filter that has it too.)
+/// The elements in the opposite order. (The engine's own function stops behind a filter that has it
+/// too.)
 fn list_reversed(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
     let mut builder = ListsBuilder::default();
@@ -276,15 +365,27 @@ fn list_reversed(columns: &[Column]) -> PolarsResult<Column> {
 /// Elements from a position to another one, both included; negative ones count from the end.
 pub(super) fn list_part(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
-    let bounds = columns[1..].iter().map(|bound| bound.cast(&DataType::Int64)).collect::<PolarsResult<Vec<_>>>()?;
-    let bounds = bounds.iter().map(|bound| bound.i64()).collect::<PolarsResult<Vec<_>>>()?;
+    let bounds = columns[1..]
+        .iter()
+        .map(|bound| bound.cast(&DataType::Int64))
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let bounds = bounds
+        .iter()
+        .map(|bound| bound.i64())
+        .collect::<PolarsResult<Vec<_>>>()?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
         let bound = |at: usize| bounds[at].get(broadcast_row(bounds[at].len(), row));
         match (lists.row(row), bound(0), bound(1)) {
             (Some(range), Some(first), Some(last)) => {
                 let length = range.len() as i64;
-                let place = |bound: i64| if bound < 0 { length.saturating_add(bound).saturating_add(1) } else { bound };
+                let place = |bound: i64| {
+                    if bound < 0 {
+                        length.saturating_add(bound).saturating_add(1)
+                    } else {
+                        bound
+                    }
+                };
                 let (first, last) = (place(first).max(1), place(last).min(length));
                 builder.push((first..=last).map(|place| Some(range.start + place as usize - 1)));
             }
@@ -299,15 +400,27 @@ pub(super) fn padded_list() -> UserDefinedFunction {
     elementwise("padded_list", first_type, list_padded)
 }
 
-/// The first list of each row with nulls behind it, so that it is as long as the longest of the row; no list is one without elements.
+/// The first list of each row with nulls behind it, so that it is as long as the longest of the
+/// row; no list is one without elements.
 fn list_padded(columns: &[Column]) -> PolarsResult<Column> {
-    let all = columns.iter().map(ListRanges::of).collect::<PolarsResult<Vec<_>>>()?;
-    let Some(first) = all.first() else { return Err(refusal("a list is needed")) };
+    let all = columns
+        .iter()
+        .map(ListRanges::of)
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let Some(first) = all.first() else {
+        return Err(refusal("a list is needed"));
+    };
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
-        let longest = all.iter().filter_map(|lists| lists.row(row)).map(|range| range.len()).max().unwrap_or(0);
+        let longest = all
+            .iter()
+            .filter_map(|lists| lists.row(row))
+            .map(|range| range.len())
+            .max()
+            .unwrap_or(0);
         let range = first.row(row).unwrap_or_default();
-        builder.push((0..longest).map(|at| Some(range.start + at).filter(|place| *place < range.end)));
+        builder
+            .push((0..longest).map(|at| Some(range.start + at).filter(|place| *place < range.end)));
     }
     Ok(builder.finish(&first.elements)?.into_column())
 }
@@ -319,29 +432,57 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
     if !dtype.is_integer() {
         let numbers = lists.elements.cast(&DataType::Float64)?;
         let numbers = numbers.f64()?;
-        let sum = |row: usize| lists.row(row)?.filter_map(|place| numbers.get(place)).reduce(|sum, number| sum + number);
+        let sum = |row: usize| {
+            lists
+                .row(row)?
+                .filter_map(|place| numbers.get(place))
+                .reduce(|sum, number| sum + number)
+        };
         // A sum begins with 0.0, so that of -0.0 is 0.0.
         let sum = |row: usize| sum(row).map(|sum| sum + 0.0);
-        return Ok((0..lists.len()).map(sum).collect::<Float64Chunked>().into_column());
+        return Ok((0..lists.len())
+            .map(sum)
+            .collect::<Float64Chunked>()
+            .into_column());
     }
     let numbers = wholes(&lists.elements)?;
     let too_large = || refusal("a sum does not fit in 64 bits");
-    let sums =
-        (0..lists.len()).map(|row| lists.row(row).and_then(|range| range.filter_map(|place| numbers[place]).reduce(|a, b| a + b)));
+    let sums = (0..lists.len()).map(|row| {
+        lists.row(row).and_then(|range| {
+            range
+                .filter_map(|place| numbers[place])
+                .reduce(|a, b| a + b)
+        })
+    });
     if dtype == DataType::UInt64 {
-        let sums = sums.map(|sum| sum.map(|sum| u64::try_from(sum).map_err(|_| too_large())).transpose());
+        let sums = sums.map(|sum| {
+            sum.map(|sum| u64::try_from(sum).map_err(|_| too_large()))
+                .transpose()
+        });
         return Ok(sums.collect::<PolarsResult<UInt64Chunked>>()?.into_column());
     }
-    let sums = sums.map(|sum| sum.map(|sum| i64::try_from(sum).map_err(|_| too_large())).transpose());
+    let sums = sums.map(|sum| {
+        sum.map(|sum| i64::try_from(sum).map_err(|_| too_large()))
+            .transpose()
+    });
     Ok(sums.collect::<PolarsResult<Int64Chunked>>()?.into_column())
 }
 
 /// Integers or truth values of a column.
 fn wholes(series: &Series) -> PolarsResult<Vec<Option<i128>>> {
     if *series.dtype() == DataType::UInt64 {
-        return Ok(series.u64()?.iter().map(|number| number.map(i128::from)).collect());
+        return Ok(series
+            .u64()?
+            .iter()
+            .map(|number| number.map(i128::from))
+            .collect());
     }
-    Ok(series.cast(&DataType::Int64)?.i64()?.iter().map(|number| number.map(i128::from)).collect())
+    Ok(series
+        .cast(&DataType::Int64)?
+        .i64()?
+        .iter()
+        .map(|number| number.map(i128::from))
+        .collect())
 }
 
 /// Mean of the elements of each list that are not null; null when there are none.
@@ -352,25 +493,44 @@ fn list_avg(columns: &[Column]) -> PolarsResult<Column> {
     if sum_type(&dtypes(columns))?.is_integer() {
         let numbers = wholes(&lists.elements)?;
         let mean = |row: usize| {
-            let known = || lists.row(row).unwrap_or_default().filter_map(|place| numbers[place]);
+            let known = || {
+                lists
+                    .row(row)
+                    .unwrap_or_default()
+                    .filter_map(|place| numbers[place])
+            };
             mean(known().sum::<i128>() as f64, known().count())
         };
-        return Ok((0..lists.len()).map(mean).collect::<Float64Chunked>().into_column());
+        return Ok((0..lists.len())
+            .map(mean)
+            .collect::<Float64Chunked>()
+            .into_column());
     }
     let numbers = lists.elements.cast(&DataType::Float64)?;
     let numbers = numbers.f64()?;
     let mean = |row: usize| {
-        let known = || lists.row(row).unwrap_or_default().filter_map(|place| numbers.get(place));
+        let known = || {
+            lists
+                .row(row)
+                .unwrap_or_default()
+                .filter_map(|place| numbers.get(place))
+        };
         mean(known().sum(), known().count())
     };
-    Ok((0..lists.len()).map(mean).collect::<Float64Chunked>().into_column())
+    Ok((0..lists.len())
+        .map(mean)
+        .collect::<Float64Chunked>()
+        .into_column())
 }
 
 /// Texts of the elements that are not null with a separator between them; null when there are none.
 fn list_text(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
     if super::nested_values::is_nested(lists.elements.dtype()) {
-        let summary = format!("lists of the type {} have no text", type_name(lists.elements.dtype()));
+        let summary = format!(
+            "lists of the type {} have no text",
+            type_name(lists.elements.dtype())
+        );
         return Err(refusal(summary));
     }
     let texts = lists.elements.cast(&DataType::String)?;
@@ -378,11 +538,19 @@ fn list_text(columns: &[Column]) -> PolarsResult<Column> {
     let separators = cast_to(&columns[1], &DataType::String)?;
     let separators = separators.str()?;
     let text = |row: usize| {
-        let separator = separators.get(broadcast_row(separators.len(), row)).unwrap_or_default();
-        let texts: Vec<&str> = lists.row(row)?.filter_map(|place| texts.get(place)).collect();
+        let separator = separators
+            .get(broadcast_row(separators.len(), row))
+            .unwrap_or_default();
+        let texts: Vec<&str> = lists
+            .row(row)?
+            .filter_map(|place| texts.get(place))
+            .collect();
         (!texts.is_empty()).then(|| texts.join(separator))
     };
-    Ok((0..row_count(columns)).map(text).collect::<StringChunked>().into_column())
+    Ok((0..row_count(columns))
+        .map(text)
+        .collect::<StringChunked>()
+        .into_column())
 }
 
 #[cfg(test)]

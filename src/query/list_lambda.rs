@@ -15,8 +15,8 @@ use super::nested_values::{ListRanges, ListsBuilder, broadcast_row, row_count, t
 /// Maximum number of elements that `list_reduce` goes through, one after the other.
 const REDUCED_MAX: usize = 10_000;
 
-/// The body of a lambda: an engine expression over `x`, the element; `y`, the element that a result is combined with; `i`, its number
-/// from 1; and `c0`, `c1`, …, values of the row.
+/// The body of a lambda: an engine expression over `x`, the element; `y`, the element that a result
+/// is combined with; `i`, its number from 1; and `c0`, `c1`, …, values of the row.
 #[derive(Clone)]
 pub(super) struct Body {
     pub sql: String,
@@ -28,24 +28,42 @@ impl Body {
     /// The results for rows of inputs, lazily.
     fn over(&self, inputs: Vec<Column>) -> PolarsResult<LazyFrame> {
         let rows = inputs.first().map_or(0, Column::len);
-        let mut context = SQLContext::new().with_function_registry(registry(self.functions.clone()));
+        let mut context =
+            SQLContext::new().with_function_registry(registry(self.functions.clone()));
         context.register("t", DataFrame::new(rows, inputs)?.lazy());
         meant(context.execute(&format!("SELECT \"x\", {} AS \"value\" FROM t", self.sql))?)
     }
 
     fn values(&self, inputs: Vec<Column>) -> PolarsResult<Series> {
-        Ok(self.over(inputs)?.collect()?.column("value")?.as_materialized_series().clone())
+        Ok(self
+            .over(inputs)?
+            .collect()?
+            .column("value")?
+            .as_materialized_series()
+            .clone())
     }
 
     fn dtype(&self, inputs: &[(&str, &DataType)], more: &[DataType]) -> PolarsResult<DataType> {
         let empty = |name: PlSmallStr, dtype: &DataType| {
             Ok(Series::new_empty(name, &dtype.clone().materialize_unknown(false)?).into_column())
         };
-        let named = inputs.iter().map(|(name, dtype)| empty((*name).into(), dtype));
-        let more = more.iter().enumerate().map(|(at, dtype)| empty(context_name(at), dtype));
+        let named = inputs
+            .iter()
+            .map(|(name, dtype)| empty((*name).into(), dtype));
+        let more = more
+            .iter()
+            .enumerate()
+            .map(|(at, dtype)| empty(context_name(at), dtype));
         let number = Column::new("i".into(), Vec::<i64>::new());
-        let inputs = named.chain(more).chain([Ok(number)]).collect::<PolarsResult<Vec<_>>>()?;
-        Ok(self.over(inputs)?.collect_schema()?.try_get("value")?.clone())
+        let inputs = named
+            .chain(more)
+            .chain([Ok(number)])
+            .collect::<PolarsResult<Vec<_>>>()?;
+        Ok(self
+            .over(inputs)?
+            .collect_schema()?
+            .try_get("value")?
+            .clone())
     }
 }
 
@@ -56,32 +74,58 @@ fn context_name(at: usize) -> PlSmallStr {
 /// The values of the row for each of these rows, as inputs of a body.
 fn of_rows(columns: &[Column], rows: &[usize]) -> PolarsResult<Vec<Column>> {
     let of = |(at, column): (usize, &Column)| {
-        let places = rows.iter().map(|&row| Some(broadcast_row(column.len(), row)));
-        Ok(taken(column.as_materialized_series(), places)?.with_name(context_name(at)).into_column())
+        let places = rows
+            .iter()
+            .map(|&row| Some(broadcast_row(column.len(), row)));
+        Ok(taken(column.as_materialized_series(), places)?
+            .with_name(context_name(at))
+            .into_column())
     };
     columns.iter().enumerate().map(of).collect()
 }
 
-/// List function that evaluates `body` per element; with `keeps`, filters by it. Its arguments are the lists, and the values of the row.
+/// List function that evaluates `body` per element; with `keeps`, filters by it. Its arguments are
+/// the lists, and the values of the row.
 pub(super) fn of_elements(name: &str, body: Body, keeps: bool) -> UserDefinedFunction {
     let compute = body.clone();
     let values = move |columns: &[Column]| -> PolarsResult<Column> {
         let lists = ListRanges::of(&columns[0])?;
         let rows = row_count(columns);
-        let ranges: Vec<_> = (0..rows).map(|row| lists.row(broadcast_row(lists.len(), row))).collect();
+        let ranges: Vec<_> = (0..rows)
+            .map(|row| lists.row(broadcast_row(lists.len(), row)))
+            .collect();
         // Nulls may have elements below them, whose results are not asked for.
-        let elements = taken(&lists.elements, ranges.iter().flatten().cloned().flatten().map(Some))?;
-        let numbers: Vec<i64> = ranges.iter().flatten().flat_map(|range| 1..=range.len() as i64).collect();
+        let elements = taken(
+            &lists.elements,
+            ranges.iter().flatten().cloned().flatten().map(Some),
+        )?;
+        let numbers: Vec<i64> = ranges
+            .iter()
+            .flatten()
+            .flat_map(|range| 1..=range.len() as i64)
+            .collect();
         let of_element: Vec<usize> = ranges
             .iter()
             .enumerate()
-            .flat_map(|(row, range)| std::iter::repeat_n(row, range.as_ref().map_or(0, ExactSizeIterator::len)))
+            .flat_map(|(row, range)| {
+                std::iter::repeat_n(row, range.as_ref().map_or(0, ExactSizeIterator::len))
+            })
             .collect();
-        let mut inputs = vec![elements.clone().with_name("x".into()).into_column(), Column::new("i".into(), numbers)];
+        let mut inputs = vec![
+            elements.clone().with_name("x".into()).into_column(),
+            Column::new("i".into(), numbers),
+        ];
         inputs.extend(of_rows(&columns[1..], &of_element)?);
         let answers = compute.values(inputs)?;
-        let kept = if keeps { Some(answers.cast(&DataType::Boolean)?.bool()?.clone()) } else { None };
-        let is_kept = |place: &usize| kept.as_ref().is_none_or(|kept| kept.get(*place).unwrap_or(false));
+        let kept = if keeps {
+            Some(answers.cast(&DataType::Boolean)?.bool()?.clone())
+        } else {
+            None
+        };
+        let is_kept = |place: &usize| {
+            kept.as_ref()
+                .is_none_or(|kept| kept.get(*place).unwrap_or(false))
+        };
         let mut start = 0;
         let mut builder = ListsBuilder::default();
         for range in ranges {
@@ -94,27 +138,36 @@ pub(super) fn of_elements(name: &str, body: Body, keeps: bool) -> UserDefinedFun
                 None => builder.push_null(),
             }
         }
-        Ok(builder.finish(if keeps { &elements } else { &answers })?.into_column())
+        Ok(builder
+            .finish(if keeps { &elements } else { &answers })?
+            .into_column())
     };
     let dtype = move |dtypes: &[DataType]| {
         let item = element_type(dtypes)?;
         if keeps {
             return Ok(DataType::List(Box::new(item)));
         }
-        Ok(DataType::List(Box::new(body.dtype(&[("x", &item)], &dtypes[1..])?)))
+        Ok(DataType::List(Box::new(
+            body.dtype(&[("x", &item)], &dtypes[1..])?,
+        )))
     };
     elementwise(name, dtype, values)
 }
 
-/// `list_reduce`: combines the first element with the second, the result with the third, and so on. With `has_initial` the second
-/// argument is what the first element is combined with. Its arguments are the lists, then that value, then the values of the row.
+/// `list_reduce`: combines the first element with the second, the result with the third, and so on.
+/// With `has_initial` the second argument is what the first element is combined with. Its arguments
+/// are the lists, then that value, then the values of the row.
 pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefinedFunction {
     let first_of_row = if has_initial { 2 } else { 1 };
     let result_type = {
         let body = body.clone();
         move |dtypes: &[DataType]| -> PolarsResult<DataType> {
             let item = element_type(dtypes)?;
-            let begin = if has_initial { dtypes[1].clone().materialize_unknown(false)? } else { item.clone() };
+            let begin = if has_initial {
+                dtypes[1].clone().materialize_unknown(false)?
+            } else {
+                item.clone()
+            };
             let more = &dtypes[first_of_row..];
             let next = body.dtype(&[("x", &begin), ("y", &item)], more)?;
             body.dtype(&[("x", &next), ("y", &item)], more)
@@ -122,30 +175,59 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
     };
     let known_type = result_type.clone();
     let values = move |columns: &[Column]| -> PolarsResult<Column> {
-        let dtypes: Vec<DataType> = columns.iter().map(|column| column.dtype().clone()).collect();
+        let dtypes: Vec<DataType> = columns
+            .iter()
+            .map(|column| column.dtype().clone())
+            .collect();
         let dtype = known_type(&dtypes)?;
         let lists = ListRanges::of(&columns[0])?;
         let rows = row_count(columns);
-        let ranges: Vec<_> = (0..rows).map(|row| lists.row(broadcast_row(lists.len(), row))).collect();
-        let longest = ranges.iter().flatten().map(ExactSizeIterator::len).max().unwrap_or(0);
+        let ranges: Vec<_> = (0..rows)
+            .map(|row| lists.row(broadcast_row(lists.len(), row)))
+            .collect();
+        let longest = ranges
+            .iter()
+            .flatten()
+            .map(ExactSizeIterator::len)
+            .max()
+            .unwrap_or(0);
         if longest > REDUCED_MAX {
-            return Err(refusal(format!("list_reduce takes lists of at most {REDUCED_MAX} elements, not {longest}")));
+            return Err(refusal(format!(
+                "list_reduce takes lists of at most {REDUCED_MAX} elements, not {longest}"
+            )));
         }
         if !has_initial && ranges.iter().flatten().any(Range::is_empty) {
-            return Err(refusal("list_reduce of an empty list needs a value to begin with: list_reduce(l, (a, b) -> a + b, 0)"));
+            return Err(refusal(
+                "list_reduce of an empty list needs a value to begin with: list_reduce(l, (a, b) \
+                    -> a + b, 0)",
+            ));
         }
         let mut results = if has_initial {
             taken(
                 columns[1].as_materialized_series(),
-                ranges.iter().enumerate().map(|(row, range)| range.as_ref().map(|_| broadcast_row(columns[1].len(), row))),
+                ranges.iter().enumerate().map(|(row, range)| {
+                    range.as_ref().map(|_| broadcast_row(columns[1].len(), row))
+                }),
             )?
         } else {
-            taken(&lists.elements, ranges.iter().map(|range| range.as_ref().map(|range| range.start)))?
+            taken(
+                &lists.elements,
+                ranges
+                    .iter()
+                    .map(|range| range.as_ref().map(|range| range.start)),
+            )?
         }
         .cast(&dtype)?;
         for at in usize::from(!has_initial)..longest {
-            let going: Vec<usize> = (0..rows).filter(|&row| ranges[row].as_ref().is_some_and(|range| range.len() > at)).collect();
-            let elements = taken(&lists.elements, going.iter().map(|&row| ranges[row].as_ref().map(|range| range.start + at)))?;
+            let going: Vec<usize> = (0..rows)
+                .filter(|&row| ranges[row].as_ref().is_some_and(|range| range.len() > at))
+                .collect();
+            let elements = taken(
+                &lists.elements,
+                going
+                    .iter()
+                    .map(|&row| ranges[row].as_ref().map(|range| range.start + at)),
+            )?;
             let before = taken(&results, going.iter().map(|&row| Some(row)))?;
             let numbers = vec![at as i64 + 1; going.len()];
             let mut inputs = vec![
@@ -159,7 +241,10 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
             let mut both = results.clone();
             both.append(&answers)?;
             let mut places: Vec<Option<usize>> = (0..rows).map(Some).collect();
-            going.iter().enumerate().for_each(|(number, &row)| places[row] = Some(rows + number));
+            going
+                .iter()
+                .enumerate()
+                .for_each(|(number, &row)| places[row] = Some(rows + number));
             results = taken(&both, places)?;
         }
         Ok(results.into_column())

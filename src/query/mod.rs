@@ -1,32 +1,39 @@
-//! SQL over the levels of a dataset. The only module that uses polars. It does not open containers or files: its inputs are Parquet
-//! bytes and decoded tables, its outputs rows.
+//! SQL over the levels of a dataset. The only module that uses polars. It does not open containers
+//! or files: its inputs are Parquet bytes and decoded tables, its outputs rows.
 //!
 //! Statements have the semantics of DuckDB 1.4:
-//! - names: identifiers are case-insensitive, an alias may be used wherever its column may, unnamed columns get DuckDB's names
-//!   (`count_star()`), duplicates get `_1`;
-//! - numbers: 64-bit integer overflow is an error, `/` is floating-point division, `//` and `%` truncate towards zero, casts round
-//!   half to even, NaN is the greatest number;
-//! - nulls: they sort last in every order, comparisons with them are null, also in `NOT IN`, and aggregates ignore them;
-//! - lists and structs: they are compared element by element, and a null within one is greater than any value; numbers of UBIGINT and
-//!   signed ones have the type BIGINT together (HUGEINT in DuckDB), and a number that does not fit in it is an error;
-//! - rows: windows with ROWS and RANGE frames, RANGE including peers; scalar, IN, ANY, ALL and EXISTS subqueries, LATERAL and ASOF joins;
-//!   unnesting an empty list gives no rows; a recursive WITH and the values of a PIVOT are computed while the statement is planned;
+//! - names: identifiers are case-insensitive, an alias may be used wherever its column may, unnamed
+//!   columns get DuckDB's names (`count_star()`), duplicates get `_1`;
+//! - numbers: 64-bit integer overflow is an error, `/` is floating-point division, `//` and `%`
+//!   truncate towards zero, casts round half to even, NaN is the greatest number;
+//! - nulls: they sort last in every order, comparisons with them are null, also in `NOT IN`, and
+//!   aggregates ignore them;
+//! - lists and structs: they are compared element by element, and a null within one is greater than
+//!   any value; numbers of UBIGINT and signed ones have the type BIGINT together (HUGEINT in
+//!   DuckDB), and a number that does not fit in it is an error;
+//! - rows: windows with ROWS and RANGE frames, RANGE including peers; scalar, IN, ANY, ALL and
+//!   EXISTS subqueries, LATERAL and ASOF joins; unnesting an empty list gives no rows; a recursive
+//!   WITH and the values of a PIVOT are computed while the statement is planned;
 //! - an unsupported construct is refused with its position and a spelling that works.
 //!
-//! Polars executes them: it is Rust, so that the program stays one binary without a second engine in C++; it reads Arrow memory and
-//! pushes predicates and projections down to our own scan (`scan`), which reads row groups of a container by byte range; and its
-//! expressions accept our WKB functions. Its own SQL differs from DuckDB's in the points above, so it only receives the
+//! Polars executes them: it is Rust, so that the program stays one binary without a second engine
+//! in C++; it reads Arrow memory and pushes predicates and projections down to our own scan
+//! (`scan`), which reads row groups of a container by byte range; and its expressions accept our
+//! WKB functions. Its own SQL differs from DuckDB's in the points above, so it only receives the
 //! single-frame statements that `planner` prints.
 //!
-//! A statement passes through `sql_dialect` with `token_spellings` (tokens, limits, syntax tree) → `planner` with `window_functions`
-//! (a plan per SELECT) → `duckdb_semantics` with `function_names` (expressions in the engine's spelling) →
-//! `duckdb_arithmetic` (numbers) with `nested_plans` (lists and structs) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (limits on joins) →
-//! `output`.
+//! A statement passes through `sql_dialect` with `token_spellings` (tokens, limits, syntax tree) →
+//! `planner` with `window_functions` (a plan per SELECT) → `duckdb_semantics` with `function_names`
+//! (expressions in the engine's spelling) → `duckdb_arithmetic` (numbers) with `nested_plans`
+//! (lists and structs) → `top_k` and `partial_aggregation` (row group by row group) → `bounds`
+//! (limits on joins) → `output`.
 //!
-//! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a level joined with all levels above
-//! it, with columns `l1:id`, `l0:id`). Every level also has `internal:gdal_vsi`, computed when selected, and the usual `ST_`
-//! functions read WKB geometries. Filters ([`Filter`]: bounding box, time, condition, each on a level) apply before the statement
-//! and are lazy; all tables contain only the rows that they keep. [`copy_as`] writes them as statements of other engines.
+//! Tables: `level0`, `level1`, …; `data` (level 0 without padding); flat views `l0`, `l1`, … (a
+//! level joined with all levels above it, with columns `l1:id`, `l0:id`). Every level also has
+//! `internal:gdal_vsi`, computed when selected, and the usual `ST_` functions read WKB geometries.
+//! Filters ([`Filter`]: bounding box, time, condition, each on a level) apply before the statement
+//! and are lazy; all tables contain only the rows that they keep. [`copy_as`] writes them as
+//! statements of other engines.
 
 mod advice;
 mod arrow_convert;

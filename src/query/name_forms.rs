@@ -1,5 +1,6 @@
-//! Ids in conditions match in every Unicode form: file systems and programs write `ñ` as one character (NFC) or as `n` and a tilde (NFD),
-//! and what a user types need not have the form of the file's name. Other texts are data and are compared as DuckDB does.
+//! Ids in conditions match in every Unicode form: file systems and programs write `ñ` as one
+//! character (NFC) or as `n` and a tilde (NFD), and what a user types need not have the form of the
+//! file's name. Other texts are data and are compared as DuckDB does.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -11,7 +12,8 @@ use crate::model::forms_of_name;
 /// Columns of names, in lower case.
 const NAMES: [&str; 4] = ["id", "path", "internal:relative_path", "tortilla:id"];
 
-/// Rewrites comparisons of ids with texts that have several forms: `id = 'ñ'` becomes `id IN (…)` with both forms.
+/// Rewrites comparisons of ids with texts that have several forms: `id = 'ñ'` becomes `id IN (…)`
+/// with both forms.
 pub(super) fn match_every_form(tree: &mut impl VisitMut) {
     let ControlFlow::Continue(()) = tree.visit(&mut NameForms);
 }
@@ -23,19 +25,49 @@ impl VisitorMut for NameForms {
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
         let rewritten = match expr {
-            Expr::BinaryOp { left, op: op @ (BinaryOperator::Eq | BinaryOperator::NotEq), right } => {
-                let (name, text) = if is_name(left) { (left, right) } else { (right, left) };
+            Expr::BinaryOp {
+                left,
+                op: op @ (BinaryOperator::Eq | BinaryOperator::NotEq),
+                right,
+            } => {
+                let (name, text) = if is_name(left) {
+                    (left, right)
+                } else {
+                    (right, left)
+                };
                 let negated = *op == BinaryOperator::NotEq;
-                forms(text)
-                    .filter(|_| is_name(name))
-                    .map(|list| Expr::Nested(Box::new(Expr::InList { expr: name.clone(), list, negated })))
+                forms(text).filter(|_| is_name(name)).map(|list| {
+                    Expr::Nested(Box::new(Expr::InList {
+                        expr: name.clone(),
+                        list,
+                        negated,
+                    }))
+                })
             }
             Expr::InList { expr, list, .. } if is_name(expr) => {
-                *list = list.iter().flat_map(|text| forms(text).unwrap_or_else(|| vec![text.clone()])).collect();
+                *list = list
+                    .iter()
+                    .flat_map(|text| forms(text).unwrap_or_else(|| vec![text.clone()]))
+                    .collect();
                 None
             }
-            Expr::Like { expr: name, pattern, negated, .. } | Expr::ILike { expr: name, pattern, negated, .. } if is_name(name) => {
-                let op = if *negated { BinaryOperator::And } else { BinaryOperator::Or };
+            Expr::Like {
+                expr: name,
+                pattern,
+                negated,
+                ..
+            }
+            | Expr::ILike {
+                expr: name,
+                pattern,
+                negated,
+                ..
+            } if is_name(name) => {
+                let op = if *negated {
+                    BinaryOperator::And
+                } else {
+                    BinaryOperator::Or
+                };
                 forms(pattern).and_then(|patterns| every_pattern(expr, patterns, &op))
             }
             _ => None,
@@ -56,11 +88,14 @@ fn every_pattern(like: &Expr, patterns: Vec<Expr>, op: &BinaryOperator) -> Optio
         }
         like
     };
-    let joined = patterns.into_iter().map(with).reduce(|left, right| Expr::BinaryOp {
-        left: Box::new(left),
-        op: op.clone(),
-        right: Box::new(right),
-    })?;
+    let joined = patterns
+        .into_iter()
+        .map(with)
+        .reduce(|left, right| Expr::BinaryOp {
+            left: Box::new(left),
+            op: op.clone(),
+            right: Box::new(right),
+        })?;
     Some(Expr::Nested(Box::new(joined)))
 }
 
@@ -73,14 +108,31 @@ fn is_name(expr: &Expr) -> bool {
     };
     let is_name = |column: &str| NAMES.iter().any(|name| column.eq_ignore_ascii_case(name));
     // Flat views have the level in front: `l1:id`.
-    ident.is_some_and(|ident| is_name(&ident.value) || ident.value.split_once(':').is_some_and(|(_, column)| is_name(column)))
+    ident.is_some_and(|ident| {
+        is_name(&ident.value)
+            || ident
+                .value
+                .split_once(':')
+                .is_some_and(|(_, column)| is_name(column))
+    })
 }
 
 /// The forms of a text, when it has several.
 fn forms(expr: &Expr) -> Option<Vec<Expr>> {
-    let Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), span }) = expr else { return None };
+    let Expr::Value(ValueWithSpan {
+        value: Value::SingleQuotedString(text),
+        span,
+    }) = expr
+    else {
+        return None;
+    };
     let forms = forms_of_name(text);
-    let literal = |form: String| Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(form), span: *span });
+    let literal = |form: String| {
+        Expr::Value(ValueWithSpan {
+            value: Value::SingleQuotedString(form),
+            span: *span,
+        })
+    };
     (forms.len() > 1).then(|| forms.into_iter().map(literal).collect())
 }
 
@@ -92,7 +144,10 @@ mod tests {
     use super::*;
 
     fn rewritten(condition: &str) -> String {
-        let mut tree = Parser::new(&GenericDialect {}).try_with_sql(condition).and_then(|mut p| p.parse_expr()).expect("parses");
+        let mut tree = Parser::new(&GenericDialect {})
+            .try_with_sql(condition)
+            .and_then(|mut p| p.parse_expr())
+            .expect("parses");
         match_every_form(&mut tree);
         tree.to_string()
     }
@@ -101,11 +156,26 @@ mod tests {
     fn comparisons_of_ids_have_both_forms_and_others_stay() {
         let (nfc, nfd) = ("\u{f1}", "n\u{303}");
         for (condition, wanted) in [
-            (format!("id = '{nfc}'"), format!("(id IN ('{nfc}', '{nfd}'))")),
-            (format!("'{nfd}' <> l0.\"id\""), format!("(l0.\"id\" NOT IN ('{nfd}', '{nfc}'))")),
-            (format!("id IN ('a', '{nfc}')"), format!("id IN ('a', '{nfc}', '{nfd}')")),
-            (format!("ID NOT LIKE '{nfc}%'"), format!("(ID NOT LIKE '{nfc}%' AND ID NOT LIKE '{nfd}%')")),
-            (format!("NOT id ILIKE '{nfd}%'"), format!("NOT (id ILIKE '{nfd}%' OR id ILIKE '{nfc}%')")),
+            (
+                format!("id = '{nfc}'"),
+                format!("(id IN ('{nfc}', '{nfd}'))"),
+            ),
+            (
+                format!("'{nfd}' <> l0.\"id\""),
+                format!("(l0.\"id\" NOT IN ('{nfd}', '{nfc}'))"),
+            ),
+            (
+                format!("id IN ('a', '{nfc}')"),
+                format!("id IN ('a', '{nfc}', '{nfd}')"),
+            ),
+            (
+                format!("ID NOT LIKE '{nfc}%'"),
+                format!("(ID NOT LIKE '{nfc}%' AND ID NOT LIKE '{nfd}%')"),
+            ),
+            (
+                format!("NOT id ILIKE '{nfd}%'"),
+                format!("NOT (id ILIKE '{nfd}%' OR id ILIKE '{nfc}%')"),
+            ),
             (format!("region = '{nfc}'"), format!("region = '{nfc}'")),
             ("id = 'n'".to_owned(), "id = 'n'".to_owned()),
         ] {

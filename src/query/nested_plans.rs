@@ -1,4 +1,5 @@
-//! DuckDB's lists and structs in plans of the engine: their order and comparisons, written lists, CASE, coalesce, least and greatest.
+//! DuckDB's lists and structs in plans of the engine: their order and comparisons, written lists,
+//! CASE, coalesce, least and greatest.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use super::duckdb_arithmetic::{is_of_mixed_signs, meant, narrowed};
 use super::engine::{refusal, type_name};
 use super::list_functions::{elementwise, is_written_list, written_list};
 use super::nested_values::{
-    broadcast_row, cast_to, common_type, comparable_type, extreme_of, is_nested, order_keys, row_count, stacked, taken,
+    broadcast_row, cast_to, common_type, comparable_type, extreme_of, is_nested, order_keys,
+    row_count, stacked, taken,
 };
 
 /// True for expressions that [`rewritten`] may change.
@@ -27,19 +29,33 @@ pub(super) fn is_other_here(part: &Expr) -> bool {
 
 fn is_comparison(op: Operator) -> bool {
     use Operator::{Eq, EqValidity, Gt, GtEq, Lt, LtEq, NotEq, NotEqValidity};
-    matches!(op, Eq | EqValidity | Gt | GtEq | Lt | LtEq | NotEq | NotEqValidity)
+    matches!(
+        op,
+        Eq | EqValidity | Gt | GtEq | Lt | LtEq | NotEq | NotEqValidity
+    )
 }
 
-/// The expression with DuckDB's semantics, if it is one of lists or structs; its parts have them already.
+/// The expression with DuckDB's semantics, if it is one of lists or structs; its parts have them
+/// already.
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for types that are not compared, or have no type in common.
 pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
-    let dtype = |part: &Expr| part.to_field(schema).ok().map(|field| field.dtype().clone());
+    let dtype = |part: &Expr| {
+        part.to_field(schema)
+            .ok()
+            .map(|field| field.dtype().clone())
+    };
     let is_nested_part = |part: &Expr| dtype(part).as_ref().is_some_and(is_nested);
     Ok(match part {
-        Expr::BinaryExpr { ref left, op, ref right } if is_comparison(op) => {
-            let (Some(one), Some(other)) = (dtype(left), dtype(right)) else { return Ok(part) };
+        Expr::BinaryExpr {
+            ref left,
+            op,
+            ref right,
+        } if is_comparison(op) => {
+            let (Some(one), Some(other)) = (dtype(left), dtype(right)) else {
+                return Ok(part);
+            };
             if !is_nested(&one) && !is_nested(&other) {
                 return Ok(part);
             }
@@ -48,41 +64,89 @@ pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 DataType::Null => side.clone().cast(DataType::Binary),
                 _ => order_key(common.clone()).call(vec![side.clone()]),
             };
-            Expr::BinaryExpr { left: Arc::new(key(left, &one)), op, right: Arc::new(key(right, &other)) }
+            Expr::BinaryExpr {
+                left: Arc::new(key(left, &one)),
+                op,
+                right: Arc::new(key(right, &other)),
+            }
         }
         // The engine stops at arithmetic of lists.
-        Expr::BinaryExpr { ref left, op, ref right } if op.is_arithmetic() => {
-            let nested = [left, right].into_iter().filter_map(|side| dtype(side)).find(is_nested);
+        Expr::BinaryExpr {
+            ref left,
+            op,
+            ref right,
+        } if op.is_arithmetic() => {
+            let nested = [left, right]
+                .into_iter()
+                .filter_map(|side| dtype(side))
+                .find(is_nested);
             if let Some(nested) = nested {
-                return Err(refusal(format!("{op} does not take values of the type {}", type_name(&nested))));
+                return Err(refusal(format!(
+                    "{op} does not take values of the type {}",
+                    type_name(&nested)
+                )));
             }
             part
         }
-        Expr::Ternary { ref predicate, ref truthy, ref falsy } => {
-            let (Some(one), Some(other)) = (dtype(truthy), dtype(falsy)) else { return Ok(part) };
+        Expr::Ternary {
+            ref predicate,
+            ref truthy,
+            ref falsy,
+        } => {
+            let (Some(one), Some(other)) = (dtype(truthy), dtype(falsy)) else {
+                return Ok(part);
+            };
             if !is_nested(&one) && !is_nested(&other) {
                 return Ok(part);
             }
             let branches = [truthy, falsy, predicate].map(|part| part.as_ref().clone());
             picked(Pick::Condition, common_type(&[one, other])?).call(branches.into())
         }
-        Expr::Function { ref input, ref function } => {
-            let Some(pick) = picked_by(function).filter(|_| input.iter().any(is_nested_part)) else { return Ok(part) };
-            let Some(dtypes) = input.iter().map(dtype).collect::<Option<Vec<_>>>() else { return Ok(part) };
+        Expr::Function {
+            ref input,
+            ref function,
+        } => {
+            let Some(pick) = picked_by(function).filter(|_| input.iter().any(is_nested_part))
+            else {
+                return Ok(part);
+            };
+            let Some(dtypes) = input.iter().map(dtype).collect::<Option<Vec<_>>>() else {
+                return Ok(part);
+            };
             picked(pick, common_type(&dtypes)?).call(input.clone())
         }
-        Expr::Agg(AggExpr::Min { ref input, .. }) if is_nested_part(input) => extreme(false).call(vec![input.as_ref().clone()]),
-        Expr::Agg(AggExpr::Max { ref input, .. }) if is_nested_part(input) => extreme(true).call(vec![input.as_ref().clone()]),
-        Expr::SortBy { expr, by, sort_options } => Expr::SortBy { expr, by: sort_keys(by, schema), sort_options },
+        Expr::Agg(AggExpr::Min { ref input, .. }) if is_nested_part(input) => {
+            extreme(false).call(vec![input.as_ref().clone()])
+        }
+        Expr::Agg(AggExpr::Max { ref input, .. }) if is_nested_part(input) => {
+            extreme(true).call(vec![input.as_ref().clone()])
+        }
+        Expr::SortBy {
+            expr,
+            by,
+            sort_options,
+        } => Expr::SortBy {
+            expr,
+            by: sort_keys(by, schema),
+            sort_options,
+        },
         Expr::Sort { ref expr, options } if is_nested_part(expr) => {
             let sort_options = SortMultipleOptions::default()
                 .with_order_descending(options.descending)
                 .with_nulls_last(options.nulls_last)
                 .with_maintain_order(options.maintain_order);
-            expr.as_ref().clone().sort_by(sort_keys(vec![expr.as_ref().clone()], schema), sort_options)
+            expr.as_ref()
+                .clone()
+                .sort_by(sort_keys(vec![expr.as_ref().clone()], schema), sort_options)
         }
-        Expr::AnonymousFunction { ref input, ref function, .. } if is_written_list(function) => {
-            let Some(dtypes) = input.iter().map(dtype).collect::<Option<Vec<_>>>() else { return Ok(part) };
+        Expr::AnonymousFunction {
+            ref input,
+            ref function,
+            ..
+        } if is_written_list(function) => {
+            let Some(dtypes) = input.iter().map(dtype).collect::<Option<Vec<_>>>() else {
+                return Ok(part);
+            };
             written_list(common_type(&dtypes)?).call(input.clone())
         }
         other => other,
@@ -93,28 +157,52 @@ pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for types that have none in common.
-pub(super) fn with_common_types(mut left: LazyFrame, mut right: LazyFrame) -> PolarsResult<(LazyFrame, LazyFrame)> {
+pub(super) fn with_common_types(
+    mut left: LazyFrame,
+    mut right: LazyFrame,
+) -> PolarsResult<(LazyFrame, LazyFrame)> {
     let (mut of_left, mut of_right) = (left.collect_schema()?, right.collect_schema()?);
-    // Beside an unsigned number of 64 bits the types of DuckDB count, which are wider and signed for counts and lengths.
-    if [&of_left, &of_right].iter().any(|schema| schema.iter_values().any(|dtype| *dtype == DataType::UInt64)) {
-        (of_left, of_right) = (meant(left.clone())?.collect_schema()?, meant(right.clone())?.collect_schema()?);
+    // Beside an unsigned number of 64 bits the types of DuckDB count, which are wider and signed
+    // for counts and lengths.
+    if [&of_left, &of_right]
+        .iter()
+        .any(|schema| schema.iter_values().any(|dtype| *dtype == DataType::UInt64))
+    {
+        (of_left, of_right) = (
+            meant(left.clone())?.collect_schema()?,
+            meant(right.clone())?.collect_schema()?,
+        );
     }
     let mut casts = Vec::new();
     for (name, one) in of_left.iter() {
         // The engine that compares rows has no type for both.
-        if of_right.get(name).is_some_and(|other| is_of_mixed_signs(&[one.clone(), other.clone()])) {
+        if of_right
+            .get(name)
+            .is_some_and(|other| is_of_mixed_signs(&[one.clone(), other.clone()]))
+        {
             casts.push(narrowed(DataType::Int64).call(vec![col(name.clone())]));
             continue;
         }
-        let Some(other) = of_right.get(name).filter(|other| *other != one && (is_nested(one) || is_nested(other))) else {
+        let Some(other) = of_right
+            .get(name)
+            .filter(|other| *other != one && (is_nested(one) || is_nested(other)))
+        else {
             continue;
         };
         let dtype = common_type(&[one.clone(), other.clone()])?;
         let of = dtype.clone();
-        let cast = elementwise("cast_to", move |_| Ok(of.clone()), move |columns| Ok(cast_to(&columns[0], &dtype)?.into_column()));
+        let cast = elementwise(
+            "cast_to",
+            move |_| Ok(of.clone()),
+            move |columns| Ok(cast_to(&columns[0], &dtype)?.into_column()),
+        );
         casts.push(cast.call(vec![col(name.clone())]));
     }
-    Ok(if casts.is_empty() { (left, right) } else { (left.with_columns(casts.clone()), right.with_columns(casts)) })
+    Ok(if casts.is_empty() {
+        (left, right)
+    } else {
+        (left.with_columns(casts.clone()), right.with_columns(casts))
+    })
 }
 
 /// Sort keys with DuckDB's order.
@@ -128,7 +216,11 @@ pub(super) fn sort_keys(by: Vec<Expr>, schema: &Schema) -> Vec<Expr> {
 
 /// [`order_keys`] as a function of the engine.
 fn order_key(for_type: DataType) -> UserDefinedFunction {
-    elementwise("order_key", |_| Ok(DataType::Binary), move |columns| Ok(order_keys(&columns[0], &for_type)?.into_column()))
+    elementwise(
+        "order_key",
+        |_| Ok(DataType::Binary),
+        move |columns| Ok(order_keys(&columns[0], &for_type)?.into_column()),
+    )
 }
 
 /// How the value of a row is picked from several columns.
@@ -152,33 +244,50 @@ fn picked_by(function: &FunctionExpr) -> Option<Pick> {
     }
 }
 
-/// A value of one of several columns for each row. The engine's own functions give numbers of UBIGINT and signed ones a type of
-/// fractions, and null structs fields of nulls.
+/// A value of one of several columns for each row. The engine's own functions give numbers of
+/// UBIGINT and signed ones a type of fractions, and null structs fields of nulls.
 fn picked(pick: Pick, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &[Column]| -> PolarsResult<Column> {
         let rows = row_count(columns);
         let (condition, values) = match (pick, columns) {
-            (Pick::Condition, [values @ .., condition]) => (Some(condition.cast(&DataType::Boolean)?), values),
+            (Pick::Condition, [values @ .., condition]) => {
+                (Some(condition.cast(&DataType::Boolean)?), values)
+            }
             _ => (None, columns),
         };
         let (all, starts) = stacked(values, &of)?;
         let place = |at: usize, row: usize| starts[at] + broadcast_row(values[at].len(), row);
         if let Some(condition) = condition {
             let condition = condition.bool()?;
-            let is_met = |row: usize| condition.get(broadcast_row(condition.len(), row)).unwrap_or(false);
+            let is_met = |row: usize| {
+                condition
+                    .get(broadcast_row(condition.len(), row))
+                    .unwrap_or(false)
+            };
             let places = (0..rows).map(|row| Some(place(if is_met(row) { 0 } else { 1 }, row)));
             return Ok(taken(&all, places)?.into_column());
         }
         if matches!(pick, Pick::FirstKnown) {
-            let known: Vec<bool> = all.is_not_null().iter().map(|known| known.unwrap_or(false)).collect();
-            let places = (0..rows).map(|row| (0..values.len()).map(|at| place(at, row)).find(|place| known[*place]));
+            let known: Vec<bool> = all
+                .is_not_null()
+                .iter()
+                .map(|known| known.unwrap_or(false))
+                .collect();
+            let places = (0..rows).map(|row| {
+                (0..values.len())
+                    .map(|at| place(at, row))
+                    .find(|place| known[*place])
+            });
             return Ok(taken(&all, places)?.into_column());
         }
         let keys = order_keys(&all.clone().into_column(), &of)?;
         let places = (0..rows).map(|row| {
             let places = (0..values.len()).map(|at| place(at, row));
-            extreme_of(places.filter_map(|place| keys.get(place).map(|key| (key, place))), matches!(pick, Pick::Greatest))
+            extreme_of(
+                places.filter_map(|place| keys.get(place).map(|key| (key, place))),
+                matches!(pick, Pick::Greatest),
+            )
         });
         Ok(taken(&all, places)?.into_column())
     };
@@ -188,14 +297,25 @@ fn picked(pick: Pick, dtype: DataType) -> UserDefinedFunction {
 /// The least or the greatest value of a group.
 fn extreme(greatest: bool) -> UserDefinedFunction {
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [values] = columns else { return Err(refusal("an extreme is of one column")) };
+        let [values] = columns else {
+            return Err(refusal("an extreme is of one column"));
+        };
         let keys = order_keys(values, &values.dtype().clone())?;
         let known = (0..keys.len()).filter_map(|row| keys.get(row).map(|key| (key, row)));
-        let best = taken(values.as_materialized_series(), [extreme_of(known, greatest)])?;
+        let best = taken(
+            values.as_materialized_series(),
+            [extreme_of(known, greatest)],
+        )?;
         Ok(best.into_column().with_name(values.name().clone()))
     };
-    let field = |_: &Schema, fields: &[Field]| Ok(fields.first().cloned().unwrap_or(Field::new(PlSmallStr::EMPTY, DataType::Null)));
-    let mut function = UserDefinedFunction::new("extreme".into(), BaseColumnUdf::new(values, field));
+    let field = |_: &Schema, fields: &[Field]| {
+        Ok(fields
+            .first()
+            .cloned()
+            .unwrap_or(Field::new(PlSmallStr::EMPTY, DataType::Null)))
+    };
+    let mut function =
+        UserDefinedFunction::new("extreme".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::aggregation();
     function
 }

@@ -8,12 +8,19 @@ use super::engine::{refusal, type_name};
 use super::whole_numbers::{limits, too_large, type_of};
 
 pub(super) fn is_nested(dtype: &DataType) -> bool {
-    matches!(dtype, DataType::List(_) | DataType::Array(..) | DataType::Struct(_))
+    matches!(
+        dtype,
+        DataType::List(_) | DataType::Array(..) | DataType::Struct(_)
+    )
 }
 
 /// Number of rows of the arguments of a function; columns of one row are broadcast.
 pub(super) fn row_count(columns: &[Column]) -> usize {
-    columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1)
+    columns
+        .iter()
+        .map(Column::len)
+        .find(|&length| length != 1)
+        .unwrap_or(1)
 }
 
 /// The row of a column that belongs to `row` of all arguments.
@@ -21,19 +28,24 @@ pub(super) fn broadcast_row(length: usize, row: usize) -> usize {
     if length == 1 { 0 } else { row }
 }
 
-/// The type that holds values of all `types`, as of the elements of a list or of the branches of CASE. A written number takes the
-/// type of the others if it fits in it. Numbers of UBIGINT and signed ones, which are HUGEINT in DuckDB, are BIGINT: [`cast_to`]
-/// refuses those that do not fit.
+/// The type that holds values of all `types`, as of the elements of a list or of the branches of
+/// CASE. A written number takes the type of the others if it fits in it. Numbers of UBIGINT and
+/// signed ones, which are HUGEINT in DuckDB, are BIGINT: [`cast_to`] refuses those that do not fit.
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for types that have none.
 pub(super) fn common_type(types: &[DataType]) -> PolarsResult<DataType> {
     let mut known: Option<DataType> = None;
-    for dtype in types.iter().filter(|dtype| !matches!(dtype, DataType::Unknown(_))) {
+    for dtype in types
+        .iter()
+        .filter(|dtype| !matches!(dtype, DataType::Unknown(_)))
+    {
         known = Some(known.map_or_else(|| Ok(dtype.clone()), |known| joined(&known, dtype))?);
     }
     for written in types {
-        let DataType::Unknown(kind) = written else { continue };
+        let DataType::Unknown(kind) = written else {
+            continue;
+        };
         let fits = |dtype: &DataType| match (kind, limits(dtype)) {
             (UnknownKind::Int(number), Some((least, most))) => (least..=most).contains(number),
             (UnknownKind::Int(_), None) => dtype.is_float(),
@@ -49,7 +61,11 @@ pub(super) fn common_type(types: &[DataType]) -> PolarsResult<DataType> {
             UnknownKind::Int(number) => type_of(*number),
             UnknownKind::Float => DataType::Float64,
             UnknownKind::Str => DataType::String,
-            UnknownKind::Any => return Err(refusal("the values of a list have types that are not known")),
+            UnknownKind::Any => {
+                return Err(refusal(
+                    "the values of a list have types that are not known",
+                ));
+            }
         };
         known = Some(known.map_or_else(|| Ok(own.clone()), |known| joined(&known, &own))?);
     }
@@ -58,7 +74,10 @@ pub(super) fn common_type(types: &[DataType]) -> PolarsResult<DataType> {
 
 /// The type that holds the values of two known types.
 fn joined(one: &DataType, other: &DataType) -> PolarsResult<DataType> {
-    use DataType::{Boolean, Categorical, Date, Datetime, Decimal, Enum, Float32, Float64, List, Null, String, Struct};
+    use DataType::{
+        Boolean, Categorical, Date, Datetime, Decimal, Enum, Float32, Float64, List, Null, String,
+        Struct,
+    };
     Ok(match (one, other) {
         _ if one == other => one.clone(),
         (Null, dtype) | (dtype, Null) => dtype.clone(),
@@ -66,35 +85,61 @@ fn joined(one: &DataType, other: &DataType) -> PolarsResult<DataType> {
         (Decimal(..), dtype) | (dtype, Decimal(..)) if dtype.is_numeric() => Float64,
         (Float32, dtype) | (dtype, Float32) if dtype.is_integer() => Float32,
         (Boolean, dtype) | (dtype, Boolean) if dtype.is_integer() => dtype.clone(),
-        (Date, Datetime(_, None)) | (Datetime(_, None), Date) => Datetime(TimeUnit::Microseconds, None),
+        (Date, Datetime(_, None)) | (Datetime(_, None), Date) => {
+            Datetime(TimeUnit::Microseconds, None)
+        }
         (Datetime(_, one_zone), Datetime(_, other_zone)) if one_zone == other_zone => {
             Datetime(TimeUnit::Microseconds, one_zone.clone())
         }
         (String | Categorical(..) | Enum(..), String | Categorical(..) | Enum(..)) => String,
         (List(one), List(other)) => List(Box::new(joined(one, other)?)),
         (Struct(fields), Struct(others)) if are_named_alike(fields, others) => {
-            let field = |(one, other): (&Field, &Field)| Ok(Field::new(one.name().clone(), joined(one.dtype(), other.dtype())?));
-            Struct(fields.iter().zip(others).map(field).collect::<PolarsResult<_>>()?)
+            let field = |(one, other): (&Field, &Field)| {
+                Ok(Field::new(
+                    one.name().clone(),
+                    joined(one.dtype(), other.dtype())?,
+                ))
+            };
+            Struct(
+                fields
+                    .iter()
+                    .zip(others)
+                    .map(field)
+                    .collect::<PolarsResult<_>>()?,
+            )
         }
         (one, other) => match (limits(one), limits(other)) {
-            (Some(limit), Some(other_limit)) => whole_type(limit.0.min(other_limit.0), limit.1.max(other_limit.1)),
+            (Some(limit), Some(other_limit)) => {
+                whole_type(limit.0.min(other_limit.0), limit.1.max(other_limit.1))
+            }
             _ => {
                 let (one, other) = (type_name(one), type_name(other));
-                return Err(refusal(format!("values of the types {one} and {other} have no type in common")));
+                return Err(refusal(format!(
+                    "values of the types {one} and {other} have no type in common"
+                )));
             }
         },
     })
 }
 
 fn are_named_alike(fields: &[Field], others: &[Field]) -> bool {
-    fields.len() == others.len() && fields.iter().zip(others).all(|(one, other)| one.name() == other.name())
+    fields.len() == others.len()
+        && fields
+            .iter()
+            .zip(others)
+            .all(|(one, other)| one.name() == other.name())
 }
 
 /// The smallest integer type with these limits, at most 64 bits.
 fn whole_type(least: i128, most: i128) -> DataType {
     use DataType::{Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64};
-    let holds = |dtype: &DataType| limits(dtype).is_some_and(|(own_least, own_most)| own_least <= least && most <= own_most);
-    [UInt8, Int8, UInt16, Int16, UInt32, Int32, UInt64, Int64].into_iter().find(holds).unwrap_or(Int64)
+    let holds = |dtype: &DataType| {
+        limits(dtype).is_some_and(|(own_least, own_most)| own_least <= least && most <= own_most)
+    };
+    [UInt8, Int8, UInt16, Int16, UInt32, Int32, UInt64, Int64]
+        .into_iter()
+        .find(holds)
+        .unwrap_or(Int64)
 }
 
 /// The column with values of another type that [`common_type`] chose.
@@ -107,9 +152,15 @@ pub(super) fn cast_to(column: &Column, dtype: &DataType) -> PolarsResult<Series>
         return Ok(series.clone());
     }
     if series.dtype().is_null() {
-        return Ok(Series::full_null(series.name().clone(), series.len(), dtype));
+        return Ok(Series::full_null(
+            series.name().clone(),
+            series.len(),
+            dtype,
+        ));
     }
-    series.strict_cast(dtype).map_err(|_| too_large(format!("a number does not fit in {}", type_name(dtype))))
+    series
+        .strict_cast(dtype)
+        .map_err(|_| too_large(format!("a number does not fit in {}", type_name(dtype))))
 }
 
 /// Columns behind one another, each with the row at which it begins.
@@ -127,8 +178,14 @@ pub(super) fn stacked(columns: &[Column], dtype: &DataType) -> PolarsResult<(Ser
 }
 
 /// The rows at these places, null for `None`.
-pub(super) fn taken(series: &Series, places: impl IntoIterator<Item = Option<usize>>) -> PolarsResult<Series> {
-    let places: Vec<Option<IdxSize>> = places.into_iter().map(|place| place.map(|place| place as IdxSize)).collect();
+pub(super) fn taken(
+    series: &Series,
+    places: impl IntoIterator<Item = Option<usize>>,
+) -> PolarsResult<Series> {
+    let places: Vec<Option<IdxSize>> = places
+        .into_iter()
+        .map(|place| place.map(|place| place as IdxSize))
+        .collect();
     series.take(&IdxCa::from_iter(places))
 }
 
@@ -144,18 +201,31 @@ impl ListRanges {
     pub fn of(column: &Column) -> PolarsResult<Self> {
         let whole = column.as_materialized_series().rechunk();
         if whole.dtype().is_null() {
-            return Ok(Self { elements: Series::new_empty(PlSmallStr::EMPTY, &DataType::Null), rows: vec![None; whole.len()] });
+            return Ok(Self {
+                elements: Series::new_empty(PlSmallStr::EMPTY, &DataType::Null),
+                rows: vec![None; whole.len()],
+            });
         }
         let Ok(lists) = whole.list() else {
-            return Err(refusal(format!("a list is needed, not a value of the type {}", type_name(whole.dtype()))));
+            return Err(refusal(format!(
+                "a list is needed, not a value of the type {}",
+                type_name(whole.dtype())
+            )));
         };
         let known = whole.is_not_null();
-        let offsets = lists.downcast_iter().flat_map(|chunk| chunk.offsets().as_slice().windows(2));
+        let offsets = lists
+            .downcast_iter()
+            .flat_map(|chunk| chunk.offsets().as_slice().windows(2));
         let rows = offsets.zip(known.iter()).map(|(pair, known)| {
             // A null may have elements below it.
-            known.unwrap_or(false).then_some((pair[0] as usize, pair[1] as usize))
+            known
+                .unwrap_or(false)
+                .then_some((pair[0] as usize, pair[1] as usize))
         });
-        Ok(Self { rows: rows.collect(), elements: lists.get_inner() })
+        Ok(Self {
+            rows: rows.collect(),
+            elements: lists.get_inner(),
+        })
     }
 
     pub fn len(&self) -> usize {
@@ -194,22 +264,38 @@ impl ListsBuilder {
     pub fn finish(self, elements: &Series) -> PolarsResult<Series> {
         let dtype = DataType::List(Box::new(elements.dtype().clone()));
         if self.known.iter().all(|known| !known) {
-            return Ok(Series::full_null(PlSmallStr::EMPTY, self.known.len(), &dtype));
+            return Ok(Series::full_null(
+                PlSmallStr::EMPTY,
+                self.known.len(),
+                &dtype,
+            ));
         }
-        let values = taken(elements, self.places)?.rechunk().to_arrow(0, CompatLevel::newest());
+        let values = taken(elements, self.places)?
+            .rechunk()
+            .to_arrow(0, CompatLevel::newest());
         let offsets: Vec<i64> = std::iter::once(0).chain(self.ends).collect();
-        let validity = self.known.iter().any(|known| !known).then(|| self.known.iter().copied().collect());
+        let validity = self
+            .known
+            .iter()
+            .any(|known| !known)
+            .then(|| self.known.iter().copied().collect());
         let item = LargeListArray::default_datatype(values.dtype().clone());
         let lists = LargeListArray::try_new(item, offsets.try_into()?, values, validity)?;
         let lists = Series::from_arrow_chunks(PlSmallStr::EMPTY, vec![Box::new(lists)])?;
-        if *lists.dtype() == dtype { Ok(lists) } else { lists.cast(&dtype) }
+        if *lists.dtype() == dtype {
+            Ok(lists)
+        } else {
+            lists.cast(&dtype)
+        }
     }
 }
 
-/// Keys of values, in whose byte order the values have DuckDB's order: element by element, nulls within a value greatest, NaN the
-/// greatest number, a list before its continuations. Null for null.
+/// Keys of values, in whose byte order the values have DuckDB's order: element by element, nulls
+/// within a value greatest, NaN the greatest number, a list before its continuations. Null for
+/// null.
 ///
-/// Values of two columns compare by their keys if both are made for the type of [`comparable_type`].
+/// Values of two columns compare by their keys if both are made for the type of
+/// [`comparable_type`].
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for types without an order.
@@ -231,8 +317,15 @@ pub(super) fn order_keys(column: &Column, for_type: &DataType) -> PolarsResult<B
 }
 
 /// The place of the least or of the greatest of several keys.
-pub(super) fn extreme_of<'k>(keys: impl Iterator<Item = (&'k [u8], usize)>, greatest: bool) -> Option<usize> {
-    let best = if greatest { keys.max_by_key(|(key, _)| *key) } else { keys.min_by_key(|(key, _)| *key) };
+pub(super) fn extreme_of<'k>(
+    keys: impl Iterator<Item = (&'k [u8], usize)>,
+    greatest: bool,
+) -> Option<usize> {
+    let best = if greatest {
+        keys.max_by_key(|(key, _)| *key)
+    } else {
+        keys.min_by_key(|(key, _)| *key)
+    };
     best.map(|(_, place)| place)
 }
 
@@ -241,7 +334,11 @@ pub(super) fn extreme_of<'k>(keys: impl Iterator<Item = (&'k [u8], usize)>, grea
 /// # Errors
 /// As [`order_keys`].
 pub(super) fn sortable(column: &Column) -> PolarsResult<Column> {
-    if is_nested(column.dtype()) { Ok(order_keys(column, column.dtype())?.into_column()) } else { Ok(column.clone()) }
+    if is_nested(column.dtype()) {
+        Ok(order_keys(column, column.dtype())?.into_column())
+    } else {
+        Ok(column.clone())
+    }
 }
 
 /// The type for which [`order_keys`] of values of both types can be compared.
@@ -252,35 +349,60 @@ pub(super) fn comparable_type(one: &DataType, other: &DataType) -> PolarsResult<
     let found = compared(one, other);
     found.ok_or_else(|| {
         let (one, other) = (type_name(one), type_name(other));
-        refusal(format!("values of the types {one} and {other} can't be compared"))
+        refusal(format!(
+            "values of the types {one} and {other} can't be compared"
+        ))
     })
 }
 
 fn compared(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType::{List, Struct};
     let is_whole = |dtype: &DataType| dtype.is_integer() || dtype.is_bool();
-    let is_number =
-        |dtype: &DataType| dtype.is_numeric() || matches!(dtype, DataType::Unknown(UnknownKind::Int(_) | UnknownKind::Float));
+    let is_number = |dtype: &DataType| {
+        dtype.is_numeric()
+            || matches!(
+                dtype,
+                DataType::Unknown(UnknownKind::Int(_) | UnknownKind::Float)
+            )
+    };
     Some(match (one, other) {
         (one, other) if one == other => one.clone(),
         (DataType::Null, dtype) | (dtype, DataType::Null) => dtype.clone(),
         (List(one), List(other)) => List(Box::new(compared(one, other)?)),
         (Struct(fields), Struct(others)) if are_named_alike(fields, others) => {
-            let field =
-                |(one, other): (&Field, &Field)| Some(Field::new(one.name().clone(), compared(one.dtype(), other.dtype())?));
-            Struct(fields.iter().zip(others).map(field).collect::<Option<_>>()?)
+            let field = |(one, other): (&Field, &Field)| {
+                Some(Field::new(
+                    one.name().clone(),
+                    compared(one.dtype(), other.dtype())?,
+                ))
+            };
+            Struct(
+                fields
+                    .iter()
+                    .zip(others)
+                    .map(field)
+                    .collect::<Option<_>>()?,
+            )
         }
         // Keys of all integer types are alike.
         (one, other) if is_whole(one) && is_whole(other) => one.clone(),
         (one, other) if is_number(one) && is_number(other) => DataType::Float64,
-        (DataType::Date | DataType::Datetime(..), DataType::Date | DataType::Datetime(..)) => one.clone(),
+        (DataType::Date | DataType::Datetime(..), DataType::Date | DataType::Datetime(..)) => {
+            one.clone()
+        }
         (one, other) if is_text(one) && is_text(other) => DataType::String,
         _ => return None,
     })
 }
 
 fn is_text(dtype: &DataType) -> bool {
-    matches!(dtype, DataType::String | DataType::Categorical(..) | DataType::Enum(..) | DataType::Unknown(UnknownKind::Str))
+    matches!(
+        dtype,
+        DataType::String
+            | DataType::Categorical(..)
+            | DataType::Enum(..)
+            | DataType::Unknown(UnknownKind::Str)
+    )
 }
 
 /// First byte of a value, of a null, and after the last element of a list, in their order.
@@ -306,7 +428,12 @@ impl KeyValues {
     fn of(column: &Column, for_type: &DataType) -> PolarsResult<Self> {
         let series = column.as_materialized_series().rechunk();
         let wholes = |numbers: &Int64Chunked, scale: i128| {
-            Self::Wholes(numbers.iter().map(|number| number.map(|number| i128::from(number) * scale)).collect())
+            Self::Wholes(
+                numbers
+                    .iter()
+                    .map(|number| number.map(|number| i128::from(number) * scale))
+                    .collect(),
+            )
         };
         let nanoseconds = |unit: TimeUnit| match unit {
             TimeUnit::Nanoseconds => 1,
@@ -316,36 +443,79 @@ impl KeyValues {
         let physical = || series.to_physical_repr().cast(&DataType::Int64);
         Ok(match series.dtype() {
             DataType::Null => Self::Nulls,
-            dtype if dtype.is_numeric() && for_type.is_float() => Self::Fractions(series.cast(&DataType::Float64)?.f64()?.clone()),
-            dtype if dtype.is_float() => Self::Fractions(series.cast(&DataType::Float64)?.f64()?.clone()),
-            DataType::UInt64 => Self::Wholes(series.u64()?.iter().map(|number| number.map(i128::from)).collect()),
-            dtype if dtype.is_integer() || dtype.is_bool() => wholes(series.cast(&DataType::Int64)?.i64()?, 1),
+            dtype if dtype.is_numeric() && for_type.is_float() => {
+                Self::Fractions(series.cast(&DataType::Float64)?.f64()?.clone())
+            }
+            dtype if dtype.is_float() => {
+                Self::Fractions(series.cast(&DataType::Float64)?.f64()?.clone())
+            }
+            DataType::UInt64 => Self::Wholes(
+                series
+                    .u64()?
+                    .iter()
+                    .map(|number| number.map(i128::from))
+                    .collect(),
+            ),
+            dtype if dtype.is_integer() || dtype.is_bool() => {
+                wholes(series.cast(&DataType::Int64)?.i64()?, 1)
+            }
             DataType::Decimal(..) => Self::Wholes(series.decimal()?.physical().iter().collect()),
             DataType::Date => wholes(physical()?.i64()?, 86_400_000_000_000),
             DataType::Time => wholes(physical()?.i64()?, 1),
-            DataType::Datetime(unit, _) | DataType::Duration(unit) => wholes(physical()?.i64()?, nanoseconds(*unit)),
+            DataType::Datetime(unit, _) | DataType::Duration(unit) => {
+                wholes(physical()?.i64()?, nanoseconds(*unit))
+            }
             DataType::Binary => Self::Bytes(series.binary()?.clone()),
-            dtype if is_text(dtype) => Self::Bytes(series.cast(&DataType::String)?.cast(&DataType::Binary)?.binary()?.clone()),
+            dtype if is_text(dtype) => Self::Bytes(
+                series
+                    .cast(&DataType::String)?
+                    .cast(&DataType::Binary)?
+                    .binary()?
+                    .clone(),
+            ),
             DataType::List(_) => {
                 let lists = ListRanges::of(&series.clone().into_column())?;
-                let DataType::List(item) = for_type else { return Err(Self::unlike(series.dtype(), for_type)) };
+                let DataType::List(item) = for_type else {
+                    return Err(Self::unlike(series.dtype(), for_type));
+                };
                 let elements = Self::of(&lists.elements.clone().into_column(), item)?;
                 Self::Lists(lists, Box::new(elements))
             }
             DataType::Struct(_) => {
-                let known = series.is_not_null().iter().map(|known| known.unwrap_or(false)).collect();
-                let DataType::Struct(wanted) = for_type else { return Err(Self::unlike(series.dtype(), for_type)) };
+                let known = series
+                    .is_not_null()
+                    .iter()
+                    .map(|known| known.unwrap_or(false))
+                    .collect();
+                let DataType::Struct(wanted) = for_type else {
+                    return Err(Self::unlike(series.dtype(), for_type));
+                };
                 let members = series.struct_()?.fields_as_series();
-                let field = |(member, wanted): (Series, &Field)| Self::of(&member.into_column(), wanted.dtype());
-                let fields = members.into_iter().zip(wanted).map(field).collect::<PolarsResult<_>>()?;
+                let field = |(member, wanted): (Series, &Field)| {
+                    Self::of(&member.into_column(), wanted.dtype())
+                };
+                let fields = members
+                    .into_iter()
+                    .zip(wanted)
+                    .map(field)
+                    .collect::<PolarsResult<_>>()?;
                 Self::Structs { known, fields }
             }
-            other => return Err(refusal(format!("values of the type {} have no order", type_name(other)))),
+            other => {
+                return Err(refusal(format!(
+                    "values of the type {} have no order",
+                    type_name(other)
+                )));
+            }
         })
     }
 
     fn unlike(one: &DataType, other: &DataType) -> PolarsError {
-        refusal(format!("values of the types {} and {} can't be compared", type_name(one), type_name(other)))
+        refusal(format!(
+            "values of the types {} and {} can't be compared",
+            type_name(one),
+            type_name(other)
+        ))
     }
 
     fn write(&self, row: usize, key: &mut Vec<u8>) {
@@ -406,7 +576,11 @@ fn fraction_key(number: f64) -> u64 {
         return u64::MAX;
     }
     let bits = if number == 0.0 { 0 } else { number.to_bits() };
-    if bits >> 63 == 1 { !bits } else { bits ^ (1 << 63) }
+    if bits >> 63 == 1 {
+        !bits
+    } else {
+        bits ^ (1 << 63)
+    }
 }
 
 #[cfg(test)]
@@ -414,12 +588,23 @@ mod tests {
     use super::*;
 
     fn lists(rows: &[Option<&[Option<f64>]>]) -> Column {
-        let lists: ListChunked = rows.iter().map(|row| row.map(|row| Series::new(PlSmallStr::EMPTY, row))).collect();
-        lists.into_series().cast(&DataType::List(Box::new(DataType::Float64))).expect("lists").into_column()
+        let lists: ListChunked = rows
+            .iter()
+            .map(|row| row.map(|row| Series::new(PlSmallStr::EMPTY, row)))
+            .collect();
+        lists
+            .into_series()
+            .cast(&DataType::List(Box::new(DataType::Float64)))
+            .expect("lists")
+            .into_column()
     }
 
     fn keys(column: &Column) -> Vec<Option<Vec<u8>>> {
-        order_keys(column, column.dtype()).expect("keys").iter().map(|key| key.map(<[u8]>::to_vec)).collect()
+        order_keys(column, column.dtype())
+            .expect("keys")
+            .iter()
+            .map(|key| key.map(<[u8]>::to_vec))
+            .collect()
     }
 
     #[test]
@@ -445,7 +630,9 @@ mod tests {
     fn texts_with_zeros_are_in_byte_order() {
         let texts = ["", "\0", "\0\0", "\0a", "a", "a\0", "a\u{1}", "ab", "b"];
         let fields = [Series::new("t".into(), texts)];
-        let structs = StructChunked::from_series("s".into(), texts.len(), fields.iter()).expect("structs").into_column();
+        let structs = StructChunked::from_series("s".into(), texts.len(), fields.iter())
+            .expect("structs")
+            .into_column();
         assert!(keys(&structs).windows(2).all(|pair| pair[0] < pair[1]));
     }
 
@@ -473,7 +660,10 @@ mod tests {
             (vec![written(1), DataType::Null], Int32),
             (vec![Float32, Int64, written(7)], Float32),
             (vec![Float32, Float64], Float64),
-            (vec![Float32, DataType::Unknown(UnknownKind::Float)], Float64),
+            (
+                vec![Float32, DataType::Unknown(UnknownKind::Float)],
+                Float64,
+            ),
             (vec![Int64, DataType::Unknown(UnknownKind::Float)], Float64),
             (vec![Boolean, Int64], Int64),
             (vec![DataType::Null], DataType::Null),
@@ -485,9 +675,21 @@ mod tests {
 
     #[test]
     fn elements_are_taken_out_of_lists_and_put_into_them() {
-        let column = lists(&[Some(&[Some(1.0), None]), None, Some(&[]), Some(&[Some(2.0)])]);
+        let column = lists(&[
+            Some(&[Some(1.0), None]),
+            None,
+            Some(&[]),
+            Some(&[Some(2.0)]),
+        ]);
         let sliced = ListRanges::of(&column.slice(1, 3)).expect("lists");
-        assert_eq!((sliced.row(0), sliced.row(1).map(|row| row.len()), sliced.len()), (None, Some(0), 3));
+        assert_eq!(
+            (
+                sliced.row(0),
+                sliced.row(1).map(|row| row.len()),
+                sliced.len()
+            ),
+            (None, Some(0), 3)
+        );
         let all = ListRanges::of(&column).expect("lists");
         let mut builder = ListsBuilder::default();
         for row in 0..all.len() {
@@ -497,6 +699,9 @@ mod tests {
             }
         }
         let again = builder.finish(&all.elements).expect("lists");
-        assert!(again.equals_missing(column.as_materialized_series()), "{again:?}");
+        assert!(
+            again.equals_missing(column.as_materialized_series()),
+            "{again:?}"
+        );
     }
 }

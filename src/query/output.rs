@@ -17,8 +17,8 @@ use crate::text::displayed_line;
 
 /// Maximum column width of [`QueryResult::text`], in characters.
 const WIDEST: usize = 60;
-/// A result may expand to 64 times its memory: a quarter of the ratio for tables, since the engine's rows are larger than stored
-/// ones.
+/// A result may expand to 64 times its memory: a quarter of the ratio for tables, since the
+/// engine's rows are larger than stored ones.
 const SHARED: u64 = 4;
 /// Bytes of a string view, beside the bytes of a long string.
 const VIEW: u64 = 16;
@@ -37,36 +37,69 @@ pub struct QueryResult {
 impl QueryResult {
     /// A result of text columns with these names.
     pub(super) fn of_texts<const N: usize>(columns: [(&str, Vec<String>); N]) -> Result<Self> {
-        let columns = columns.map(|(name, texts)| (name, Arc::new(StringArray::from(texts)) as ArrayRef));
-        let batch =
-            RecordBatch::try_from_iter(columns).map_err(|error| Error::internal("the list could not be made").because(error))?;
-        Ok(Self::new(LevelTable::new(batch.schema(), vec![batch]), false))
+        let columns =
+            columns.map(|(name, texts)| (name, Arc::new(StringArray::from(texts)) as ArrayRef));
+        let batch = RecordBatch::try_from_iter(columns)
+            .map_err(|error| Error::internal("the list could not be made").because(error))?;
+        Ok(Self::new(
+            LevelTable::new(batch.schema(), vec![batch]),
+            false,
+        ))
     }
 
     pub(super) fn new(table: LevelTable, truncated: bool) -> Self {
         let row_count = table.rows();
-        Self { table: Arc::new(table), row_count, truncated }
+        Self {
+            table: Arc::new(table),
+            row_count,
+            truncated,
+        }
     }
 
     /// Column names and types; types as in `taco:field_schema`.
     pub fn columns(&self) -> Vec<(String, String)> {
-        self.table.schema().fields().iter().map(|field| (field.name().clone(), dtype_name(field.data_type()))).collect()
+        self.table
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| (field.name().clone(), dtype_name(field.data_type())))
+            .collect()
     }
 
     /// Rows as JSON objects, in order: times in ISO 8601, binary in hexadecimal, lists as arrays.
     pub fn json_rows(&self) -> impl Iterator<Item = serde_json::Map<String, Json>> + '_ {
-        let names: Vec<String> = self.table.schema().fields().iter().map(|field| field.name().clone()).collect();
-        (0..self.row_count)
-            .map(move |row| names.iter().enumerate().map(|(column, name)| (name.clone(), self.json(row, column))).collect())
+        let names: Vec<String> = self
+            .table
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect();
+        (0..self.row_count).map(move |row| {
+            names
+                .iter()
+                .enumerate()
+                .map(|(column, name)| (name.clone(), self.json(row, column)))
+                .collect()
+        })
     }
 
     fn json(&self, row: usize, column: usize) -> Json {
-        self.table.locate(row, column).map_or(Json::Null, |(array, row)| cell_json(array, row))
+        self.table
+            .locate(row, column)
+            .map_or(Json::Null, |(array, row)| cell_json(array, row))
     }
 
-    /// CSV with a header (RFC 4180); lists and structs as JSON, null as an empty field, an empty string as `""`.
+    /// CSV with a header (RFC 4180); lists and structs as JSON, null as an empty field, an empty
+    /// string as `""`.
     pub fn csv(&self) -> String {
-        let names: Vec<String> = self.table.schema().fields().iter().map(|field| csv_cell(field.name())).collect();
+        let names: Vec<String> = self
+            .table
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| csv_cell(field.name()))
+            .collect();
         let mut out = names.join(",") + "\n";
         for row in 0..self.row_count {
             let cells: Vec<String> = (0..names.len())
@@ -83,13 +116,17 @@ impl QueryResult {
         out
     }
 
-    /// What a user of [`QueryResult::csv`] should know: the first text that spreadsheets would run as a formula. The text is written as
-    /// it is, since programs read it back. `None` when there is none.
+    /// What a user of [`QueryResult::csv`] should know: the first text that spreadsheets would run
+    /// as a formula. The text is written as it is, since programs read it back. `None` when there
+    /// is none.
     pub fn formula_warning(&self) -> Option<String> {
         let fields = self.table.schema();
         let names = fields.fields().iter().map(|field| field.name().as_str());
         if let Some(name) = names.clone().find(|name| is_formula(name)) {
-            return Some(format!("spreadsheets take the name of column {} for a formula: {AS_TEXT}", cut(name)));
+            return Some(format!(
+                "spreadsheets take the name of column {} for a formula: {AS_TEXT}",
+                cut(name)
+            ));
         }
         let formula = |(column, name): (usize, &str)| {
             let text = |row: usize| match self.json(row, column) {
@@ -97,25 +134,49 @@ impl QueryResult {
                 _ => None,
             };
             let (row, text) = (0..self.row_count).find_map(|row| Some((row, text(row)?)))?;
-            Some(format!("spreadsheets run {} in row {} of column {} as a formula: {AS_TEXT}", cut(&text), row + 1, cut(name)))
+            Some(format!(
+                "spreadsheets run {} in row {} of column {} as a formula: {AS_TEXT}",
+                cut(&text),
+                row + 1,
+                cut(name)
+            ))
         };
         let of_text = |dtype: &FileType| match dtype {
             FileType::Dictionary(_, values) => is_text(values),
             other => is_text(other),
         };
-        let text_columns: Vec<bool> = fields.fields().iter().map(|field| of_text(field.data_type())).collect();
-        names.enumerate().filter(|(column, _)| text_columns[*column]).find_map(formula)
+        let text_columns: Vec<bool> = fields
+            .fields()
+            .iter()
+            .map(|field| of_text(field.data_type()))
+            .collect();
+        names
+            .enumerate()
+            .filter(|(column, _)| text_columns[*column])
+            .find_map(formula)
     }
 
     /// Fixed-width text table of at most `rows` rows; long cells are cut, numbers right-aligned.
     pub fn text(&self, rows: usize) -> String {
         let fields = self.table.schema().fields();
         let shown = self.row_count.min(rows);
-        let cells: Vec<Vec<String>> =
-            (0..shown).map(|row| (0..fields.len()).map(|column| cut(&self.table.text(row, column))).collect()).collect();
+        let cells: Vec<Vec<String>> = (0..shown)
+            .map(|row| {
+                (0..fields.len())
+                    .map(|column| cut(&self.table.text(row, column)))
+                    .collect()
+            })
+            .collect();
         let names: Vec<String> = fields.iter().map(|field| cut(field.name())).collect();
         let widths: Vec<usize> = (0..fields.len())
-            .map(|column| cells.iter().map(|row| length(&row[column])).chain([length(&names[column])]).max().unwrap_or(0))
+            .map(|column| {
+                cells
+                    .iter()
+                    .map(|row| length(&row[column]))
+                    .chain([length(&names[column])])
+                    .max()
+                    .unwrap_or(0)
+            })
             .collect();
         let mut out = String::new();
         let mut line = |cells: &[String]| {
@@ -134,7 +195,11 @@ impl QueryResult {
         line(&names);
         cells.iter().for_each(|row| line(row));
         if shown < self.row_count || self.truncated {
-            let more = if self.truncated { "more" } else { &format!("{} more", self.row_count - shown) };
+            let more = if self.truncated {
+                "more"
+            } else {
+                &format!("{} more", self.row_count - shown)
+            };
             let _ = writeln!(out, "… and {more} rows");
         }
         out
@@ -142,13 +207,18 @@ impl QueryResult {
 }
 
 fn csv_cell(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
 }
 
 /// How texts that look like formulas are opened safely.
 const AS_TEXT: &str = "import the CSV with its columns as text, or write Parquet";
 
-/// True for text that spreadsheets run when a CSV is opened: it begins with `=`, `+`, `-`, `@`, a tab or a line break, and is no number.
+/// True for text that spreadsheets run when a CSV is opened: it begins with `=`, `+`, `-`, `@`, a
+/// tab or a line break, and is no number.
 fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && text.trim().parse::<f64>().is_err()
 }
@@ -159,20 +229,31 @@ fn length(text: &str) -> usize {
 
 fn cut(text: &str) -> String {
     let plain = displayed_line(text);
-    if length(&plain) <= WIDEST { plain.into_owned() } else { plain.chars().take(WIDEST - 1).chain(['…']).collect() }
+    if length(&plain) <= WIDEST {
+        plain.into_owned()
+    } else {
+        plain.chars().take(WIDEST - 1).chain(['…']).collect()
+    }
 }
 
-/// Checks the expanded size of strings: rows of the engine can share one string, while a level table copies it per row.
+/// Checks the expanded size of strings: rows of the engine can share one string, while a level
+/// table copies it per row.
 ///
 /// # Errors
 /// [`crate::error::Kind::TooLarge`] when the copies exceed the budget.
 fn check_texts(frame: &DataFrame) -> Result<()> {
-    let held: u64 = frame.columns().iter().map(|column| TextBuffer::of(column.as_materialized_series()).held).sum();
+    let held: u64 = frame
+        .columns()
+        .iter()
+        .map(|column| TextBuffer::of(column.as_materialized_series()).held)
+        .sum();
     let views = VIEW * frame.height() as u64 * frame.width() as u64;
     let budget = DecodeBudget::of_stored(held.saturating_add(views) / SHARED);
     for column in frame.columns() {
         let unfolded = TextBuffer::of(column.as_materialized_series()).unfolded;
-        budget.take(unfolded, || format!("column {} of the result unfolds", column.name()))?;
+        budget.take(unfolded, || {
+            format!("column {} of the result unfolds", column.name())
+        })?;
     }
     Ok(())
 }
@@ -190,24 +271,42 @@ impl TextBuffer {
     fn of(series: &Series) -> Self {
         let parts = match series.dtype() {
             DataType::String => series.str().map_or(Vec::new(), |texts| {
-                texts.downcast_iter().map(|array| (array.total_buffer_len(), array.total_bytes_len())).collect()
+                texts
+                    .downcast_iter()
+                    .map(|array| (array.total_buffer_len(), array.total_bytes_len()))
+                    .collect()
             }),
             DataType::Binary => series.binary().map_or(Vec::new(), |values| {
-                values.downcast_iter().map(|array| (array.total_buffer_len(), array.total_bytes_len())).collect()
+                values
+                    .downcast_iter()
+                    .map(|array| (array.total_buffer_len(), array.total_bytes_len()))
+                    .collect()
             }),
-            DataType::List(_) => return series.list().map_or(Self::default(), |lists| Self::of(&lists.get_inner())),
+            DataType::List(_) => {
+                return series
+                    .list()
+                    .map_or(Self::default(), |lists| Self::of(&lists.get_inner()));
+            }
             DataType::Struct(_) => {
-                let fields = series.struct_().map_or(Vec::new(), |all| all.fields_as_series());
+                let fields = series
+                    .struct_()
+                    .map_or(Vec::new(), |all| all.fields_as_series());
                 return fields.iter().map(Self::of).fold(Self::default(), Self::add);
             }
             _ => Vec::new(),
         };
-        let one = |(held, unfolded): (usize, usize)| Self { held: held as u64, unfolded: unfolded as u64 };
+        let one = |(held, unfolded): (usize, usize)| Self {
+            held: held as u64,
+            unfolded: unfolded as u64,
+        };
         parts.into_iter().map(one).fold(Self::default(), Self::add)
     }
 
     fn add(self, other: Self) -> Self {
-        Self { held: self.held.saturating_add(other.held), unfolded: self.unfolded.saturating_add(other.unfolded) }
+        Self {
+            held: self.held.saturating_add(other.held),
+            unfolded: self.unfolded.saturating_add(other.unfolded),
+        }
     }
 }
 
@@ -217,8 +316,9 @@ pub(super) fn to_table(frame: &DataFrame) -> Result<LevelTable> {
         return Ok(LevelTable::new(Arc::new(Schema::empty()), Vec::new()));
     }
     check_texts(frame)?;
-    let (schema, batches) = arrow_convert::batches(frame)
-        .map_err(|error| Error::unsupported("the result has a type that tables lack").because(error.to_string()))?;
+    let (schema, batches) = arrow_convert::batches(frame).map_err(|error| {
+        Error::unsupported("the result has a type that tables lack").because(error.to_string())
+    })?;
     Ok(LevelTable::new(schema, batches))
 }
 
@@ -230,16 +330,30 @@ mod tests {
     fn texts_that_spreadsheets_run_are_named_and_numbers_are_not() {
         let warning = |name: &str, cells: &[&str]| {
             let cells = cells.iter().map(|cell| (*cell).to_owned()).collect();
-            QueryResult::of_texts([("id", vec!["a".to_owned(); 3]), (name, cells)]).expect("a result").formula_warning()
+            QueryResult::of_texts([("id", vec!["a".to_owned(); 3]), (name, cells)])
+                .expect("a result")
+                .formula_warning()
         };
         assert_eq!(warning("note", &["-12.5", "+1e3", "a=b"]), None);
         assert_eq!(warning("note", &["", "-inf", "x@y"]), None);
-        for cell in ["=cmd|'/C calc'!A0", "+SUM(A1)", "-2+3", "@now", "\t=1", "+34 600 000 000"] {
+        for cell in [
+            "=cmd|'/C calc'!A0",
+            "+SUM(A1)",
+            "-2+3",
+            "@now",
+            "\t=1",
+            "+34 600 000 000",
+        ] {
             let said = warning("note", &["ok", cell, "=later"]).unwrap_or_else(|| panic!("{cell}"));
             assert!(said.contains("in row 2 of column note"), "{said}");
         }
-        assert!(warning("=1+1", &["a", "b", "c"]).is_some_and(|said| said.contains("name of column =1+1")));
-        let csv = QueryResult::of_texts([("note", vec!["=1+1".to_owned()])]).expect("a result").csv();
+        assert!(
+            warning("=1+1", &["a", "b", "c"])
+                .is_some_and(|said| said.contains("name of column =1+1"))
+        );
+        let csv = QueryResult::of_texts([("note", vec!["=1+1".to_owned()])])
+            .expect("a result")
+            .csv();
         assert_eq!(csv, "note\n=1+1\n", "programs read the text as it is");
     }
 }

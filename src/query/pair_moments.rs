@@ -1,8 +1,10 @@
-//! Aggregates of pairs of numbers: covariance, correlation and linear regression of `y` on `x`, as DuckDB has them.
+//! Aggregates of pairs of numbers: covariance, correlation and linear regression of `y` on `x`, as
+//! DuckDB has them.
 
 use polars::prelude::*;
 
-/// Moments of pairs (x, y), updated pair by pair (Welford's algorithm): a constant has a variance of exactly 0.
+/// Moments of pairs (x, y), updated pair by pair (Welford's algorithm): a constant has a variance
+/// of exactly 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PairMoments {
     count: f64,
@@ -52,7 +54,13 @@ impl PairMoments {
     /// Variance of x over the number of pairs.
     pub fn variance_x(&self) -> Option<f64> {
         // Of one value 0, also where that is not a number.
-        self.known().map(|pairs| if pairs.count > 1.0 { pairs.squares_x / pairs.count } else { 0.0 })
+        self.known().map(|pairs| {
+            if pairs.count > 1.0 {
+                pairs.squares_x / pairs.count
+            } else {
+                0.0
+            }
+        })
     }
 
     /// Covariance over the number of pairs.
@@ -69,14 +77,24 @@ impl PairMoments {
     pub fn correlation(&self) -> Option<f64> {
         let pairs = self.known()?;
         let scale = (pairs.squares_x / pairs.count).sqrt() * (pairs.squares_y / pairs.count).sqrt();
-        Some(if scale == 0.0 { f64::NAN } else { pairs.products / pairs.count / scale })
+        Some(if scale == 0.0 {
+            f64::NAN
+        } else {
+            pairs.products / pairs.count / scale
+        })
     }
 
     /// NaN when all x are equal.
     pub fn slope(&self) -> Option<f64> {
         // By both variances, as DuckDB divides.
         let slope = |pairs: &Self| (pairs.products / pairs.count) / (pairs.squares_x / pairs.count);
-        self.known().map(|pairs| if pairs.squares_x == 0.0 { f64::NAN } else { slope(pairs) })
+        self.known().map(|pairs| {
+            if pairs.squares_x == 0.0 {
+                f64::NAN
+            } else {
+                slope(pairs)
+            }
+        })
     }
 
     pub fn intercept(&self) -> Option<f64> {
@@ -87,7 +105,11 @@ impl PairMoments {
     /// The share of the variance of y that x explains; 1 when all y are equal.
     pub fn determination(&self) -> Option<f64> {
         let pairs = self.known().filter(|pairs| pairs.squares_x != 0.0)?;
-        Some(if pairs.squares_y == 0.0 { 1.0 } else { pairs.products * pairs.products / (pairs.squares_x * pairs.squares_y) })
+        Some(if pairs.squares_y == 0.0 {
+            1.0
+        } else {
+            pairs.products * pairs.products / (pairs.squares_x * pairs.squares_y)
+        })
     }
 }
 
@@ -95,11 +117,24 @@ impl PairMoments {
 ///
 /// # Errors
 /// A column that has no numbers.
-pub(super) fn of_pairs(columns: &[Column], aggregate: impl Fn(&PairMoments) -> Option<f64>) -> PolarsResult<Column> {
-    let (y, x) = (columns[0].cast(&DataType::Float64)?, columns[1].cast(&DataType::Float64)?);
-    let known = y.f64()?.iter().zip(x.f64()?.iter()).filter_map(|(y, x)| y.zip(x));
+pub(super) fn of_pairs(
+    columns: &[Column],
+    aggregate: impl Fn(&PairMoments) -> Option<f64>,
+) -> PolarsResult<Column> {
+    let (y, x) = (
+        columns[0].cast(&DataType::Float64)?,
+        columns[1].cast(&DataType::Float64)?,
+    );
+    let known = y
+        .f64()?
+        .iter()
+        .zip(x.f64()?.iter())
+        .filter_map(|(y, x)| y.zip(x));
     let moments = known.fold(PairMoments::default(), |moments, (y, x)| moments.add(x, y));
-    Ok([aggregate(&moments)].into_iter().collect::<Float64Chunked>().into_column())
+    Ok([aggregate(&moments)]
+        .into_iter()
+        .collect::<Float64Chunked>()
+        .into_column())
 }
 
 #[cfg(test)]
@@ -107,30 +142,52 @@ mod tests {
     use super::*;
 
     fn moments(pairs: &[(f64, f64)]) -> PairMoments {
-        pairs.iter().fold(PairMoments::default(), |moments, (x, y)| moments.add(*x, *y))
+        pairs
+            .iter()
+            .fold(PairMoments::default(), |moments, (x, y)| {
+                moments.add(*x, *y)
+            })
     }
 
     #[test]
     fn a_line_is_found() {
         let line = moments(&[(1.0, 3.0), (2.0, 5.0), (4.0, 9.0)]);
-        let close = |value: Option<f64>, wanted: f64| (value.expect("a value") - wanted).abs() < 1e-12;
+        let close =
+            |value: Option<f64>, wanted: f64| (value.expect("a value") - wanted).abs() < 1e-12;
         assert!(close(line.slope(), 2.0) && close(line.intercept(), 1.0));
         assert!(close(line.correlation(), 1.0) && close(line.determination(), 1.0));
-        assert!(close(line.covariance(), 28.0 / 9.0) && close(line.sample_covariance(), 14.0 / 3.0));
+        assert!(
+            close(line.covariance(), 28.0 / 9.0) && close(line.sample_covariance(), 14.0 / 3.0)
+        );
     }
 
     #[test]
     fn a_constant_has_no_variance_though_its_sum_is_rounded() {
         let constant = moments(&[(0.1, 1.0), (0.1, 2.0), (0.1, 4.0)]);
         assert_eq!(constant.variance_x(), Some(0.0));
-        assert!(constant.slope().is_some_and(f64::is_nan) && constant.correlation().is_some_and(f64::is_nan));
-        assert_eq!((constant.intercept(), constant.determination()), (None, None));
+        assert!(
+            constant.slope().is_some_and(f64::is_nan)
+                && constant.correlation().is_some_and(f64::is_nan)
+        );
+        assert_eq!(
+            (constant.intercept(), constant.determination()),
+            (None, None)
+        );
     }
 
     #[test]
     fn no_pairs_have_no_moments() {
         let nothing = PairMoments::default();
-        assert_eq!((nothing.count(), nothing.correlation(), nothing.slope()), (0.0, None, None));
-        assert_eq!((nothing.covariance(), moments(&[(1.0, 1.0)]).sample_covariance()), (None, None));
+        assert_eq!(
+            (nothing.count(), nothing.correlation(), nothing.slope()),
+            (0.0, None, None)
+        );
+        assert_eq!(
+            (
+                nothing.covariance(),
+                moments(&[(1.0, 1.0)]).sample_covariance()
+            ),
+            (None, None)
+        );
     }
 }

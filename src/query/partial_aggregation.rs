@@ -1,5 +1,6 @@
-//! Two-phase GROUP BY over a level: partial aggregates per row group, then one merge. The level is never in memory as a whole, and
-//! hash tables fit in the processor's cache. Plans of other shapes, and keys of high cardinality, are returned unchanged.
+//! Two-phase GROUP BY over a level: partial aggregates per row group, then one merge. The level is
+//! never in memory as a whole, and hash tables fit in the processor's cache. Plans of other shapes,
+//! and keys of high cardinality, are returned unchanged.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use super::scan::{LevelScan, leaves};
 /// Minimum number of row groups for which this pays.
 const LEAST_GROUPS: usize = 4;
 
-/// The plan with supported GROUP BYs replaced by their computed result. Call just before collecting: this reads rows.
+/// The plan with supported GROUP BYs replaced by their computed result. Call just before
+/// collecting: this reads rows.
 pub(super) fn grouped(frame: LazyFrame) -> PolarsResult<LazyFrame> {
     rewritten(frame.logical_plan).map(LazyFrame::from)
 }
@@ -26,14 +28,18 @@ fn rewritten(plan: DslPlan) -> PolarsResult<DslPlan> {
         | DslPlan::Sort { .. }
         | DslPlan::Slice { .. }
         | DslPlan::IR { .. } => map_inputs(plan, rewritten)?,
-        DslPlan::GroupBy { ref input, ref keys, ref predicates, ref aggs, maintain_order: false, apply: None, .. }
-            if predicates.is_empty() =>
-        {
-            match partial(input, keys, aggs)? {
-                Some(done) => done.logical_plan,
-                None => plan,
-            }
-        }
+        DslPlan::GroupBy {
+            ref input,
+            ref keys,
+            ref predicates,
+            ref aggs,
+            maintain_order: false,
+            apply: None,
+            ..
+        } if predicates.is_empty() => match partial(input, keys, aggs)? {
+            Some(done) => done.logical_plan,
+            None => plan,
+        },
         other => other,
     })
 }
@@ -48,7 +54,9 @@ struct PartialAggregates {
 }
 
 fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option<LazyFrame>> {
-    let Some(scan) = source(input).filter(|scan| scan.group_count() >= LEAST_GROUPS) else { return Ok(None) };
+    let Some(scan) = source(input).filter(|scan| scan.group_count() >= LEAST_GROUPS) else {
+        return Ok(None);
+    };
     if !keys.iter().all(is_by_row) || keys.is_empty() {
         return Ok(None);
     }
@@ -57,14 +65,26 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
     let mut last = Vec::with_capacity(aggs.len());
     for agg in aggs {
         let field = agg.to_field(&schema)?;
-        let Some(merged) = parts.merged(agg, &schema) else { return Ok(None) };
-        last.push(merged.cast(field.dtype().clone()).alias(field.name().clone()));
+        let Some(merged) = parts.merged(agg, &schema) else {
+            return Ok(None);
+        };
+        last.push(
+            merged
+                .cast(field.dtype().clone())
+                .alias(field.name().clone()),
+        );
     }
-    let names = keys.iter().map(|key| key.to_field(&schema).map(|field| field.name().clone())).collect::<PolarsResult<Vec<_>>>()?;
+    let names = keys
+        .iter()
+        .map(|key| key.to_field(&schema).map(|field| field.name().clone()))
+        .collect::<PolarsResult<Vec<_>>>()?;
     let PartialAggregates { first, measures } = parts;
     // A key without columns is a constant; [`GroupBy`] needs one value per row.
     let plain = keys.iter().all(|key| !leaves(key).is_empty());
-    let measures = measures.into_iter().collect::<Option<Vec<_>>>().filter(|_| plain);
+    let measures = measures
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+        .filter(|_| plain);
     let tally = measures.map(|measures| GroupBy::new(keys, measures));
     let of_group = |group: usize| -> PolarsResult<DataFrame> {
         let rows = LazyFrame::from(over(input, &scan.one_group(group))?);
@@ -74,7 +94,9 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
                 None => Ok(None),
             });
             let numbered = numbered.collect::<PolarsResult<Vec<_>>>()?;
-            if let Some(answer) = tally.of(rows.clone(), numbered, scan.group_rows(group), part_name)? {
+            if let Some(answer) =
+                tally.of(rows.clone(), numbered, scan.group_rows(group), part_name)?
+            {
                 return Ok(answer);
             }
         }
@@ -86,9 +108,17 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
         return Ok(None);
     }
     let groups = (0..scan.group_count()).into_par_iter();
-    let answers = groups.map(|group| if group == trial { Ok(tried.clone()) } else { of_group(group) });
+    let answers = groups.map(|group| {
+        if group == trial {
+            Ok(tried.clone())
+        } else {
+            of_group(group)
+        }
+    });
     let mut answers = answers.collect::<PolarsResult<Vec<_>>>()?.into_iter();
-    let Some(mut all) = answers.next() else { return Ok(None) };
+    let Some(mut all) = answers.next() else {
+        return Ok(None);
+    };
     for answer in answers {
         all.vstack_mut_owned(answer)?;
     }
@@ -99,13 +129,20 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
 /// The scan of a plan that consists of one scan and row-wise operations only.
 pub(super) fn source(plan: &DslPlan) -> Option<&LevelScan> {
     match plan {
-        DslPlan::Scan { scan_type, unified_scan_args, .. } => match scan_type.as_ref() {
+        DslPlan::Scan {
+            scan_type,
+            unified_scan_args,
+            ..
+        } => match scan_type.as_ref() {
             FileScanDsl::Anonymous { function, .. } if unified_scan_args.pre_slice.is_none() => {
                 function.as_any().downcast_ref::<LevelScan>()
             }
             _ => None,
         },
-        DslPlan::Select { expr: exprs, input, .. } | DslPlan::HStack { exprs, input, .. } => {
+        DslPlan::Select {
+            expr: exprs, input, ..
+        }
+        | DslPlan::HStack { exprs, input, .. } => {
             source(input).filter(|_| exprs.iter().all(is_by_row))
         }
         DslPlan::Filter { predicate, input } => source(input).filter(|_| is_by_row(predicate)),
@@ -114,7 +151,8 @@ pub(super) fn source(plan: &DslPlan) -> Option<&LevelScan> {
     }
 }
 
-/// The stored column that `key` is an unmodified copy of; `None` for computed keys and filtered rows.
+/// The stored column that `key` is an unmodified copy of; `None` for computed keys and filtered
+/// rows.
 fn stored_column(plan: &DslPlan, key: &Expr) -> Option<PlSmallStr> {
     let name = match key {
         Expr::Column(name) => name,
@@ -132,7 +170,11 @@ fn stored_column(plan: &DslPlan, key: &Expr) -> Option<PlSmallStr> {
     match plan {
         DslPlan::Scan { .. } => Some(name.clone()),
         DslPlan::Select { expr, input, .. } => stored_column(input, &named(expr)?),
-        DslPlan::HStack { exprs, input, .. } if exprs.iter().all(|expr| matches!(expr, Expr::Alias(_, other) if other != name)) => {
+        DslPlan::HStack { exprs, input, .. }
+            if exprs
+                .iter()
+                .all(|expr| matches!(expr, Expr::Alias(_, other) if other != name)) =>
+        {
             stored_column(input, key)
         }
         DslPlan::IR { dsl, .. } => stored_column(dsl, key),
@@ -143,15 +185,28 @@ fn stored_column(plan: &DslPlan, key: &Expr) -> Option<PlSmallStr> {
 /// The same plan over another scan.
 pub(super) fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
     Ok(match plan {
-        DslPlan::Select { expr, input, options } => {
-            DslPlan::Select { expr: expr.clone(), input: Arc::new(over(input, scan)?), options: *options }
-        }
-        DslPlan::HStack { exprs, input, options } => {
-            DslPlan::HStack { exprs: exprs.clone(), input: Arc::new(over(input, scan)?), options: *options }
-        }
-        DslPlan::Filter { predicate, input } => {
-            DslPlan::Filter { predicate: predicate.clone(), input: Arc::new(over(input, scan)?) }
-        }
+        DslPlan::Select {
+            expr,
+            input,
+            options,
+        } => DslPlan::Select {
+            expr: expr.clone(),
+            input: Arc::new(over(input, scan)?),
+            options: *options,
+        },
+        DslPlan::HStack {
+            exprs,
+            input,
+            options,
+        } => DslPlan::HStack {
+            exprs: exprs.clone(),
+            input: Arc::new(over(input, scan)?),
+            options: *options,
+        },
+        DslPlan::Filter { predicate, input } => DslPlan::Filter {
+            predicate: predicate.clone(),
+            input: Arc::new(over(input, scan)?),
+        },
         DslPlan::IR { dsl, .. } => over(dsl, scan)?,
         _ => scan.clone().frame()?.logical_plan,
     })
@@ -165,7 +220,9 @@ pub(super) fn is_by_row(expression: &Expr) -> bool {
         Expr::AnonymousFunction { options, .. } => options.is_elementwise(),
         Expr::Function { function, .. } => match function {
             FunctionExpr::TemporalExpr(_) | FunctionExpr::Negate | FunctionExpr::Abs => true,
-            FunctionExpr::StringExpr(function) => !matches!(function, StringFunction::ConcatVertical { .. }),
+            FunctionExpr::StringExpr(function) => {
+                !matches!(function, StringFunction::ConcatVertical { .. })
+            }
             FunctionExpr::Boolean(function) => {
                 use BooleanFunction::{IsNan, IsNotNull, IsNull, Not};
                 matches!(function, IsNull | IsNotNull | IsNan | Not)
@@ -186,19 +243,31 @@ impl PartialAggregates {
     fn add(&mut self, expression: Expr, measure: Option<Measure>, schema: &Schema) -> Expr {
         let name = part_name(self.first.len());
         self.first.push(expression.alias(name.clone()));
-        self.measures.push(measure.filter(|measure| measure.fits(schema)));
+        self.measures
+            .push(measure.filter(|measure| measure.fits(schema)));
         col(name)
     }
 
-    /// The final aggregate over partial aggregates that equals `expression` over rows; `None` if not supported.
+    /// The final aggregate over partial aggregates that equals `expression` over rows; `None` if
+    /// not supported.
     fn merged(&mut self, expression: &Expr, schema: &Schema) -> Option<Expr> {
         let by_row = |inner: &Arc<Expr>| is_by_row(inner).then(|| inner.as_ref().clone());
-        let is_number = |inner: &Arc<Expr>| inner.to_field(schema).is_ok_and(|field| field.dtype().is_primitive_numeric());
+        let is_number = |inner: &Arc<Expr>| {
+            inner
+                .to_field(schema)
+                .is_ok_and(|field| field.dtype().is_primitive_numeric())
+        };
         Some(match expression {
             Expr::Alias(inner, name) => self.merged(inner, schema)?.alias(name.clone()),
-            Expr::Cast { expr, dtype, options } => {
-                Expr::Cast { expr: Arc::new(self.merged(expr, schema)?), dtype: dtype.clone(), options: *options }
-            }
+            Expr::Cast {
+                expr,
+                dtype,
+                options,
+            } => Expr::Cast {
+                expr: Arc::new(self.merged(expr, schema)?),
+                dtype: dtype.clone(),
+                options: *options,
+            },
             Expr::BinaryExpr { left, op, right } => Expr::BinaryExpr {
                 left: Arc::new(self.merged(left, schema)?),
                 op: *op,
@@ -215,22 +284,46 @@ impl PartialAggregates {
                 }
                 checked
             }
-            Expr::Ternary { predicate, truthy, falsy } => Expr::Ternary {
+            Expr::Ternary {
+                predicate,
+                truthy,
+                falsy,
+            } => Expr::Ternary {
                 predicate: Arc::new(self.merged(predicate, schema)?),
                 truthy: Arc::new(self.merged(truthy, schema)?),
                 falsy: Arc::new(self.merged(falsy, schema)?),
             },
-            Expr::Len => self.add(len().cast(DataType::UInt64), Some(Measure::Rows), schema).sum(),
-            Expr::Agg(AggExpr::Count { input, include_nulls }) => {
+            Expr::Len => self
+                .add(len().cast(DataType::UInt64), Some(Measure::Rows), schema)
+                .sum(),
+            Expr::Agg(AggExpr::Count {
+                input,
+                include_nulls,
+            }) => {
                 let input = by_row(input)?;
-                let measure = if *include_nulls { Measure::Rows } else { Measure::Known(input) };
-                self.add(expression.clone().cast(DataType::UInt64), Some(measure), schema).sum()
+                let measure = if *include_nulls {
+                    Measure::Rows
+                } else {
+                    Measure::Known(input)
+                };
+                self.add(
+                    expression.clone().cast(DataType::UInt64),
+                    Some(measure),
+                    schema,
+                )
+                .sum()
             }
-            Expr::Agg(AggExpr::Min { input, propagate_nans }) => {
+            Expr::Agg(AggExpr::Min {
+                input,
+                propagate_nans,
+            }) => {
                 let measure = Some(Measure::Least(by_row(input)?)).filter(|_| !propagate_nans);
                 self.add(expression.clone(), measure, schema).min()
             }
-            Expr::Agg(AggExpr::Max { input, propagate_nans }) => {
+            Expr::Agg(AggExpr::Max {
+                input,
+                propagate_nans,
+            }) => {
                 let measure = Some(Measure::Most(by_row(input)?)).filter(|_| !propagate_nans);
                 self.add(expression.clone(), measure, schema).max()
             }
@@ -241,10 +334,14 @@ impl PartialAggregates {
             Expr::Agg(AggExpr::Mean(input)) if is_number(input) => {
                 let input = by_row(input)?;
                 let number = input.clone().cast(DataType::Float64);
-                let sum = self.add(number.clone().sum(), Some(Measure::Sum(number)), schema).sum();
+                let sum = self
+                    .add(number.clone().sum(), Some(Measure::Sum(number)), schema)
+                    .sum();
                 let count = input.clone().count().cast(DataType::UInt64);
                 let known = self.add(count, Some(Measure::Known(input)), schema).sum();
-                when(known.clone().gt(lit(0u64))).then(sum / known.cast(DataType::Float64)).otherwise(lit(NULL))
+                when(known.clone().gt(lit(0u64)))
+                    .then(sum / known.cast(DataType::Float64))
+                    .otherwise(lit(NULL))
             }
             _ => return None,
         })

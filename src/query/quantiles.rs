@@ -1,5 +1,5 @@
-//! Medians and quantiles as DuckDB has them: those between two values also of infinite ones and of fractions of 32 bits, discrete ones of
-//! every type that has an order.
+//! Medians and quantiles as DuckDB has them: those between two values also of infinite ones and of
+//! fractions of 32 bits, discrete ones of every type that has an order.
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
@@ -11,7 +11,9 @@ use super::engine::refusal;
 pub(super) fn discrete(at: f64, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [values] = columns else { return Err(refusal("a quantile is of one column")) };
+        let [values] = columns else {
+            return Err(refusal("a quantile is of one column"));
+        };
         let known = values.drop_nulls().sort_with(SortOptions::default())?;
         let name = values.name().clone();
         Ok(match discrete_place(known.len(), at) {
@@ -35,7 +37,12 @@ fn aggregate(
     dtype: DataType,
 ) -> UserDefinedFunction {
     let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            dtype.clone(),
+        ))
     };
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::aggregation();
@@ -46,21 +53,30 @@ fn aggregate(
 pub(super) fn quantile(at: f64, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [numbers] = columns else { return Err(refusal("a quantile is of one column")) };
+        let [numbers] = columns else {
+            return Err(refusal("a quantile is of one column"));
+        };
         let wide = numbers.cast(&DataType::Float64)?;
         let mut known: Vec<f64> = wide.f64()?.iter().flatten().collect();
-        let quantile = [of_values(&mut known, at, of == DataType::Float32)].into_iter().collect::<Float64Chunked>();
-        Ok(quantile.into_column().cast(&of)?.with_name(numbers.name().clone()))
+        let quantile = [of_values(&mut known, at, of == DataType::Float32)]
+            .into_iter()
+            .collect::<Float64Chunked>();
+        Ok(quantile
+            .into_column()
+            .cast(&of)?
+            .with_name(numbers.name().clone()))
     };
     aggregate("quantile", values, dtype)
 }
 
-/// The quantile of the values, which are reordered; NaN is the greatest. `None` of no values. Values of 32 bits are joined as DuckDB
-/// does: by their difference, in 32 bits.
+/// The quantile of the values, which are reordered; NaN is the greatest. `None` of no values.
+/// Values of 32 bits are joined as DuckDB does: by their difference, in 32 bits.
 fn of_values(values: &mut [f64], at: f64, is_single: bool) -> Option<f64> {
     let place = (values.len().checked_sub(1)? as f64) * at;
     let order = |one: &f64, other: &f64| {
-        one.is_nan().cmp(&other.is_nan()).then_with(|| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal))
+        one.is_nan()
+            .cmp(&other.is_nan())
+            .then_with(|| one.partial_cmp(other).unwrap_or(std::cmp::Ordering::Equal))
     };
     let (_, lower, above) = values.select_nth_unstable_by(place.floor() as usize, order);
     let part = place.fract();
@@ -73,7 +89,8 @@ fn of_values(values: &mut [f64], at: f64, is_single: bool) -> Option<f64> {
         let step = (f64::from(upper - lower) * part) as f32;
         return Some((lower + step).into());
     }
-    // DuckDB's sum of two products: between -inf and a number it is -inf, between both infinities NaN.
+    // DuckDB's sum of two products: between -inf and a number it is -inf, between both infinities
+    // NaN.
     Some(*lower * (1.0 - part) + upper * part)
 }
 
@@ -83,9 +100,14 @@ mod tests {
 
     #[test]
     fn discrete_quantiles_are_values() {
-        for (count, at, place) in
-            [(0, 0.5, None), (1, 0.0, Some(0)), (4, 0.5, Some(1)), (5, 0.5, Some(2)), (4, 1.0, Some(3)), (10, 0.95, Some(9))]
-        {
+        for (count, at, place) in [
+            (0, 0.5, None),
+            (1, 0.0, Some(0)),
+            (4, 0.5, Some(1)),
+            (5, 0.5, Some(2)),
+            (4, 1.0, Some(3)),
+            (10, 0.95, Some(9)),
+        ] {
             assert_eq!(discrete_place(count, at), place, "{count} {at}");
         }
     }
@@ -102,10 +124,21 @@ mod tests {
             (vec![1.0, infinite], 0.5, Some(infinite)),
             (vec![infinite, infinite], 0.5, Some(infinite)),
         ] {
-            assert_eq!(of_values(&mut values.clone(), at, false), wanted, "{values:?}");
+            assert_eq!(
+                of_values(&mut values.clone(), at, false),
+                wanted,
+                "{values:?}"
+            );
         }
-        for mut values in [vec![-infinite, infinite], vec![f64::NAN, 1.0], vec![f64::NAN, f64::NAN]] {
-            assert!(of_values(&mut values, 0.5, false).is_some_and(f64::is_nan), "{values:?}");
+        for mut values in [
+            vec![-infinite, infinite],
+            vec![f64::NAN, 1.0],
+            vec![f64::NAN, f64::NAN],
+        ] {
+            assert!(
+                of_values(&mut values, 0.5, false).is_some_and(f64::is_nan),
+                "{values:?}"
+            );
         }
     }
 }

@@ -14,7 +14,8 @@ use super::source_span::StatementSource;
 use super::sql_dialect::StatementKind;
 use super::tables::{TableName, Tables};
 use super::{
-    QueryResult, bounds, catalogue, duckdb_arithmetic, frames, maps, output, partial_aggregation, sql_dialect, summary, top_k,
+    QueryResult, bounds, catalogue, duckdb_arithmetic, frames, maps, output, partial_aggregation,
+    sql_dialect, summary, top_k,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, panic_error};
@@ -35,12 +36,15 @@ const ENGINE_THREADS: [&str; 2] = ["polars", "async-executor"];
 const STACK_BYTES: usize = 64 << 20;
 
 /// A query: filters applied in order, then statements over the rows that they keep. Plain data.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(default)]
 pub struct Query {
     /// Filters, each applied to the rows that the previous one keeps.
     pub filters: Vec<Filter>,
-    /// Statements before the last; the result of each is the table `data` of the next. Lazy: nothing is computed before the last.
+    /// Statements before the last; the result of each is the table `data` of the next. Lazy:
+    /// nothing is computed before the last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
     /// The last statement; `None` selects all of `data`.
@@ -55,57 +59,114 @@ impl Query {
     /// A query of chained statements.
     pub fn chained(mut statements: Vec<String>) -> Self {
         let sql = statements.pop();
-        Self { steps: statements, sql, ..Self::default() }
+        Self {
+            steps: statements,
+            sql,
+            ..Self::default()
+        }
     }
 }
 
-/// Runs one statement (SELECT, WITH, FROM-first, SHOW TABLES, EXPLAIN, DESCRIBE, SUMMARIZE) and returns at most `limit` rows.
+/// Runs one statement (SELECT, WITH, FROM-first, SHOW TABLES, EXPLAIN, DESCRIBE, SUMMARIZE) and
+/// returns at most `limit` rows.
 ///
-/// Cancellation returns at once; the engine's thread stops at the next row group and before the next join (`bounds.rs`).
+/// Cancellation returns at once; the engine's thread stops at the next row group and before the
+/// next join (`bounds.rs`).
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_sql(tables: &Tables, sql: &str, limit: Option<usize>, ctx: &JobContext) -> Result<QueryResult> {
-    run(tables, &Query { sql: Some(sql.to_owned()), limit, ..Query::default() }, ctx)
+pub fn run_sql(
+    tables: &Tables,
+    sql: &str,
+    limit: Option<usize>,
+    ctx: &JobContext,
+) -> Result<QueryResult> {
+    run(
+        tables,
+        &Query {
+            sql: Some(sql.to_owned()),
+            limit,
+            ..Query::default()
+        },
+        ctx,
+    )
 }
 
-/// Runs a query. Every table contains only the rows that the filters keep. An error in a statement states its position, `line 2,
-/// column 5`, preceded by `statement 1: ` if there are several; its cause has the byte range.
+/// Runs a query. Every table contains only the rows that the filters keep. An error in a statement
+/// states its position, `line 2, column 5`, preceded by `statement 1: ` if there are several; its
+/// cause has the byte range.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] for statements that can't be parsed or planned, with a spelling that works;
-/// [`crate::error::Kind::TooLarge`] for statements, joins and results above the limits; those of reading, and cancellation.
+/// [`crate::error::Kind::Usage`] for statements that can't be parsed or planned, with a spelling
+/// that works; [`crate::error::Kind::TooLarge`] for statements, joins and results above the limits;
+/// those of reading, and cancellation.
 pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResult> {
     ctx.check()?;
-    let (sql, limit) = (query.sql.as_deref().unwrap_or("SELECT * FROM data"), query.limit);
-    if let Some((before, last)) = sql_dialect::statements(sql)?.split_last().map(|(last, before)| (before, last))
+    let (sql, limit) = (
+        query.sql.as_deref().unwrap_or("SELECT * FROM data"),
+        query.limit,
+    );
+    if let Some((before, last)) = sql_dialect::statements(sql)?
+        .split_last()
+        .map(|(last, before)| (before, last))
         && !before.is_empty()
     {
         // Statements change nothing, so that all but the last only need to run.
         for text in before {
-            run(tables, &Query { sql: Some(text.clone()), limit: Some(0), ..query.clone() }, ctx)?;
+            run(
+                tables,
+                &Query {
+                    sql: Some(text.clone()),
+                    limit: Some(0),
+                    ..query.clone()
+                },
+                ctx,
+            )?;
         }
-        return run(tables, &Query { sql: Some(last.clone()), ..query.clone() }, ctx);
+        return run(
+            tables,
+            &Query {
+                sql: Some(last.clone()),
+                ..query.clone()
+            },
+            ctx,
+        );
     }
     if query.steps.len() > STEPS_MAX {
-        return Err(Error::too_large(format!("the query has {} steps; {STEPS_MAX} is the most", query.steps.len())));
+        return Err(Error::too_large(format!(
+            "the query has {} steps; {STEPS_MAX} is the most",
+            query.steps.len()
+        )));
     }
     let mut texts = query.steps.clone();
     texts.push(sql.to_owned());
     let statements = texts.len();
     let mut verbs = Vec::with_capacity(statements);
     for (statement, text) in texts.iter().enumerate() {
-        let source = StatementSource { text, statement, statements };
+        let source = StatementSource {
+            text,
+            statement,
+            statements,
+        };
         let tokens = tokens_of(&source)?;
-        let (verb, start) = sql_dialect::verb(&source, &tokens).map_err(|error| source.locate_statement(error))?;
+        let (verb, start) =
+            sql_dialect::verb(&source, &tokens).map_err(|error| source.locate_statement(error))?;
         if statement + 1 < statements && !matches!(verb, StatementKind::Rows) {
-            let error = Error::usage("SHOW, DESCRIBE, SUMMARIZE and EXPLAIN stand in the last statement only");
+            let error = Error::usage(
+                "SHOW, DESCRIBE, SUMMARIZE and EXPLAIN stand in the last statement only",
+            );
             return Err(source.locate_statement(error));
         }
         verbs.push((verb, start, tokens));
     }
-    let source = StatementSource { text: sql, statement: statements - 1, statements };
-    let Some((verb, start, tokens)) = verbs.last() else { return Err(Error::internal("a query has no statement")) };
+    let source = StatementSource {
+        text: sql,
+        statement: statements - 1,
+        statements,
+    };
+    let Some((verb, start, tokens)) = verbs.last() else {
+        return Err(Error::internal("a query has no statement"));
+    };
     match verb {
         StatementKind::ShowTables => return QueryResult::of_texts([("name", tables.names())]),
         StatementKind::Rows
@@ -121,47 +182,81 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
         StatementKind::Summarize => StatementOutput::Summary,
         _ => StatementOutput::Rows,
     };
-    if matches!(shown, StatementOutput::Columns | StatementOutput::TableInfo | StatementOutput::Summary) {
+    if matches!(
+        shown,
+        StatementOutput::Columns | StatementOutput::TableInfo | StatementOutput::Summary
+    ) {
         let subject = sql_dialect::subject(&source, tokens, *start);
         texts.pop();
         texts.push(subject);
     }
     let names = tables.names();
-    let columns: Vec<(String, Vec<String>)> = names.iter().map(|name| (name.clone(), column_names(tables, name))).collect();
+    let columns: Vec<(String, Vec<String>)> = names
+        .iter()
+        .map(|name| (name.clone(), column_names(tables, name)))
+        .collect();
     let (inner, filters) = (tables.clone(), query.filters.clone());
-    let frame = on_thread(ctx, move |ctx| collected(&inner, &filters, &texts, columns, limit, shown, ctx))?;
+    let frame = on_thread(ctx, move |ctx| {
+        collected(&inner, &filters, &texts, columns, limit, shown, ctx)
+    })?;
     let truncated = limit.is_some_and(|limit| frame.height() > limit);
     let frame = if truncated { frame.head(limit) } else { frame };
-    Ok(QueryResult::new(maps::restored(output::to_table(&frame)?, tables)?, truncated))
+    Ok(QueryResult::new(
+        maps::restored(output::to_table(&frame)?, tables)?,
+        truncated,
+    ))
 }
 
 fn tokens_of(source: &StatementSource) -> Result<sql_dialect::SqlTokens> {
     if source.text.len() > LONGEST_SQL_BYTES {
-        return Err(Error::too_large(format!("the query has {} bytes; 1 MiB is the most", source.text.len())));
+        return Err(Error::too_large(format!(
+            "the query has {} bytes; 1 MiB is the most",
+            source.text.len()
+        )));
     }
     sql_dialect::tokens(source)
 }
 
 fn column_names(tables: &Tables, name: &str) -> Vec<String> {
-    tables.columns(name).unwrap_or_default().into_iter().map(|field| field.name).collect()
+    tables
+        .columns(name)
+        .unwrap_or_default()
+        .into_iter()
+        .map(|field| field.name)
+        .collect()
 }
 
-/// Row numbers, ascending, of the rows of every level that the filters keep; `None` for levels that no filter affects. Filters
-/// remove padding.
+/// Row numbers, ascending, of the rows of every level that the filters keep; `None` for levels that
+/// no filter affects. Filters remove padding.
 ///
 /// # Errors
 /// As [`run`].
-pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Result<Vec<Option<Vec<u32>>>> {
+pub fn kept_rows(
+    tables: &Tables,
+    filters: &[Filter],
+    ctx: &JobContext,
+) -> Result<Vec<Option<Vec<u32>>>> {
     let (tables, filters) = (tables.clone(), filters.to_vec());
     on_thread(ctx, move |ctx| {
         let views = frames::Views::new(&tables, &filters, ctx)?;
         let level = |level: usize| -> Result<Option<Vec<u32>>> {
-            let Some(frame) = views.places(level) else { return Ok(None) };
+            let Some(frame) = views.places(level) else {
+                return Ok(None);
+            };
             ctx.check()?;
             let places = || -> std::result::Result<Option<Vec<u32>>, PolarsError> {
                 let rows = duckdb_arithmetic::meant(frame)?.collect()?;
-                let Some(places) = rows.columns().first() else { return Ok(None) };
-                Ok(Some(places.cast(&DataType::UInt32)?.u32()?.iter().flatten().collect()))
+                let Some(places) = rows.columns().first() else {
+                    return Ok(None);
+                };
+                Ok(Some(
+                    places
+                        .cast(&DataType::UInt32)?
+                        .u32()?
+                        .iter()
+                        .flatten()
+                        .collect(),
+                ))
             };
             places().map_err(|error| engine_error(&error))
         };
@@ -169,15 +264,16 @@ pub fn kept_rows(tables: &Tables, filters: &[Filter], ctx: &JobContext) -> Resul
     })
 }
 
-/// Silences the panic message on our query thread and the engine's threads, where panics are caught and returned as errors.
+/// Silences the panic message on our query thread and the engine's threads, where panics are caught
+/// and returned as errors.
 fn quiet_panics() {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let print = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            let ours = std::thread::current()
-                .name()
-                .is_some_and(|name| name == THREAD || ENGINE_THREADS.iter().any(|prefix| name.starts_with(prefix)));
+            let ours = std::thread::current().name().is_some_and(|name| {
+                name == THREAD || ENGINE_THREADS.iter().any(|prefix| name.starts_with(prefix))
+            });
             if ours {
                 tracing::debug!("caught: {panic}");
             } else {
@@ -187,8 +283,12 @@ fn quiet_panics() {
     });
 }
 
-/// Runs `work` on a thread with a large stack and detaches it when the job is cancelled. Panics become errors.
-fn on_thread<T: Send + 'static>(ctx: &JobContext, work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static) -> Result<T> {
+/// Runs `work` on a thread with a large stack and detaches it when the job is cancelled. Panics
+/// become errors.
+fn on_thread<T: Send + 'static>(
+    ctx: &JobContext,
+    work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+) -> Result<T> {
     quiet_panics();
     let (sender, receiver) = sync_channel(1);
     let inner = ctx.clone();
@@ -196,12 +296,17 @@ fn on_thread<T: Send + 'static>(ctx: &JobContext, work: impl FnOnce(&JobContext)
         let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)));
         let outcome = outcome.unwrap_or_else(|panic| {
             let error = Error::unsupported("the query engine could not run this query");
-            Err(error.because(panic_error("the query", panic.as_ref())).hint("write it in a simpler form"))
+            Err(error
+                .because(panic_error("the query", panic.as_ref()))
+                .hint("write it in a simpler form"))
         });
         // The receiver is gone after cancellation.
         let _ = sender.send(outcome);
     };
-    let thread = std::thread::Builder::new().name(THREAD.into()).stack_size(STACK_BYTES).spawn(work);
+    let thread = std::thread::Builder::new()
+        .name(THREAD.into())
+        .stack_size(STACK_BYTES)
+        .spawn(work);
     thread.map_err(|error| Error::internal("the query could not be started").because(error))?;
     loop {
         match receiver.recv_timeout(Duration::from_millis(50)) {
@@ -211,7 +316,9 @@ fn on_thread<T: Send + 'static>(ctx: &JobContext, work: impl FnOnce(&JobContext)
                 return outcome;
             }
             Err(RecvTimeoutError::Timeout) => ctx.check()?,
-            Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("the query ended without an answer")),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::internal("the query ended without an answer"));
+            }
         }
     }
 }
@@ -232,7 +339,8 @@ enum StatementOutput {
     Summary,
 }
 
-/// Plans the statements in order, each over the tables and the previous result, and collects what is shown of the last.
+/// Plans the statements in order, each over the tables and the previous result, and collects what
+/// is shown of the last.
 fn collected(
     tables: &Tables,
     filters: &[Filter],
@@ -247,7 +355,11 @@ fn collected(
     let mut before: Option<LazyFrame> = None;
     for (number, text) in statements.iter().enumerate() {
         ctx.check()?;
-        let source = StatementSource { text, statement: number, statements: statements.len() };
+        let source = StatementSource {
+            text,
+            statement: number,
+            statements: statements.len(),
+        };
         let last = number + 1 == statements.len();
         let all = sql_dialect::tokens(&source)?;
         let tokens = match shown {
@@ -260,7 +372,11 @@ fn collected(
             (_, Some(table)) => views.frame(table, ctx).map(Some),
             (_, None) => Ok(None),
         };
-        let is_column = |name: &str| columns.iter().any(|(_, columns)| columns.iter().any(|column| column == name));
+        let is_column = |name: &str| {
+            columns
+                .iter()
+                .any(|(_, columns)| columns.iter().any(|column| column == name))
+        };
         let located = |error: Error| source.locate_statement(error);
         let (tree, samplings) = sql_dialect::query(&source, tokens, &is_column).map_err(located)?;
         let planner = Planner::new(source, tokens, &table, &columns, &samplings);
@@ -268,12 +384,20 @@ fn collected(
         let engine = |error: PolarsError| located(engine_error(&error));
         if let Some(limit) = limit.filter(|_| last && shown == StatementOutput::Rows) {
             // One extra row detects truncation.
-            frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));
+            frame = frame.limit(
+                IdxSize::try_from(limit)
+                    .unwrap_or(IdxSize::MAX)
+                    .saturating_add(1),
+            );
         }
         if last && !matches!(shown, StatementOutput::Rows | StatementOutput::Summary) {
             return match shown {
-                StatementOutput::Columns => frame.collect_schema().and_then(|schema| catalogue::described(&schema)),
-                StatementOutput::TableInfo => frame.collect_schema().and_then(|schema| catalogue::table_info(&schema)),
+                StatementOutput::Columns => frame
+                    .collect_schema()
+                    .and_then(|schema| catalogue::described(&schema)),
+                StatementOutput::TableInfo => frame
+                    .collect_schema()
+                    .and_then(|schema| catalogue::table_info(&schema)),
                 StatementOutput::Plan { .. } | StatementOutput::Rows | StatementOutput::Summary => {
                     let plan = frame.describe_optimized_plan().map_err(engine)?;
                     let lines: Vec<&str> = plan.lines().collect();
@@ -290,9 +414,12 @@ fn collected(
                 .and_then(LazyFrame::collect)
                 .map_err(|error| located(values_error(&error)))?;
             if shown == StatementOutput::Summary {
-                return summary::summarized(&rows, ctx)?.map_err(|error| located(values_error(&error)));
+                return summary::summarized(&rows, ctx)?
+                    .map_err(|error| located(values_error(&error)));
             }
-            return Ok(limit.map_or(rows.clone(), |limit| rows.head(Some(limit.saturating_add(1)))));
+            return Ok(limit.map_or(rows.clone(), |limit| {
+                rows.head(Some(limit.saturating_add(1)))
+            }));
         }
         let schema = frame.collect_schema().map_err(engine)?;
         let names = schema.iter_names().map(|name| name.to_string()).collect();

@@ -11,9 +11,13 @@ use sqlparser::tokenizer::Location;
 /// Maximum number of samples in a statement.
 pub(super) const SAMPLES_MAX: usize = 500;
 
-/// Unique names of the samples: the engine treats two operations of one name over the same input as equal.
-static NAMES: LazyLock<Vec<&'static str>> =
-    LazyLock::new(|| (0..2 * SAMPLES_MAX).map(|number| &*Box::leak(format!("SAMPLE {number}").into_boxed_str())).collect());
+/// Unique names of the samples: the engine treats two operations of one name over the same input as
+/// equal.
+static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    (0..2 * SAMPLES_MAX)
+        .map(|number| &*Box::leak(format!("SAMPLE {number}").into_boxed_str()))
+        .collect()
+});
 
 /// Number of samples that were planned.
 static PLANNED: AtomicUsize = AtomicUsize::new(0);
@@ -41,22 +45,38 @@ pub(super) type Samplings = Vec<(Location, RowSampling)>;
 impl RowSampling {
     /// The TABLESAMPLE of a table, as `sql_dialect` spells it.
     pub fn of_table(factor: &TableFactor) -> Option<Self> {
-        let (TableFactor::Table { sample: Some(sample), .. } | TableFactor::Derived { sample: Some(sample), .. }) = factor else {
+        let (TableFactor::Table {
+            sample: Some(sample),
+            ..
+        }
+        | TableFactor::Derived {
+            sample: Some(sample),
+            ..
+        }) = factor
+        else {
             return None;
         };
-        let (TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample)) = sample;
+        let (TableSampleKind::BeforeTableAlias(sample) | TableSampleKind::AfterTableAlias(sample)) =
+            sample;
         let quantity = sample.quantity.as_ref()?;
-        let Expr::Value(value) = &quantity.value else { return None };
-        let Value::Number(number, _) = &value.value else { return None };
+        let Expr::Value(value) = &quantity.value else {
+            return None;
+        };
+        let Value::Number(number, _) = &value.value else {
+            return None;
+        };
         let number: f64 = number.parse().ok()?;
         let size = match quantity.unit {
             Some(TableSampleUnit::Percent) => SampleSize::Percent(number),
             _ => SampleSize::Rows(number as usize),
         };
-        let seed = sample.seed.as_ref().and_then(|seed| match &seed.value.value {
-            Value::Number(number, _) => number.parse().ok(),
-            _ => None,
-        });
+        let seed = sample
+            .seed
+            .as_ref()
+            .and_then(|seed| match &seed.value.value {
+                Value::Number(number, _) => number.parse().ok(),
+                _ => None,
+            });
         Some(Self { size, seed })
     }
 }
@@ -64,16 +84,25 @@ impl RowSampling {
 /// Random rows of a frame, in its order.
 pub(super) fn sampled(frame: LazyFrame, sampling: RowSampling) -> LazyFrame {
     // A frame may be planned several times and has the same rows each time.
-    let seed = sampling.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+    let seed = sampling
+        .seed
+        .unwrap_or_else(|| RandomState::new().hash_one(0));
     let draw = move |rows: DataFrame| {
         let height = rows.height();
         let count = match sampling.size {
             SampleSize::Rows(count) => count.min(height),
-            SampleSize::Percent(percent) => ((height as f64 * percent / 100.0).round() as usize).min(height),
+            SampleSize::Percent(percent) => {
+                ((height as f64 * percent / 100.0).round() as usize).min(height)
+            }
         };
         let all = IdxCa::from_vec(PlSmallStr::EMPTY, (0..height as IdxSize).collect());
-        rows.take(&all.sample_n(count, false, Some(false), Some(seed))?.sort(false))
+        rows.take(
+            &all.sample_n(count, false, Some(false), Some(seed))?
+                .sort(false),
+        )
     };
-    let name = NAMES.get(PLANNED.fetch_add(1, Ordering::Relaxed) % NAMES.len()).copied();
+    let name = NAMES
+        .get(PLANNED.fetch_add(1, Ordering::Relaxed) % NAMES.len())
+        .copied();
     frame.map(draw, AllowedOptimizations::PROJECTION_PUSHDOWN, None, name)
 }

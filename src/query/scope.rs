@@ -27,8 +27,18 @@ pub(super) struct Relation {
 impl Relation {
     /// A relation whose columns have these names in the frame too.
     pub fn of_columns(alias: &str, names: impl IntoIterator<Item = impl ToString>) -> Self {
-        let column = |name: String| ScopeColumn { inner: name.clone(), name, qualified_only: false };
-        Self { alias: alias.to_owned(), columns: names.into_iter().map(|name| column(name.to_string())).collect() }
+        let column = |name: String| ScopeColumn {
+            inner: name.clone(),
+            name,
+            qualified_only: false,
+        };
+        Self {
+            alias: alias.to_owned(),
+            columns: names
+                .into_iter()
+                .map(|name| column(name.to_string()))
+                .collect(),
+        }
     }
 }
 
@@ -48,7 +58,8 @@ pub(super) struct SelectScope<'a> {
 /// Result of a name lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum NameLookup {
-    /// A column of the frame, and the number of parts of the name that it takes; further parts are struct fields.
+    /// A column of the frame, and the number of parts of the name that it takes; further parts are
+    /// struct fields.
     Column {
         inner: String,
         parts: usize,
@@ -62,47 +73,100 @@ impl<'a> SelectScope<'a> {
     pub fn new(relations: Vec<Relation>, outer: Option<&'a SelectScope<'a>>) -> Self {
         let mut by_name: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for (table, relation) in relations.iter().enumerate() {
-            for (at, column) in relation.columns.iter().enumerate().filter(|(_, column)| !column.qualified_only) {
-                by_name.entry(column.name.to_lowercase()).or_default().push((table, at));
+            for (at, column) in relation
+                .columns
+                .iter()
+                .enumerate()
+                .filter(|(_, column)| !column.qualified_only)
+            {
+                by_name
+                    .entry(column.name.to_lowercase())
+                    .or_default()
+                    .push((table, at));
                 if let Some(short) = without_level(&column.name) {
-                    by_name.entry(format!("*:{}", short.to_lowercase())).or_default().push((table, at));
+                    by_name
+                        .entry(format!("*:{}", short.to_lowercase()))
+                        .or_default()
+                        .push((table, at));
                 }
             }
         }
-        Self { relations, outer, rows: None, around: Vec::new(), by_name }
+        Self {
+            relations,
+            outer,
+            rows: None,
+            around: Vec::new(),
+            by_name,
+        }
     }
 
-    /// Resolves a name: `id`, `data.id`, `st.field`, `data.st.field`. Case-insensitive unless a column matches exactly; `bands`
-    /// finds `l1:bands` if no other level has such a column.
+    /// Resolves a name: `id`, `data.id`, `st.field`, `data.st.field`. Case-insensitive unless a
+    /// column matches exactly; `bands` finds `l1:bands` if no other level has such a column.
     pub fn find(&self, parts: &[Ident]) -> NameLookup {
-        let Some(first) = parts.first() else { return NameLookup::Nothing };
+        let Some(first) = parts.first() else {
+            return NameLookup::Nothing;
+        };
         if let Some(second) = parts.get(1) {
-            let table = self.relations.iter().find(|relation| relation.alias.eq_ignore_ascii_case(&first.value));
+            let table = self
+                .relations
+                .iter()
+                .find(|relation| relation.alias.eq_ignore_ascii_case(&first.value));
             if let Some(relation) = table {
-                let exact = relation.columns.iter().find(|column| column.name == second.value);
-                let alike = || relation.columns.iter().find(|column| column.name.eq_ignore_ascii_case(&second.value));
+                let exact = relation
+                    .columns
+                    .iter()
+                    .find(|column| column.name == second.value);
+                let alike = || {
+                    relation
+                        .columns
+                        .iter()
+                        .find(|column| column.name.eq_ignore_ascii_case(&second.value))
+                };
                 let short = || {
-                    let mut found =
-                        relation.columns.iter().filter(|column| without_level(&column.name) == Some(second.value.as_str()));
+                    let mut found = relation.columns.iter().filter(|column| {
+                        without_level(&column.name) == Some(second.value.as_str())
+                    });
                     found.next().filter(|_| found.next().is_none())
                 };
                 if let Some(column) = exact.or_else(alike).or_else(short) {
-                    return NameLookup::Column { inner: column.inner.clone(), parts: 2 };
+                    return NameLookup::Column {
+                        inner: column.inner.clone(),
+                        parts: 2,
+                    };
                 }
             }
         }
         let lower = first.value.to_lowercase();
-        let places = self.by_name.get(&lower).or_else(|| self.by_name.get(&format!("*:{lower}")));
-        let Some(places) = places else { return NameLookup::Nothing };
+        let places = self
+            .by_name
+            .get(&lower)
+            .or_else(|| self.by_name.get(&format!("*:{lower}")));
+        let Some(places) = places else {
+            return NameLookup::Nothing;
+        };
         let column = |(table, at): &(usize, usize)| &self.relations[*table].columns[*at];
-        let exact: Vec<&(usize, usize)> = places.iter().filter(|place| column(place).name == first.value).collect();
-        let candidates = if exact.is_empty() { places.iter().collect() } else { exact };
+        let exact: Vec<&(usize, usize)> = places
+            .iter()
+            .filter(|place| column(place).name == first.value)
+            .collect();
+        let candidates = if exact.is_empty() {
+            places.iter().collect()
+        } else {
+            exact
+        };
         match candidates.as_slice() {
-            [only] => NameLookup::Column { inner: column(only).inner.clone(), parts: 1 },
+            [only] => NameLookup::Column {
+                inner: column(only).inner.clone(),
+                parts: 1,
+            },
             several => {
                 let written = |place: &&(usize, usize)| {
                     let (alias, name) = (&self.relations[place.0].alias, &column(place).name);
-                    if self.relations.len() > 1 { format!("{alias}.\"{name}\"") } else { format!("\"{name}\"") }
+                    if self.relations.len() > 1 {
+                        format!("{alias}.\"{name}\"")
+                    } else {
+                        format!("\"{name}\"")
+                    }
                 };
                 NameLookup::Ambiguous(several.iter().map(written).collect())
             }
@@ -112,11 +176,18 @@ impl<'a> SelectScope<'a> {
     /// Columns of `*`, or of `alias.*`; `None` for an unknown alias.
     pub fn visible(&self, alias: Option<&str>) -> Option<Vec<&ScopeColumn>> {
         match alias {
-            None => {
-                Some(self.relations.iter().flat_map(|relation| &relation.columns).filter(|column| !column.qualified_only).collect())
-            }
+            None => Some(
+                self.relations
+                    .iter()
+                    .flat_map(|relation| &relation.columns)
+                    .filter(|column| !column.qualified_only)
+                    .collect(),
+            ),
             Some(alias) => {
-                let relation = self.relations.iter().find(|relation| relation.alias.eq_ignore_ascii_case(alias))?;
+                let relation = self
+                    .relations
+                    .iter()
+                    .find(|relation| relation.alias.eq_ignore_ascii_case(alias))?;
                 Some(relation.columns.iter().collect())
             }
         }
@@ -135,8 +206,12 @@ pub(super) struct UniqueNames(HashSet<String>);
 
 impl UniqueNames {
     pub fn take(&mut self, name: &str) -> String {
-        let free = std::iter::once(name.to_owned()).chain((1..).map(|number| format!("{name}_{number}")));
-        let free = free.into_iter().find(|name| !self.0.contains(name)).unwrap_or_default();
+        let free =
+            std::iter::once(name.to_owned()).chain((1..).map(|number| format!("{name}_{number}")));
+        let free = free
+            .into_iter()
+            .find(|name| !self.0.contains(name))
+            .unwrap_or_default();
         self.0.insert(free.clone());
         free
     }

@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use polars::prelude::{DataType, Schema};
 use sqlparser::ast::{
-    ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, RenameSelectItem, Select,
-    SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, Spanned, Value, WildcardAdditionalOptions, visit_expressions,
+    ExcludeSelectItem, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    RenameSelectItem, Select, SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, Spanned,
+    Value, WildcardAdditionalOptions, visit_expressions,
 };
 use sqlparser::tokenizer::Span;
 
@@ -37,15 +38,31 @@ pub(super) fn select_list(
     schema: &Schema,
 ) -> Result<Vec<ResultColumn>> {
     let mut items = Vec::new();
-    let plain = |expr: Expr, name: String, is_alias: bool| ResultColumn { expr, name, is_alias, unnests: false };
+    let plain = |expr: Expr, name: String, is_alias: bool| ResultColumn {
+        expr,
+        name,
+        is_alias,
+        unnests: false,
+    };
     if select.projection.is_empty() && select.flavor == SelectFlavor::FromFirstNoSelect {
         let columns = scope.visible(None).unwrap_or_default();
-        items.extend(columns.into_iter().map(|found| plain(column(&found.inner), found.name.clone(), false)));
+        items.extend(
+            columns
+                .into_iter()
+                .map(|found| plain(column(&found.inner), found.name.clone(), false)),
+        );
     }
     for item in &select.projection {
         match &with_subscripts(item) {
-            SelectItem::UnnamedExpr(expr) if let Some(fields) = unnested(expr).and_then(|of| fields_of(of, scope, schema)) => {
-                items.extend(fields.into_iter().map(|(expr, name)| plain(expr, name, false)));
+            SelectItem::UnnamedExpr(expr)
+                if let Some(fields) =
+                    unnested(expr).and_then(|of| fields_of(of, scope, schema)) =>
+            {
+                items.extend(
+                    fields
+                        .into_iter()
+                        .map(|(expr, name)| plain(expr, name, false)),
+                );
             }
             SelectItem::UnnamedExpr(expr) => match columns_of(source, expr, scope)? {
                 None => items.push(plain(expr.clone(), column_names::of(expr), false)),
@@ -54,26 +71,42 @@ pub(super) fn select_list(
                     plain(expr, name, false)
                 })),
             },
-            SelectItem::ExprWithAlias { expr, alias } => items.push(plain(expr.clone(), alias.value.clone(), true)),
+            SelectItem::ExprWithAlias { expr, alias } => {
+                items.push(plain(expr.clone(), alias.value.clone(), true))
+            }
             SelectItem::ExprWithAliases { expr, .. } => {
-                let error = Error::usage("an expression has one name").hint("SELECT a AS x, b AS y");
+                let error =
+                    Error::usage("an expression has one name").hint("SELECT a AS x, b AS y");
                 return Err(source.locate(error, expr.span()));
             }
             SelectItem::Wildcard(options) => wildcard(source, &mut items, scope, None, options)?,
-            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
-                let ident = name.0.last().and_then(|part| part.as_ident()).cloned().unwrap_or_else(|| Ident::new(""));
+            SelectItem::QualifiedWildcard(
+                SelectItemQualifiedWildcardKind::ObjectName(name),
+                options,
+            ) => {
+                let ident = name
+                    .0
+                    .last()
+                    .and_then(|part| part.as_ident())
+                    .cloned()
+                    .unwrap_or_else(|| Ident::new(""));
                 let of_struct = match scope.visible(Some(&ident.value)) {
                     None => fields_of(&Expr::Identifier(ident.clone()), scope, schema),
                     Some(_) => None,
                 };
                 if let Some(fields) = of_struct {
-                    items.extend(fields.into_iter().map(|(expr, name)| plain(expr, name, false)));
+                    items.extend(
+                        fields
+                            .into_iter()
+                            .map(|(expr, name)| plain(expr, name, false)),
+                    );
                     continue;
                 }
                 wildcard(source, &mut items, scope, Some(&ident), options)?;
             }
             SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(expr), _) => {
-                let error = Error::usage("the fields of a struct are named one by one").hint("SELECT (st).a, (st).b");
+                let error = Error::usage("the fields of a struct are named one by one")
+                    .hint("SELECT (st).a, (st).b");
                 return Err(source.locate(error, expr.span()));
             }
         }
@@ -90,8 +123,14 @@ fn wildcard(
     options: &WildcardAdditionalOptions,
 ) -> Result<()> {
     let Some(columns) = scope.visible(table.map(|table| table.value.as_str())) else {
-        let (name, span) = table.map_or(("", Span::empty()), |table| (table.value.as_str(), table.span));
-        let tables: Vec<&str> = scope.relations.iter().map(|relation| relation.alias.as_str()).collect();
+        let (name, span) = table.map_or(("", Span::empty()), |table| {
+            (table.value.as_str(), table.span)
+        });
+        let tables: Vec<&str> = scope
+            .relations
+            .iter()
+            .map(|relation| relation.alias.as_str())
+            .collect();
         let error = Error::usage(format!("there is no table {name} in this FROM"));
         return Err(source.locate(error.hint(format!("there are {}", tables.join(", "))), span));
     };
@@ -99,17 +138,30 @@ fn wildcard(
     let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
     let mut without = excluded(options);
     if let Some(except) = &options.opt_except {
-        without.extend(std::iter::once(&except.first_element).chain(&except.additional_elements).map(|ident| ident.value.clone()));
+        without.extend(
+            std::iter::once(&except.first_element)
+                .chain(&except.additional_elements)
+                .map(|ident| ident.value.clone()),
+        );
     }
-    if let Some(unknown) = without.iter().find(|name| !columns.iter().any(|column| same(&column.name, name))) {
+    if let Some(unknown) = without
+        .iter()
+        .find(|name| !columns.iter().any(|column| same(&column.name, name)))
+    {
         let error = Error::usage(format!("there is no column {unknown} to leave out"));
         let near = advice::near(unknown, columns.iter().map(|column| column.name.as_str()));
-        let error = if near.is_empty() { error } else { error.hint(format!("did you mean {}?", near.join(" or "))) };
+        let error = if near.is_empty() {
+            error
+        } else {
+            error.hint(format!("did you mean {}?", near.join(" or ")))
+        };
         return Err(source.locate(error, span));
     }
     let renamed: Vec<(&Ident, &Ident)> = match &options.opt_rename {
         Some(RenameSelectItem::Single(one)) => vec![(&one.ident, &one.alias)],
-        Some(RenameSelectItem::Multiple(all)) => all.iter().map(|one| (&one.ident, &one.alias)).collect(),
+        Some(RenameSelectItem::Multiple(all)) => {
+            all.iter().map(|one| (&one.ident, &one.alias)).collect()
+        }
         None => Vec::new(),
     };
     let like = options
@@ -117,15 +169,32 @@ fn wildcard(
         .as_ref()
         .and_then(|like| of_like(&like.pattern, None, true))
         .and_then(|like| regex::Regex::new(&like).ok());
-    for found in columns.into_iter().filter(|found| !without.iter().any(|name| same(name, &found.name))) {
-        if like.as_ref().is_some_and(|like| !like.is_match(&found.name)) {
+    for found in columns
+        .into_iter()
+        .filter(|found| !without.iter().any(|name| same(name, &found.name)))
+    {
+        if like
+            .as_ref()
+            .is_some_and(|like| !like.is_match(&found.name))
+        {
             continue;
         }
-        let replaced =
-            options.opt_replace.iter().flat_map(|replace| &replace.items).find(|one| same(&one.column_name.value, &found.name));
+        let replaced = options
+            .opt_replace
+            .iter()
+            .flat_map(|replace| &replace.items)
+            .find(|one| same(&one.column_name.value, &found.name));
         let expr = replaced.map_or_else(|| column(&found.inner), |one| one.expr.clone());
-        let name = renamed.iter().find(|(old, _)| same(&old.value, &found.name)).map_or(&found.name, |(_, new)| &new.value);
-        items.push(ResultColumn { expr, name: name.clone(), is_alias: false, unnests: false });
+        let name = renamed
+            .iter()
+            .find(|(old, _)| same(&old.value, &found.name))
+            .map_or(&found.name, |(_, new)| &new.value);
+        items.push(ResultColumn {
+            expr,
+            name: name.clone(),
+            is_alias: false,
+            unnests: false,
+        });
     }
     Ok(())
 }
@@ -141,15 +210,24 @@ enum Chosen {
 }
 
 impl Chosen {
-    /// The columns of the arguments of a call: a pattern, `*`, `* EXCLUDE (a)`, or a list of names; `None` for other arguments.
+    /// The columns of the arguments of a call: a pattern, `*`, `* EXCLUDE (a)`, or a list of names;
+    /// `None` for other arguments.
     fn of(function: &Function) -> Option<Self> {
-        let FunctionArguments::List(list) = &function.args else { return None };
-        let [FunctionArg::Unnamed(argument)] = list.args.as_slice() else { return None };
+        let FunctionArguments::List(list) = &function.args else {
+            return None;
+        };
+        let [FunctionArg::Unnamed(argument)] = list.args.as_slice() else {
+            return None;
+        };
         Some(match argument {
             FunctionArgExpr::Wildcard => Chosen::Without(Vec::new()),
             FunctionArgExpr::WildcardWithOptions(options) => Chosen::Without(excluded(options)),
-            FunctionArgExpr::Expr(Expr::Array(array)) => Chosen::Named(array.elem.iter().map(written).collect::<Option<_>>()?),
-            FunctionArgExpr::Expr(expr) => Chosen::Matching(regex::Regex::new(&written(expr)?).ok()?),
+            FunctionArgExpr::Expr(Expr::Array(array)) => {
+                Chosen::Named(array.elem.iter().map(written).collect::<Option<_>>()?)
+            }
+            FunctionArgExpr::Expr(expr) => {
+                Chosen::Matching(regex::Regex::new(&written(expr)?).ok()?)
+            }
             FunctionArgExpr::QualifiedWildcard(_) => return None,
         })
     }
@@ -176,8 +254,12 @@ fn written(expr: &Expr) -> Option<String> {
 
 /// Names behind EXCLUDE.
 fn excluded(options: &WildcardAdditionalOptions) -> Vec<String> {
-    let name_of =
-        |name: &sqlparser::ast::ObjectName| name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.clone());
+    let name_of = |name: &sqlparser::ast::ObjectName| {
+        name.0
+            .last()
+            .and_then(|part| part.as_ident())
+            .map(|ident| ident.value.clone())
+    };
     match &options.opt_exclude {
         Some(ExcludeSelectItem::Single(name)) => name_of(name).into_iter().collect(),
         Some(ExcludeSelectItem::Multiple(names)) => names.iter().filter_map(name_of).collect(),
@@ -186,16 +268,29 @@ fn excluded(options: &WildcardAdditionalOptions) -> Vec<String> {
 }
 
 /// Expands `COLUMNS(…)` to one expression per column; `None` without it.
-fn columns_of(source: StatementSource, expr: &Expr, scope: &SelectScope) -> Result<Option<Vec<Expr>>> {
-    let is_columns = |part: &Expr| matches!(part, Expr::Function(function) if name_of(function) == "columns");
+fn columns_of(
+    source: StatementSource,
+    expr: &Expr,
+    scope: &SelectScope,
+) -> Result<Option<Vec<Expr>>> {
+    let is_columns =
+        |part: &Expr| matches!(part, Expr::Function(function) if name_of(function) == "columns");
     let found = visit_expressions(expr, |part| match part {
-        Expr::Function(function) if is_columns(part) => ControlFlow::Break((Chosen::of(function), span_of(function))),
+        Expr::Function(function) if is_columns(part) => {
+            ControlFlow::Break((Chosen::of(function), span_of(function)))
+        }
         _ => ControlFlow::Continue(()),
     });
-    let ControlFlow::Break((chosen, span)) = found else { return Ok(None) };
+    let ControlFlow::Break((chosen, span)) = found else {
+        return Ok(None);
+    };
     let Some(chosen) = chosen else {
-        let hint = "SELECT COLUMNS('^stac:') FROM data, COLUMNS(* EXCLUDE (id)), COLUMNS(['id', 'split'])";
-        return Err(source.locate(Error::usage("COLUMNS takes a pattern, *, or a list of names").hint(hint), span));
+        let hint =
+            "SELECT COLUMNS('^stac:') FROM data, COLUMNS(* EXCLUDE (id)), COLUMNS(['id', 'split'])";
+        return Err(source.locate(
+            Error::usage("COLUMNS takes a pattern, *, or a list of names").hint(hint),
+            span,
+        ));
     };
     let columns = scope.visible(None).unwrap_or_default();
     let of = |found: &super::scope::ScopeColumn| {
@@ -208,7 +303,13 @@ fn columns_of(source: StatementSource, expr: &Expr, scope: &SelectScope) -> Resu
         });
         expr
     };
-    Ok(Some(columns.into_iter().filter(|found| chosen.has(&found.name)).map(of).collect()))
+    Ok(Some(
+        columns
+            .into_iter()
+            .filter(|found| chosen.has(&found.name))
+            .map(of)
+            .collect(),
+    ))
 }
 
 /// A field of a struct.
@@ -216,16 +317,28 @@ fn field(of: &Expr, name: &str) -> Expr {
     expression("struct_extract(_0, _1)", vec![of.clone(), literal(name)])
 }
 
-/// The fields of a struct as columns: `st.*`, and `unnest(st)`. `None` for a value that is no struct.
+/// The fields of a struct as columns: `st.*`, and `unnest(st)`. `None` for a value that is no
+/// struct.
 fn fields_of(expr: &Expr, scope: &SelectScope, schema: &Schema) -> Option<Vec<(Expr, String)>> {
     match unwrapped(expr) {
-        Expr::Dictionary(fields) => Some(fields.iter().map(|field| (*field.value.clone(), field.key.value.clone())).collect()),
+        Expr::Dictionary(fields) => Some(
+            fields
+                .iter()
+                .map(|field| (*field.value.clone(), field.key.value.clone()))
+                .collect(),
+        ),
         Expr::Identifier(ident) => {
-            let NameLookup::Column { inner, parts: 1 } = scope.find(std::slice::from_ref(ident)) else { return None };
+            let NameLookup::Column { inner, parts: 1 } = scope.find(std::slice::from_ref(ident))
+            else {
+                return None;
+            };
             match schema.get(&inner) {
-                Some(DataType::Struct(fields)) => {
-                    Some(fields.iter().map(|found| (field(expr, found.name()), found.name().to_string())).collect())
-                }
+                Some(DataType::Struct(fields)) => Some(
+                    fields
+                        .iter()
+                        .map(|found| (field(expr, found.name()), found.name().to_string()))
+                        .collect(),
+                ),
                 _ => None,
             }
         }
@@ -236,11 +349,19 @@ fn fields_of(expr: &Expr, scope: &SelectScope, schema: &Schema) -> Option<Vec<(E
 /// `generate_subscripts(list, 1)` as the unnested numbers of the elements.
 fn with_subscripts(item: &SelectItem) -> SelectItem {
     let mut item = item.clone();
-    let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = &mut item else { return item };
-    let Expr::Function(function) = &*expr else { return item };
-    let FunctionArguments::List(list) = &function.args else { return item };
-    if let [FunctionArg::Unnamed(FunctionArgExpr::Expr(of)), FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(dimension)))] =
-        list.args.as_slice()
+    let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = &mut item else {
+        return item;
+    };
+    let Expr::Function(function) = &*expr else {
+        return item;
+    };
+    let FunctionArguments::List(list) = &function.args else {
+        return item;
+    };
+    if let [
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(of)),
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(dimension))),
+    ] = list.args.as_slice()
         && name_of(function) == "generate_subscripts"
         && matches!(&dimension.value, Value::Number(number, _) if number == "1")
     {
@@ -251,10 +372,18 @@ fn with_subscripts(item: &SelectItem) -> SelectItem {
 
 /// The argument of `unnest(x)`.
 fn unnested(expr: &Expr) -> Option<&Expr> {
-    let Expr::Function(function) = expr else { return None };
-    let FunctionArguments::List(list) = &function.args else { return None };
+    let Expr::Function(function) = expr else {
+        return None;
+    };
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
     match list.args.as_slice() {
-        [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] if name_of(function) == "unnest" => Some(argument),
+        [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]
+            if name_of(function) == "unnest" =>
+        {
+            Some(argument)
+        }
         _ => None,
     }
 }

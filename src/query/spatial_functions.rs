@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use geo::{
-    Area, BoundingRect, Centroid, Contains, ConvexHull, Coord, CoordsIter, Distance, Geometry, HasDimensions, Intersects, Length,
-    LineString, MapCoords, Orient, Point, Polygon, Rect, Relate, Simplify, Validation,
+    Area, BoundingRect, Centroid, Contains, ConvexHull, Coord, CoordsIter, Distance, Geometry,
+    HasDimensions, Intersects, Length, LineString, MapCoords, Orient, Point, Polygon, Rect, Relate,
+    Simplify, Validation,
 };
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
@@ -48,52 +49,167 @@ enum SpatialSignature {
     Mode,
 }
 
-/// Functions by lower-case name. All computations are planar, in the units of the geometry's coordinates.
+/// Functions by lower-case name. All computations are planar, in the units of the geometry's
+/// coordinates.
 const FUNCTIONS: [(&str, SpatialSignature); 42] = [
-    ("st_x", SpatialSignature::Measure(|wkb| wkb_point(wkb).map(|(x, _)| x))),
-    ("st_y", SpatialSignature::Measure(|wkb| wkb_point(wkb).map(|(_, y)| y))),
-    ("st_xmin", SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[0]))),
-    ("st_ymin", SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[1]))),
-    ("st_xmax", SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[2]))),
-    ("st_ymax", SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[3]))),
-    ("st_area", SpatialSignature::Measure(|wkb| parse_wkb(wkb).map(|geometry| geometry.unsigned_area()))),
-    ("st_length", SpatialSignature::Measure(|wkb| parse_wkb(wkb).map(|geometry| length(&geometry)))),
-    ("st_intersects", SpatialSignature::Relation(|a, b| a.intersects(b))),
-    ("st_contains", SpatialSignature::Relation(|a, b| a.contains(b))),
-    ("st_distance", SpatialSignature::Between(|a, b| geo::Euclidean.distance(a, b))),
+    (
+        "st_x",
+        SpatialSignature::Measure(|wkb| wkb_point(wkb).map(|(x, _)| x)),
+    ),
+    (
+        "st_y",
+        SpatialSignature::Measure(|wkb| wkb_point(wkb).map(|(_, y)| y)),
+    ),
+    (
+        "st_xmin",
+        SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[0])),
+    ),
+    (
+        "st_ymin",
+        SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[1])),
+    ),
+    (
+        "st_xmax",
+        SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[2])),
+    ),
+    (
+        "st_ymax",
+        SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[3])),
+    ),
+    (
+        "st_area",
+        SpatialSignature::Measure(|wkb| parse_wkb(wkb).map(|geometry| geometry.unsigned_area())),
+    ),
+    (
+        "st_length",
+        SpatialSignature::Measure(|wkb| parse_wkb(wkb).map(|geometry| length(&geometry))),
+    ),
+    (
+        "st_intersects",
+        SpatialSignature::Relation(|a, b| a.intersects(b)),
+    ),
+    (
+        "st_contains",
+        SpatialSignature::Relation(|a, b| a.contains(b)),
+    ),
+    (
+        "st_distance",
+        SpatialSignature::Between(|a, b| geo::Euclidean.distance(a, b)),
+    ),
     ("st_distance_sphere", SpatialSignature::Between(on_a_sphere)),
     ("st_dwithin", SpatialSignature::Near),
-    ("st_equals", SpatialSignature::Relation(|a, b| a.relate(b).is_equal_topo())),
-    ("st_touches", SpatialSignature::Relation(|a, b| a.relate(b).is_touches())),
-    ("st_disjoint", SpatialSignature::Relation(|a, b| a.relate(b).is_disjoint())),
-    ("st_overlaps", SpatialSignature::Relation(|a, b| a.relate(b).is_overlaps())),
-    ("st_crosses", SpatialSignature::Relation(|a, b| a.relate(b).is_crosses())),
-    ("st_covers", SpatialSignature::Relation(|a, b| a.relate(b).is_covers())),
-    ("st_coveredby", SpatialSignature::Relation(|a, b| a.relate(b).is_coveredby())),
-    ("st_perimeter", SpatialSignature::Measure(|wkb| parse_wkb(wkb).map(|geometry| perimeter(&geometry)))),
-    ("st_npoints", SpatialSignature::Count(|geometry| geometry.coords_count() as i64)),
-    ("st_numpoints", SpatialSignature::Count(|geometry| geometry.coords_count() as i64)),
-    ("st_isempty", SpatialSignature::Truth(|geometry| geometry.is_empty())),
-    ("st_isvalid", SpatialSignature::Truth(|geometry| geometry.is_valid())),
-    ("st_geometrytype", SpatialSignature::Text(|geometry| type_of(geometry).to_owned())),
-    ("st_envelope", SpatialSignature::Made(|wkb| parse_wkb(wkb)?.bounding_rect().map(|bounds| write(&envelope(bounds))))),
-    ("st_convexhull", SpatialSignature::Made(|wkb| Some(write(&convex_hull(&parse_wkb(wkb)?))))),
-    ("st_flipcoordinates", SpatialSignature::Made(|wkb| Some(write(&parse_wkb(wkb)?.map_coords(|at| Coord { x: at.y, y: at.x }))))),
-    ("st_simplify", SpatialSignature::WithNumber(|geometry, tolerance| Ok(simplified(geometry, tolerance)))),
+    (
+        "st_equals",
+        SpatialSignature::Relation(|a, b| a.relate(b).is_equal_topo()),
+    ),
+    (
+        "st_touches",
+        SpatialSignature::Relation(|a, b| a.relate(b).is_touches()),
+    ),
+    (
+        "st_disjoint",
+        SpatialSignature::Relation(|a, b| a.relate(b).is_disjoint()),
+    ),
+    (
+        "st_overlaps",
+        SpatialSignature::Relation(|a, b| a.relate(b).is_overlaps()),
+    ),
+    (
+        "st_crosses",
+        SpatialSignature::Relation(|a, b| a.relate(b).is_crosses()),
+    ),
+    (
+        "st_covers",
+        SpatialSignature::Relation(|a, b| a.relate(b).is_covers()),
+    ),
+    (
+        "st_coveredby",
+        SpatialSignature::Relation(|a, b| a.relate(b).is_coveredby()),
+    ),
+    (
+        "st_perimeter",
+        SpatialSignature::Measure(|wkb| parse_wkb(wkb).map(|geometry| perimeter(&geometry))),
+    ),
+    (
+        "st_npoints",
+        SpatialSignature::Count(|geometry| geometry.coords_count() as i64),
+    ),
+    (
+        "st_numpoints",
+        SpatialSignature::Count(|geometry| geometry.coords_count() as i64),
+    ),
+    (
+        "st_isempty",
+        SpatialSignature::Truth(|geometry| geometry.is_empty()),
+    ),
+    (
+        "st_isvalid",
+        SpatialSignature::Truth(|geometry| geometry.is_valid()),
+    ),
+    (
+        "st_geometrytype",
+        SpatialSignature::Text(|geometry| type_of(geometry).to_owned()),
+    ),
+    (
+        "st_envelope",
+        SpatialSignature::Made(|wkb| {
+            parse_wkb(wkb)?
+                .bounding_rect()
+                .map(|bounds| write(&envelope(bounds)))
+        }),
+    ),
+    (
+        "st_convexhull",
+        SpatialSignature::Made(|wkb| Some(write(&convex_hull(&parse_wkb(wkb)?)))),
+    ),
+    (
+        "st_flipcoordinates",
+        SpatialSignature::Made(|wkb| {
+            Some(write(
+                &parse_wkb(wkb)?.map_coords(|at| Coord { x: at.y, y: at.x }),
+            ))
+        }),
+    ),
+    (
+        "st_simplify",
+        SpatialSignature::WithNumber(|geometry, tolerance| Ok(simplified(geometry, tolerance))),
+    ),
     ("st_buffer", SpatialSignature::WithNumber(buffer)),
     ("st_transform", SpatialSignature::Transform),
-    ("st_within", SpatialSignature::Relation(|a, b| b.contains(a))),
-    ("st_centroid", SpatialSignature::Made(|wkb| parse_wkb(wkb)?.centroid().map(|point| write(&point.into())))),
-    ("st_geomfromwkb", SpatialSignature::Made(|wkb| parse_wkb(wkb).map(|_| wkb.to_vec()))),
+    (
+        "st_within",
+        SpatialSignature::Relation(|a, b| b.contains(a)),
+    ),
+    (
+        "st_centroid",
+        SpatialSignature::Made(|wkb| parse_wkb(wkb)?.centroid().map(|point| write(&point.into()))),
+    ),
+    (
+        "st_geomfromwkb",
+        SpatialSignature::Made(|wkb| parse_wkb(wkb).map(|_| wkb.to_vec())),
+    ),
     (
         "st_makeenvelope",
-        SpatialSignature::OfNumbers(4, |n| Rect::new(Coord { x: n[0], y: n[1] }, Coord { x: n[2], y: n[3] }).to_polygon().into()),
+        SpatialSignature::OfNumbers(4, |n| {
+            Rect::new(Coord { x: n[0], y: n[1] }, Coord { x: n[2], y: n[3] })
+                .to_polygon()
+                .into()
+        }),
     ),
-    ("st_point", SpatialSignature::OfNumbers(2, |n| Point::new(n[0], n[1]).into())),
-    ("st_makepoint", SpatialSignature::OfNumbers(2, |n| Point::new(n[0], n[1]).into())),
+    (
+        "st_point",
+        SpatialSignature::OfNumbers(2, |n| Point::new(n[0], n[1]).into()),
+    ),
+    (
+        "st_makepoint",
+        SpatialSignature::OfNumbers(2, |n| Point::new(n[0], n[1]).into()),
+    ),
     ("st_geomfromtext", SpatialSignature::OfText),
     ("st_astext", SpatialSignature::Text(to_text)),
-    ("st_asgeojson", SpatialSignature::Text(|geometry| to_json(geometry).to_string())),
+    (
+        "st_asgeojson",
+        SpatialSignature::Text(|geometry| to_json(geometry).to_string()),
+    ),
     ("mode", SpatialSignature::Mode),
 ];
 
@@ -104,16 +220,22 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The function of this name, in lower case.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
-    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(name, kind)| user_function(name, *kind))
+    FUNCTIONS
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(name, kind)| user_function(name, *kind))
 }
 
 fn user_function(name: &'static str, kind: SpatialSignature) -> UserDefinedFunction {
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> { evaluate(name, kind, columns) };
+    let values =
+        move |columns: &mut [Column]| -> PolarsResult<Column> { evaluate(name, kind, columns) };
     let field = move |_: &Schema, fields: &[Field]| {
         let first = fields.first();
         let dtype = match kind {
             SpatialSignature::Measure(_) | SpatialSignature::Between(_) => DataType::Float64,
-            SpatialSignature::Relation(_) | SpatialSignature::Near | SpatialSignature::Truth(_) => DataType::Boolean,
+            SpatialSignature::Relation(_) | SpatialSignature::Near | SpatialSignature::Truth(_) => {
+                DataType::Boolean
+            }
             SpatialSignature::Count(_) => DataType::Int64,
             SpatialSignature::WithNumber(_)
             | SpatialSignature::Transform
@@ -123,7 +245,10 @@ fn user_function(name: &'static str, kind: SpatialSignature) -> UserDefinedFunct
             SpatialSignature::Text(_) => DataType::String,
             SpatialSignature::Mode => first.map_or(DataType::Null, |field| field.dtype().clone()),
         };
-        Ok(Field::new(first.map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype))
+        Ok(Field::new(
+            first.map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            dtype,
+        ))
     };
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = match kind {
@@ -135,7 +260,9 @@ fn user_function(name: &'static str, kind: SpatialSignature) -> UserDefinedFunct
 
 fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsResult<Column> {
     let wanted = match kind {
-        SpatialSignature::Relation(_) | SpatialSignature::Between(_) | SpatialSignature::WithNumber(_) => 2,
+        SpatialSignature::Relation(_)
+        | SpatialSignature::Between(_)
+        | SpatialSignature::WithNumber(_) => 2,
         SpatialSignature::Near => 3,
         SpatialSignature::Transform if columns.len() == 4 => 4,
         SpatialSignature::Transform => 3,
@@ -143,94 +270,188 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
         _ => 1,
     };
     let Some(first) = columns.first().filter(|_| columns.len() == wanted) else {
-        return Err(refusal(format!("{name} takes {wanted} arguments, not {}", columns.len())));
+        return Err(refusal(format!(
+            "{name} takes {wanted} arguments, not {}",
+            columns.len()
+        )));
     };
     let called = first.name().clone();
-    let wrong =
-        |_| polars_err!(InvalidOperation: "{name} takes WKB geometries, as stac:centroid or ST_GeomFromText('POINT (1 2)')");
+    let wrong = |_| {
+        polars_err!(InvalidOperation: "{name} takes WKB geometries, as stac:centroid \
+        or ST_GeomFromText('POINT (1 2)')")
+    };
     Ok(match kind {
         SpatialSignature::Measure(measure) => {
-            let numbers: Float64Chunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(measure)).collect();
+            let numbers: Float64Chunked = first
+                .binary()
+                .map_err(wrong)?
+                .iter()
+                .map(|wkb| wkb.and_then(measure))
+                .collect();
             numbers.with_name(called).into_column()
         }
         SpatialSignature::Count(count) => {
             let number = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| count(&geometry));
-            let column: Int64Chunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(number)).collect();
+            let column: Int64Chunked = first
+                .binary()
+                .map_err(wrong)?
+                .iter()
+                .map(|wkb| wkb.and_then(number))
+                .collect();
             column.with_name(called).into_column()
         }
         SpatialSignature::Truth(truth) => {
             let is_so = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| truth(&geometry));
-            let column: BooleanChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(is_so)).collect();
+            let column: BooleanChunked = first
+                .binary()
+                .map_err(wrong)?
+                .iter()
+                .map(|wkb| wkb.and_then(is_so))
+                .collect();
             column.with_name(called).into_column()
         }
         SpatialSignature::WithNumber(made) => {
             let numbers = columns[1].cast(&DataType::Float64)?;
             let (geometries, numbers) = (first.binary().map_err(wrong)?, numbers.f64()?);
             let of = |row: usize| {
-                let geometry = geometries.get(if geometries.len() == 1 { 0 } else { row }).and_then(parse_wkb);
-                let number = numbers.get(if numbers.len() == 1 { 0 } else { row }).filter(|number| number.is_finite());
-                let (Some(geometry), Some(number)) = (geometry, number) else { return Ok(None) };
+                let geometry = geometries
+                    .get(if geometries.len() == 1 { 0 } else { row })
+                    .and_then(parse_wkb);
+                let number = numbers
+                    .get(if numbers.len() == 1 { 0 } else { row })
+                    .filter(|number| number.is_finite());
+                let (Some(geometry), Some(number)) = (geometry, number) else {
+                    return Ok(None);
+                };
                 made(&geometry, number).map(|geometry| Some(write(&geometry)))
             };
-            let all = (0..common_length(name, columns)?).map(of).collect::<PolarsResult<Vec<_>>>()?;
-            all.into_iter().collect::<BinaryChunked>().with_name(called).into_column()
+            let all = (0..common_length(name, columns)?)
+                .map(of)
+                .collect::<PolarsResult<Vec<_>>>()?;
+            all.into_iter()
+                .collect::<BinaryChunked>()
+                .with_name(called)
+                .into_column()
         }
         SpatialSignature::Transform => transformed(name, columns)?.with_name(called).into_column(),
         SpatialSignature::Made(made) => {
-            let column: BinaryChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(made)).collect();
+            let column: BinaryChunked = first
+                .binary()
+                .map_err(wrong)?
+                .iter()
+                .map(|wkb| wkb.and_then(made))
+                .collect();
             column.with_name(called).into_column()
         }
         SpatialSignature::Text(write) => {
             let text = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| write(&geometry));
-            let column: StringChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(text)).collect();
+            let column: StringChunked = first
+                .binary()
+                .map_err(wrong)?
+                .iter()
+                .map(|wkb| wkb.and_then(text))
+                .collect();
             column.with_name(called).into_column()
         }
         SpatialSignature::OfText => {
             let mut column = Vec::with_capacity(first.len());
             for text in first.str()?.iter() {
-                let unreadable = |text: &str| refusal(format!("{name}: this is no WKT: {}", text.printable_line()));
-                let geometry = |text| from_text(text).map(|geometry| write(&geometry)).ok_or_else(|| unreadable(text));
+                let unreadable = |text: &str| {
+                    refusal(format!("{name}: this is no WKT: {}", text.printable_line()))
+                };
+                let geometry = |text| {
+                    from_text(text)
+                        .map(|geometry| write(&geometry))
+                        .ok_or_else(|| unreadable(text))
+                };
                 column.push(text.map(geometry).transpose()?);
             }
-            BinaryChunked::from_iter(column).with_name(called).into_column()
+            BinaryChunked::from_iter(column)
+                .with_name(called)
+                .into_column()
         }
         SpatialSignature::OfNumbers(_, made) => {
-            let numbers: Vec<Column> = columns.iter().map(|column| column.cast(&DataType::Float64)).collect::<PolarsResult<_>>()?;
-            let numbers: Vec<&Float64Chunked> = numbers.iter().map(|column| column.f64()).collect::<PolarsResult<_>>()?;
+            let numbers: Vec<Column> = columns
+                .iter()
+                .map(|column| column.cast(&DataType::Float64))
+                .collect::<PolarsResult<_>>()?;
+            let numbers: Vec<&Float64Chunked> = numbers
+                .iter()
+                .map(|column| column.f64())
+                .collect::<PolarsResult<_>>()?;
             let rows = common_length(name, columns)?;
             let row = |row: usize| -> Option<Vec<u8>> {
-                let at = |column: &&Float64Chunked| column.get(if column.len() == 1 { 0 } else { row }).filter(|n| n.is_finite());
-                numbers.iter().map(at).collect::<Option<Vec<f64>>>().map(|numbers| write(&made(&numbers)))
+                let at = |column: &&Float64Chunked| {
+                    column
+                        .get(if column.len() == 1 { 0 } else { row })
+                        .filter(|n| n.is_finite())
+                };
+                numbers
+                    .iter()
+                    .map(at)
+                    .collect::<Option<Vec<f64>>>()
+                    .map(|numbers| write(&made(&numbers)))
             };
-            (0..rows).map(row).collect::<BinaryChunked>().with_name(called).into_column()
+            (0..rows)
+                .map(row)
+                .collect::<BinaryChunked>()
+                .with_name(called)
+                .into_column()
         }
         SpatialSignature::Relation(relation) => {
-            let [left, right] = columns else { return Ok(first.clone()) };
+            let [left, right] = columns else {
+                return Ok(first.clone());
+            };
             let rows = common_length(name, columns)?;
-            let (left, right) = (left.binary().map_err(wrong)?, right.binary().map_err(wrong)?);
+            let (left, right) = (
+                left.binary().map_err(wrong)?,
+                right.binary().map_err(wrong)?,
+            );
             let (mut last_left, mut last_right) = (Last::default(), Last::default());
             let mut pairs: Vec<Option<bool>> = Vec::with_capacity(rows);
             let all = |column: &BinaryChunked| column.len() == 1;
             for row in 0..rows {
                 let a = left.get(if all(left) { 0 } else { row });
                 let b = right.get(if all(right) { 0 } else { row });
-                let pair = a.zip(b).and_then(|(a, b)| Some(relation(last_left.geometry(a)?, last_right.geometry(b)?)));
+                let pair = a.zip(b).and_then(|(a, b)| {
+                    Some(relation(last_left.geometry(a)?, last_right.geometry(b)?))
+                });
                 pairs.push(pair);
             }
-            BooleanChunked::from_iter(pairs).with_name(called).into_column()
+            BooleanChunked::from_iter(pairs)
+                .with_name(called)
+                .into_column()
         }
-        SpatialSignature::Between(number) => distances(name, columns, number)?.with_name(called).into_column(),
+        SpatialSignature::Between(number) => distances(name, columns, number)?
+            .with_name(called)
+            .into_column(),
         SpatialSignature::Near => {
             let apart = distances(name, columns, |a, b| geo::Euclidean.distance(a, b))?;
             let most = columns[2].cast(&DataType::Float64)?;
             let most = most.f64()?;
-            let within = |(row, apart): (usize, Option<f64>)| Some(apart? <= most.get(if most.len() == 1 { 0 } else { row })?);
-            apart.iter().enumerate().map(within).collect::<BooleanChunked>().with_name(called).into_column()
+            let within = |(row, apart): (usize, Option<f64>)| {
+                Some(apart? <= most.get(if most.len() == 1 { 0 } else { row })?)
+            };
+            apart
+                .iter()
+                .enumerate()
+                .map(within)
+                .collect::<BooleanChunked>()
+                .with_name(called)
+                .into_column()
         }
         SpatialSignature::Mode => {
             let known = first.as_materialized_series().drop_nulls();
-            let most = if known.is_empty() { known } else { polars::prelude::mode::mode(&known, true)?.head(Some(1)) };
-            let one = if most.is_empty() { Series::full_null(called, 1, first.dtype()) } else { most.with_name(called) };
+            let most = if known.is_empty() {
+                known
+            } else {
+                polars::prelude::mode::mode(&known, true)?.head(Some(1))
+            };
+            let one = if most.is_empty() {
+                Series::full_null(called, 1, first.dtype())
+            } else {
+                most.with_name(called)
+            };
             one.into_column()
         }
     })
@@ -238,23 +459,39 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
 
 /// The geometries in another coordinate system; null where a point has no place there.
 fn transformed(name: &str, columns: &[Column]) -> PolarsResult<BinaryChunked> {
-    let wrong = |_| refusal(format!("{name} takes a geometry and two coordinate systems, 'EPSG:4326', 'EPSG:32631'"));
+    let wrong = |_| {
+        refusal(format!(
+            "{name} takes a geometry and two coordinate systems, 'EPSG:4326', 'EPSG:32631'"
+        ))
+    };
     let geometries = columns[0].binary().map_err(wrong)?;
-    let (from, to) = (columns[1].str().map_err(wrong)?, columns[2].str().map_err(wrong)?);
-    let order = columns.get(3).map(|column| column.bool().map_err(wrong)).transpose()?;
+    let (from, to) = (
+        columns[1].str().map_err(wrong)?,
+        columns[2].str().map_err(wrong)?,
+    );
+    let order = columns
+        .get(3)
+        .map(|column| column.bool().map_err(wrong))
+        .transpose()?;
     let mut known: HashMap<(String, String, bool), CrsTransform> = HashMap::new();
     let mut rows = Vec::new();
     for row in 0..common_length(name, columns)? {
         let at = |length: usize| if length == 1 { 0 } else { row };
         let is_xy = order.is_some_and(|order| order.get(at(order.len())) == Some(true));
         let geometry = geometries.get(at(geometries.len())).and_then(parse_wkb);
-        let (Some(geometry), Some(from), Some(to)) = (geometry, from.get(at(from.len())), to.get(at(to.len()))) else {
+        let (Some(geometry), Some(from), Some(to)) =
+            (geometry, from.get(at(from.len())), to.get(at(to.len())))
+        else {
             rows.push(None);
             continue;
         };
         let key = (from.to_owned(), to.to_owned(), is_xy);
         if !known.contains_key(&key) {
-            known.insert(key.clone(), CrsTransform::between(from, to, is_xy).map_err(|error| super::scan::fault(&error))?);
+            known.insert(
+                key.clone(),
+                CrsTransform::between(from, to, is_xy)
+                    .map_err(|error| super::scan::fault(&error))?,
+            );
         }
         let points: Vec<[f64; 2]> = geometry.coords_iter().map(|at| [at.x, at.y]).collect();
         let moved = RefCell::new(known[&key].points(&points).into_iter());
@@ -270,12 +507,15 @@ fn transformed(name: &str, columns: &[Column]) -> PolarsResult<BinaryChunked> {
 /// Radius of the Earth of `ST_Distance_Sphere`, in metres.
 const EARTH_RADIUS: f64 = 6_371_000.0;
 
-/// Metres between two points along a great circle, their first coordinate being the latitude in degrees, as in DuckDB.
+/// Metres between two points along a great circle, their first coordinate being the latitude in
+/// degrees, as in DuckDB.
 fn on_a_sphere(one: &Geometry, other: &Geometry) -> f64 {
     match (one, other) {
-        (Geometry::Point(one), Geometry::Point(other)) => {
-            geo::HaversineMeasure::new(EARTH_RADIUS).distance(Point::new(one.y(), one.x()), Point::new(other.y(), other.x()))
-        }
+        (Geometry::Point(one), Geometry::Point(other)) => geo::HaversineMeasure::new(EARTH_RADIUS)
+            .distance(
+                Point::new(one.y(), one.x()),
+                Point::new(other.y(), other.x()),
+            ),
         _ => f64::NAN,
     }
 }
@@ -283,7 +523,10 @@ fn on_a_sphere(one: &Geometry, other: &Geometry) -> f64 {
 /// Length of the rings of polygons; of other geometries 0.
 fn perimeter(geometry: &Geometry) -> f64 {
     let of = |polygon: &Polygon| {
-        std::iter::once(polygon.exterior()).chain(polygon.interiors()).map(|ring| geo::Euclidean.length(ring)).sum::<f64>()
+        std::iter::once(polygon.exterior())
+            .chain(polygon.interiors())
+            .map(|ring| geo::Euclidean.length(ring))
+            .sum::<f64>()
     };
     match geometry {
         Geometry::Polygon(polygon) => of(polygon),
@@ -312,7 +555,18 @@ fn envelope(bounds: Rect) -> Geometry {
     match (low.x == high.x, low.y == high.y) {
         (true, true) => Point::from(low).into(),
         (false, false) => {
-            let corners = [low, Coord { x: high.x, y: low.y }, high, Coord { x: low.x, y: high.y }];
+            let corners = [
+                low,
+                Coord {
+                    x: high.x,
+                    y: low.y,
+                },
+                high,
+                Coord {
+                    x: low.x,
+                    y: high.y,
+                },
+            ];
             Polygon::new(corners.into_iter().collect(), Vec::new()).into()
         }
         _ => LineString::new(vec![low, high]).into(),
@@ -320,7 +574,10 @@ fn envelope(bounds: Rect) -> Geometry {
 }
 
 fn convex_hull(geometry: &Geometry) -> Geometry {
-    geometry.convex_hull().orient(geo::orient::Direction::Reversed).into()
+    geometry
+        .convex_hull()
+        .orient(geo::orient::Direction::Reversed)
+        .into()
 }
 
 fn simplified(geometry: &Geometry, tolerance: f64) -> Geometry {
@@ -333,7 +590,8 @@ fn simplified(geometry: &Geometry, tolerance: f64) -> Geometry {
     }
 }
 
-/// Most points of a geometry that is buffered: lines that cross one another take the square of their number.
+/// Most points of a geometry that is buffered: lines that cross one another take the square of
+/// their number.
 const BUFFERED_MAX: usize = 20_000;
 /// Greatest coordinate of a geometry that is buffered.
 const COORDINATE_MAX: f64 = 1e12;
@@ -348,7 +606,10 @@ fn buffer(geometry: &Geometry, distance: f64) -> PolarsResult<Geometry> {
         Geometry::Point(centre) if distance > 0.0 => {
             let corner = |at: u32| {
                 let angle = -step * f64::from(at);
-                Coord { x: centre.x() + distance * angle.cos(), y: centre.y() + distance * angle.sin() }
+                Coord {
+                    x: centre.x() + distance * angle.cos(),
+                    y: centre.y() + distance * angle.sin(),
+                }
             };
             Ok(Polygon::new((0..4 * QUARTER_SEGMENTS).map(corner).collect(), Vec::new()).into())
         }
@@ -356,14 +617,19 @@ fn buffer(geometry: &Geometry, distance: f64) -> PolarsResult<Geometry> {
             let is_bounded = |number: f64| number.abs() <= COORDINATE_MAX;
             if geometry.coords_count() > BUFFERED_MAX
                 || !is_bounded(distance)
-                || !geometry.coords_iter().all(|at| is_bounded(at.x) && is_bounded(at.y))
+                || !geometry
+                    .coords_iter()
+                    .all(|at| is_bounded(at.x) && is_bounded(at.y))
             {
                 let summary = format!(
-                    "st_buffer takes geometries of at most {BUFFERED_MAX} points, with coordinates up to {COORDINATE_MAX:e}"
+                    "st_buffer takes geometries of at most {BUFFERED_MAX} points, with coordinates \
+                        up to {COORDINATE_MAX:e}"
                 );
                 return Err(refusal(summary));
             }
-            let style = BufferStyle::new(distance).line_join(LineJoin::Round(step)).line_cap(LineCap::Round(step));
+            let style = BufferStyle::new(distance)
+                .line_join(LineJoin::Round(step))
+                .line_cap(LineCap::Round(step));
             let made = geometry.buffer_with_style(style);
             Ok(match <[Polygon; 1]>::try_from(made.0.clone()) {
                 Ok([one]) => one.into(),
@@ -384,29 +650,53 @@ fn length(geometry: &Geometry) -> f64 {
     }
 }
 
-fn distances(name: &str, columns: &[Column], number: fn(&Geometry, &Geometry) -> f64) -> PolarsResult<Float64Chunked> {
+fn distances(
+    name: &str,
+    columns: &[Column],
+    number: fn(&Geometry, &Geometry) -> f64,
+) -> PolarsResult<Float64Chunked> {
     let rows = common_length(name, columns)?;
-    let wrong = |_| refusal(format!("{name} takes WKB geometries, as stac:centroid or ST_Point(1, 2)"));
-    let [left, right, ..] = columns else { return Err(refusal(format!("{name} takes two geometries"))) };
-    let (left, right) = (left.binary().map_err(wrong)?, right.binary().map_err(wrong)?);
+    let wrong = |_| {
+        refusal(format!(
+            "{name} takes WKB geometries, as stac:centroid or ST_Point(1, 2)"
+        ))
+    };
+    let [left, right, ..] = columns else {
+        return Err(refusal(format!("{name} takes two geometries")));
+    };
+    let (left, right) = (
+        left.binary().map_err(wrong)?,
+        right.binary().map_err(wrong)?,
+    );
     let (mut last_left, mut last_right) = (Last::default(), Last::default());
     let mut numbers: Vec<Option<f64>> = Vec::with_capacity(rows);
     for row in 0..rows {
         let a = left.get(if left.len() == 1 { 0 } else { row });
         let b = right.get(if right.len() == 1 { 0 } else { row });
-        numbers.push(a.zip(b).and_then(|(a, b)| Some(number(last_left.geometry(a)?, last_right.geometry(b)?))));
+        numbers.push(
+            a.zip(b)
+                .and_then(|(a, b)| Some(number(last_left.geometry(a)?, last_right.geometry(b)?))),
+        );
     }
     Ok(numbers.into_iter().collect())
 }
 
 /// Common length of the arguments; a column of one row is broadcast.
 fn common_length(name: &str, columns: &[Column]) -> PolarsResult<usize> {
-    let rows = columns.iter().map(Column::len).find(|&length| length != 1).unwrap_or(1);
-    polars_ensure!(columns.iter().all(|column| column.len() == rows || column.len() == 1), ShapeMismatch: "{name}: columns of different lengths");
+    let rows = columns
+        .iter()
+        .map(Column::len)
+        .find(|&length| length != 1)
+        .unwrap_or(1);
+    polars_ensure!(
+        columns.iter().all(|column| column.len() == rows || column.len() == 1),
+        ShapeMismatch: "{name}: columns of different lengths"
+    );
     Ok(rows)
 }
 
-/// Cache of the last parsed geometry: a constant argument is parsed once; points are read without parsing.
+/// Cache of the last parsed geometry: a constant argument is parsed once; points are read without
+/// parsing.
 #[derive(Default)]
 struct Last {
     bytes: Vec<u8>,

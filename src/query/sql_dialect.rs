@@ -5,8 +5,9 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction, LambdaFunctionParameter, LambdaSyntax,
-    NullTreatment, OneOrManyWithParens, Query, UnaryOperator, VisitMut, visit_expressions_mut,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, LambdaFunction,
+    LambdaFunctionParameter, LambdaSyntax, NullTreatment, OneOrManyWithParens, Query,
+    UnaryOperator, VisitMut, visit_expressions_mut,
 };
 use sqlparser::dialect::{Dialect, GenericDialect};
 use sqlparser::keywords::Keyword;
@@ -34,8 +35,9 @@ const RECURSION_MAX: usize = 250;
 /// Maximum number of statements in one text.
 const STATEMENTS_MAX: usize = 100;
 
-/// Maximum number of times that an expression is begun, for each token and in all. The parser tries some expressions as something else
-/// first: nested in one another, each level doubles what is tried.
+/// Maximum number of times that an expression is begun, for each token and in all. The parser tries
+/// some expressions as something else first: nested in one another, each level doubles what is
+/// tried.
 const BEGUN_MAX: (usize, usize) = (50, 20_000);
 
 /// Precedence of `**`: above multiplication, below casts.
@@ -47,7 +49,8 @@ pub(super) const POWER: &str = "**";
 /// Tokens of a statement, without whitespace and comments.
 pub(super) type SqlTokens = Vec<TokenWithSpan>;
 
-/// DuckDB's dialect. It reports the generic dialect's type id, for which the parser supports UNNEST in FROM.
+/// DuckDB's dialect. It reports the generic dialect's type id, for which the parser supports UNNEST
+/// in FROM.
 #[derive(Debug, Default)]
 pub(super) struct DuckDb {
     /// Token where an expression is missing.
@@ -82,15 +85,19 @@ impl Dialect for DuckDb {
     }
 
     supported! {
-        supports_trailing_commas supports_filter_during_aggregation supports_group_by_expr supports_group_by_with_modifier
-        supports_dictionary_syntax support_map_literal_syntax supports_lambda_functions allow_extract_single_quotes
-        allow_extract_custom supports_array_typedef_with_brackets supports_from_first_select supports_order_by_all
-        supports_select_wildcard_exclude supports_select_wildcard_except supports_select_wildcard_replace
-        supports_select_wildcard_rename supports_select_wildcard_ilike supports_comma_separated_trim
-        supports_parens_around_table_factor supports_values_as_table_factor supports_left_associative_joins_without_parens
-        supports_window_clause_named_window_reference supports_window_function_null_treatment_arg supports_nested_comments
-        supports_numeric_literal_underscores supports_limit_comma supports_notnull_operator supports_bitwise_shift_operators
-        supports_named_fn_args_with_assignment_operator supports_factorial_operator
+        supports_trailing_commas supports_filter_during_aggregation supports_group_by_expr
+        supports_group_by_with_modifier supports_dictionary_syntax support_map_literal_syntax
+        supports_lambda_functions allow_extract_single_quotes allow_extract_custom
+        supports_array_typedef_with_brackets supports_from_first_select supports_order_by_all
+        supports_select_wildcard_exclude supports_select_wildcard_except
+        supports_select_wildcard_replace supports_select_wildcard_rename
+        supports_select_wildcard_ilike supports_comma_separated_trim
+        supports_parens_around_table_factor supports_values_as_table_factor
+        supports_left_associative_joins_without_parens supports_window_clause_named_window_reference
+        supports_window_function_null_treatment_arg supports_nested_comments
+        supports_numeric_literal_underscores supports_limit_comma supports_notnull_operator
+        supports_bitwise_shift_operators supports_named_fn_args_with_assignment_operator
+        supports_factorial_operator
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
@@ -104,7 +111,9 @@ impl Dialect for DuckDb {
         }
         match postfix_of(parser)? {
             Postfix::Glob { .. } => Some(Ok(self.prec_value(sqlparser::dialect::Precedence::Like))),
-            Postfix::InList { .. } => Some(Ok(self.prec_value(sqlparser::dialect::Precedence::Between))),
+            Postfix::InList { .. } => {
+                Some(Ok(self.prec_value(sqlparser::dialect::Precedence::Between)))
+            }
             Postfix::IsNull => Some(Ok(self.prec_value(sqlparser::dialect::Precedence::Is))),
         }
     }
@@ -118,18 +127,31 @@ impl Dialect for DuckDb {
         }
         // Unary minus binds tighter than `**`: -2 ** 2 is 4.
         if parser.consume_token(&Token::Minus) {
-            let negated = |expr| Expr::UnaryOp { op: UnaryOperator::Minus, expr: Box::new(expr) };
+            let negated = |expr| Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr: Box::new(expr),
+            };
             return Some(parser.parse_subexpr(POWER_PRECEDENCE).map(negated));
         }
-        // NOT binds looser than what follows EXISTS: NOT EXISTS (…) IS NULL is NOT (EXISTS (…) IS NULL).
+        // NOT binds looser than what follows EXISTS: NOT EXISTS (…) IS NULL is NOT (EXISTS (…) IS
+        // NULL).
         if parser.peek_keyword(Keyword::NOT)
-            && matches!(&parser.peek_nth_token_ref(1).token, Token::Word(word) if word.keyword == Keyword::EXISTS)
+            && matches!(
+                &parser.peek_nth_token_ref(1).token,
+                Token::Word(word) if word.keyword == Keyword::EXISTS
+            )
         {
             parser.advance_token();
             let precedence = self.prec_value(sqlparser::dialect::Precedence::UnaryNot);
             return Some(parser.parse_subexpr(precedence).map(|expr| match expr {
-                Expr::Exists { subquery, negated } => Expr::Exists { subquery, negated: !negated },
-                expr => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(expr) },
+                Expr::Exists { subquery, negated } => Expr::Exists {
+                    subquery,
+                    negated: !negated,
+                },
+                expr => Expr::UnaryOp {
+                    op: UnaryOperator::Not,
+                    expr: Box::new(expr),
+                },
             }));
         }
         if parser.peek_token_ref().token == Token::LBracket && is_comprehension(parser) {
@@ -155,14 +177,28 @@ impl Dialect for DuckDb {
         );
         is_missing.then(|| {
             self.missing.set(Some(next.span));
-            let found = if next.token == Token::EOF { "the end".to_owned() } else { next.token.to_string() };
-            Err(ParserError::ParserError(format!("an expression is missing before {found}")))
+            let found = if next.token == Token::EOF {
+                "the end".to_owned()
+            } else {
+                next.token.to_string()
+            };
+            Err(ParserError::ParserError(format!(
+                "an expression is missing before {found}"
+            )))
         })
     }
 
-    fn parse_infix(&self, parser: &mut Parser, left: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+    fn parse_infix(
+        &self,
+        parser: &mut Parser,
+        left: &Expr,
+        _: u8,
+    ) -> Option<Result<Expr, ParserError>> {
         let is_power = matches!(&parser.peek_token_ref().token, Token::Caret)
-            || matches!(&parser.peek_token_ref().token, Token::CustomBinaryOperator(operator) if operator == POWER);
+            || matches!(
+                &parser.peek_token_ref().token,
+                Token::CustomBinaryOperator(operator) if operator == POWER
+            );
         if is_power {
             parser.advance_token();
             let right = parser.parse_subexpr(POWER_PRECEDENCE);
@@ -180,10 +216,15 @@ impl Dialect for DuckDb {
         let precedence = self.prec_value(sqlparser::dialect::Precedence::Is);
         let compared = |parser: &mut Parser| parser.parse_subexpr(precedence).map(Box::new);
         if parser.parse_keywords(&[Keyword::IS, Keyword::DISTINCT, Keyword::FROM]) {
-            return Some(compared(parser).map(|right| Expr::IsDistinctFrom(Box::new(left.clone()), right)));
+            return Some(
+                compared(parser).map(|right| Expr::IsDistinctFrom(Box::new(left.clone()), right)),
+            );
         }
         if parser.parse_keywords(&[Keyword::IS, Keyword::NOT, Keyword::DISTINCT, Keyword::FROM]) {
-            return Some(compared(parser).map(|right| Expr::IsNotDistinctFrom(Box::new(left.clone()), right)));
+            return Some(
+                compared(parser)
+                    .map(|right| Expr::IsNotDistinctFrom(Box::new(left.clone()), right)),
+            );
         }
         None
     }
@@ -212,7 +253,9 @@ fn postfix_of(parser: &Parser) -> Option<Postfix> {
     let next = word(at)?;
     if next.keyword == Keyword::IN && *token(at + 1) == Token::LBracket {
         Some(Postfix::InList { negated })
-    } else if next.value.eq_ignore_ascii_case("glob") && matches!(token(at + 1), Token::SingleQuotedString(_)) {
+    } else if next.value.eq_ignore_ascii_case("glob")
+        && matches!(token(at + 1), Token::SingleQuotedString(_))
+    {
         Some(Postfix::Glob { negated })
     } else {
         (!negated && next.value.eq_ignore_ascii_case("isnull")).then_some(Postfix::IsNull)
@@ -220,9 +263,17 @@ fn postfix_of(parser: &Parser) -> Option<Postfix> {
 }
 
 impl DuckDb {
-    fn with_postfix(&self, parser: &mut Parser, left: &Expr, postfix: Postfix) -> Result<Expr, ParserError> {
+    fn with_postfix(
+        &self,
+        parser: &mut Parser,
+        left: &Expr,
+        postfix: Postfix,
+    ) -> Result<Expr, ParserError> {
         let negate = |negated: bool, expr: Expr| match negated {
-            true => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(expr) },
+            true => Expr::UnaryOp {
+                op: UnaryOperator::Not,
+                expr: Box::new(expr),
+            },
             false => expr,
         };
         if let Postfix::Glob { negated: true } | Postfix::InList { negated: true } = postfix {
@@ -232,12 +283,20 @@ impl DuckDb {
         match postfix {
             Postfix::IsNull => Ok(Expr::IsNull(Box::new(left.clone()))),
             Postfix::Glob { negated } => {
-                let pattern = parser.parse_subexpr(self.prec_value(sqlparser::dialect::Precedence::Like))?;
-                Ok(negate(negated, call_with("glob_match", vec![left.clone(), pattern])))
+                let pattern =
+                    parser.parse_subexpr(self.prec_value(sqlparser::dialect::Precedence::Like))?;
+                Ok(negate(
+                    negated,
+                    call_with("glob_match", vec![left.clone(), pattern]),
+                ))
             }
             Postfix::InList { negated } => {
-                let list = parser.parse_subexpr(self.prec_value(sqlparser::dialect::Precedence::Between))?;
-                Ok(negate(negated, call_with("list_contains", vec![list, left.clone()])))
+                let list = parser
+                    .parse_subexpr(self.prec_value(sqlparser::dialect::Precedence::Between))?;
+                Ok(negate(
+                    negated,
+                    call_with("list_contains", vec![list, left.clone()]),
+                ))
             }
         }
     }
@@ -249,7 +308,10 @@ fn call_with(name: &str, arguments: Vec<Expr>) -> Expr {
     if let Expr::Function(function) = &mut call
         && let FunctionArguments::List(list) = &mut function.args
     {
-        list.args = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))).collect();
+        list.args = arguments
+            .into_iter()
+            .map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)))
+            .collect();
     }
     call
 }
@@ -261,7 +323,11 @@ fn is_comprehension(parser: &Parser) -> bool {
         match &parser.peek_nth_token_ref(at).token {
             Token::LBracket | Token::LParen | Token::LBrace => depth += 1,
             Token::RBracket | Token::RParen | Token::RBrace => depth -= 1,
-            Token::Word(word) if depth == 1 && word.keyword == Keyword::FOR && word.quote_style.is_none() => return true,
+            Token::Word(word)
+                if depth == 1 && word.keyword == Keyword::FOR && word.quote_style.is_none() =>
+            {
+                return true;
+            }
             Token::EOF => return false,
             _ => {}
         }
@@ -281,9 +347,16 @@ fn comprehension(parser: &mut Parser) -> Result<Expr, ParserError> {
     parser.expect_keyword(Keyword::IN)?;
     let mut list = parser.parse_expr()?;
     let lambda = |body: Expr| {
-        let parameter = LambdaFunctionParameter { name: name.clone(), data_type: None };
+        let parameter = LambdaFunctionParameter {
+            name: name.clone(),
+            data_type: None,
+        };
         let params = OneOrManyWithParens::One(parameter);
-        Expr::Lambda(LambdaFunction { params, body: Box::new(body), syntax: LambdaSyntax::Arrow })
+        Expr::Lambda(LambdaFunction {
+            params,
+            body: Box::new(body),
+            syntax: LambdaSyntax::Arrow,
+        })
     };
     if parser.parse_keyword(Keyword::IF) {
         let condition = parser.parse_expr()?;
@@ -296,15 +369,24 @@ fn comprehension(parser: &mut Parser) -> Result<Expr, ParserError> {
 /// Tokenizes a statement and checks its size.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] for unterminated strings and comments; [`crate::error::Kind::TooLarge`] for statements above the
-/// limits, which bound the recursion of parsing, planning and execution.
+/// [`crate::error::Kind::Usage`] for unterminated strings and comments;
+/// [`crate::error::Kind::TooLarge`] for statements above the limits, which bound the recursion of
+/// parsing, planning and execution.
 pub(super) fn tokens(source: &StatementSource) -> Result<SqlTokens> {
     let dialect = DuckDb::default();
-    let found = Tokenizer::new(&dialect, source.text).tokenize_with_location().map_err(|error| {
-        let span = Span::new(error.location, error.location);
-        source.locate(Error::usage("the query could not be understood").because(error.message), span)
-    })?;
-    let tokens: SqlTokens = found.into_iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
+    let found = Tokenizer::new(&dialect, source.text)
+        .tokenize_with_location()
+        .map_err(|error| {
+            let span = Span::new(error.location, error.location);
+            source.locate(
+                Error::usage("the query could not be understood").because(error.message),
+                span,
+            )
+        })?;
+    let tokens: SqlTokens = found
+        .into_iter()
+        .filter(|token| !matches!(token.token, Token::Whitespace(_)))
+        .collect();
     check_size(&tokens)?;
     Ok(tokens)
 }
@@ -335,7 +417,11 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<()> {
                 Keyword::SELECT => selects += 1,
                 // DuckDB allows FROM without SELECT.
                 Keyword::FROM if begins => selects += 1,
-                Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::ALL | Keyword::NAME => next_begins = true,
+                Keyword::UNION
+                | Keyword::EXCEPT
+                | Keyword::INTERSECT
+                | Keyword::ALL
+                | Keyword::NAME => next_begins = true,
                 _ => {}
             },
             _ => operators += 1,
@@ -343,15 +429,31 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<()> {
         begins = next_begins;
     }
     let found = [
-        (deepest, NESTING_MAX, "brackets within one another", "write it flat, or in several steps"),
-        (operators, OPERATORS_MAX, "operators", "ask for one of many values with IN (…)"),
+        (
+            deepest,
+            NESTING_MAX,
+            "brackets within one another",
+            "write it flat, or in several steps",
+        ),
+        (
+            operators,
+            OPERATORS_MAX,
+            "operators",
+            "ask for one of many values with IN (…)",
+        ),
         (selects, SELECTS_MAX, "SELECTs", "write it in several steps"),
-        (tokens.len(), PIECES_MAX, "words and marks", "join a table of the values instead"),
+        (
+            tokens.len(),
+            PIECES_MAX,
+            "words and marks",
+            "join a table of the values instead",
+        ),
     ];
     match found.into_iter().find(|(count, most, ..)| count > most) {
-        Some((count, most, what, hint)) => {
-            Err(Error::too_large(format!("the query has {count} {what}; {most} is the most")).hint(hint))
-        }
+        Some((count, most, what, hint)) => Err(Error::too_large(format!(
+            "the query has {count} {what}; {most} is the most"
+        ))
+        .hint(hint)),
         None => Ok(()),
     }
 }
@@ -377,28 +479,59 @@ pub(super) enum StatementKind {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for an empty statement, and for statements that are not read-only.
-pub(super) fn verb(source: &StatementSource, tokens: &[TokenWithSpan]) -> Result<(StatementKind, usize)> {
-    let word = |at: usize| tokens.get(at).map_or(String::new(), |token| token.token.to_string().to_uppercase());
-    let start = tokens.iter().position(|token| token.token != Token::LParen).unwrap_or(tokens.len());
-    let Some(first) = tokens.get(start) else {
-        return Err(Error::usage("the query is empty").hint("start with: SELECT * FROM data LIMIT 10"));
+pub(super) fn verb(
+    source: &StatementSource,
+    tokens: &[TokenWithSpan],
+) -> Result<(StatementKind, usize)> {
+    let word = |at: usize| {
+        tokens.get(at).map_or(String::new(), |token| {
+            token.token.to_string().to_uppercase()
+        })
     };
-    let refused = |summary: String, hint: &str| Err(source.locate(Error::usage(summary).hint(hint), first.span));
+    let start = tokens
+        .iter()
+        .position(|token| token.token != Token::LParen)
+        .unwrap_or(tokens.len());
+    let Some(first) = tokens.get(start) else {
+        return Err(
+            Error::usage("the query is empty").hint("start with: SELECT * FROM data LIMIT 10")
+        );
+    };
+    let refused = |summary: String, hint: &str| {
+        Err(source.locate(Error::usage(summary).hint(hint), first.span))
+    };
     let word_at_start = word(start);
     match word_at_start.as_str() {
-        "SELECT" | "WITH" | "FROM" | "VALUES" | "TABLE" | "PIVOT" | "UNPIVOT" => Ok((StatementKind::Rows, 0)),
-        "EXPLAIN" => Ok((StatementKind::Explain, start + 1 + usize::from(word(start + 1) == "ANALYZE"))),
+        "SELECT" | "WITH" | "FROM" | "VALUES" | "TABLE" | "PIVOT" | "UNPIVOT" => {
+            Ok((StatementKind::Rows, 0))
+        }
+        "EXPLAIN" => Ok((
+            StatementKind::Explain,
+            start + 1 + usize::from(word(start + 1) == "ANALYZE"),
+        )),
         "SHOW" if word(start + 1) == "TABLES" => Ok((StatementKind::ShowTables, tokens.len())),
         "SHOW" if tokens.len() == start + 2 => Ok((StatementKind::Describe, start + 1)),
-        "SHOW" => refused("SHOW lists TABLES only".into(), "SHOW TABLES, or DESCRIBE data for the columns of a table"),
+        "SHOW" => refused(
+            "SHOW lists TABLES only".into(),
+            "SHOW TABLES, or DESCRIBE data for the columns of a table",
+        ),
         "DESCRIBE" | "DESC" => Ok((StatementKind::Describe, start + 1)),
         "SUMMARIZE" => Ok((StatementKind::Summarize, start + 1)),
-        "INSERT" | "UPDATE" | "DELETE" | "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "COPY" | "MERGE" => {
-            refused(format!("{word_at_start} changes tables; queries only read"), "edit the dataset as a draft instead")
+        "INSERT" | "UPDATE" | "DELETE" | "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "COPY"
+        | "MERGE" => refused(
+            format!("{word_at_start} changes tables; queries only read"),
+            "edit the dataset as a draft instead",
+        ),
+        "PRAGMA" if word(start + 1) == "TABLE_INFO" && word(start + 2) == "(" => {
+            Ok((StatementKind::TableInfo, start + 3))
         }
-        "PRAGMA" if word(start + 1) == "TABLE_INFO" && word(start + 2) == "(" => Ok((StatementKind::TableInfo, start + 3)),
-        "PRAGMA" if word(start + 1) == "SHOW_TABLES" => Ok((StatementKind::ShowTables, tokens.len())),
-        "PRAGMA" => refused("PRAGMA is not supported".into(), "DESCRIBE data lists the columns, SHOW TABLES the tables"),
+        "PRAGMA" if word(start + 1) == "SHOW_TABLES" => {
+            Ok((StatementKind::ShowTables, tokens.len()))
+        }
+        "PRAGMA" => refused(
+            "PRAGMA is not supported".into(),
+            "DESCRIBE data lists the columns, SHOW TABLES the tables",
+        ),
         other => refused(
             format!("a query can't start with {}", other.escape_debug()),
             "start with SELECT, for example: SELECT * FROM data LIMIT 10",
@@ -406,8 +539,8 @@ pub(super) fn verb(source: &StatementSource, tokens: &[TokenWithSpan]) -> Result
     }
 }
 
-/// The statements of a text with semicolons between them, each behind blanks in the place of the others; none for a text with fewer
-/// than two.
+/// The statements of a text with semicolons between them, each behind blanks in the place of the
+/// others; none for a text with fewer than two.
 ///
 /// # Errors
 /// As [`tokens`].
@@ -427,25 +560,48 @@ pub(super) fn statements(text: &str) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     if found.len() > STATEMENTS_MAX {
-        return Err(Error::too_large(format!("the text has {} statements; {STATEMENTS_MAX} is the most", found.len())));
+        return Err(Error::too_large(format!(
+            "the text has {} statements; {STATEMENTS_MAX} is the most",
+            found.len()
+        )));
     }
     let blank = |letter: char| if letter == '\n' { '\n' } else { ' ' };
-    let alone = |(start, end): (usize, usize)| text[..start].chars().map(blank).chain(text[start..end].chars()).collect();
+    let alone = |(start, end): (usize, usize)| {
+        text[..start]
+            .chars()
+            .map(blank)
+            .chain(text[start..end].chars())
+            .collect()
+    };
     Ok(found.into_iter().map(alone).collect())
 }
 
 /// The table or query of DESCRIBE and SUMMARIZE, as a query.
 pub(super) fn subject(source: &StatementSource, tokens: &[TokenWithSpan], start: usize) -> String {
-    let Some(first) = tokens.get(start) else { return String::new() };
+    let Some(first) = tokens.get(start) else {
+        return String::new();
+    };
     if let Token::SingleQuotedString(name) = &first.token {
         return format!("SELECT * FROM \"{}\"", name.replace('"', "\"\""));
     }
-    let rest = source.text_from(first.span).trim_end().trim_end_matches(';').trim_end().to_owned();
+    let rest = source
+        .text_from(first.span)
+        .trim_end()
+        .trim_end_matches(';')
+        .trim_end()
+        .to_owned();
     let is_query = match &first.token {
-        Token::Word(word) => matches!(word.keyword, Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::VALUES),
+        Token::Word(word) => matches!(
+            word.keyword,
+            Keyword::SELECT | Keyword::WITH | Keyword::FROM | Keyword::VALUES
+        ),
         token => *token == Token::LParen,
     };
-    if is_query { rest } else { format!("SELECT * FROM {rest}") }
+    if is_query {
+        rest
+    } else {
+        format!("SELECT * FROM {rest}")
+    }
 }
 
 /// Parses a query, with the samples that its SELECTs take of their FROM.
@@ -457,7 +613,10 @@ pub(super) fn query(
     tokens: &[TokenWithSpan],
     is_column: &dyn Fn(&str) -> bool,
 ) -> Result<(Box<Query>, Samplings)> {
-    let (tokens, samplings) = without_samples(source, with_select(with_turned_tables(respelled(joined(tokens, is_column)))))?;
+    let (tokens, samplings) = without_samples(
+        source,
+        with_select(with_turned_tables(respelled(joined(tokens, is_column)))),
+    )?;
     let mut query = parsed(source, tokens, is_column, |parser| {
         let query = parser.parse_query()?;
         let mut another = false;
@@ -465,7 +624,9 @@ pub(super) fn query(
             another = parser.peek_token_ref().token != Token::EOF;
         }
         if another {
-            return Err(ParserError::ParserError("one (and only one) statement can be run at a time".into()));
+            return Err(ParserError::ParserError(
+                "one (and only one) statement can be run at a time".into(),
+            ));
         }
         Ok(query)
     })?;
@@ -478,15 +639,24 @@ pub(super) fn query(
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for invalid syntax.
-pub(super) fn condition(source: &StatementSource, tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Result<Expr> {
-    let mut condition = parsed(source, respelled(joined(tokens, is_column)), is_column, |parser| parser.parse_expr())?;
+pub(super) fn condition(
+    source: &StatementSource,
+    tokens: &[TokenWithSpan],
+    is_column: &dyn Fn(&str) -> bool,
+) -> Result<Expr> {
+    let mut condition = parsed(
+        source,
+        respelled(joined(tokens, is_column)),
+        is_column,
+        |parser| parser.parse_expr(),
+    )?;
     take_null_treatments(&mut condition);
     match_every_form(&mut condition);
     Ok(condition)
 }
 
-/// Gives IGNORE NULLS to the function in whose parentheses it is written: in `last(replace(a, b, c) IGNORE NULLS)` the parser gives it
-/// to the inner one.
+/// Gives IGNORE NULLS to the function in whose parentheses it is written: in
+/// `last(replace(a, b, c) IGNORE NULLS)` the parser gives it to the inner one.
 fn take_null_treatments(tree: &mut impl VisitMut) {
     let _ = visit_expressions_mut(tree, |expr| {
         if let Expr::Function(function) = expr
@@ -517,19 +687,28 @@ fn parsed<T>(
     parse: impl FnOnce(&mut Parser) -> Result<T, ParserError>,
 ) -> Result<T> {
     let dialect = DuckDb::default();
-    dialect.left.set(Some(tokens.len() * BEGUN_MAX.0 + BEGUN_MAX.1));
-    let end = tokens.last().map_or(Span::empty(), |last| Span::new(last.span.end, last.span.end));
+    dialect
+        .left
+        .set(Some(tokens.len() * BEGUN_MAX.0 + BEGUN_MAX.1));
+    let end = tokens.last().map_or(Span::empty(), |last| {
+        Span::new(last.span.end, last.span.end)
+    });
     let kept = tokens.clone();
-    let mut parser = Parser::new(&dialect).with_recursion_limit(RECURSION_MAX).with_tokens_with_locations(tokens);
+    let mut parser = Parser::new(&dialect)
+        .with_recursion_limit(RECURSION_MAX)
+        .with_tokens_with_locations(tokens);
     let outcome = parse(&mut parser).and_then(|found| match &parser.peek_token_ref().token {
         Token::EOF => Ok(found),
-        other => Err(ParserError::ParserError(format!("{other} does not belong here"))),
+        other => Err(ParserError::ParserError(format!(
+            "{other} does not belong here"
+        ))),
     });
     outcome.map_err(|error| {
         let text = match error {
             ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
             ParserError::RecursionLimitExceeded => {
-                return Error::too_large("the query is nested too deeply").hint("write it flat, or in several steps");
+                return Error::too_large("the query is nested too deeply")
+                    .hint("write it flat, or in several steps");
             }
         };
         // The parser reports a missing expression at the following token.
@@ -540,8 +719,13 @@ fn parsed<T>(
         let span = if span == Span::empty() { end } else { span };
         // The parser appends the position to its message.
         let text = text.split(" at Line: ").next().unwrap_or_default();
-        let error = source.locate(Error::usage("the query could not be understood").because(text), span);
-        advice::of_statement(&kept, is_column).into_iter().fold(error, Error::hint)
+        let error = source.locate(
+            Error::usage("the query could not be understood").because(text),
+            span,
+        );
+        advice::of_statement(&kept, is_column)
+            .into_iter()
+            .fold(error, Error::hint)
     })
 }
 
@@ -551,19 +735,41 @@ fn joined(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> SqlToke
     let mut found = SqlTokens::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        if let (Token::Mul, Some(TokenWithSpan { token: Token::Mul, span })) = (&token.token, tokens.get(at + 1))
+        if let (
+            Token::Mul,
+            Some(TokenWithSpan {
+                token: Token::Mul,
+                span,
+            }),
+        ) = (&token.token, tokens.get(at + 1))
             && touches(at)
         {
             let span = Span::new(token.span.start, span.end);
-            found.push(TokenWithSpan::new(Token::CustomBinaryOperator(POWER.into()), span));
+            found.push(TokenWithSpan::new(
+                Token::CustomBinaryOperator(POWER.into()),
+                span,
+            ));
             at += 2;
             continue;
         }
-        if let Token::Word(Word { value, quote_style: None, .. }) = &token.token {
+        if let Token::Word(Word {
+            value,
+            quote_style: None,
+            ..
+        }) = &token.token
+        {
             let (mut name, mut end, mut best) = (value.clone(), at, None);
-            while let (Some(Token::Colon), Some(Token::Word(Word { value, quote_style: None, .. }))) =
-                (tokens.get(end + 1).map(|next| &next.token), tokens.get(end + 2).map(|next| &next.token))
-            {
+            while let (
+                Some(Token::Colon),
+                Some(Token::Word(Word {
+                    value,
+                    quote_style: None,
+                    ..
+                })),
+            ) = (
+                tokens.get(end + 1).map(|next| &next.token),
+                tokens.get(end + 2).map(|next| &next.token),
+            ) {
                 if !touches(end) || !touches(end + 1) {
                     break;
                 }
@@ -574,8 +780,15 @@ fn joined(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> SqlToke
                 }
             }
             if let Some((value, end)) = best {
-                let word = Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword };
-                found.push(TokenWithSpan::new(Token::Word(word), Span::new(token.span.start, tokens[end].span.end)));
+                let word = Word {
+                    value,
+                    quote_style: Some('"'),
+                    keyword: Keyword::NoKeyword,
+                };
+                found.push(TokenWithSpan::new(
+                    Token::Word(word),
+                    Span::new(token.span.start, tokens[end].span.end),
+                ));
                 at = end + 1;
                 continue;
             }
@@ -594,11 +807,18 @@ fn keyword_of(token: &TokenWithSpan) -> Keyword {
 }
 
 fn word_at(value: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
-    TokenWithSpan::new(Token::Word(Word { value: value.into(), quote_style: None, keyword }), span)
+    TokenWithSpan::new(
+        Token::Word(Word {
+            value: value.into(),
+            quote_style: None,
+            keyword,
+        }),
+        span,
+    )
 }
 
-/// Inserts `SELECT *` before each FROM without SELECT, and writes `TABLE data` as `SELECT * FROM data`: of the latter the parser
-/// drops the two words behind the name.
+/// Inserts `SELECT *` before each FROM without SELECT, and writes `TABLE data` as
+/// `SELECT * FROM data`: of the latter the parser drops the two words behind the name.
 fn with_select(tokens: SqlTokens) -> SqlTokens {
     /// State within one level of brackets.
     #[derive(Default)]
@@ -628,7 +848,9 @@ fn with_select(tokens: SqlTokens) -> SqlTokens {
     let mut begins = true;
     for (at, token) in tokens.iter().enumerate() {
         let nested = levels.len() > 1;
-        let Some(level) = levels.last_mut() else { return found };
+        let Some(level) = levels.last_mut() else {
+            return found;
+        };
         let mut next_begins = false;
         match (&token.token, keyword_of(token)) {
             (Token::LParen, _) => {
@@ -644,8 +866,12 @@ fn with_select(tokens: SqlTokens) -> SqlTokens {
                 *level = Level::default();
                 next_begins = true;
             }
-            (_, Keyword::ALL | Keyword::BY | Keyword::NAME | Keyword::DISTINCT) => next_begins = begins,
-            (_, keyword @ (Keyword::FROM | Keyword::TABLE)) if (begins || level.with) && !level.select => {
+            (_, Keyword::ALL | Keyword::BY | Keyword::NAME | Keyword::DISTINCT) => {
+                next_begins = begins
+            }
+            (_, keyword @ (Keyword::FROM | Keyword::TABLE))
+                if (begins || level.with) && !level.select =>
+            {
                 level.select = true;
                 if keyword == Keyword::TABLE || !has_select(at) {
                     found.push(word_at("SELECT", Keyword::SELECT, token.span));
@@ -665,7 +891,8 @@ fn with_select(tokens: SqlTokens) -> SqlTokens {
     found
 }
 
-/// Removes each USING SAMPLE and returns it with the position of its SELECT; spells each TABLESAMPLE as the parser reads it.
+/// Removes each USING SAMPLE and returns it with the position of its SELECT; spells each
+/// TABLESAMPLE as the parser reads it.
 fn without_samples(source: &StatementSource, tokens: SqlTokens) -> Result<(SqlTokens, Samplings)> {
     /// The SELECT of one level of brackets, and whether its ORDER BY or LIMIT was read.
     #[derive(Default)]
@@ -673,7 +900,9 @@ fn without_samples(source: &StatementSource, tokens: SqlTokens) -> Result<(SqlTo
         select: Option<Location>,
         is_ordered: bool,
     }
-    let refused = |summary: &str, hint: &str, span: Span| Err(source.locate(Error::usage(summary).hint(hint), span));
+    let refused = |summary: &str, hint: &str, span: Span| {
+        Err(source.locate(Error::usage(summary).hint(hint), span))
+    };
     let mut found = SqlTokens::with_capacity(tokens.len());
     let mut samplings = Samplings::new();
     let mut count = 0;
@@ -681,22 +910,38 @@ fn without_samples(source: &StatementSource, tokens: SqlTokens) -> Result<(SqlTo
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let nested = levels.len() > 1;
-        let Some(level) = levels.last_mut() else { break };
+        let Some(level) = levels.last_mut() else {
+            break;
+        };
         let of_table = is_word(&tokens, at, "tablesample");
         if of_table || (is_word(&tokens, at, "using") && is_word(&tokens, at + 1, "sample")) {
-            let (sampling, end) = sampling(source, &tokens, at + if of_table { 1 } else { 2 }, token.span)?;
+            let (sampling, end) = sampling(
+                source,
+                &tokens,
+                at + if of_table { 1 } else { 2 },
+                token.span,
+            )?;
             count += 1;
             if count > SAMPLES_MAX {
-                return Err(Error::too_large(format!("the query takes more than {SAMPLES_MAX} samples")));
+                return Err(Error::too_large(format!(
+                    "the query takes more than {SAMPLES_MAX} samples"
+                )));
             }
             match level.select {
                 _ if of_table => found.extend(spelled_sample(sampling, token.span)),
-                Some(select) if !level.is_ordered && !samplings.iter().any(|(known, _)| *known == select) => {
+                Some(select)
+                    if !level.is_ordered
+                        && !samplings.iter().any(|(known, _)| *known == select) =>
+                {
                     samplings.push((select, sampling));
                 }
                 _ => {
                     let hint = "SELECT id FROM data WHERE x > 1 USING SAMPLE 10 ORDER BY id";
-                    return refused("USING SAMPLE stands behind WHERE and GROUP BY, before ORDER BY and LIMIT", hint, token.span);
+                    return refused(
+                        "USING SAMPLE stands behind WHERE and GROUP BY, before ORDER BY and LIMIT",
+                        hint,
+                        token.span,
+                    );
                 }
             }
             at = end;
@@ -709,7 +954,9 @@ fn without_samples(source: &StatementSource, tokens: SqlTokens) -> Result<(SqlTo
             }
             (_, Keyword::SELECT) => level.select = Some(token.span.start),
             (_, Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT) => *level = Level::default(),
-            (_, Keyword::ORDER | Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH) => level.is_ordered = true,
+            (_, Keyword::ORDER | Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH) => {
+                level.is_ordered = true
+            }
             _ => {}
         }
         found.push(token.clone());
@@ -720,17 +967,28 @@ fn without_samples(source: &StatementSource, tokens: SqlTokens) -> Result<(SqlTo
 
 /// True for an unquoted word, in any case, or a mark.
 fn is_word(tokens: &[TokenWithSpan], at: usize, wanted: &str) -> bool {
-    tokens.get(at).is_some_and(|token| token.token.to_string().eq_ignore_ascii_case(wanted))
+    tokens
+        .get(at)
+        .is_some_and(|token| token.token.to_string().eq_ignore_ascii_case(wanted))
 }
 
-/// The sample whose size or method is the token `at`, and the place of the token behind it: `10`, `5%`, `10 ROWS (reservoir, 42)`,
-/// `reservoir(5 PERCENT) REPEATABLE (42)`.
-fn sampling(source: &StatementSource, tokens: &[TokenWithSpan], mut at: usize, span: Span) -> Result<(RowSampling, usize)> {
+/// The sample whose size or method is the token `at`, and the place of the token behind it: `10`,
+/// `5%`, `10 ROWS (reservoir, 42)`, `reservoir(5 PERCENT) REPEATABLE (42)`.
+fn sampling(
+    source: &StatementSource,
+    tokens: &[TokenWithSpan],
+    mut at: usize,
+    span: Span,
+) -> Result<(RowSampling, usize)> {
     const METHODS: [&str; 3] = ["reservoir", "system", "bernoulli"];
     let refused = |at: usize| {
         let error = Error::usage("a sample has a number of rows, or a percentage from 0 to 100");
-        let hint = "USING SAMPLE 10, USING SAMPLE 5%, USING SAMPLE reservoir(10 ROWS) REPEATABLE (42)";
-        source.locate(error.hint(hint), tokens.get(at).map_or(span, |token| token.span))
+        let hint =
+            "USING SAMPLE 10, USING SAMPLE 5%, USING SAMPLE reservoir(10 ROWS) REPEATABLE (42)";
+        source.locate(
+            error.hint(hint),
+            tokens.get(at).map_or(span, |token| token.span),
+        )
     };
     let is_method = |at: usize| METHODS.iter().any(|method| is_word(tokens, at, method));
     let whole = |at: usize| match tokens.get(at).map(|token| &token.token) {
@@ -748,7 +1006,9 @@ fn sampling(source: &StatementSource, tokens: &[TokenWithSpan], mut at: usize, s
         Some(Token::Number(number, _)) => number.parse::<f64>().ok(),
         _ => None,
     };
-    let Some(number) = number.filter(|number| number.is_finite()) else { return Err(refused(at)) };
+    let Some(number) = number.filter(|number| number.is_finite()) else {
+        return Err(refused(at));
+    };
     at += 1;
     let percent = is_word(tokens, at, "%") || is_word(tokens, at, "percent");
     if percent && !(0.0..=100.0).contains(&number) {
@@ -781,7 +1041,11 @@ fn sampling(source: &StatementSource, tokens: &[TokenWithSpan], mut at: usize, s
         );
         at += 4;
     }
-    let size = if percent { SampleSize::Percent(number) } else { SampleSize::Rows(number as usize) };
+    let size = if percent {
+        SampleSize::Percent(number)
+    } else {
+        SampleSize::Rows(number as usize)
+    };
     Ok((RowSampling { size, seed }, at))
 }
 
@@ -793,11 +1057,20 @@ fn spelled_sample(sampling: RowSampling, span: Span) -> SqlTokens {
         SampleSize::Rows(rows) => (rows.to_string(), "ROWS", Keyword::ROWS),
         SampleSize::Percent(percent) => (percent.to_string(), "PERCENT", Keyword::PERCENT),
     };
-    let mut tokens = vec![word_at("TABLESAMPLE", Keyword::TABLESAMPLE, span), mark(Token::LParen), number(size)];
+    let mut tokens = vec![
+        word_at("TABLESAMPLE", Keyword::TABLESAMPLE, span),
+        mark(Token::LParen),
+        number(size),
+    ];
     tokens.extend([word_at(unit, keyword, span), mark(Token::RParen)]);
     if let Some(seed) = sampling.seed {
         let repeatable = word_at("REPEATABLE", Keyword::REPEATABLE, span);
-        tokens.extend([repeatable, mark(Token::LParen), number(seed.to_string()), mark(Token::RParen)]);
+        tokens.extend([
+            repeatable,
+            mark(Token::LParen),
+            number(seed.to_string()),
+            mark(Token::RParen),
+        ]);
     }
     tokens
 }
@@ -809,7 +1082,10 @@ mod tests {
     #[test]
     fn what_the_parser_tries_twice_at_each_level_is_refused_in_time() {
         let begun = std::time::Instant::now();
-        let text = format!("SELECT {}1", "INTERVAL quantile_cont ( INTERVAL ( ".repeat(20));
+        let text = format!(
+            "SELECT {}1",
+            "INTERVAL quantile_cont ( INTERVAL ( ".repeat(20)
+        );
         let refused = |text: &str| {
             let source = StatementSource::alone(text);
             let tokens = tokens(&source)?;
@@ -826,52 +1102,105 @@ mod tests {
     fn printed(sql: &str) -> String {
         let source = StatementSource::alone(sql);
         let tokens = tokens(&source).expect("tokens");
-        let (query, _) = query(&source, &tokens, &|name| ["stac:crs", "l1:stac:crs"].contains(&name)).expect("a query");
+        let (query, _) = query(&source, &tokens, &|name| {
+            ["stac:crs", "l1:stac:crs"].contains(&name)
+        })
+        .expect("a query");
         query.to_string()
     }
 
     #[test]
     fn names_with_colons_are_columns() {
-        assert_eq!(printed("SELECT stac:crs, l1:stac:crs FROM l1"), r#"SELECT "stac:crs", "l1:stac:crs" FROM l1"#);
-        assert_eq!(printed("FROM data WHERE a = 'x'"), "SELECT * FROM data WHERE a = 'x'");
+        assert_eq!(
+            printed("SELECT stac:crs, l1:stac:crs FROM l1"),
+            r#"SELECT "stac:crs", "l1:stac:crs" FROM l1"#
+        );
+        assert_eq!(
+            printed("FROM data WHERE a = 'x'"),
+            "SELECT * FROM data WHERE a = 'x'"
+        );
         assert_eq!(
             printed("WITH t AS (FROM data) FROM t UNION ALL FROM t"),
             "WITH t AS (SELECT * FROM data) SELECT * FROM t UNION ALL SELECT * FROM t"
         );
-        assert_eq!(printed("SELECT d.stac:crs, x::int FROM d"), r#"SELECT d."stac:crs", x::INT FROM d"#);
+        assert_eq!(
+            printed("SELECT d.stac:crs, x::int FROM d"),
+            r#"SELECT d."stac:crs", x::INT FROM d"#
+        );
     }
 
     #[test]
     fn operators_bind_as_in_duckdb() {
         let source = StatementSource::alone("-a ** 2 * b");
-        let Expr::BinaryOp { left, op: BinaryOperator::Multiply, .. } =
-            condition(&source, &tokens(&source).expect("tokens"), &|_| false).expect("an expression")
+        let Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Multiply,
+            ..
+        } = condition(&source, &tokens(&source).expect("tokens"), &|_| false)
+            .expect("an expression")
         else {
             panic!("a product of a power");
         };
-        assert!(matches!(*left, Expr::BinaryOp { ref left, .. } if matches!(**left, Expr::UnaryOp { .. })), "{left:?}");
+        assert!(
+            matches!(
+                *left,
+                Expr::BinaryOp { ref left, .. } if matches!(**left, Expr::UnaryOp { .. })
+            ),
+            "{left:?}"
+        );
         let source = StatementSource::alone("s IS DISTINCT FROM 'train' AND k < 4");
-        let found = condition(&source, &tokens(&source).expect("tokens"), &|_| false).expect("a condition");
-        assert!(matches!(found, Expr::BinaryOp { op: BinaryOperator::And, .. }), "{found:?}");
+        let found =
+            condition(&source, &tokens(&source).expect("tokens"), &|_| false).expect("a condition");
+        assert!(
+            matches!(
+                found,
+                Expr::BinaryOp {
+                    op: BinaryOperator::And,
+                    ..
+                }
+            ),
+            "{found:?}"
+        );
         let source = StatementSource::alone("NOT EXISTS (SELECT 1) IS NULL");
-        let found = condition(&source, &tokens(&source).expect("tokens"), &|_| false).expect("a condition");
-        assert!(matches!(&found, Expr::UnaryOp { expr, .. } if matches!(expr.as_ref(), Expr::IsNull(_))), "{found:?}");
+        let found =
+            condition(&source, &tokens(&source).expect("tokens"), &|_| false).expect("a condition");
+        assert!(
+            matches!(
+                &found,
+                Expr::UnaryOp { expr, .. } if matches!(expr.as_ref(), Expr::IsNull(_))
+            ),
+            "{found:?}"
+        );
     }
 
     #[test]
     fn statements_that_no_person_writes_are_refused() {
         let nested = format!("SELECT {}1{}", "(".repeat(20_000), ")".repeat(20_000));
-        let chain = format!("SELECT id FROM data WHERE {}", vec!["n > 1"; 20_000].join(" AND "));
+        let chain = format!(
+            "SELECT id FROM data WHERE {}",
+            vec!["n > 1"; 20_000].join(" AND ")
+        );
         let union = vec!["SELECT 1 AS n"; 20_000].join(" UNION ALL ");
         let from_first = vec!["FROM data"; 20_000].join(" UNION ALL ");
-        let with: Vec<String> = (1..20_000).map(|n| format!("t{n} AS (SELECT * FROM t{})", n - 1)).collect();
-        let with = format!("WITH t0 AS (SELECT 1), {} SELECT * FROM t9", with.join(", "));
-        let list = format!("SELECT id FROM data WHERE id IN ({})", vec!["1"; 60_000].join(","));
+        let with: Vec<String> = (1..20_000)
+            .map(|n| format!("t{n} AS (SELECT * FROM t{})", n - 1))
+            .collect();
+        let with = format!(
+            "WITH t0 AS (SELECT 1), {} SELECT * FROM t9",
+            with.join(", ")
+        );
+        let list = format!(
+            "SELECT id FROM data WHERE id IN ({})",
+            vec!["1"; 60_000].join(",")
+        );
         for sql in [nested, chain, union, from_first, with, list] {
             let error = tokens(&StatementSource::alone(&sql)).expect_err("is refused");
             assert!(error.is_too_large() && error.hints().len() == 1, "{error}");
         }
-        let long = format!("SELECT id FROM data WHERE id IN ({})", vec!["'x'"; 20_000].join(","));
+        let long = format!(
+            "SELECT id FROM data WHERE id IN ({})",
+            vec!["'x'"; 20_000].join(",")
+        );
         assert!(tokens(&StatementSource::alone(&long)).is_ok());
         let denied = format!("SELECT {}TRUE", "NOT ".repeat(900));
         let source = StatementSource::alone(&denied);
@@ -884,12 +1213,20 @@ mod tests {
             let source = StatementSource::alone(sql);
             verb(&source, &tokens(&source).expect("tokens")).map(|(verb, _)| verb)
         };
-        for sql in ["SELECT 1", "  -- note\n with a as (select 1) select * from a", "(SELECT 1)", "from data"] {
+        for sql in [
+            "SELECT 1",
+            "  -- note\n with a as (select 1) select * from a",
+            "(SELECT 1)",
+            "from data",
+        ] {
             assert_eq!(found(sql).expect("reads"), StatementKind::Rows, "{sql}");
         }
         for sql in ["", "DROP TABLE data", "delete from data", "hello"] {
             assert!(found(sql).is_err(), "{sql}");
         }
-        assert_eq!(found("DESCRIBE level1;").expect("reads"), StatementKind::Describe);
+        assert_eq!(
+            found("DESCRIBE level1;").expect("reads"),
+            StatementKind::Describe
+        );
     }
 }

@@ -10,7 +10,8 @@ use super::list_functions::elementwise;
 use super::nested_values::row_count;
 use crate::text::PrintableLine;
 
-/// Names of the fields of `row(…)`, which has none: numbers, as the engine does not take empty names.
+/// Names of the fields of `row(…)`, which has none: numbers, as the engine does not take empty
+/// names.
 pub(super) fn unnamed(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("v{number}")).collect()
 }
@@ -25,17 +26,26 @@ pub(super) fn repeated_name(names: &[String]) -> Option<&String> {
 pub(super) fn struct_value(called: &str, names: Vec<String>) -> UserDefinedFunction {
     let fields = names.clone();
     let dtype = move |dtypes: &[DataType]| {
-        let fields = fields
-            .iter()
-            .zip(dtypes)
-            .map(|(name, dtype)| Ok(Field::new(name.as_str().into(), dtype.clone().materialize_unknown(false)?)));
+        let fields = fields.iter().zip(dtypes).map(|(name, dtype)| {
+            Ok(Field::new(
+                name.as_str().into(),
+                dtype.clone().materialize_unknown(false)?,
+            ))
+        });
         Ok(DataType::Struct(fields.collect::<PolarsResult<_>>()?))
     };
     let values = move |columns: &[Column]| {
         let rows = row_count(columns);
         let field = |(name, column): (&String, &Column)| {
-            let column = if column.len() == rows { column.clone() } else { column.new_from_index(0, rows) };
-            column.with_name(name.as_str().into()).as_materialized_series().clone()
+            let column = if column.len() == rows {
+                column.clone()
+            } else {
+                column.new_from_index(0, rows)
+            };
+            column
+                .with_name(name.as_str().into())
+                .as_materialized_series()
+                .clone()
         };
         let fields: Vec<Series> = names.iter().zip(columns).map(field).collect();
         if fields.len() != names.len() {
@@ -51,30 +61,54 @@ pub(super) fn longer_struct(called: &str, names: Vec<String>) -> UserDefinedFunc
     let more = names.clone();
     let dtype = move |dtypes: &[DataType]| {
         let Some((DataType::Struct(fields), rest)) = dtypes.split_first() else {
-            return Err(refusal("struct_insert takes a struct, and fields such as b := 1"));
+            return Err(refusal(
+                "struct_insert takes a struct, and fields such as b := 1",
+            ));
         };
-        let added = more
+        let added = more.iter().zip(rest).map(|(name, dtype)| {
+            Ok(Field::new(
+                name.as_str().into(),
+                dtype.clone().materialize_unknown(false)?,
+            ))
+        });
+        let fields: Vec<Field> = fields
             .iter()
-            .zip(rest)
-            .map(|(name, dtype)| Ok(Field::new(name.as_str().into(), dtype.clone().materialize_unknown(false)?)));
-        let fields: Vec<Field> = fields.iter().cloned().map(Ok).chain(added).collect::<PolarsResult<_>>()?;
-        let all: Vec<String> = fields.iter().map(|field| field.name().to_string()).collect();
+            .cloned()
+            .map(Ok)
+            .chain(added)
+            .collect::<PolarsResult<_>>()?;
+        let all: Vec<String> = fields
+            .iter()
+            .map(|field| field.name().to_string())
+            .collect();
         match repeated_name(&all) {
-            Some(name) => Err(refusal(format!("the struct has a field {} already", name.printable_line()))),
+            Some(name) => Err(refusal(format!(
+                "the struct has a field {} already",
+                name.printable_line()
+            ))),
             None => Ok(DataType::Struct(fields)),
         }
     };
     let values = move |columns: &[Column]| {
         let rows = row_count(columns);
-        let whole = |column: &Column| if column.len() == rows { column.clone() } else { column.new_from_index(0, rows) };
+        let whole = |column: &Column| {
+            if column.len() == rows {
+                column.clone()
+            } else {
+                column.new_from_index(0, rows)
+            }
+        };
         let structs = whole(&columns[0]);
         let mut fields = structs.struct_()?.fields_as_series();
-        let added = names
-            .iter()
-            .zip(&columns[1..])
-            .map(|(name, column)| whole(column).with_name(name.as_str().into()).as_materialized_series().clone());
+        let added = names.iter().zip(&columns[1..]).map(|(name, column)| {
+            whole(column)
+                .with_name(name.as_str().into())
+                .as_materialized_series()
+                .clone()
+        });
         fields.extend(added);
-        let made = StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_series();
+        let made =
+            StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_series();
         let nulls = Series::full_null(PlSmallStr::EMPTY, rows, made.dtype());
         Ok(made.zip_with(&structs.is_not_null(), &nulls)?.into_column())
     };

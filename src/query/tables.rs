@@ -47,7 +47,8 @@ impl VsiBase {
 /// Offset and size in bytes, one value per row of a level.
 pub type RowPositions = (Int64Array, Int64Array);
 
-/// Verifies a level's offset and size columns the first time that a query uses them, which may read the whole level.
+/// Verifies a level's offset and size columns the first time that a query uses them, which may read
+/// the whole level.
 pub struct TruePositions {
     find: Box<Find>,
     found: OnceLock<Option<Arc<RowPositions>>>,
@@ -56,9 +57,15 @@ pub struct TruePositions {
 type Find = dyn Fn(&JobContext) -> Result<Option<RowPositions>> + Send + Sync;
 
 impl TruePositions {
-    /// `find` returns the correct offsets and sizes, one per row, when those of the file are wrong, and `None` when they are right.
-    pub fn new(find: impl Fn(&JobContext) -> Result<Option<RowPositions>> + Send + Sync + 'static) -> Arc<Self> {
-        Arc::new(Self { find: Box::new(find), found: OnceLock::new() })
+    /// `find` returns the correct offsets and sizes, one per row, when those of the file are wrong,
+    /// and `None` when they are right.
+    pub fn new(
+        find: impl Fn(&JobContext) -> Result<Option<RowPositions>> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            find: Box::new(find),
+            found: OnceLock::new(),
+        })
     }
 
     pub(super) fn get(&self, ctx: &JobContext) -> Result<Option<Arc<RowPositions>>> {
@@ -74,7 +81,11 @@ impl TruePositions {
 #[derive(Clone)]
 pub(super) enum LevelData {
     /// Parquet file, read by column and row group.
-    Parquet { head: TableHead, groups: RowGroups, positions: Option<Arc<TruePositions>> },
+    Parquet {
+        head: TableHead,
+        groups: RowGroups,
+        positions: Option<Arc<TruePositions>>,
+    },
     /// Decoded rows: of a draft, or of a level with corrected offsets.
     Decoded(Arc<LevelTable>),
 }
@@ -91,27 +102,45 @@ pub struct Tables {
 impl Tables {
     /// Creates tables without levels.
     pub fn new(base: VsiBase) -> Self {
-        Self { base, ..Self::default() }
+        Self {
+            base,
+            ..Self::default()
+        }
     }
 
     /// The same tables with the descriptions of columns that `collection` has.
     pub fn described_by(self, collection: &Collection) -> Self {
         let mut described = Collection::default();
-        described.set("taco:field_schema", collection.get("taco:field_schema").cloned());
-        Self { collection: Arc::new(described), ..self }
+        described.set(
+            "taco:field_schema",
+            collection.get("taco:field_schema").cloned(),
+        );
+        Self {
+            collection: Arc::new(described),
+            ..self
+        }
     }
 
-    /// Adds the next level as a Parquet file without verifying its offsets. Where they may be wrong (levels below 0 of some
-    /// published files), use [`Tables::push_checked`], or [`Tables::push_table`] with corrected rows.
+    /// Adds the next level as a Parquet file without verifying its offsets. Where they may be wrong
+    /// (levels below 0 of some published files), use [`Tables::push_checked`], or
+    /// [`Tables::push_table`] with corrected rows.
     pub fn push_parquet(&mut self, head: TableHead) {
         let groups = RowGroups::new(&head);
-        self.levels.push(LevelData::Parquet { head, groups, positions: None });
+        self.levels.push(LevelData::Parquet {
+            head,
+            groups,
+            positions: None,
+        });
     }
 
     /// Adds the next level as a Parquet file whose offsets and sizes are verified before use.
     pub fn push_checked(&mut self, head: TableHead, positions: Arc<TruePositions>) {
         let groups = RowGroups::new(&head);
-        self.levels.push(LevelData::Parquet { head, groups, positions: Some(positions) });
+        self.levels.push(LevelData::Parquet {
+            head,
+            groups,
+            positions: Some(positions),
+        });
     }
 
     /// Adds the next level as decoded rows.
@@ -123,7 +152,10 @@ impl Tables {
     pub fn names(&self) -> Vec<String> {
         let count = self.levels.len();
         let data = (count > 0).then(|| "data".to_owned());
-        data.into_iter().chain((0..count).map(|n| format!("level{n}"))).chain((0..count).map(|n| format!("l{n}"))).collect()
+        data.into_iter()
+            .chain((0..count).map(|n| format!("level{n}")))
+            .chain((0..count).map(|n| format!("l{n}")))
+            .collect()
     }
 
     /// Columns of a table, in order; `None` for names not in [`Tables::names`].
@@ -133,8 +165,13 @@ impl Tables {
             TableName::Data => Some(self.level_columns(0)),
             TableName::Flat(level) => {
                 let flat = |level: usize| {
-                    let columns = self.level_columns(level).into_iter().filter(|field| !is_key(&field.name));
-                    columns.map(move |field| FieldSpec::new(format!("l{level}:{}", field.name), field.dtype))
+                    let columns = self
+                        .level_columns(level)
+                        .into_iter()
+                        .filter(|field| !is_key(&field.name));
+                    columns.map(move |field| {
+                        FieldSpec::new(format!("l{level}:{}", field.name), field.dtype)
+                    })
                 };
                 Some((0..=level).rev().flat_map(flat).collect())
             }
@@ -158,19 +195,26 @@ impl Tables {
             None => return Vec::new(),
         };
         let spec = |field: &Arc<arrow::datatypes::Field>| FieldSpec {
-            description: self.collection.column_description(level, field.name()).unwrap_or_default().to_owned(),
+            description: self
+                .collection
+                .column_description(level, field.name())
+                .unwrap_or_default()
+                .to_owned(),
             ..FieldSpec::new(field.name(), field.data_type().clone())
         };
         schema.fields().iter().map(spec).collect()
     }
 
-    /// True when no row of a level lacks a value in a column, as far as is known without reading rows.
+    /// True when no row of a level lacks a value in a column, as far as is known without reading
+    /// rows.
     pub(super) fn has_no_null(&self, level: usize, name: &str) -> bool {
         match self.levels.get(level) {
             Some(LevelData::Parquet { head, .. }) => head.null_count(name) == Some(0),
-            Some(LevelData::Decoded(table)) => {
-                table.batches().iter().all(|batch| batch.column_by_name(name).is_none_or(|column| column.logical_null_count() == 0))
-            }
+            Some(LevelData::Decoded(table)) => table.batches().iter().all(|batch| {
+                batch
+                    .column_by_name(name)
+                    .is_none_or(|column| column.logical_null_count() == 0)
+            }),
             None => true,
         }
     }
@@ -182,8 +226,12 @@ impl Tables {
         match self.base {
             VsiBase::None => false,
             VsiBase::Zip(_) => has("internal:offset") && has("internal:size"),
-            VsiBase::Parts(_) => has("internal:offset") && has("internal:size") && has("internal:source_file"),
-            VsiBase::Folder(_) => has("id") && has("type") && (level == 0 || has("internal:relative_path")),
+            VsiBase::Parts(_) => {
+                has("internal:offset") && has("internal:size") && has("internal:source_file")
+            }
+            VsiBase::Folder(_) => {
+                has("id") && has("type") && (level == 0 || has("internal:relative_path"))
+            }
         }
     }
 }
@@ -205,11 +253,17 @@ impl TableName {
     pub fn parse(name: &str, levels: usize) -> Option<Self> {
         let number = |digits: &str| -> Option<usize> {
             let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-            plain.then(|| digits.parse().ok()).flatten().filter(|level| *level < levels)
+            plain
+                .then(|| digits.parse().ok())
+                .flatten()
+                .filter(|level| *level < levels)
         };
         match name {
             "data" if levels > 0 => Some(TableName::Data),
-            _ => match (name.strip_prefix("level").and_then(number), name.strip_prefix('l').and_then(number)) {
+            _ => match (
+                name.strip_prefix("level").and_then(number),
+                name.strip_prefix('l').and_then(number),
+            ) {
                 (Some(level), _) => Some(TableName::Level(level)),
                 (None, Some(level)) => Some(TableName::Flat(level)),
                 (None, None) => None,

@@ -2,14 +2,16 @@
 
 use sqlparser::ast::{Expr, Value, ValueWithSpan};
 
-/// The regular expression of a LIKE pattern, for the whole text: `%` is any text and `_` any character, except after `escape`.
-/// `None` if the pattern ends with `escape`.
+/// The regular expression of a LIKE pattern, for the whole text: `%` is any text and `_` any
+/// character, except after `escape`. `None` if the pattern ends with `escape`.
 pub(super) fn of_like(pattern: &str, escape: Option<char>, any_case: bool) -> Option<String> {
     let mut regex = String::from(if any_case { r"(?is)\A" } else { r"(?s)\A" });
     let mut letters = pattern.chars();
     while let Some(letter) = letters.next() {
         match letter {
-            letter if Some(letter) == escape => regex.push_str(&regex::escape(letters.next()?.encode_utf8(&mut [0; 4]))),
+            letter if Some(letter) == escape => {
+                regex.push_str(&regex::escape(letters.next()?.encode_utf8(&mut [0; 4])))
+            }
             '%' => regex.push_str(".*"),
             '_' => regex.push('.'),
             letter => regex.push_str(&regex::escape(letter.encode_utf8(&mut [0; 4]))),
@@ -22,10 +24,16 @@ pub(super) fn of_like(pattern: &str, escape: Option<char>, any_case: bool) -> Op
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn like_regex(pattern: &str, escape: Option<&ValueWithSpan>, any_case: bool) -> Result<String, &'static str> {
+pub(super) fn like_regex(
+    pattern: &str,
+    escape: Option<&ValueWithSpan>,
+    any_case: bool,
+) -> Result<String, &'static str> {
     let escape = match escape.map(|escape| &escape.value) {
         None => None,
-        Some(Value::SingleQuotedString(text)) if text.chars().nth(1).is_none() => text.chars().next(),
+        Some(Value::SingleQuotedString(text)) if text.chars().nth(1).is_none() => {
+            text.chars().next()
+        }
         Some(_) => return Err("ESCAPE with more than one character"),
     };
     of_like(pattern, escape, any_case).ok_or("a pattern that ends with the character of ESCAPE")
@@ -36,8 +44,9 @@ pub(super) fn of_whole_text(pattern: &str) -> String {
     format!(r"\A(?:{pattern})\z")
 }
 
-/// The regular expression with the options of DuckDB's functions: `i` (any case), `s` (`.` matches line ends too), `l` (no pattern but
-/// a text), `c`, `m`, `n` and `p` (the defaults). `Err` with the first letter that is no option.
+/// The regular expression with the options of DuckDB's functions: `i` (any case), `s` (`.` matches
+/// line ends too), `l` (no pattern but a text), `c`, `m`, `n` and `p` (the defaults). `Err` with
+/// the first letter that is no option.
 pub(super) fn with_options(pattern: &str, options: &str) -> Result<String, char> {
     let (mut flags, mut pattern) = (String::new(), pattern.to_owned());
     for option in options.chars() {
@@ -48,11 +57,15 @@ pub(super) fn with_options(pattern: &str, options: &str) -> Result<String, char>
             other => return Err(other),
         }
     }
-    Ok(if flags.is_empty() { pattern } else { format!("(?{flags}:{pattern})") })
+    Ok(if flags.is_empty() {
+        pattern
+    } else {
+        format!("(?{flags}:{pattern})")
+    })
 }
 
-/// A format of `strftime` in the engine's letters. Of DuckDB's letters `%f` are microseconds, `%g` milliseconds, `%n` nanoseconds, and
-/// `%c`, `%x` and `%X` have the form of ISO 8601.
+/// A format of `strftime` in the engine's letters. Of DuckDB's letters `%f` are microseconds, `%g`
+/// milliseconds, `%n` nanoseconds, and `%c`, `%x` and `%X` have the form of ISO 8601.
 pub(super) fn written_time(format: &str) -> String {
     spelled_format(format, |letter| match letter {
         'f' => Some("%6f"),
@@ -62,10 +75,14 @@ pub(super) fn written_time(format: &str) -> String {
     })
 }
 
-/// A format of `strptime` in the engine's letters, which read a fraction of a second with its point.
+/// A format of `strptime` in the engine's letters, which read a fraction of a second with its
+/// point.
 pub(super) fn read_time(format: &str) -> String {
-    let fractions =
-        ["%f", "%g", "%n"].iter().fold(format.to_owned(), |format, letter| format.replace(&format!(".{letter}"), "%.f"));
+    let fractions = ["%f", "%g", "%n"]
+        .iter()
+        .fold(format.to_owned(), |format, letter| {
+            format.replace(&format!(".{letter}"), "%.f")
+        });
     spelled_format(&fractions, iso)
 }
 
@@ -125,7 +142,11 @@ mod tests {
             ("b", None, false, "abc", false),
         ] {
             let regex = of_like(pattern, escape, any_case).expect("a pattern");
-            assert_eq!(regex::Regex::new(&regex).expect("a regex").is_match(text), wanted, "{pattern} {text}");
+            assert_eq!(
+                regex::Regex::new(&regex).expect("a regex").is_match(text),
+                wanted,
+                "{pattern} {text}"
+            );
         }
         assert_eq!(of_like("a#", Some('#'), false), None);
     }
@@ -136,7 +157,10 @@ mod tests {
         assert_eq!(with_options("a.c", "is").as_deref(), Ok("(?is:a.c)"));
         assert_eq!(with_options("a.c", "l").as_deref(), Ok(r"a\.c"));
         assert_eq!(with_options("a", "q"), Err('q'));
-        assert_eq!(written_time("%Y.%f %% %-d %c"), "%Y.%6f %% %-d %Y-%m-%d %H:%M:%S");
+        assert_eq!(
+            written_time("%Y.%f %% %-d %c"),
+            "%Y.%6f %% %-d %Y-%m-%d %H:%M:%S"
+        );
         assert_eq!(read_time("%S.%f"), "%S%.f");
     }
 }

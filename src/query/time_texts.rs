@@ -1,6 +1,8 @@
 //! Texts as dates, times and intervals, as DuckDB's casts read them.
 
-use chrono::{MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime, Offset as _, TimeDelta, TimeZone as _};
+use chrono::{
+    MappedLocalTime, NaiveDate, NaiveDateTime, NaiveTime, Offset as _, TimeDelta, TimeZone as _,
+};
 use chrono_tz::Tz;
 
 const SECOND: i64 = 1_000_000;
@@ -13,12 +15,13 @@ const DAY: i64 = 24 * HOUR;
 pub(super) enum UnreadText {
     /// DuckDB has no value for the text either: TRY_CAST gives null.
     NoValue,
-    /// A value of DuckDB that the engine has no type for: a year beyond those of [`NaiveDate`], infinity, or 24:00 as a time of day.
+    /// A value of DuckDB that the engine has no type for: a year beyond those of [`NaiveDate`],
+    /// infinity, or 24:00 as a time of day.
     Beyond,
 }
 
-/// The date at the beginning of a text: year, month and day with one mark between them, or `epoch`. What follows it is not read, but a
-/// digit is part of no date.
+/// The date at the beginning of a text: year, month and day with one mark between them, or `epoch`.
+/// What follows it is not read, but a digit is part of no date.
 ///
 /// # Errors
 /// A text that is no date.
@@ -35,8 +38,8 @@ fn named_day(text: &str) -> Option<Result<NaiveDate, UnreadText>> {
     }
 }
 
-/// The date at the beginning of a text, and what follows it. Years before the year 1 have a sign, counted from the year 0, or ` (BC)`
-/// after the day.
+/// The date at the beginning of a text, and what follows it. Years before the year 1 have a sign,
+/// counted from the year 0, or ` (BC)` after the day.
 fn leading_date(text: &str) -> Result<(NaiveDate, &str), UnreadText> {
     let (year, month, day, rest) = leading_year_month_day(text).ok_or(UnreadText::NoValue)?;
     // The calendar repeats itself every 400 years.
@@ -45,15 +48,23 @@ fn leading_date(text: &str) -> Result<(NaiveDate, &str), UnreadText> {
     if !is_day || !is_in_duckdb {
         return Err(UnreadText::NoValue);
     }
-    Ok((NaiveDate::from_ymd_opt(year, month, day).ok_or(UnreadText::Beyond)?, rest))
+    Ok((
+        NaiveDate::from_ymd_opt(year, month, day).ok_or(UnreadText::Beyond)?,
+        rest,
+    ))
 }
 
 fn leading_year_month_day(text: &str) -> Option<(i32, u32, u32, &str)> {
     const MARKS: [char; 4] = ['-', '/', ' ', '\\'];
     let text = text.trim_start();
-    let (is_negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (is_negative, text) = text
+        .strip_prefix('-')
+        .map_or((false, text), |rest| (true, rest));
     let (year, rest) = leading_number(text, 9)?;
-    let mark = rest.chars().next().filter(|letter| MARKS.contains(letter))?;
+    let mark = rest
+        .chars()
+        .next()
+        .filter(|letter| MARKS.contains(letter))?;
     let (month, rest) = leading_number(&rest[1..], 2)?;
     let (day, rest) = leading_number(rest.strip_prefix(mark)?, 2)?;
     let year = i32::try_from(year).ok()?;
@@ -68,7 +79,11 @@ fn leading_year_month_day(text: &str) -> Option<(i32, u32, u32, &str)> {
 
 /// The number of at most `most` digits at the beginning of a text, and what follows it.
 fn leading_number(text: &str, most: usize) -> Option<(u32, &str)> {
-    let end = text.bytes().take(most).take_while(u8::is_ascii_digit).count();
+    let end = text
+        .bytes()
+        .take(most)
+        .take_while(u8::is_ascii_digit)
+        .count();
     let (digits, rest) = text.split_at(end);
     Some((digits.parse().ok()?, rest))
 }
@@ -79,15 +94,17 @@ fn leading_number(text: &str, most: usize) -> Option<(u32, &str)> {
 /// A text that is no time.
 pub(super) fn time_of_day(text: &str) -> Result<NaiveTime, UnreadText> {
     match leading_time(text) {
-        Some((micros, _)) if micros < DAY => Ok(NaiveTime::MIN.overflowing_add_signed(TimeDelta::microseconds(micros)).0),
+        Some((micros, _)) if micros < DAY => Ok(NaiveTime::MIN
+            .overflowing_add_signed(TimeDelta::microseconds(micros))
+            .0),
         Some((DAY, _)) => Err(UnreadText::Beyond),
         Some(_) => Err(UnreadText::NoValue),
         None => timestamp(text).map(|time| time.time()),
     }
 }
 
-/// The microseconds of hours, minutes and seconds at the beginning of a text, and what follows them. Only the hours and the colon after
-/// them have to be there.
+/// The microseconds of hours, minutes and seconds at the beginning of a text, and what follows
+/// them. Only the hours and the colon after them have to be there.
 fn leading_time(text: &str) -> Option<(i64, &str)> {
     let (hours, rest) = leading_number(text.trim_start(), 9)?;
     let mut micros = i64::from(hours) * HOUR;
@@ -120,13 +137,16 @@ fn leading_fraction(text: &str) -> (i64, &str) {
     (digits.bytes().take(6).enumerate().map(place).sum(), rest)
 }
 
-/// A time such as `2020-02-29 12:34:56.5`, or a date. An offset or `UTC` after it is ignored, as in DuckDB.
+/// A time such as `2020-02-29 12:34:56.5`, or a date. An offset or `UTC` after it is ignored, as in
+/// DuckDB.
 ///
 /// # Errors
 /// A text that is no time, or has the name of another zone.
 pub(super) fn timestamp(text: &str) -> Result<NaiveDateTime, UnreadText> {
     match time_and_zone(text)? {
-        (_, Some(ZoneText::Named(zone))) if !zone.eq_ignore_ascii_case("UTC") => Err(UnreadText::NoValue),
+        (_, Some(ZoneText::Named(zone))) if !zone.eq_ignore_ascii_case("UTC") => {
+            Err(UnreadText::NoValue)
+        }
         (time, _) => Ok(time),
     }
 }
@@ -138,7 +158,9 @@ pub(super) fn timestamp(text: &str) -> Result<NaiveDateTime, UnreadText> {
 pub(super) fn instant(text: &str) -> Result<NaiveDateTime, UnreadText> {
     match time_and_zone(text)? {
         (time, None) => Ok(time),
-        (time, Some(ZoneText::Offset(seconds))) => time.checked_sub_signed(TimeDelta::seconds(seconds)).ok_or(UnreadText::Beyond),
+        (time, Some(ZoneText::Offset(seconds))) => time
+            .checked_sub_signed(TimeDelta::seconds(seconds))
+            .ok_or(UnreadText::Beyond),
         (time, Some(ZoneText::Named(name))) => {
             let zone = zone_named(name).ok_or(UnreadText::NoValue)?;
             instant_in(zone, time).ok_or(UnreadText::Beyond)
@@ -146,10 +168,13 @@ pub(super) fn instant(text: &str) -> Result<NaiveDateTime, UnreadText> {
     }
 }
 
-/// The instant of a local time, in UTC: the later one of two, and what the clock would show that was not set forward.
+/// The instant of a local time, in UTC: the later one of two, and what the clock would show that
+/// was not set forward.
 pub(super) fn instant_in(zone: Tz, time: NaiveDateTime) -> Option<NaiveDateTime> {
     match zone.offset_from_local_datetime(&time) {
-        MappedLocalTime::Single(offset) | MappedLocalTime::Ambiguous(_, offset) => time.checked_sub_offset(offset.fix()),
+        MappedLocalTime::Single(offset) | MappedLocalTime::Ambiguous(_, offset) => {
+            time.checked_sub_offset(offset.fix())
+        }
         MappedLocalTime::None => {
             let before = time.checked_sub_signed(TimeDelta::hours(3))?;
             time.checked_sub_offset(zone.offset_from_local_datetime(&before).latest()?.fix())
@@ -159,7 +184,10 @@ pub(super) fn instant_in(zone: Tz, time: NaiveDateTime) -> Option<NaiveDateTime>
 
 /// A zone with this name, in any case.
 pub(super) fn zone_named(name: &str) -> Option<Tz> {
-    chrono_tz::TZ_VARIANTS.iter().find(|known| known.name().eq_ignore_ascii_case(name)).copied()
+    chrono_tz::TZ_VARIANTS
+        .iter()
+        .find(|known| known.name().eq_ignore_ascii_case(name))
+        .copied()
 }
 
 /// What follows a time.
@@ -179,12 +207,20 @@ fn time_and_zone(text: &str) -> Result<(NaiveDateTime, Option<ZoneText<'_>>), Un
         return Ok((midnight, None));
     }
     let rest = rest.strip_prefix(['T', ' ']).unwrap_or(rest);
-    let (micros, rest) = leading_time(rest).filter(|(micros, _)| *micros <= DAY).ok_or(UnreadText::NoValue)?;
+    let (micros, rest) = leading_time(rest)
+        .filter(|(micros, _)| *micros <= DAY)
+        .ok_or(UnreadText::NoValue)?;
     let zone = zone_text(rest).ok_or(UnreadText::NoValue)?;
-    Ok((midnight.checked_add_signed(TimeDelta::microseconds(micros)).ok_or(UnreadText::Beyond)?, zone))
+    Ok((
+        midnight
+            .checked_add_signed(TimeDelta::microseconds(micros))
+            .ok_or(UnreadText::Beyond)?,
+        zone,
+    ))
 }
 
-/// `Z`, an offset, a space and the name of a zone, or nothing, with spaces after it; `None` for any other text.
+/// `Z`, an offset, a space and the name of a zone, or nothing, with spaces after it; `None` for any
+/// other text.
 fn zone_text(text: &str) -> Option<Option<ZoneText<'_>>> {
     let is_part_of_name = |letter: char| letter.is_ascii_alphanumeric() || "_/+-".contains(letter);
     let (zone, rest) = if text.is_empty() {
@@ -196,7 +232,10 @@ fn zone_text(text: &str) -> Option<Option<ZoneText<'_>>> {
         (Some(ZoneText::Offset(seconds)), rest)
     } else {
         let name = text.strip_prefix(' ')?;
-        let (name, rest) = name.split_at(name.find(|letter| !is_part_of_name(letter)).unwrap_or(name.len()));
+        let (name, rest) = name.split_at(
+            name.find(|letter| !is_part_of_name(letter))
+                .unwrap_or(name.len()),
+        );
         ((!name.is_empty()).then_some(ZoneText::Named(name)), rest)
     };
     rest.trim().is_empty().then_some(zone)
@@ -204,7 +243,8 @@ fn zone_text(text: &str) -> Option<Option<ZoneText<'_>>> {
 
 /// The seconds of `+02`, `-05:30`, `+0530` or `+05:30:15`, and what follows them.
 fn leading_offset(text: &str) -> Option<(i64, &str)> {
-    let two_digits = |text| leading_number(text, 2).filter(|(_, rest)| text.len() - rest.len() == 2);
+    let two_digits =
+        |text| leading_number(text, 2).filter(|(_, rest)| text.len() - rest.len() == 2);
     let (sign, rest) = text.split_at(1);
     let (hours, mut rest) = two_digits(rest)?;
     let mut seconds = i64::from(hours) * 3600;
@@ -239,7 +279,9 @@ enum IntervalUnit {
 impl IntervalUnit {
     fn named(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
-            "millennium" | "millennia" | "millenniums" | "millenium" | "mil" | "mils" => Self::Months(12_000),
+            "millennium" | "millennia" | "millenniums" | "millenium" | "mil" | "mils" => {
+                Self::Months(12_000)
+            }
             "century" | "centuries" | "cent" | "c" => Self::Months(1200),
             "decade" | "decades" | "dec" | "decs" => Self::Months(120),
             "year" | "years" | "yr" | "yrs" | "y" => Self::Months(12),
@@ -251,27 +293,40 @@ impl IntervalUnit {
             "minute" | "minutes" | "min" | "mins" | "m" => Self::Micros(MINUTE),
             "second" | "seconds" | "sec" | "secs" | "s" => Self::Micros(SECOND),
             "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => Self::Micros(1000),
-            "microsecond" | "microseconds" | "usec" | "usecs" | "usecond" | "useconds" | "us" => Self::Micros(1),
+            "microsecond" | "microseconds" | "usec" | "usecs" | "usecond" | "useconds" | "us" => {
+                Self::Micros(1)
+            }
             _ => return None,
         })
     }
 }
 
 impl IntervalParts {
-    /// Adds so many of a unit, and millionths of one. What is left of a month or a week is days, what is left of a day is time.
+    /// Adds so many of a unit, and millionths of one. What is left of a month or a week is days,
+    /// what is left of a day is time.
     fn add(&mut self, number: i64, millionths: i64, unit: IntervalUnit) -> Option<()> {
         const MILLION: i64 = 1_000_000;
         let whole = |number: i64, of: i64| number.checked_mul(of);
         match unit {
             IntervalUnit::Months(of) => {
                 let part = millionths * of;
-                self.months = self.months.checked_add(whole(number, of)?)?.checked_add(part / MILLION)?;
+                self.months = self
+                    .months
+                    .checked_add(whole(number, of)?)?
+                    .checked_add(part / MILLION)?;
                 let has_days = of < 12;
-                self.days += if has_days { part % MILLION * 30 / MILLION } else { 0 };
+                self.days += if has_days {
+                    part % MILLION * 30 / MILLION
+                } else {
+                    0
+                };
             }
             IntervalUnit::Days(of) => {
                 let part = millionths * of;
-                self.days = self.days.checked_add(whole(number, of)?)?.checked_add(part / MILLION)?;
+                self.days = self
+                    .days
+                    .checked_add(whole(number, of)?)?
+                    .checked_add(part / MILLION)?;
                 self.micros = self.micros.checked_add(part % MILLION * (DAY / MILLION))?;
             }
             IntervalUnit::Micros(of) => {
@@ -280,7 +335,10 @@ impl IntervalParts {
                 } else {
                     millionths * of / MILLION
                 };
-                self.micros = self.micros.checked_add(whole(number, of)?)?.checked_add(part)?;
+                self.micros = self
+                    .micros
+                    .checked_add(whole(number, of)?)?
+                    .checked_add(part)?;
             }
         }
         Some(())
@@ -288,7 +346,10 @@ impl IntervalParts {
 
     /// Microseconds of days of 24 hours; `None` with months, which have none.
     pub(super) fn fixed_micros(self) -> Option<i64> {
-        self.days.checked_mul(DAY)?.checked_add(self.micros).filter(|_| self.months == 0)
+        self.days
+            .checked_mul(DAY)?
+            .checked_add(self.micros)
+            .filter(|_| self.months == 0)
     }
 
     /// The sum, part by part; `None` beyond 64 bits.
@@ -300,55 +361,110 @@ impl IntervalParts {
         })
     }
 
-    /// The parts in the order in which they are added, without signs: those that are subtracted with `true`.
+    /// The parts in the order in which they are added, without signs: those that are subtracted
+    /// with `true`.
     pub(super) fn by_sign(self) -> Vec<(bool, Self)> {
         let none = Self::default();
         let parts = [
-            (self.months, Self { months: self.months.saturating_abs(), ..none }),
-            (self.days, Self { days: self.days.saturating_abs(), ..none }),
-            (self.micros, Self { micros: self.micros.saturating_abs(), ..none }),
+            (
+                self.months,
+                Self {
+                    months: self.months.saturating_abs(),
+                    ..none
+                },
+            ),
+            (
+                self.days,
+                Self {
+                    days: self.days.saturating_abs(),
+                    ..none
+                },
+            ),
+            (
+                self.micros,
+                Self {
+                    micros: self.micros.saturating_abs(),
+                    ..none
+                },
+            ),
         ];
         let mut all: Vec<(bool, Self)> = Vec::new();
         for (count, part) in parts.into_iter().filter(|(count, _)| *count != 0) {
-            match all.last_mut().filter(|(is_negative, _)| *is_negative == (count < 0)) {
+            match all
+                .last_mut()
+                .filter(|(is_negative, _)| *is_negative == (count < 0))
+            {
                 Some((_, sum)) => {
                     // Each part is one of the three.
-                    *sum = Self { months: sum.months + part.months, days: sum.days + part.days, micros: sum.micros + part.micros };
+                    *sum = Self {
+                        months: sum.months + part.months,
+                        days: sum.days + part.days,
+                        micros: sum.micros + part.micros,
+                    };
                 }
                 None => all.push((count < 0, part)),
             }
         }
-        if all.is_empty() { vec![(false, none)] } else { all }
+        if all.is_empty() {
+            vec![(false, none)]
+        } else {
+            all
+        }
     }
 
     pub(super) fn negated(self) -> Option<Self> {
-        Some(Self { months: self.months.checked_neg()?, days: self.days.checked_neg()?, micros: self.micros.checked_neg()? })
+        Some(Self {
+            months: self.months.checked_neg()?,
+            days: self.days.checked_neg()?,
+            micros: self.micros.checked_neg()?,
+        })
     }
 }
 
-/// An interval such as `1 month`, `2 days 3 hours`, `-1.5 hours`, `1 day 02:30`, `3 days ago`, or a number of seconds with a point.
+/// An interval such as `1 month`, `2 days 3 hours`, `-1.5 hours`, `1 day 02:30`, `3 days ago`, or a
+/// number of seconds with a point.
 pub(super) fn interval(text: &str) -> Option<IntervalParts> {
     let mut parts = IntervalParts::default();
     let mut rest = text.strip_prefix('@').unwrap_or(text).trim_start();
     let mut count = 0;
     while !rest.is_empty() {
-        if rest.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("ago")) {
-            return if count > 0 && rest[3..].trim().is_empty() { parts.negated() } else { None };
+        if rest
+            .get(..3)
+            .is_some_and(|word| word.eq_ignore_ascii_case("ago"))
+        {
+            return if count > 0 && rest[3..].trim().is_empty() {
+                parts.negated()
+            } else {
+                None
+            };
         }
-        let (is_negative, digits) = rest.strip_prefix('-').map_or((false, rest), |digits| (true, digits));
-        let (number, after) = digits.split_at(digits.bytes().take_while(u8::is_ascii_digit).count());
+        let (is_negative, digits) = rest
+            .strip_prefix('-')
+            .map_or((false, rest), |digits| (true, digits));
+        let (number, after) =
+            digits.split_at(digits.bytes().take_while(u8::is_ascii_digit).count());
         let number: i64 = number.parse().ok()?;
         if after.starts_with(':') {
             // DuckDB turns the sign of all time before, and reads nothing after it.
             let micros = parts.micros.checked_add(leading_time(digits)?.0)?;
-            return Some(IntervalParts { micros: if is_negative { micros.checked_neg()? } else { micros }, ..parts });
+            return Some(IntervalParts {
+                micros: if is_negative {
+                    micros.checked_neg()?
+                } else {
+                    micros
+                },
+                ..parts
+            });
         }
         if after.is_empty() {
             break;
         }
         let (millionths, after) = after.strip_prefix('.').map_or((0, after), leading_fraction);
         let name = after.trim_start();
-        let (name, after) = name.split_at(name.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(name.len()));
+        let (name, after) = name.split_at(
+            name.find(|letter: char| !letter.is_ascii_alphabetic())
+                .unwrap_or(name.len()),
+        );
         let unit = match name {
             "" if count == 0 && after.is_empty() => IntervalUnit::Micros(SECOND),
             name => IntervalUnit::named(name)?,
@@ -368,13 +484,23 @@ mod tests {
     #[test]
     fn texts_are_dates() {
         let day = NaiveDate::from_ymd_opt(2023, 1, 2).ok_or(UnreadText::NoValue);
-        let days =
-            [" 2023-01-02", "2023-1-2", "2023/01/02", "2023 01 02", "2023-01-02T03:04:05Z", "2023-01-02 25:00", "2023-01-02a"];
+        let days = [
+            " 2023-01-02",
+            "2023-1-2",
+            "2023/01/02",
+            "2023 01 02",
+            "2023-01-02T03:04:05Z",
+            "2023-01-02 25:00",
+            "2023-01-02a",
+        ];
         for text in days {
             assert_eq!(date(text), day, "{text}");
         }
         let before_christ = NaiveDate::from_ymd_opt(-43, 7, 3).ok_or(UnreadText::NoValue);
-        assert_eq!([date("-43-07-03 12"), date("44-07-03 (BC)")], [before_christ; 2]);
+        assert_eq!(
+            [date("-43-07-03 12"), date("44-07-03 (BC)")],
+            [before_christ; 2]
+        );
         assert_eq!(date("Epoch "), Ok(NaiveDate::default()));
         for text in [
             "2023-02-30",
@@ -394,7 +520,12 @@ mod tests {
         for text in ["300000-02-29", "-5877641-06-25", "infinity", "-INF"] {
             assert_eq!(date(text), Err(UnreadText::Beyond), "{text}");
         }
-        for text in ["300001-02-29", "-5877641-06-24", "5881580-07-11", "999999999-01-01"] {
+        for text in [
+            "300001-02-29",
+            "-5877641-06-24",
+            "5881580-07-11",
+            "999999999-01-01",
+        ] {
             assert_eq!(date(text), Err(UnreadText::NoValue), "{text}");
         }
     }
@@ -442,11 +573,17 @@ mod tests {
         ] {
             assert_eq!(instant_of(text).as_deref(), Ok(wanted), "{text}");
         }
-        assert_eq!(instant("2023-01-02 03:04:05 Europe/Nowhere"), Err(UnreadText::NoValue));
+        assert_eq!(
+            instant("2023-01-02 03:04:05 Europe/Nowhere"),
+            Err(UnreadText::NoValue)
+        );
         let of_day = |text: &str| time_of_day(text).map(|time| time.to_string());
-        for (text, wanted) in
-            [("12:34", "12:34:00"), ("1:2:3.5 x", "01:02:03.500"), ("12:", "12:00:00"), ("2023-01-02 12:34:56", "12:34:56")]
-        {
+        for (text, wanted) in [
+            ("12:34", "12:34:00"),
+            ("1:2:3.5 x", "01:02:03.500"),
+            ("12:", "12:00:00"),
+            ("2023-01-02 12:34:56", "12:34:56"),
+        ] {
             assert_eq!(of_day(text).as_deref(), Ok(wanted), "{text}");
         }
         assert_eq!(["24:00", "24:00:01", "12", "1234"].map(time_of_day), {
@@ -458,10 +595,19 @@ mod tests {
     #[test]
     fn intervals_are_added_by_sign() {
         let signs = |text: &str| {
-            interval(text).map(|parts| parts.by_sign().iter().map(|(is_negative, _)| *is_negative).collect::<Vec<_>>())
+            interval(text).map(|parts| {
+                parts
+                    .by_sign()
+                    .iter()
+                    .map(|(is_negative, _)| *is_negative)
+                    .collect::<Vec<_>>()
+            })
         };
         assert_eq!(signs("1 month 2 days 3 hours"), Some(vec![false]));
-        assert_eq!(signs("-1 month 2 days -3 hours"), Some(vec![true, false, true]));
+        assert_eq!(
+            signs("-1 month 2 days -3 hours"),
+            Some(vec![true, false, true])
+        );
         assert_eq!(signs("0 days"), Some(vec![false]));
     }
 
@@ -484,7 +630,15 @@ mod tests {
             ("1day2HOURS", 0, 1, 2 * HOUR),
             ("1 day 5", 0, 1, 0),
         ] {
-            assert_eq!(interval(text), Some(IntervalParts { months, days, micros }), "{text}");
+            assert_eq!(
+                interval(text),
+                Some(IntervalParts {
+                    months,
+                    days,
+                    micros
+                }),
+                "{text}"
+            );
         }
         for text in [
             "",

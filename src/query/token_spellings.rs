@@ -10,16 +10,24 @@ use super::text_patterns::of_like;
 pub(super) const PERCENT: &str = "__percent";
 /// Condition, or name after USING, that marks an ASOF join.
 pub(super) const ASOF: &str = "__asof";
-/// Functions in FROM that stand for PIVOT and UNPIVOT statements; their clauses are their arguments.
+/// Functions in FROM that stand for PIVOT and UNPIVOT statements; their clauses are their
+/// arguments.
 pub(super) const PIVOT: &str = "__pivot";
 pub(super) const UNPIVOT: &str = "__unpivot";
 
 fn is_keyword(token: Option<&TokenWithSpan>, keyword: Keyword) -> bool {
-    matches!(token.map(|token| &token.token), Some(Token::Word(word)) if word.keyword == keyword && word.quote_style.is_none())
+    matches!(
+        token.map(|token| &token.token),
+        Some(Token::Word(word)) if word.keyword == keyword && word.quote_style.is_none()
+    )
 }
 
 fn is_word(token: Option<&TokenWithSpan>, text: &str) -> bool {
-    matches!(token.map(|token| &token.token), Some(Token::Word(word)) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
+    matches!(
+        token.map(|token| &token.token),
+        Some(Token::Word(word))
+            if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text)
+    )
 }
 
 fn is_token(token: Option<&TokenWithSpan>, wanted: &Token) -> bool {
@@ -27,19 +35,29 @@ fn is_token(token: Option<&TokenWithSpan>, wanted: &Token) -> bool {
 }
 
 fn word(text: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
-    TokenWithSpan::new(Token::Word(Word { value: text.into(), quote_style: None, keyword }), span)
+    TokenWithSpan::new(
+        Token::Word(Word {
+            value: text.into(),
+            quote_style: None,
+            keyword,
+        }),
+        span,
+    )
 }
 
 /// True for `JOIN`, `LEFT JOIN`, `LEFT OUTER JOIN` and so on.
 fn joins(tokens: &[TokenWithSpan]) -> bool {
     let is_kind = |token: &TokenWithSpan| {
-        [Keyword::LEFT, Keyword::INNER, Keyword::OUTER].iter().any(|keyword| is_keyword(Some(token), *keyword))
+        [Keyword::LEFT, Keyword::INNER, Keyword::OUTER]
+            .iter()
+            .any(|keyword| is_keyword(Some(token), *keyword))
     };
     is_keyword(tokens.iter().find(|token| !is_kind(token)), Keyword::JOIN)
 }
 
-/// Marks ASOF joins in their condition, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds WHERE in `FILTER (condition)`, and drops `[NOT] MATERIALIZED`, as every
-/// WITH is planned in one way.
+/// Marks ASOF joins in their condition, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds
+/// WHERE in `FILTER (condition)`, and drops `[NOT] MATERIALIZED`, as every WITH is planned in one
+/// way.
 pub(super) fn respelled(tokens: SqlTokens) -> SqlTokens {
     let mut found = SqlTokens::with_capacity(tokens.len());
     let mut waits_for_condition = false;
@@ -48,7 +66,12 @@ pub(super) fn respelled(tokens: SqlTokens) -> SqlTokens {
         let next = |ahead: usize| tokens.get(at + ahead);
         let span = token.span;
         if is_keyword(Some(token), Keyword::LIMIT)
-            && let Some(number @ TokenWithSpan { token: Token::Number(..), .. }) = next(1)
+            && let Some(
+                number @ TokenWithSpan {
+                    token: Token::Number(..),
+                    ..
+                },
+            ) = next(1)
             && is_percent(next(2), next(3))
         {
             let place = |token: Token| TokenWithSpan::new(token, number.span);
@@ -63,31 +86,54 @@ pub(super) fn respelled(tokens: SqlTokens) -> SqlTokens {
         } else if token.token == Token::Mul
             && (is_token(found.last(), &Token::Comma) || is_keyword(found.last(), Keyword::SELECT))
             && is_keyword(next(1), Keyword::LIKE)
-            && let Some(TokenWithSpan { token: Token::SingleQuotedString(pattern), span: at_pattern }) = next(2)
+            && let Some(TokenWithSpan {
+                token: Token::SingleQuotedString(pattern),
+                span: at_pattern,
+            }) = next(2)
             && let Some(pattern) = of_like(pattern, None, false)
         {
             let place = |token: Token| TokenWithSpan::new(token, *at_pattern);
             found.push(word("COLUMNS", Keyword::NoKeyword, span));
-            found.extend([place(Token::LParen), place(Token::SingleQuotedString(pattern)), place(Token::RParen)]);
+            found.extend([
+                place(Token::LParen),
+                place(Token::SingleQuotedString(pattern)),
+                place(Token::RParen),
+            ]);
             at += 3;
         } else if is_keyword(Some(token), Keyword::ASOF) && joins(&tokens[at + 1..]) {
             waits_for_condition = true;
             at += 1;
         } else if waits_for_condition && is_keyword(Some(token), Keyword::ON) {
             waits_for_condition = false;
-            found.extend([token.clone(), word(ASOF, Keyword::NoKeyword, span), word("AND", Keyword::AND, span)]);
+            found.extend([
+                token.clone(),
+                word(ASOF, Keyword::NoKeyword, span),
+                word("AND", Keyword::AND, span),
+            ]);
             at += 1;
-        } else if waits_for_condition && is_keyword(Some(token), Keyword::USING) && is_token(next(1), &Token::LParen) {
+        } else if waits_for_condition
+            && is_keyword(Some(token), Keyword::USING)
+            && is_token(next(1), &Token::LParen)
+        {
             waits_for_condition = false;
             let comma = TokenWithSpan::new(Token::Comma, span);
-            found.extend([token.clone(), tokens[at + 1].clone(), word(ASOF, Keyword::NoKeyword, span), comma]);
+            found.extend([
+                token.clone(),
+                tokens[at + 1].clone(),
+                word(ASOF, Keyword::NoKeyword, span),
+                comma,
+            ]);
             at += 2;
         } else if is_keyword(Some(token), Keyword::FILTER)
             && is_token(found.last(), &Token::RParen)
             && is_token(next(1), &Token::LParen)
             && !is_keyword(next(2), Keyword::WHERE)
         {
-            found.extend([token.clone(), tokens[at + 1].clone(), word("WHERE", Keyword::WHERE, span)]);
+            found.extend([
+                token.clone(),
+                tokens[at + 1].clone(),
+                word("WHERE", Keyword::WHERE, span),
+            ]);
             at += 2;
         } else if is_keyword(Some(token), Keyword::AS)
             && is_keyword(next(1), Keyword::MATERIALIZED)
@@ -110,13 +156,16 @@ pub(super) fn respelled(tokens: SqlTokens) -> SqlTokens {
     found
 }
 
-/// Rewrites `PIVOT table ON columns USING aggregates GROUP BY keys` and `UNPIVOT table ON columns INTO NAME n VALUE v` as SELECT from a
-/// function whose arguments are the clauses. In FROM they are in brackets.
+/// Rewrites `PIVOT table ON columns USING aggregates GROUP BY keys` and
+/// `UNPIVOT table ON columns INTO NAME n VALUE v` as SELECT from a function whose arguments are the
+/// clauses. In FROM they are in brackets.
 pub(super) fn with_turned_tables(tokens: SqlTokens) -> SqlTokens {
     let mut found = SqlTokens::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        let begins = found.last().is_none_or(|before| before.token == Token::LParen || is_keyword(Some(before), Keyword::AS));
+        let begins = found.last().is_none_or(|before| {
+            before.token == Token::LParen || is_keyword(Some(before), Keyword::AS)
+        });
         let pivots = is_keyword(Some(token), Keyword::PIVOT);
         if !begins || !(pivots || is_keyword(Some(token), Keyword::UNPIVOT)) {
             found.push(token.clone());
@@ -166,12 +215,24 @@ fn turned(tokens: &[TokenWithSpan], pivots: bool, span: Span) -> Option<SqlToken
         let last = clauses.last().map_or("", |(name, _)| *name);
         let begun = match depth {
             0 if last == "source" && is_keyword(Some(token), Keyword::ON) => Some(("__on", 1)),
-            0 if last == "__on" && pivots && is_keyword(Some(token), Keyword::IN) => Some(("__in", 1)),
+            0 if last == "__on" && pivots && is_keyword(Some(token), Keyword::IN) => {
+                Some(("__in", 1))
+            }
             0 if pivots && is_word(Some(token), "using") => Some(("__using", 1)),
-            0 if pivots && is_keyword(Some(token), Keyword::GROUP) && is_keyword(next, Keyword::BY) => Some(("__by", 2)),
-            0 if !pivots && is_keyword(Some(token), Keyword::INTO) && is_word(next, "name") => Some(("__name", 2)),
+            0 if pivots
+                && is_keyword(Some(token), Keyword::GROUP)
+                && is_keyword(next, Keyword::BY) =>
+            {
+                Some(("__by", 2))
+            }
+            0 if !pivots && is_keyword(Some(token), Keyword::INTO) && is_word(next, "name") => {
+                Some(("__name", 2))
+            }
             0 if last == "__name" && is_word(Some(token), "value") => Some(("__value", 1)),
-            0 if last != "source" && (is_keyword(Some(token), Keyword::ORDER) || is_keyword(Some(token), Keyword::LIMIT)) => {
+            0 if last != "source"
+                && (is_keyword(Some(token), Keyword::ORDER)
+                    || is_keyword(Some(token), Keyword::LIMIT)) =>
+            {
                 Some(("rest", 0))
             }
             _ => None,
@@ -194,9 +255,21 @@ fn turned(tokens: &[TokenWithSpan], pivots: bool, span: Span) -> Option<SqlToken
     if !clauses.iter().any(|(name, _)| *name == "__on") {
         return None;
     }
-    let select = [word("SELECT", Keyword::SELECT, span), mark(Token::Mul), word("FROM", Keyword::FROM, span)];
+    let select = [
+        word("SELECT", Keyword::SELECT, span),
+        mark(Token::Mul),
+        word("FROM", Keyword::FROM, span),
+    ];
     let mut found: SqlTokens = select.to_vec();
-    found.extend([word(if pivots { PIVOT } else { UNPIVOT }, Keyword::NoKeyword, span), mark(Token::LParen), mark(Token::LParen)]);
+    found.extend([
+        word(
+            if pivots { PIVOT } else { UNPIVOT },
+            Keyword::NoKeyword,
+            span,
+        ),
+        mark(Token::LParen),
+        mark(Token::LParen),
+    ]);
     found.extend(select);
     let mut rest = Vec::new();
     for (name, body) in clauses {
@@ -207,7 +280,11 @@ fn turned(tokens: &[TokenWithSpan], pivots: bool, span: Span) -> Option<SqlToken
             }
             "rest" => rest = body,
             name => {
-                found.extend([mark(Token::Comma), word(name, Keyword::NoKeyword, span), mark(Token::LParen)]);
+                found.extend([
+                    mark(Token::Comma),
+                    word(name, Keyword::NoKeyword, span),
+                    mark(Token::LParen),
+                ]);
                 found.extend(match name {
                     "__in" => without_brackets(body),
                     "__using" => with_aliases(body, span),
@@ -224,7 +301,11 @@ fn turned(tokens: &[TokenWithSpan], pivots: bool, span: Span) -> Option<SqlToken
 
 fn without_brackets(body: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     match body.as_slice() {
-        [first, inner @ .., last] if first.token == Token::LParen && last.token == Token::RParen => inner.to_vec(),
+        [first, inner @ .., last]
+            if first.token == Token::LParen && last.token == Token::RParen =>
+        {
+            inner.to_vec()
+        }
         _ => body,
     }
 }
@@ -252,12 +333,25 @@ fn with_aliases(body: Vec<TokenWithSpan>, span: Span) -> Vec<TokenWithSpan> {
             found.push(mark(Token::Comma));
         }
         let alias = match part.as_slice() {
-            [.., as_word, TokenWithSpan { token: Token::Word(name), .. }] if is_keyword(Some(as_word), Keyword::AS) => {
-                Some((name.value.clone(), 2))
-            }
-            [.., TokenWithSpan { token: Token::RParen, .. }, TokenWithSpan { token: Token::Word(name), .. }] => {
-                Some((name.value.clone(), 1))
-            }
+            [
+                ..,
+                as_word,
+                TokenWithSpan {
+                    token: Token::Word(name),
+                    ..
+                },
+            ] if is_keyword(Some(as_word), Keyword::AS) => Some((name.value.clone(), 2)),
+            [
+                ..,
+                TokenWithSpan {
+                    token: Token::RParen,
+                    ..
+                },
+                TokenWithSpan {
+                    token: Token::Word(name),
+                    ..
+                },
+            ] => Some((name.value.clone(), 1)),
             _ => None,
         };
         match alias {
@@ -265,7 +359,11 @@ fn with_aliases(body: Vec<TokenWithSpan>, span: Span) -> Vec<TokenWithSpan> {
                 part.truncate(part.len() - words);
                 found.extend([word("__as", Keyword::NoKeyword, span), mark(Token::LParen)]);
                 found.extend(part);
-                found.extend([mark(Token::Comma), mark(Token::SingleQuotedString(name)), mark(Token::RParen)]);
+                found.extend([
+                    mark(Token::Comma),
+                    mark(Token::SingleQuotedString(name)),
+                    mark(Token::RParen),
+                ]);
             }
             None => found.extend(part),
         }
@@ -275,7 +373,10 @@ fn with_aliases(body: Vec<TokenWithSpan>, span: Span) -> Vec<TokenWithSpan> {
 
 /// `%` or PERCENT behind a number; before another number `%` is a remainder.
 fn is_percent(sign: Option<&TokenWithSpan>, behind: Option<&TokenWithSpan>) -> bool {
-    let ends = !matches!(behind.map(|token| &token.token), Some(Token::Number(..) | Token::LParen));
+    let ends = !matches!(
+        behind.map(|token| &token.token),
+        Some(Token::Number(..) | Token::LParen)
+    );
     is_word(sign, "percent") || (is_token(sign, &Token::Mod) && ends)
 }
 
@@ -287,15 +388,34 @@ mod tests {
 
     fn respelled_text(sql: &str) -> String {
         let tokens = sql_dialect::tokens(&StatementSource::alone(sql)).expect("tokens");
-        respelled(tokens).iter().map(|token| token.token.to_string()).collect::<Vec<_>>().join(" ")
+        respelled(tokens)
+            .iter()
+            .map(|token| token.token.to_string())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
     fn spellings_are_written_with_other_tokens() {
-        assert_eq!(respelled_text("select a limit 10%"), "select a limit __percent ( 10 )");
-        assert_eq!(respelled_text("select a limit 2.5 percent offset 1"), "select a limit __percent ( 2.5 ) offset 1");
-        assert_eq!(respelled_text("select a limit 10 % 3"), "select a limit 10 % 3");
-        assert_eq!(respelled_text("select max(a) filter (a > 1)"), "select max ( a ) filter ( WHERE a > 1 )");
-        assert_eq!(respelled_text("with t as not materialized (select 1) from t"), "with t as ( select 1 ) from t");
+        assert_eq!(
+            respelled_text("select a limit 10%"),
+            "select a limit __percent ( 10 )"
+        );
+        assert_eq!(
+            respelled_text("select a limit 2.5 percent offset 1"),
+            "select a limit __percent ( 2.5 ) offset 1"
+        );
+        assert_eq!(
+            respelled_text("select a limit 10 % 3"),
+            "select a limit 10 % 3"
+        );
+        assert_eq!(
+            respelled_text("select max(a) filter (a > 1)"),
+            "select max ( a ) filter ( WHERE a > 1 )"
+        );
+        assert_eq!(
+            respelled_text("with t as not materialized (select 1) from t"),
+            "with t as ( select 1 ) from t"
+        );
     }
 }

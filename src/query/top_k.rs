@@ -1,5 +1,5 @@
-//! ORDER BY … LIMIT k without sorting the level: one pass over the sort key finds the k-th value, and only rows up to it are read.
-//! Plans of other shapes are returned unchanged.
+//! ORDER BY … LIMIT k without sorting the level: one pass over the sort key finds the k-th value,
+//! and only rows up to it are read. Plans of other shapes are returned unchanged.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -19,31 +19,59 @@ const MANY: usize = 16;
 
 const KEY: &str = "__sorted";
 
-/// The plan with a filter below each supported sort. Call just before collecting: this reads the key column.
+/// The plan with a filter below each supported sort. Call just before collecting: this reads the
+/// key column.
 pub(super) fn bounded(frame: LazyFrame) -> PolarsResult<LazyFrame> {
     rewritten(frame.logical_plan, None).map(LazyFrame::from)
 }
 
 /// `most`: number of leading rows of this plan that are used; `None` for all.
 fn rewritten(plan: DslPlan, most: Option<usize>) -> PolarsResult<DslPlan> {
-    let below = |input: Arc<DslPlan>, most| rewritten(Arc::unwrap_or_clone(input), most).map(Arc::new);
+    let below =
+        |input: Arc<DslPlan>, most| rewritten(Arc::unwrap_or_clone(input), most).map(Arc::new);
     Ok(match plan {
         DslPlan::Slice { offset, len, input } => {
             let wanted = most.map_or(len as usize, |most| most.min(len as usize));
-            let most = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(wanted));
-            DslPlan::Slice { offset, len, input: below(input, most)? }
+            let most = usize::try_from(offset)
+                .ok()
+                .and_then(|offset| offset.checked_add(wanted));
+            DslPlan::Slice {
+                offset,
+                len,
+                input: below(input, most)?,
+            }
         }
-        DslPlan::Select { expr, input, options } if expr.iter().all(is_by_row) => {
-            DslPlan::Select { expr, input: below(input, most)?, options }
-        }
-        DslPlan::HStack { exprs, input, options } if exprs.iter().all(is_by_row) => {
-            DslPlan::HStack { exprs, input: below(input, most)?, options }
-        }
-        DslPlan::Sort { by_column, slice: None, sort_options, input } => {
+        DslPlan::Select {
+            expr,
+            input,
+            options,
+        } if expr.iter().all(is_by_row) => DslPlan::Select {
+            expr,
+            input: below(input, most)?,
+            options,
+        },
+        DslPlan::HStack {
+            exprs,
+            input,
+            options,
+        } if exprs.iter().all(is_by_row) => DslPlan::HStack {
+            exprs,
+            input: below(input, most)?,
+            options,
+        },
+        DslPlan::Sort {
+            by_column,
+            slice: None,
+            sort_options,
+            input,
+        } => {
             let input = match (most, by_column.first()) {
                 (Some(most), Some(key)) => {
                     let option = |of: &[bool]| of.first().copied().unwrap_or(false);
-                    let (descending, nulls_last) = (option(&sort_options.descending), option(&sort_options.nulls_last));
+                    let (descending, nulls_last) = (
+                        option(&sort_options.descending),
+                        option(&sort_options.nulls_last),
+                    );
                     match bound(&input, key, descending, nulls_last, most)? {
                         Some(predicate) => Arc::new(DslPlan::Filter { predicate, input }),
                         None => input,
@@ -51,27 +79,47 @@ fn rewritten(plan: DslPlan, most: Option<usize>) -> PolarsResult<DslPlan> {
                 }
                 _ => input,
             };
-            DslPlan::Sort { by_column, slice: None, sort_options, input }
+            DslPlan::Sort {
+                by_column,
+                slice: None,
+                sort_options,
+                input,
+            }
         }
         DslPlan::IR { dsl, .. } => rewritten(Arc::unwrap_or_clone(dsl), most)?,
         other => other,
     })
 }
 
-/// A condition that the first `most` rows in the order of `key` satisfy; `None` when the shape is not supported or it would not
-/// pay.
-fn bound(input: &DslPlan, key: &Expr, descending: bool, nulls_last: bool, most: usize) -> PolarsResult<Option<Expr>> {
-    let Some(scan) = source(input).filter(|scan| scan.group_count() >= LEAST_GROUPS) else { return Ok(None) };
-    let rows: usize = (0..scan.group_count()).map(|group| scan.group_rows(group)).sum();
+/// A condition that the first `most` rows in the order of `key` satisfy; `None` when the shape is
+/// not supported or it would not pay.
+fn bound(
+    input: &DslPlan,
+    key: &Expr,
+    descending: bool,
+    nulls_last: bool,
+    most: usize,
+) -> PolarsResult<Option<Expr>> {
+    let Some(scan) = source(input).filter(|scan| scan.group_count() >= LEAST_GROUPS) else {
+        return Ok(None);
+    };
+    let rows: usize = (0..scan.group_count())
+        .map(|group| scan.group_rows(group))
+        .sum();
     if most == 0 || most > rows / MANY || !is_by_row(key) {
         return Ok(None);
     }
-    let dtype = key.to_field(LazyFrame::from(input.clone()).collect_schema()?.as_ref())?.dtype().clone();
+    let dtype = key
+        .to_field(LazyFrame::from(input.clone()).collect_schema()?.as_ref())?
+        .dtype()
+        .clone();
     if !(dtype.is_primitive_numeric() || dtype.is_temporal() || dtype == DataType::String) {
         return Ok(None);
     }
     let groups = (0..scan.group_count()).into_par_iter();
-    let found = groups.map(|group| best_of_group(input, scan, group, key, descending, most)).collect::<PolarsResult<Vec<_>>>()?;
+    let found = groups
+        .map(|group| best_of_group(input, scan, group, key, descending, most))
+        .collect::<PolarsResult<Vec<_>>>()?;
     let nulls: usize = found.iter().map(|(_, nulls)| nulls).sum();
     let is_null = key.clone().is_null();
     if !nulls_last && nulls >= most {
@@ -92,14 +140,25 @@ fn bound(input: &DslPlan, key: &Expr, descending: bool, nulls_last: bool, most: 
         return Ok(None);
     }
     let best = best(&all.rechunk(), descending, wanted)?;
-    let Some(last) = best.last() else { return Ok(None) };
+    let Some(last) = best.last() else {
+        return Ok(None);
+    };
     let value = all.rechunk().get(*last as usize)?.into_static();
     let value = lit(Scalar::new(dtype, value));
-    let within = if descending { key.clone().gt_eq(value) } else { key.clone().lt_eq(value) };
-    Ok(Some(if nulls_last || nulls == 0 { within } else { within.or(is_null) }))
+    let within = if descending {
+        key.clone().gt_eq(value)
+    } else {
+        key.clone().lt_eq(value)
+    };
+    Ok(Some(if nulls_last || nulls == 0 {
+        within
+    } else {
+        within.or(is_null)
+    }))
 }
 
-/// The first `most` keys of one row group, unordered except that the last comes last, and the number of null keys.
+/// The first `most` keys of one row group, unordered except that the last comes last, and the
+/// number of null keys.
 fn best_of_group(
     input: &DslPlan,
     scan: &LevelScan,
@@ -108,7 +167,9 @@ fn best_of_group(
     descending: bool,
     most: usize,
 ) -> PolarsResult<(Series, usize)> {
-    let keys = LazyFrame::from(over(input, &scan.one_group(group))?).select([key.clone().alias(KEY)]).collect()?;
+    let keys = LazyFrame::from(over(input, &scan.one_group(group))?)
+        .select([key.clone().alias(KEY)])
+        .collect()?;
     let keys = keys.column(KEY)?.as_materialized_series().rechunk();
     let first = keys.take_slice(&best(&keys, descending, most)?)?;
     Ok((first, keys.null_count()))
@@ -134,18 +195,34 @@ fn best(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSiz
         DataType::Float32 => numbers!(physical.f32()?),
         DataType::Float64 => numbers!(physical.f64()?),
         DataType::String => numbers!(physical.str()?),
-        other => return Err(refusal(format!("values of type {other} have no order here"))),
+        other => {
+            return Err(refusal(format!(
+                "values of type {other} have no order here"
+            )));
+        }
     })
 }
 
-fn chosen<T: PartialOrd + Copy>(values: impl Iterator<Item = Option<T>>, descending: bool, most: usize) -> Vec<IdxSize> {
-    let mut known: Vec<(T, IdxSize)> =
-        values.enumerate().filter_map(|(row, value)| value.map(|value| (value, row as IdxSize))).collect();
+fn chosen<T: PartialOrd + Copy>(
+    values: impl Iterator<Item = Option<T>>,
+    descending: bool,
+    most: usize,
+) -> Vec<IdxSize> {
+    let mut known: Vec<(T, IdxSize)> = values
+        .enumerate()
+        .filter_map(|(row, value)| value.map(|value| (value, row as IdxSize)))
+        .collect();
     // As in the engine, NaN (the only value without an order to itself) is above every number.
     let ordered = |a: &(T, IdxSize), b: &(T, IdxSize)| {
         let is_nan = |value: &T| value.partial_cmp(value).is_none();
-        let order = a.0.partial_cmp(&b.0).unwrap_or_else(|| is_nan(&a.0).cmp(&is_nan(&b.0)));
-        if descending { Ordering::reverse(order) } else { order }
+        let order =
+            a.0.partial_cmp(&b.0)
+                .unwrap_or_else(|| is_nan(&a.0).cmp(&is_nan(&b.0)));
+        if descending {
+            Ordering::reverse(order)
+        } else {
+            order
+        }
     };
     let wanted = most.min(known.len());
     if let Some(last) = wanted.checked_sub(1) {

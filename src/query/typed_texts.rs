@@ -7,52 +7,100 @@ use super::engine::{refusal, type_name};
 use super::time_texts::{self, UnreadText};
 use crate::text::PrintableLine;
 
-/// Texts as values of a type: BIGINT, UBIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIME or TIMESTAMP. Null for texts that are no such value.
+/// Texts as values of a type: BIGINT, UBIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIME or TIMESTAMP.
+/// Null for texts that are no such value.
 ///
 /// # Errors
 /// A time that is one in DuckDB and can't be held here, or the error of the engine.
 pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Column> {
     let column = match dtype {
-        DataType::Boolean => texts.iter().map(|text| boolean(text?)).collect::<BooleanChunked>().into_column(),
-        DataType::UInt64 => texts.iter().map(|text| unsigned(text?)).collect::<UInt64Chunked>().into_column(),
+        DataType::Boolean => texts
+            .iter()
+            .map(|text| boolean(text?))
+            .collect::<BooleanChunked>()
+            .into_column(),
+        DataType::UInt64 => texts
+            .iter()
+            .map(|text| unsigned(text?))
+            .collect::<UInt64Chunked>()
+            .into_column(),
         DataType::Decimal(precision, scale) => {
-            let fits = |number: &i128| 10u128.checked_pow(*precision as u32).is_none_or(|end| number.unsigned_abs() < end);
+            let fits = |number: &i128| {
+                10u128
+                    .checked_pow(*precision as u32)
+                    .is_none_or(|end| number.unsigned_abs() < end)
+            };
             let number = |text: &str| WrittenNumber::read(text)?.scaled(*scale).filter(fits);
-            let numbers = texts.iter().map(|text| number(text?)).collect::<Int128Chunked>();
-            numbers.into_decimal_unchecked(*precision, *scale).into_column()
+            let numbers = texts
+                .iter()
+                .map(|text| number(text?))
+                .collect::<Int128Chunked>();
+            numbers
+                .into_decimal_unchecked(*precision, *scale)
+                .into_column()
         }
-        DataType::Float64 => texts.iter().map(|text| fraction(text?)).collect::<Float64Chunked>().into_column(),
+        DataType::Float64 => texts
+            .iter()
+            .map(|text| fraction(text?))
+            .collect::<Float64Chunked>()
+            .into_column(),
         DataType::Date => {
-            let days = texts.iter().map(|text| read_time(text, dtype, time_texts::date));
+            let days = texts
+                .iter()
+                .map(|text| read_time(text, dtype, time_texts::date));
             let number = |day: NaiveDate| (day - NaiveDate::default()).num_days() as i32;
-            let days = days.map(|day| Ok(day?.map(number))).collect::<PolarsResult<Int32Chunked>>()?;
+            let days = days
+                .map(|day| Ok(day?.map(number)))
+                .collect::<PolarsResult<Int32Chunked>>()?;
             days.into_series().cast(dtype)?.into_column()
         }
         DataType::Time => {
-            let times = texts.iter().map(|text| read_time(text, dtype, time_texts::time_of_day));
-            let nanos =
-                |time: NaiveTime| i64::from(time.num_seconds_from_midnight()) * 1_000_000_000 + i64::from(time.nanosecond());
-            times.map(|time| Ok(time?.map(nanos))).collect::<PolarsResult<Int64Chunked>>()?.into_time().into_column()
+            let times = texts
+                .iter()
+                .map(|text| read_time(text, dtype, time_texts::time_of_day));
+            let nanos = |time: NaiveTime| {
+                i64::from(time.num_seconds_from_midnight()) * 1_000_000_000
+                    + i64::from(time.nanosecond())
+            };
+            times
+                .map(|time| Ok(time?.map(nanos)))
+                .collect::<PolarsResult<Int64Chunked>>()?
+                .into_time()
+                .into_column()
         }
         DataType::Datetime(..) => {
-            let times = texts.iter().map(|text| read_time(text, dtype, time_texts::timestamp));
+            let times = texts
+                .iter()
+                .map(|text| read_time(text, dtype, time_texts::timestamp));
             let micros = |time: NaiveDateTime| time.and_utc().timestamp_micros();
-            let micros = times.map(|time| Ok(time?.map(micros))).collect::<PolarsResult<Int64Chunked>>()?;
+            let micros = times
+                .map(|time| Ok(time?.map(micros)))
+                .collect::<PolarsResult<Int64Chunked>>()?;
             micros.into_series().cast(dtype)?.into_column()
         }
         _ => {
             let number = |text: &str| integer(text).and_then(|number| i64::try_from(number).ok());
-            texts.iter().map(|text| number(text?)).collect::<Int64Chunked>().into_column()
+            texts
+                .iter()
+                .map(|text| number(text?))
+                .collect::<Int64Chunked>()
+                .into_column()
         }
     };
     Ok(column)
 }
 
 /// A text as a time; `None` for a text that is none.
-fn read_time<T>(text: Option<&str>, dtype: &DataType, read: fn(&str) -> Result<T, UnreadText>) -> PolarsResult<Option<T>> {
+fn read_time<T>(
+    text: Option<&str>,
+    dtype: &DataType,
+    read: fn(&str) -> Result<T, UnreadText>,
+) -> PolarsResult<Option<T>> {
     match text.map(read).transpose() {
         Err(UnreadText::NoValue) => Ok(None),
-        Err(UnreadText::Beyond) => Err(refusal(beyond(text.unwrap_or_default(), &type_name(dtype)))),
+        Err(UnreadText::Beyond) => {
+            Err(refusal(beyond(text.unwrap_or_default(), &type_name(dtype))))
+        }
         Ok(time) => Ok(time),
     }
 }
@@ -61,13 +109,18 @@ fn read_time<T>(text: Option<&str>, dtype: &DataType, read: fn(&str) -> Result<T
 pub(super) fn beyond(text: &str, type_name: &str) -> String {
     let text = text.printable_line();
     format!(
-        "the text '{text}' is a {type_name} that can't be held here: years go from -262143 to 262142, and infinity and 24:00 are none"
+        "the text '{text}' is a {type_name} that can't be held here: years go from -262143 to \
+            262142, and infinity and 24:00 are none"
     )
 }
 
 /// Refuses a text that is no value of a type.
 pub(super) fn no_value(text: &str, dtype: &DataType) -> PolarsError {
-    refusal(format!("the text '{}' is no {}; TRY_CAST gives null for such texts", text.printable_line(), type_name(dtype)))
+    refusal(format!(
+        "the text '{}' is no {}; TRY_CAST gives null for such texts",
+        text.printable_line(),
+        type_name(dtype)
+    ))
 }
 
 /// A number of floating point; digits may be grouped by `_`, and `inf` and `nan` are numbers.
@@ -83,7 +136,9 @@ pub(super) fn fraction(text: &str) -> Option<f64> {
         at > 0 && is_digit(text.as_bytes().get(at - 1)) && is_digit(text.as_bytes().get(at + 1))
     };
     match text.contains('_') {
-        true if text.match_indices('_').all(|(at, _)| between_digits(at)) => text.replace('_', "").parse().ok(),
+        true if text.match_indices('_').all(|(at, _)| between_digits(at)) => {
+            text.replace('_', "").parse().ok()
+        }
         true => None,
         false => text.parse().ok(),
     }
@@ -103,8 +158,8 @@ pub(super) fn unsigned(text: &str) -> Option<u64> {
     }
 }
 
-/// A number as a text has it: a sign, digits that `_` may group, a point and a power of ten. DuckDB reads a sign with spaces behind it
-/// as 0, and spaces in place of a power as well.
+/// A number as a text has it: a sign, digits that `_` may group, a point and a power of ten. DuckDB
+/// reads a sign with spaces behind it as 0, and spaces in place of a power as well.
 #[derive(Default)]
 struct WrittenNumber {
     is_negative: bool,
@@ -121,7 +176,9 @@ impl WrittenNumber {
             return Some(Self::default());
         }
         let (whole, rest) = grouped_digits(rest);
-        let (fraction, rest) = rest.strip_prefix('.').map_or_else(|| (String::new(), rest), grouped_digits);
+        let (fraction, rest) = rest
+            .strip_prefix('.')
+            .map_or_else(|| (String::new(), rest), grouped_digits);
         if whole.is_empty() && fraction.is_empty() {
             return None;
         }
@@ -129,7 +186,12 @@ impl WrittenNumber {
             Some(power) => power_of_ten(power)?,
             None => (0, rest),
         };
-        rest.trim().is_empty().then_some(Self { is_negative, whole, fraction, power })
+        rest.trim().is_empty().then_some(Self {
+            is_negative,
+            whole,
+            fraction,
+            power,
+        })
     }
 
     /// The number times `10^digits`, rounded with halves away from zero; `None` beyond 128 bits.
@@ -137,9 +199,15 @@ impl WrittenNumber {
         let all = format!("{}{}", self.whole, self.fraction);
         let all = all.trim_start_matches('0');
         // Where the digits before the point end.
-        let end = i64::try_from(all.len() + digits).ok()? - i64::try_from(self.fraction.len()).ok()? + i64::from(self.power);
-        let digit =
-            |at: i64| usize::try_from(at).ok().and_then(|at| all.as_bytes().get(at)).map_or(0, |byte| i128::from(byte - b'0'));
+        let end = i64::try_from(all.len() + digits).ok()?
+            - i64::try_from(self.fraction.len()).ok()?
+            + i64::from(self.power);
+        let digit = |at: i64| {
+            usize::try_from(at)
+                .ok()
+                .and_then(|at| all.as_bytes().get(at))
+                .map_or(0, |byte| i128::from(byte - b'0'))
+        };
         let mut number: i128 = 0;
         for at in 0..if all.is_empty() { 0 } else { end } {
             number = number.checked_mul(10)?.checked_add(digit(at))?;
@@ -161,8 +229,11 @@ fn signed(text: &str) -> (bool, &str) {
 fn grouped_digits(text: &str) -> (String, &str) {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let is_mark = |at: usize| bytes.get(at) == Some(&b'_') && at > 0 && is_digit(at - 1) && is_digit(at + 1);
-    let end = (0..bytes.len()).find(|at| !is_digit(*at) && !is_mark(*at)).unwrap_or(bytes.len());
+    let is_mark =
+        |at: usize| bytes.get(at) == Some(&b'_') && at > 0 && is_digit(at - 1) && is_digit(at + 1);
+    let end = (0..bytes.len())
+        .find(|at| !is_digit(*at) && !is_mark(*at))
+        .unwrap_or(bytes.len());
     (text[..end].replace('_', ""), &text[end..])
 }
 
@@ -174,7 +245,10 @@ fn power_of_ten(text: &str) -> Option<(i16, &str)> {
         return is_spaces(rest).then_some((0, rest));
     }
     let sign = if is_negative { "-" } else { "" };
-    Some((format!("{sign}{digits}").parse().ok()?, rest.strip_prefix('.').unwrap_or(rest)))
+    Some((
+        format!("{sign}{digits}").parse().ok()?,
+        rest.strip_prefix('.').unwrap_or(rest),
+    ))
 }
 
 fn is_spaces(text: &str) -> bool {
@@ -235,16 +309,33 @@ mod tests {
 
     #[test]
     fn texts_are_unsigned_fractional_and_decimal_numbers() {
-        assert_eq!(["5", "-0", "-00", "-0.0", "- ", "-1"].map(unsigned), [Some(5), Some(0), Some(0), None, None, None]);
-        assert_eq!(["+-5", " 1_0.5 ", "++5", "1_.5"].map(fraction), [Some(-5.0), Some(10.5), None, None]);
+        assert_eq!(
+            ["5", "-0", "-00", "-0.0", "- ", "-1"].map(unsigned),
+            [Some(5), Some(0), Some(0), None, None, None]
+        );
+        assert_eq!(
+            ["+-5", " 1_0.5 ", "++5", "1_.5"].map(fraction),
+            [Some(-5.0), Some(10.5), None, None]
+        );
         let texts = StringChunked::from_iter(["  1. ", "0.005", "-1_0.494", "99.995", "1e1", "-"]);
         let numbers = read(&texts, &DataType::Decimal(4, 2)).expect("numbers");
-        let digits: Vec<_> = numbers.decimal().expect("decimal numbers").physical().iter().collect();
-        assert_eq!(digits, [Some(100), Some(1), Some(-1049), None, Some(1000), None]);
+        let digits: Vec<_> = numbers
+            .decimal()
+            .expect("decimal numbers")
+            .physical()
+            .iter()
+            .collect();
+        assert_eq!(
+            digits,
+            [Some(100), Some(1), Some(-1049), None, Some(1000), None]
+        );
     }
 
     #[test]
     fn texts_are_truth_values() {
-        assert_eq!((boolean("T"), boolean("no"), boolean("on"), boolean(" t")), (Some(true), Some(false), None, None));
+        assert_eq!(
+            (boolean("T"), boolean("no"), boolean("on"), boolean(" t")),
+            (Some(true), Some(false), None, None)
+        );
     }
 }

@@ -17,12 +17,17 @@ use crate::text::PrintableLine;
 /// Exponents of ten of the fractions that are written without a power of ten.
 const PLAIN_POWERS: std::ops::Range<i32> = -4..16;
 
-/// A function that writes the values of this type; `None` for types whose texts the engine writes as DuckDB does.
+/// A function that writes the values of this type; `None` for types whose texts the engine writes
+/// as DuckDB does.
 pub(super) fn writer(dtype: &DataType) -> Option<UserDefinedFunction> {
     let write = texts_writer(dtype)?;
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [column] = columns else { return Err(refusal("a text is of one value")) };
-        Ok(write(column)?.into_column().with_name(column.name().clone()))
+        let [column] = columns else {
+            return Err(refusal("a text is of one value"));
+        };
+        Ok(write(column)?
+            .into_column()
+            .with_name(column.name().clone()))
     };
     Some(function("value_text", DataType::String, values))
 }
@@ -30,12 +35,16 @@ pub(super) fn writer(dtype: &DataType) -> Option<UserDefinedFunction> {
 /// The texts of the values of a type; `None` for types whose texts are those of the engine.
 fn texts_writer(dtype: &DataType) -> Option<fn(&Column) -> PolarsResult<StringChunked>> {
     Some(match dtype {
-        DataType::Float32 => {
-            |column| Ok(column.f32()?.apply_into_string_amortized(|number, text| text.push_str(&fraction_text(number))))
-        }
+        DataType::Float32 => |column| {
+            Ok(column
+                .f32()?
+                .apply_into_string_amortized(|number, text| text.push_str(&fraction_text(number))))
+        },
         DataType::Float64 | DataType::Unknown(UnknownKind::Float) => |column| {
             let numbers = column.cast(&DataType::Float64)?;
-            Ok(numbers.f64()?.apply_into_string_amortized(|number, text| text.push_str(&fraction_text(number))))
+            Ok(numbers
+                .f64()?
+                .apply_into_string_amortized(|number, text| text.push_str(&fraction_text(number))))
         },
         DataType::Datetime(_, None) => |column| times(column, ""),
         // Times with a zone are written in UTC.
@@ -47,33 +56,75 @@ fn texts_writer(dtype: &DataType) -> Option<fn(&Column) -> PolarsResult<StringCh
         },
         DataType::Time => |column| {
             let text = |nanos: i64| {
-                let (seconds, rest) = (nanos.div_euclid(1_000_000_000), nanos.rem_euclid(1_000_000_000));
-                NaiveTime::from_num_seconds_from_midnight_opt(u32::try_from(seconds).ok()?, u32::try_from(rest).ok()?)
-                    .map(time_text)
+                let (seconds, rest) = (
+                    nanos.div_euclid(1_000_000_000),
+                    nanos.rem_euclid(1_000_000_000),
+                );
+                NaiveTime::from_num_seconds_from_midnight_opt(
+                    u32::try_from(seconds).ok()?,
+                    u32::try_from(rest).ok()?,
+                )
+                .map(time_text)
             };
-            let times = column.as_materialized_series().to_physical_repr().into_owned();
-            Ok(times.i64()?.iter().map(|nanos| nanos.and_then(text)).collect())
+            let times = column
+                .as_materialized_series()
+                .to_physical_repr()
+                .into_owned();
+            Ok(times
+                .i64()?
+                .iter()
+                .map(|nanos| nanos.and_then(text))
+                .collect())
         },
-        DataType::Duration(_) => |column| Ok(durations::micros(column)?.iter().map(|micros| micros.map(durations::text)).collect()),
-        DataType::Binary => |column| Ok(column.binary()?.iter().map(|bytes| bytes.map(bytes_text)).collect()),
-        DataType::List(_) | DataType::Struct(_) => |column| Ok(texts_of(column)?.into_iter().collect()),
+        DataType::Duration(_) => |column| {
+            Ok(durations::micros(column)?
+                .iter()
+                .map(|micros| micros.map(durations::text))
+                .collect())
+        },
+        DataType::Binary => |column| {
+            Ok(column
+                .binary()?
+                .iter()
+                .map(|bytes| bytes.map(bytes_text))
+                .collect())
+        },
+        DataType::List(_) | DataType::Struct(_) => {
+            |column| Ok(texts_of(column)?.into_iter().collect())
+        }
         _ => return None,
     })
 }
 
-/// A function that reads texts as bytes, in which `\x41` is one byte; `is_try` makes a text that is no bytes null.
+/// A function that reads texts as bytes, in which `\x41` is one byte; `is_try` makes a text that is
+/// no bytes null.
 pub(super) fn bytes_reader(is_try: bool) -> UserDefinedFunction {
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [texts] = columns else { return Err(refusal("bytes are read from one text")) };
+        let [texts] = columns else {
+            return Err(refusal("bytes are read from one text"));
+        };
         let read = |text: Option<&str>| match text.map(|text| (text, bytes_of_text(text))) {
             Some((text, None)) if !is_try => {
-                let error = Error::usage(format!("the text '{}' cannot be read as a BLOB", text.printable_line()));
-                Err(fault(&error.hint("write bytes that are not ASCII as \\xC3; TRY_CAST gives null for such texts")))
+                let error = Error::usage(format!(
+                    "the text '{}' cannot be read as a BLOB",
+                    text.printable_line()
+                ));
+                Err(fault(&error.hint(
+                    "write bytes that are not ASCII as \\xC3; TRY_CAST gives null for such texts",
+                )))
             }
             read => Ok(read.and_then(|(_, bytes)| bytes)),
         };
-        let bytes = texts.str()?.iter().map(read).collect::<PolarsResult<Vec<Option<Vec<u8>>>>>()?;
-        Ok(bytes.into_iter().collect::<BinaryChunked>().into_column().with_name(texts.name().clone()))
+        let bytes = texts
+            .str()?
+            .iter()
+            .map(read)
+            .collect::<PolarsResult<Vec<Option<Vec<u8>>>>>()?;
+        Ok(bytes
+            .into_iter()
+            .collect::<BinaryChunked>()
+            .into_column()
+            .with_name(texts.name().clone()))
     };
     function("bytes_of_text", DataType::Binary, values)
 }
@@ -84,7 +135,12 @@ fn function(
     values: impl Fn(&mut [Column]) -> PolarsResult<Column> + Send + Sync + 'static,
 ) -> UserDefinedFunction {
     let field = move |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            dtype.clone(),
+        ))
     };
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
@@ -104,10 +160,20 @@ pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
             let structs = column.struct_()?;
             let known = column.is_not_null();
             let fields = structs.fields_as_series();
-            let names: Vec<String> = fields.iter().map(|field| format!("'{}'", field.name())).collect();
-            let texts = fields.iter().map(|field| texts_within(&field.clone().into_column())).collect::<PolarsResult<Vec<_>>>()?;
+            let names: Vec<String> = fields
+                .iter()
+                .map(|field| format!("'{}'", field.name()))
+                .collect();
+            let texts = fields
+                .iter()
+                .map(|field| texts_within(&field.clone().into_column()))
+                .collect::<PolarsResult<Vec<_>>>()?;
             let text = |row: usize| {
-                let fields: Vec<String> = names.iter().zip(&texts).map(|(name, texts)| format!("{name}: {}", texts[row])).collect();
+                let fields: Vec<String> = names
+                    .iter()
+                    .zip(&texts)
+                    .map(|(name, texts)| format!("{name}: {}", texts[row]))
+                    .collect();
                 (known.get(row) == Some(true)).then(|| format!("{{{}}}", fields.join(", ")))
             };
             Ok((0..column.len()).map(text).collect())
@@ -145,19 +211,35 @@ fn needs_quotes(text: &str) -> bool {
 fn fraction_text<F: Copy + Display + LowerExp + Into<f64>>(number: F) -> String {
     let wide: f64 = number.into();
     if wide.is_nan() {
-        return if wide.is_sign_negative() { "-nan" } else { "nan" }.to_owned();
+        return if wide.is_sign_negative() {
+            "-nan"
+        } else {
+            "nan"
+        }
+        .to_owned();
     }
     if wide.is_infinite() {
         return if wide < 0.0 { "-inf" } else { "inf" }.to_owned();
     }
     let scientific = format!("{number:e}");
-    match scientific.split_once('e').and_then(|(digits, power)| Some((digits, power.parse::<i32>().ok()?))) {
+    match scientific
+        .split_once('e')
+        .and_then(|(digits, power)| Some((digits, power.parse::<i32>().ok()?)))
+    {
         Some((digits, power)) if !PLAIN_POWERS.contains(&power) => {
-            format!("{digits}e{}{:02}", if power < 0 { '-' } else { '+' }, power.abs())
+            format!(
+                "{digits}e{}{:02}",
+                if power < 0 { '-' } else { '+' },
+                power.abs()
+            )
         }
         _ => {
             let plain = number.to_string();
-            if plain.contains('.') { plain } else { plain + ".0" }
+            if plain.contains('.') {
+                plain
+            } else {
+                plain + ".0"
+            }
         }
     }
 }
@@ -165,12 +247,23 @@ fn fraction_text<F: Copy + Display + LowerExp + Into<f64>>(number: F) -> String 
 /// Times with their dates.
 fn times(column: &Column, zone: &'static str) -> PolarsResult<StringChunked> {
     let times = column.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?;
-    let times = times.as_materialized_series().to_physical_repr().into_owned();
+    let times = times
+        .as_materialized_series()
+        .to_physical_repr()
+        .into_owned();
     let text = |micros: i64| {
         let time = DateTime::from_timestamp_micros(micros)?.naive_utc();
-        Some(format!("{} {}{zone}", date_text(time.date()), time_text(time.time())))
+        Some(format!(
+            "{} {}{zone}",
+            date_text(time.date()),
+            time_text(time.time())
+        ))
     };
-    Ok(times.i64()?.iter().map(|micros| micros.and_then(text)).collect())
+    Ok(times
+        .i64()?
+        .iter()
+        .map(|micros| micros.and_then(text))
+        .collect())
 }
 
 /// A date, whose year has no sign: one before the year 1 is `(BC)`.
@@ -244,12 +337,18 @@ mod tests {
         ] {
             assert_eq!(fraction_text(number), text);
         }
-        assert_eq!(["0.1", "0.33333334", "123456.79", "1e+16"], [0.1, 1.0 / 3.0, 123_456.79, 1e16].map(fraction_text::<f32>));
+        assert_eq!(
+            ["0.1", "0.33333334", "123456.79", "1e+16"],
+            [0.1, 1.0 / 3.0, 123_456.79, 1e16].map(fraction_text::<f32>)
+        );
     }
 
     #[test]
     fn bytes_are_read_and_written() {
-        assert_eq!(bytes_text(b"\x00\xff\"'\\ az~\x7f"), "\\x00\\xFF\\x22\\x27\\x5C az~\\x7F");
+        assert_eq!(
+            bytes_text(b"\x00\xff\"'\\ az~\x7f"),
+            "\\x00\\xFF\\x22\\x27\\x5C az~\\x7F"
+        );
         assert_eq!(bytes_of_text("\\x00\\xFFab"), Some(b"\x00\xffab".to_vec()));
         for text in ["é", "\\", "\\x4", "\\xzz", "\\n41"] {
             assert_eq!(bytes_of_text(text), None, "{text}");
@@ -261,14 +360,27 @@ mod tests {
         let day = |year: i32| NaiveDate::from_ymd_opt(year, 2, 3).expect("a day");
         assert_eq!(
             [2023, 1, 0, -43, 12_023].map(|year| date_text(day(year))),
-            ["2023-02-03", "0001-02-03", "0001-02-03 (BC)", "0044-02-03 (BC)", "12023-02-03"]
+            [
+                "2023-02-03",
+                "0001-02-03",
+                "0001-02-03 (BC)",
+                "0044-02-03 (BC)",
+                "12023-02-03"
+            ]
         );
-        let time = |seconds: u32, nanos: u32| NaiveTime::from_num_seconds_from_midnight_opt(seconds, nanos).expect("a time");
+        let time = |seconds: u32, nanos: u32| {
+            NaiveTime::from_num_seconds_from_midnight_opt(seconds, nanos).expect("a time")
+        };
         assert_eq!(
             [time(36_000, 0), time(5, 120_000_000), time(5, 1_999)].map(time_text),
             ["10:00:00", "00:00:05.12", "00:00:05.000001"]
         );
-        let days = Column::new("d".into(), [19_391]).cast(&DataType::Date).expect("days");
-        assert_eq!(texts_of(&days).expect("texts"), [Some("2023-02-03".to_owned())]);
+        let days = Column::new("d".into(), [19_391])
+            .cast(&DataType::Date)
+            .expect("days");
+        assert_eq!(
+            texts_of(&days).expect("texts"),
+            [Some("2023-02-03".to_owned())]
+        );
     }
 }

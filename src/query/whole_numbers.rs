@@ -7,8 +7,13 @@ use crate::error::Error;
 
 /// Type of a number as it is written.
 pub(super) fn type_of(number: i128) -> DataType {
-    let fits = |dtype: &DataType| limits(dtype).is_some_and(|(least, most)| (least..=most).contains(&number));
-    [DataType::Int32, DataType::Int64].into_iter().find(fits).unwrap_or(DataType::UInt64)
+    let fits = |dtype: &DataType| {
+        limits(dtype).is_some_and(|(least, most)| (least..=most).contains(&number))
+    };
+    [DataType::Int32, DataType::Int64]
+        .into_iter()
+        .find(fits)
+        .unwrap_or(DataType::UInt64)
 }
 
 /// Smallest and greatest number of an integer type; `None` for other types.
@@ -28,6 +33,7 @@ pub(super) fn limits(dtype: &DataType) -> Option<(i128, i128)> {
 
 /// Overflow error of a statement, with a hint.
 pub(super) fn too_large(what: impl std::fmt::Display) -> PolarsError {
-    let error = Error::usage("a number of the query does not fit in its type").because(what.to_string());
+    let error =
+        Error::usage("a number of the query does not fit in its type").because(what.to_string());
     fault(&error.hint("compute with fractions: sum(CAST(x AS DOUBLE)), CAST(x AS DOUBLE) * 4"))
 }

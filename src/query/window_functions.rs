@@ -1,4 +1,5 @@
-//! Window functions with DuckDB's frames and peers, computed here: the engine supports running frames only and ignores peers.
+//! Window functions with DuckDB's frames and peers, computed here: the engine supports running
+//! frames only and ignores peers.
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
@@ -24,8 +25,8 @@ const RANGE: &str = "__range";
 pub(super) enum FrameBound {
     /// UNBOUNDED: the partition's boundary.
     Unbounded,
-    /// Rows (ROWS) or units of the order key (RANGE) after the current row; negative is PRECEDING, 0 CURRENT ROW. With RANGE, peers
-    /// are included.
+    /// Rows (ROWS) or units of the order key (RANGE) after the current row; negative is PRECEDING,
+    /// 0 CURRENT ROW. With RANGE, peers are included.
     Offset(f64),
 }
 
@@ -61,8 +62,8 @@ pub(super) enum WindowFunction {
     Engine(String),
 }
 
-/// A call with OVER. Its input columns are the partition keys, the order keys, the arguments, and any column of the frame, which
-/// gives the row count.
+/// A call with OVER. Its input columns are the partition keys, the order keys, the arguments, and
+/// any column of the frame, which gives the row count.
 #[derive(Clone, Debug)]
 pub(super) struct WindowDefinition {
     pub function: WindowFunction,
@@ -91,9 +92,14 @@ impl WindowDefinition {
         let window = self.clone();
         let values = move |columns: &mut [Column]| window.column(columns);
         let field = move |_: &Schema, fields: &[Field]| {
-            let arguments = fields.get(self.partition + self.order.len()..fields.len().saturating_sub(1)).unwrap_or_default();
+            let arguments = fields
+                .get(self.partition + self.order.len()..fields.len().saturating_sub(1))
+                .unwrap_or_default();
             // The engine stops for a type that is not known, as that of a written number.
-            Ok(Field::new("window".into(), self.dtype(arguments)?.materialize_unknown(false)?))
+            Ok(Field::new(
+                "window".into(),
+                self.dtype(arguments)?.materialize_unknown(false)?,
+            ))
         };
         let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
         function.options = FunctionOptions::groupwise();
@@ -101,9 +107,15 @@ impl WindowDefinition {
     }
 
     fn dtype(&self, arguments: &[Field]) -> PolarsResult<DataType> {
-        let first = || arguments.first().map_or(DataType::Null, |field| field.dtype().clone());
+        let first = || {
+            arguments
+                .first()
+                .map_or(DataType::Null, |field| field.dtype().clone())
+        };
         Ok(match &self.function {
-            WindowFunction::PercentRank | WindowFunction::CumeDist | WindowFunction::Avg => DataType::Float64,
+            WindowFunction::PercentRank | WindowFunction::CumeDist | WindowFunction::Avg => {
+                DataType::Float64
+            }
             WindowFunction::RowNumber
             | WindowFunction::Rank
             | WindowFunction::DenseRank
@@ -112,8 +124,10 @@ impl WindowDefinition {
             WindowFunction::Sum if is_whole(&first()) => DataType::Int64,
             WindowFunction::Sum => DataType::Float64,
             WindowFunction::Engine(sql) => {
-                let columns =
-                    arguments.iter().enumerate().map(|(at, field)| Column::new_empty(format!("a{at}").into(), field.dtype()));
+                let columns = arguments
+                    .iter()
+                    .enumerate()
+                    .map(|(at, field)| Column::new_empty(format!("a{at}").into(), field.dtype()));
                 let frame = DataFrame::new(0, columns.collect())?;
                 let schema = aggregated(frame, sql)?.collect_schema()?;
                 schema.try_get("value")?.clone()
@@ -123,11 +137,19 @@ impl WindowDefinition {
     }
 
     fn column(&self, columns: &[Column]) -> PolarsResult<Column> {
-        let Some((any, columns)) = columns.split_last() else { return Err(refusal("a window has rows")) };
+        let Some((any, columns)) = columns.split_last() else {
+            return Err(refusal("a window has rows"));
+        };
         let count = any.len();
         let all: Vec<Column> = columns
             .iter()
-            .map(|column| if column.len() == count { column.clone() } else { column.new_from_index(0, count) })
+            .map(|column| {
+                if column.len() == count {
+                    column.clone()
+                } else {
+                    column.new_from_index(0, count)
+                }
+            })
             .collect();
         let (keys, arguments) = all.split_at(self.partition + self.order.len());
         let rows = self.rows(keys, count)?;
@@ -141,16 +163,21 @@ impl WindowDefinition {
                 let value = |at: usize| {
                     let ((start, end), (first, last)) = (rows.parts[at], rows.peers[at]);
                     match self.function {
-                        WindowFunction::CumeDist => f64::from(last - start) / f64::from(end - start),
+                        WindowFunction::CumeDist => {
+                            f64::from(last - start) / f64::from(end - start)
+                        }
                         _ if end - start == 1 => 0.0,
                         _ => f64::from(first - start) / f64::from(end - start - 1),
                     }
                 };
-                scattered(&rows, (0..count).map(|at| Some(value(at)))).collect::<Float64Chunked>().into_column()
+                scattered(&rows, (0..count).map(|at| Some(value(at))))
+                    .collect::<Float64Chunked>()
+                    .into_column()
             }
-            WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank | WindowFunction::Ntile => {
-                self.ranks(&rows, arguments)?
-            }
+            WindowFunction::RowNumber
+            | WindowFunction::Rank
+            | WindowFunction::DenseRank
+            | WindowFunction::Ntile => self.ranks(&rows, arguments)?,
             WindowFunction::Engine(sql) => self.by_engine(&rows, arguments, sql)?,
             _ => self.folded(&rows, arguments)?,
         };
@@ -168,11 +195,19 @@ impl WindowDefinition {
             });
         }
         let names: Vec<PlSmallStr> = (0..keys.len()).map(|at| format!("k{at}").into()).collect();
-        let named = |(key, name): (&Column, &PlSmallStr)| sortable(key).map(|key| key.with_name(name.clone()));
-        let mut columns = keys.iter().zip(&names).map(named).collect::<PolarsResult<Vec<Column>>>()?;
+        let named = |(key, name): (&Column, &PlSmallStr)| {
+            sortable(key).map(|key| key.with_name(name.clone()))
+        };
+        let mut columns = keys
+            .iter()
+            .zip(&names)
+            .map(named)
+            .collect::<PolarsResult<Vec<Column>>>()?;
         columns.push(IdxCa::from_vec("row".into(), (0..count as IdxSize).collect()).into_column());
         let of_order = |of: fn(&(bool, bool)) -> bool, otherwise: bool| -> Vec<bool> {
-            std::iter::repeat_n(otherwise, self.partition).chain(self.order.iter().map(of)).collect()
+            std::iter::repeat_n(otherwise, self.partition)
+                .chain(self.order.iter().map(of))
+                .collect()
         };
         let options = SortMultipleOptions::default()
             .with_order_descending_multi(of_order(|(descending, _)| *descending, false))
@@ -184,35 +219,51 @@ impl WindowDefinition {
             for name in names {
                 let values = sorted.column(name)?.as_materialized_series();
                 let changed = values.not_equal_missing(&values.shift(1))?;
-                begins.iter_mut().zip(changed.iter()).for_each(|(begins, changed)| *begins |= changed.unwrap_or(true));
+                begins
+                    .iter_mut()
+                    .zip(changed.iter())
+                    .for_each(|(begins, changed)| *begins |= changed.unwrap_or(true));
             }
             begins[0] = true;
             Ok(begins)
         };
         let part_begins = begins(&names[..self.partition])?;
         let mut peer_begins = begins(&names[self.partition..])?;
-        peer_begins.iter_mut().zip(&part_begins).for_each(|(peer, part)| *peer |= part);
+        peer_begins
+            .iter_mut()
+            .zip(&part_begins)
+            .for_each(|(peer, part)| *peer |= part);
         let order = sorted.column("row")?.idx()?.iter().flatten().collect();
         let keys = match self.order.as_slice() {
             [(descending, _)] if self.frame.by_range && self.has_offsets() => {
                 let key = sorted.column(&names[self.partition])?;
                 let key = match key.dtype() {
-                    dtype if dtype.is_temporal() => {
-                        key.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?.cast(&DataType::Int64)?
-                    }
+                    dtype if dtype.is_temporal() => key
+                        .cast(&DataType::Datetime(TimeUnit::Microseconds, None))?
+                        .cast(&DataType::Int64)?,
                     _ => key.clone(),
                 };
                 let key = key.cast(&DataType::Float64)?;
                 let sign = if *descending { -1.0 } else { 1.0 };
-                key.f64()?.iter().map(|key| key.map_or(f64::NAN, |key| sign * key)).collect()
+                key.f64()?
+                    .iter()
+                    .map(|key| key.map_or(f64::NAN, |key| sign * key))
+                    .collect()
             }
             _ => Vec::new(),
         };
-        Ok(PartitionedRows { order, parts: spans(&part_begins), peers: spans(&peer_begins), keys })
+        Ok(PartitionedRows {
+            order,
+            parts: spans(&part_begins),
+            peers: spans(&peer_begins),
+            keys,
+        })
     }
 
     fn has_offsets(&self) -> bool {
-        [self.frame.start, self.frame.end].iter().any(|bound| matches!(bound, FrameBound::Offset(offset) if *offset != 0.0))
+        [self.frame.start, self.frame.end]
+            .iter()
+            .any(|bound| matches!(bound, FrameBound::Offset(offset) if *offset != 0.0))
     }
 
     /// Start and end position of the frame of the row at position `at`.
@@ -245,8 +296,13 @@ impl WindowDefinition {
                 }
                 FrameBound::Offset(offset) => {
                     let (first, last) = known();
-                    let found = rows.keys[first..last]
-                        .partition_point(|other| if is_start { *other < key + offset } else { *other <= key + offset });
+                    let found = rows.keys[first..last].partition_point(|other| {
+                        if is_start {
+                            *other < key + offset
+                        } else {
+                            *other <= key + offset
+                        }
+                    });
                     first + found
                 }
             };
@@ -272,8 +328,12 @@ impl WindowDefinition {
 
     fn ranks(&self, rows: &PartitionedRows, arguments: &[Column]) -> PolarsResult<Column> {
         let buckets = match (&self.function, arguments.first()) {
-            (WindowFunction::Ntile, Some(buckets)) => Some(buckets.cast(&DataType::Int64)?.i64()?.clone()),
-            (WindowFunction::Ntile, None) => return Err(refusal("ntile takes the number of buckets: ntile(4)")),
+            (WindowFunction::Ntile, Some(buckets)) => {
+                Some(buckets.cast(&DataType::Int64)?.i64()?.clone())
+            }
+            (WindowFunction::Ntile, None) => {
+                return Err(refusal("ntile takes the number of buckets: ntile(4)"));
+            }
             _ => None,
         };
         let mut dense = 0i64;
@@ -281,7 +341,11 @@ impl WindowDefinition {
         for (at, row) in rows.order.iter().enumerate() {
             let ((start, end), (first, _)) = (rows.parts[at], rows.peers[at]);
             let (start, end) = (start as usize, end as usize);
-            dense = if at == start { 1 } else { dense + i64::from(first as usize == at) };
+            dense = if at == start {
+                1
+            } else {
+                dense + i64::from(first as usize == at)
+            };
             ranks.push(Some(match &buckets {
                 Some(buckets) => {
                     let Some(buckets) = buckets.get(*row as usize) else {
@@ -292,10 +356,18 @@ impl WindowDefinition {
                         return Err(refusal("ntile takes a number above 0"));
                     }
                     // The first buckets are one row larger if the rows do not divide evenly.
-                    let (count, place, buckets) = ((end - start) as i64, (at - start) as i64, buckets.min((end - start) as i64));
+                    let (count, place, buckets) = (
+                        (end - start) as i64,
+                        (at - start) as i64,
+                        buckets.min((end - start) as i64),
+                    );
                     let (size, larger) = (count / buckets, count % buckets);
                     let in_larger = larger * (size + 1);
-                    1 + if place < in_larger { place / (size + 1) } else { larger + (place - in_larger) / size }
+                    1 + if place < in_larger {
+                        place / (size + 1)
+                    } else {
+                        larger + (place - in_larger) / size
+                    }
                 }
                 None => match self.function {
                     WindowFunction::RowNumber => (at - start) as i64 + 1,
@@ -304,15 +376,22 @@ impl WindowDefinition {
                 },
             }));
         }
-        Ok(scattered(rows, ranks.into_iter()).collect::<Int64Chunked>().into_column())
+        Ok(scattered(rows, ranks.into_iter())
+            .collect::<Int64Chunked>()
+            .into_column())
     }
 
     /// `lag`, `lead`, `first_value`, `last_value`, `nth_value`: values of other rows.
     fn taken(&self, rows: &PartitionedRows, arguments: &[Column]) -> PolarsResult<Column> {
-        let Some(values) = arguments.first() else { return Err(refusal("a column is missing")) };
+        let Some(values) = arguments.first() else {
+            return Err(refusal("a column is missing"));
+        };
         let known = values.is_not_null();
         let known: Vec<bool> = known.iter().map(|known| known.unwrap_or(false)).collect();
-        let counts = arguments.get(1).map(|count| count.cast(&DataType::Int64)).transpose()?;
+        let counts = arguments
+            .get(1)
+            .map(|count| count.cast(&DataType::Int64))
+            .transpose()?;
         let counts = counts.as_ref().map(|counts| counts.i64()).transpose()?;
         let counted = |at: usize| rows.order[at] as usize;
         let usable = |at: &usize| !self.ignores_nulls || known[counted(*at)];
@@ -325,12 +404,21 @@ impl WindowDefinition {
                 WindowFunction::Lag | WindowFunction::Lead => {
                     let (start, end) = rows.parts[at];
                     let (start, end) = (start as usize, end as usize);
-                    let count = count.map(|count| if self.function == WindowFunction::Lag { -count } else { count });
+                    let count = count.map(|count| {
+                        if self.function == WindowFunction::Lag {
+                            -count
+                        } else {
+                            count
+                        }
+                    });
                     let place = count.and_then(|count| match (self.ignores_nulls, count) {
                         (_, 0) => Some(at),
                         (false, _) => usize::try_from(at as i64 + count).ok(),
                         (true, 1..) => (at + 1..end).filter(usable).nth(count as usize - 1),
-                        (true, _) => (start..at).rev().filter(usable).nth(count.unsigned_abs() as usize - 1),
+                        (true, _) => (start..at)
+                            .rev()
+                            .filter(usable)
+                            .nth(count.unsigned_abs() as usize - 1),
                     });
                     let place = place.filter(|place| (start..end).contains(place));
                     missed[counted(at)] = place.is_none();
@@ -353,11 +441,21 @@ impl WindowDefinition {
             }
             found[counted(at)] = place.map(|place| rows.order[place]);
         }
-        let taken = values.as_materialized_series().take(&IdxCa::from_iter(found))?;
+        let taken = values
+            .as_materialized_series()
+            .take(&IdxCa::from_iter(found))?;
         match arguments.get(2) {
             Some(otherwise) if missed.iter().any(|missed| *missed) => {
                 let found: BooleanChunked = missed.iter().map(|missed| Some(!missed)).collect();
-                Ok(taken.zip_with(&found, &otherwise.cast(values.dtype())?.as_materialized_series().clone())?.into_column())
+                Ok(taken
+                    .zip_with(
+                        &found,
+                        &otherwise
+                            .cast(values.dtype())?
+                            .as_materialized_series()
+                            .clone(),
+                    )?
+                    .into_column())
             }
             _ => Ok(taken.into_column()),
         }
@@ -379,17 +477,27 @@ impl WindowDefinition {
             before[at + 1] = before[at] + u32::from(*known);
         }
         let count = |(start, end): (usize, usize)| before[end] - before[start];
-        let frames: Vec<(usize, usize)> = (0..rows.order.len()).map(|at| self.frame(rows, at)).collect();
+        let frames: Vec<(usize, usize)> = (0..rows.order.len())
+            .map(|at| self.frame(rows, at))
+            .collect();
         let Some(values) = values.filter(|_| self.function != WindowFunction::Count) else {
             let counts = frames.iter().map(|frame| Some(i64::from(count(*frame))));
-            return Ok(scattered(rows, counts).collect::<Int64Chunked>().into_column());
+            return Ok(scattered(rows, counts)
+                .collect::<Int64Chunked>()
+                .into_column());
         };
         if matches!(self.function, WindowFunction::Min | WindowFunction::Max) {
             // Text, times and lists are compared by their rank.
             let greatest = self.function == WindowFunction::Max;
-            let order = sortable(values)?.as_materialized_series().arg_sort(SortOptions::default().with_maintain_order(true));
+            let order = sortable(values)?
+                .as_materialized_series()
+                .arg_sort(SortOptions::default().with_maintain_order(true));
             let mut ranks = vec![0u32; rows.order.len()];
-            order.iter().flatten().enumerate().for_each(|(rank, row)| ranks[row as usize] = rank as u32);
+            order
+                .iter()
+                .flatten()
+                .enumerate()
+                .for_each(|(rank, row)| ranks[row as usize] = rank as u32);
             let better = |best: Option<usize>, at: usize| {
                 let rank = |at: usize| ranks[rows.order[at] as usize];
                 match best {
@@ -400,13 +508,27 @@ impl WindowDefinition {
             };
             let best = running(&frames, None, better)?;
             let mut found: Vec<Option<IdxSize>> = vec![None; best.len()];
-            best.into_iter().enumerate().for_each(|(at, best)| found[rows.order[at] as usize] = best.map(|best| rows.order[best]));
-            return Ok(values.as_materialized_series().take(&IdxCa::from_iter(found))?.into_column());
+            best.into_iter().enumerate().for_each(|(at, best)| {
+                found[rows.order[at] as usize] = best.map(|best| rows.order[best])
+            });
+            return Ok(values
+                .as_materialized_series()
+                .take(&IdxCa::from_iter(found))?
+                .into_column());
         }
         if is_whole(values.dtype()) {
             let numbers: Vec<i128> = match values.dtype() {
-                DataType::UInt64 => values.u64()?.iter().map(|number| i128::from(number.unwrap_or(0))).collect(),
-                _ => values.cast(&DataType::Int64)?.i64()?.iter().map(|number| i128::from(number.unwrap_or(0))).collect(),
+                DataType::UInt64 => values
+                    .u64()?
+                    .iter()
+                    .map(|number| i128::from(number.unwrap_or(0)))
+                    .collect(),
+                _ => values
+                    .cast(&DataType::Int64)?
+                    .i64()?
+                    .iter()
+                    .map(|number| i128::from(number.unwrap_or(0)))
+                    .collect(),
             };
             let mut sums = vec![0i128; rows.order.len() + 1];
             for (at, row) in rows.order.iter().enumerate() {
@@ -414,17 +536,25 @@ impl WindowDefinition {
             }
             let sum = |(start, end): &(usize, usize)| sums[*end] - sums[*start];
             if self.function == WindowFunction::Avg {
-                let mean = |frame: &(usize, usize)| (count(*frame) > 0).then(|| sum(frame) as f64 / f64::from(count(*frame)));
-                return Ok(scattered(rows, frames.iter().map(mean)).collect::<Float64Chunked>().into_column());
+                let mean = |frame: &(usize, usize)| {
+                    (count(*frame) > 0).then(|| sum(frame) as f64 / f64::from(count(*frame)))
+                };
+                return Ok(scattered(rows, frames.iter().map(mean))
+                    .collect::<Float64Chunked>()
+                    .into_column());
             }
             let whole = |frame: &(usize, usize)| -> PolarsResult<Option<i64>> {
                 if count(*frame) == 0 {
                     return Ok(None);
                 }
-                i64::try_from(sum(frame)).map(Some).map_err(|_| too_large(format!("{} does not fit in BIGINT", sum(frame))))
+                i64::try_from(sum(frame))
+                    .map(Some)
+                    .map_err(|_| too_large(format!("{} does not fit in BIGINT", sum(frame))))
             };
             let sums = frames.iter().map(whole).collect::<PolarsResult<Vec<_>>>()?;
-            return Ok(scattered(rows, sums.into_iter()).collect::<Int64Chunked>().into_column());
+            return Ok(scattered(rows, sums.into_iter())
+                .collect::<Int64Chunked>()
+                .into_column());
         }
         let values = values.cast(&DataType::Float64)?;
         let values = values.f64()?;
@@ -432,14 +562,30 @@ impl WindowDefinition {
         let sums = running(&frames, 0.0, |sum: f64, at| sum + number(at))?;
         let value = |(frame, sum): (&(usize, usize), f64)| {
             let count = count(*frame);
-            (count > 0).then(|| if self.function == WindowFunction::Avg { sum / f64::from(count) } else { sum })
+            (count > 0).then(|| {
+                if self.function == WindowFunction::Avg {
+                    sum / f64::from(count)
+                } else {
+                    sum
+                }
+            })
         };
-        Ok(scattered(rows, frames.iter().zip(sums).map(value)).collect::<Float64Chunked>().into_column())
+        Ok(scattered(rows, frames.iter().zip(sums).map(value))
+            .collect::<Float64Chunked>()
+            .into_column())
     }
 
-    /// An aggregate of the engine over each frame; adjacent rows with equal frames share the result.
-    fn by_engine(&self, rows: &PartitionedRows, arguments: &[Column], sql: &str) -> PolarsResult<Column> {
-        let frames: Vec<(usize, usize)> = (0..rows.order.len()).map(|at| self.frame(rows, at)).collect();
+    /// An aggregate of the engine over each frame; adjacent rows with equal frames share the
+    /// result.
+    fn by_engine(
+        &self,
+        rows: &PartitionedRows,
+        arguments: &[Column],
+        sql: &str,
+    ) -> PolarsResult<Column> {
+        let frames: Vec<(usize, usize)> = (0..rows.order.len())
+            .map(|at| self.frame(rows, at))
+            .collect();
         let mut distinct: Vec<(usize, usize)> = Vec::new();
         let mut of: Vec<usize> = Vec::with_capacity(frames.len());
         for frame in &frames {
@@ -448,7 +594,9 @@ impl WindowDefinition {
             }
             of.push(distinct.len() - 1);
         }
-        let total = distinct.iter().fold(0usize, |sum, (start, end)| sum.saturating_add(end - start));
+        let total = distinct
+            .iter()
+            .fold(0usize, |sum, (start, end)| sum.saturating_add(end - start));
         if total > COPIED_ROWS_MAX {
             return Err(too_many());
         }
@@ -459,7 +607,11 @@ impl WindowDefinition {
         }
         let mut columns: Vec<Column> = Vec::with_capacity(arguments.len() + 1);
         for (at, argument) in arguments.iter().enumerate() {
-            columns.push(argument.take_slice(&places)?.with_name(format!("a{at}").into()));
+            columns.push(
+                argument
+                    .take_slice(&places)?
+                    .with_name(format!("a{at}").into()),
+            );
         }
         columns.push(IdxCa::from_vec(RANGE.into(), ranges).into_column());
         let answers = meant(aggregated(DataFrame::new(total, columns)?, sql)?)?.collect()?;
@@ -470,8 +622,14 @@ impl WindowDefinition {
             }
         }
         let mut found: Vec<Option<IdxSize>> = vec![None; of.len()];
-        of.iter().enumerate().for_each(|(at, range)| found[rows.order[at] as usize] = answer_of[*range]);
-        Ok(answers.column("value")?.as_materialized_series().take(&IdxCa::from_iter(found))?.into_column())
+        of.iter()
+            .enumerate()
+            .for_each(|(at, range)| found[rows.order[at] as usize] = answer_of[*range]);
+        Ok(answers
+            .column("value")?
+            .as_materialized_series()
+            .take(&IdxCa::from_iter(found))?
+            .into_column())
     }
 }
 
@@ -489,9 +647,12 @@ fn aggregated(mut frame: DataFrame, sql: &str) -> PolarsResult<LazyFrame> {
     if frame.column(RANGE).is_err() {
         frame.with_column(IdxCa::from_vec(RANGE.into(), vec![0; frame.height()]).into_column())?;
     }
-    let mut context = SQLContext::new().with_function_registry(function_registry::registry(Vec::new()));
+    let mut context =
+        SQLContext::new().with_function_registry(function_registry::registry(Vec::new()));
     context.register("t", frame.lazy());
-    context.execute(&format!("SELECT \"{RANGE}\", {sql} AS \"value\" FROM t GROUP BY \"{RANGE}\""))
+    context.execute(&format!(
+        "SELECT \"{RANGE}\", {sql} AS \"value\" FROM t GROUP BY \"{RANGE}\""
+    ))
 }
 
 /// Start and end position of the run that contains each position; `begins` marks the starts.
@@ -508,15 +669,25 @@ fn spans(begins: &[bool]) -> Vec<(u32, u32)> {
 }
 
 /// Values in window order, moved back to row order.
-fn scattered<T: Clone>(rows: &PartitionedRows, values: impl Iterator<Item = Option<T>>) -> impl Iterator<Item = Option<T>> {
+fn scattered<T: Clone>(
+    rows: &PartitionedRows,
+    values: impl Iterator<Item = Option<T>>,
+) -> impl Iterator<Item = Option<T>> {
     let mut found: Vec<Option<T>> = vec![None; rows.order.len()];
-    rows.order.iter().zip(values).for_each(|(row, value)| found[*row as usize] = value);
+    rows.order
+        .iter()
+        .zip(values)
+        .for_each(|(row, value)| found[*row as usize] = value);
     found.into_iter()
 }
 
-/// Folds the rows of each frame with `join`, starting with `start`. A frame that extends the previous one at its end continues from
-/// its result.
-fn running<T: Copy>(frames: &[(usize, usize)], start: T, join: impl Fn(T, usize) -> T) -> PolarsResult<Vec<T>> {
+/// Folds the rows of each frame with `join`, starting with `start`. A frame that extends the
+/// previous one at its end continues from its result.
+fn running<T: Copy>(
+    frames: &[(usize, usize)],
+    start: T,
+    join: impl Fn(T, usize) -> T,
+) -> PolarsResult<Vec<T>> {
     let mut found = Vec::with_capacity(frames.len());
     let (mut last, mut value, mut looked) = ((0, 0), start, 0usize);
     for (from, to) in frames.iter().copied() {

@@ -1,16 +1,19 @@
-//! OVER and WINDOW of one SELECT: each call becomes a column that [`super::window_functions`] computes.
+//! OVER and WINDOW of one SELECT: each call becomes a column that [`super::window_functions`]
+//! computes.
 
 use std::ops::ControlFlow;
 
 use polars::prelude::LazyFrame;
 use sqlparser::ast::{
-    Expr, Function, Ident, NamedWindowExpr, Spanned, Value, VisitMut, VisitorMut, WindowFrame, WindowFrameBound, WindowFrameUnits,
-    WindowSpec, WindowType, visit_expressions,
+    Expr, Function, Ident, NamedWindowExpr, Spanned, Value, VisitMut, VisitorMut, WindowFrame,
+    WindowFrameBound, WindowFrameUnits, WindowSpec, WindowType, visit_expressions,
 };
 use sqlparser::tokenizer::Span;
 
 use super::constant_inputs::{ConstantInputs, for_each_input};
-use super::duckdb_semantics::{call_of, column, expression, interval_parts, is_generated, name_of, span_of, unwrapped};
+use super::duckdb_semantics::{
+    call_of, column, expression, interval_parts, is_generated, name_of, span_of, unwrapped,
+};
 use super::engine::{SqlEngine, engine_error};
 use super::function_names::is_aggregate_name;
 use super::source_span::StatementSource;
@@ -25,7 +28,10 @@ pub(super) struct SelectWindows<'p, 'a> {
 
 impl<'p, 'a> SelectWindows<'p, 'a> {
     pub fn new(engine: &'p SqlEngine<'a>) -> Self {
-        Self { engine, calls: Vec::new() }
+        Self {
+            engine,
+            calls: Vec::new(),
+        }
     }
 
     /// True when no call was replaced.
@@ -61,8 +67,12 @@ impl<'p, 'a> SelectWindows<'p, 'a> {
             windows.push((window, inputs, name));
         }
         frame = constants.added(frame)?;
-        let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
-        let Some(any) = schema.iter_names().next() else { return Ok(frame) };
+        let schema = frame
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
+        let Some(any) = schema.iter_names().next() else {
+            return Ok(frame);
+        };
         let any = column(any.as_str());
         let mut texts = vec!["*".to_owned()];
         for (window, inputs, name) in windows {
@@ -70,8 +80,16 @@ impl<'p, 'a> SelectWindows<'p, 'a> {
             let function = window.into_function(&called);
             engine.extras.borrow_mut().push((called.clone(), function));
             let semantics = engine.semantics(&schema);
-            let inputs = inputs.iter().chain([&any]).map(|input| semantics.print(input)).collect::<Result<Vec<_>>>()?;
-            texts.push(format!("{called}({}) AS {}", inputs.join(", "), column(&name)));
+            let inputs = inputs
+                .iter()
+                .chain([&any])
+                .map(|input| semantics.print(input))
+                .collect::<Result<Vec<_>>>()?;
+            texts.push(format!(
+                "{called}({}) AS {}",
+                inputs.join(", "),
+                column(&name)
+            ));
         }
         engine.run(frame, &format!("SELECT {} FROM t", texts.join(", ")))
     }
@@ -90,12 +108,24 @@ impl<'p> NamedWindows<'p> {
 
     fn spec(&self, over: &WindowType, depth: usize) -> Result<WindowSpec> {
         let named = |name: &Ident| {
-            let found = self.named.iter().find(|(known, _)| known.value.eq_ignore_ascii_case(&name.value));
-            let error = || self.source.locate(Error::usage(format!("there is no window {}", name.value)), name.span);
+            let found = self
+                .named
+                .iter()
+                .find(|(known, _)| known.value.eq_ignore_ascii_case(&name.value));
+            let error = || {
+                self.source.locate(
+                    Error::usage(format!("there is no window {}", name.value)),
+                    name.span,
+                )
+            };
             let (_, window) = found.filter(|_| depth < 10).ok_or_else(error)?;
             match window {
-                NamedWindowExpr::NamedWindow(other) => self.spec(&WindowType::NamedWindow(other.clone()), depth + 1),
-                NamedWindowExpr::WindowSpec(spec) => self.spec(&WindowType::WindowSpec(spec.clone()), depth + 1),
+                NamedWindowExpr::NamedWindow(other) => {
+                    self.spec(&WindowType::NamedWindow(other.clone()), depth + 1)
+                }
+                NamedWindowExpr::WindowSpec(spec) => {
+                    self.spec(&WindowType::WindowSpec(spec.clone()), depth + 1)
+                }
             }
         };
         match over {
@@ -118,7 +148,10 @@ impl VisitorMut for NamedWindows<'_> {
     type Break = Box<Error>;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
-        if let Expr::Function(Function { over: Some(over), .. }) = expr {
+        if let Expr::Function(Function {
+            over: Some(over), ..
+        }) = expr
+        {
             match self.spec(over, 0) {
                 Ok(spec) => *over = WindowType::WindowSpec(spec),
                 Err(error) => return ControlFlow::Break(Box::new(error)),
@@ -132,18 +165,27 @@ impl VisitorMut for SelectWindows<'_, '_> {
     type Break = Box<Error>;
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
-        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
-        let Some(WindowType::WindowSpec(spec)) = &function.over else { return ControlFlow::Continue(()) };
+        let Expr::Function(function) = expr else {
+            return ControlFlow::Continue(());
+        };
+        let Some(WindowType::WindowSpec(spec)) = &function.over else {
+            return ControlFlow::Continue(());
+        };
         let spec = spec.clone();
         let source = self.engine.source;
         let nested = visit_expressions(&*function, |part| match part {
-            Expr::Identifier(ident) if is_generated(ident) && ident.value.starts_with("__win") => ControlFlow::Break(()),
+            Expr::Identifier(ident) if is_generated(ident) && ident.value.starts_with("__win") => {
+                ControlFlow::Break(())
+            }
             _ => ControlFlow::Continue(()),
         });
         if nested.is_break() {
             let error = Error::usage("a window can't look at another window of the same SELECT");
-            let hint = "compute the inner one in a subquery: SELECT sum(r) OVER () FROM (SELECT rank() OVER (ORDER BY x) AS r FROM data) AS t";
-            return ControlFlow::Break(Box::new(source.locate(error.hint(hint), span_of(function))));
+            let hint = "compute the inner one in a subquery: SELECT sum(r) OVER () FROM (SELECT \
+                rank() OVER (ORDER BY x) AS r FROM data) AS t";
+            return ControlFlow::Break(Box::new(
+                source.locate(error.hint(hint), span_of(function)),
+            ));
         }
         let name = self.engine.unique("__win");
         self.calls.push((function.clone(), spec, name.clone()));
@@ -153,11 +195,17 @@ impl VisitorMut for SelectWindows<'_, '_> {
 }
 
 /// A window function and its inputs: partition keys, order keys, arguments.
-fn window(engine: &SqlEngine, function: &Function, spec: &WindowSpec) -> Result<(WindowDefinition, Vec<Expr>)> {
+fn window(
+    engine: &SqlEngine,
+    function: &Function,
+    spec: &WindowSpec,
+) -> Result<(WindowDefinition, Vec<Expr>)> {
     use window_functions::WindowFunction as F;
     let (name, span) = (name_of(function), span_of(function));
     let call = call_of(&engine.source, function)?;
-    let refused = |summary: String, hint: &str| Err(engine.source.locate(Error::usage(summary).hint(hint), span));
+    let refused = |summary: String, hint: &str| {
+        Err(engine.source.locate(Error::usage(summary).hint(hint), span))
+    };
     let plain = !call.distinct && call.order.is_empty();
     let mut arguments = call.arguments.clone();
     let kind = match name.as_str() {
@@ -178,7 +226,10 @@ fn window(engine: &SqlEngine, function: &Function, spec: &WindowSpec) -> Result<
         "min" if plain && arguments.len() == 1 => F::Min,
         "max" if plain && arguments.len() == 1 => F::Max,
         _ if !is_aggregate_name(&name) => {
-            return refused(format!("there is no window function {name}()"), "row_number, rank, lag, sum, avg, … OVER (…)");
+            return refused(
+                format!("there is no window function {name}()"),
+                "row_number, rank, lag, sum, avg, … OVER (…)",
+            );
         }
         _ => {
             // The engine evaluates it over columns `a0`, `a1`, … of each frame.
@@ -206,45 +257,94 @@ fn window(engine: &SqlEngine, function: &Function, spec: &WindowSpec) -> Result<
     };
     if !takes.contains(&arguments.len()) {
         let (least, most) = (takes.start(), takes.end());
-        let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let wanted = if least == most {
+            least.to_string()
+        } else {
+            format!("{least} to {most}")
+        };
         return refused(
-            format!("{name}() takes {wanted} arguments, and has {}", arguments.len()),
+            format!(
+                "{name}() takes {wanted} arguments, and has {}",
+                arguments.len()
+            ),
             "lag(x, 1, 0) OVER (ORDER BY y)",
         );
     }
     if let (Some(filter), false) = (&function.filter, matches!(kind, F::Engine(_))) {
         let one = || Expr::value(Value::Number("1".into(), false));
-        let met = |value: Expr| expression("CASE WHEN _1 THEN _0 END", vec![value, filter.as_ref().clone()]);
+        let met = |value: Expr| {
+            expression(
+                "CASE WHEN _1 THEN _0 END",
+                vec![value, filter.as_ref().clone()],
+            )
+        };
         match (arguments.first_mut(), &kind) {
-            (Some(first), F::Count | F::Sum | F::Avg | F::Min | F::Max) => *first = met(first.clone()),
+            (Some(first), F::Count | F::Sum | F::Avg | F::Min | F::Max) => {
+                *first = met(first.clone())
+            }
             (None, F::Count) => arguments.push(met(one())),
-            _ => return refused(format!("{name}() can't have FILTER"), "filter in a subquery"),
+            _ => {
+                return refused(
+                    format!("{name}() can't have FILTER"),
+                    "filter in a subquery",
+                );
+            }
         }
     }
     let mut order = Vec::new();
     let mut inputs = spec.partition_by.clone();
     for key in &spec.order_by {
-        order.push((key.options.asc == Some(false), key.options.nulls_first != Some(true)));
+        order.push((
+            key.options.asc == Some(false),
+            key.options.nulls_first != Some(true),
+        ));
         inputs.push(key.expr.clone());
     }
     let frame = match &spec.window_frame {
         Some(frame) => frame_of(engine.source, frame, span)?,
-        None if order.is_empty() => Frame { by_range: false, start: FrameBound::Unbounded, end: FrameBound::Unbounded },
-        None => Frame { by_range: true, start: FrameBound::Unbounded, end: FrameBound::Offset(0.0) },
+        None if order.is_empty() => Frame {
+            by_range: false,
+            start: FrameBound::Unbounded,
+            end: FrameBound::Unbounded,
+        },
+        None => Frame {
+            by_range: true,
+            start: FrameBound::Unbounded,
+            end: FrameBound::Offset(0.0),
+        },
     };
     if order.is_empty() && frame.by_range && frame.start == FrameBound::Unbounded {
         // Without ORDER BY, all rows are peers.
-        let whole = Frame { by_range: false, start: FrameBound::Unbounded, end: FrameBound::Unbounded };
+        let whole = Frame {
+            by_range: false,
+            start: FrameBound::Unbounded,
+            end: FrameBound::Unbounded,
+        };
         inputs.extend(arguments);
         let partition = spec.partition_by.len();
         return Ok((
-            WindowDefinition { function: kind, partition, order, frame: whole, ignores_nulls: call.ignores_nulls },
+            WindowDefinition {
+                function: kind,
+                partition,
+                order,
+                frame: whole,
+                ignores_nulls: call.ignores_nulls,
+            },
             inputs,
         ));
     }
     inputs.extend(arguments);
     let partition = spec.partition_by.len();
-    Ok((WindowDefinition { function: kind, partition, order, frame, ignores_nulls: call.ignores_nulls }, inputs))
+    Ok((
+        WindowDefinition {
+            function: kind,
+            partition,
+            order,
+            frame,
+            ignores_nulls: call.ignores_nulls,
+        },
+        inputs,
+    ))
 }
 
 /// The frame of a window.
@@ -253,28 +353,43 @@ fn frame_of(source: StatementSource, frame: &WindowFrame, span: Span) -> Result<
         WindowFrameUnits::Rows => false,
         WindowFrameUnits::Range => true,
         WindowFrameUnits::Groups => {
-            let error = Error::usage("frames of GROUPS are not supported").hint("use ROWS BETWEEN … or RANGE BETWEEN …");
+            let error = Error::usage("frames of GROUPS are not supported")
+                .hint("use ROWS BETWEEN … or RANGE BETWEEN …");
             return Err(source.locate(error, span));
         }
     };
     let offset = |expr: &Expr| {
         let error = || {
             let error = Error::usage(format!("{expr} is no distance in a frame"));
-            error.hint("ROWS BETWEEN 3 PRECEDING AND CURRENT ROW, RANGE BETWEEN INTERVAL 7 DAYS PRECEDING AND CURRENT ROW")
+            error.hint(
+                "ROWS BETWEEN 3 PRECEDING AND CURRENT ROW, RANGE BETWEEN INTERVAL 7 DAYS \
+                PRECEDING AND CURRENT ROW",
+            )
         };
-        distance(expr).filter(|distance| by_range || distance.fract() == 0.0).ok_or_else(|| source.locate(error(), expr.span()))
+        distance(expr)
+            .filter(|distance| by_range || distance.fract() == 0.0)
+            .ok_or_else(|| source.locate(error(), expr.span()))
     };
     let bound = |bound: &WindowFrameBound| {
         Ok::<FrameBound, Error>(match bound {
             WindowFrameBound::CurrentRow => FrameBound::Offset(0.0),
-            WindowFrameBound::Preceding(None) | WindowFrameBound::Following(None) => FrameBound::Unbounded,
+            WindowFrameBound::Preceding(None) | WindowFrameBound::Following(None) => {
+                FrameBound::Unbounded
+            }
             WindowFrameBound::Preceding(Some(expr)) => FrameBound::Offset(-offset(expr)?),
             WindowFrameBound::Following(Some(expr)) => FrameBound::Offset(offset(expr)?),
         })
     };
     let start = bound(&frame.start_bound)?;
-    let end = frame.end_bound.as_ref().map_or(Ok(FrameBound::Offset(0.0)), bound)?;
-    Ok(Frame { by_range, start, end })
+    let end = frame
+        .end_bound
+        .as_ref()
+        .map_or(Ok(FrameBound::Offset(0.0)), bound)?;
+    Ok(Frame {
+        by_range,
+        start,
+        end,
+    })
 }
 
 /// Frame offset: rows, units of a number, or microseconds.
@@ -287,9 +402,13 @@ fn distance(expr: &Expr) -> Option<f64> {
         _ => None,
     };
     match unwrapped(expr) {
-        Expr::Interval(interval) => {
-            interval_parts(interval)?.fixed_micros().filter(|micros| *micros >= 0).map(|micros| micros as f64)
-        }
-        other => number(other)?.parse().ok().filter(|distance: &f64| distance.is_finite() && *distance >= 0.0),
+        Expr::Interval(interval) => interval_parts(interval)?
+            .fixed_micros()
+            .filter(|micros| *micros >= 0)
+            .map(|micros| micros as f64),
+        other => number(other)?
+            .parse()
+            .ok()
+            .filter(|distance: &f64| distance.is_finite() && *distance >= 0.0),
     }
 }

@@ -1,7 +1,9 @@
 //! Colour maps for single bands, interpolated linearly between anchor colours. No pixels, no IO.
 
 /// Colour map of a single band.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ColourMap {
     /// Black to white.
@@ -49,12 +51,16 @@ impl ColourMap {
         let below = (place as usize).min(anchors.len() - 2);
         let part = place - below as f32;
         let (low, high) = (anchors[below], anchors[below + 1]);
-        std::array::from_fn(|i| (f32::from(low[i]) + (f32::from(high[i]) - f32::from(low[i])) * part).round() as u8)
+        std::array::from_fn(|i| {
+            (f32::from(low[i]) + (f32::from(high[i]) - f32::from(low[i])) * part).round() as u8
+        })
     }
 
     /// 256 RGB entries from low to high.
     pub fn table(self) -> Vec<[u8; 3]> {
-        (0..256u16).map(|step| self.colour(f32::from(step) / 255.0)).collect()
+        (0..256u16)
+            .map(|step| self.colour(f32::from(step) / 255.0))
+            .collect()
     }
 
     fn anchors(self) -> &'static [[u8; 3]] {
@@ -82,13 +88,30 @@ impl ColourMap {
                 [254, 194, 135],
                 [252, 253, 191],
             ],
-            ColourMap::RedYellowGreen => &[[165, 0, 38], [244, 109, 67], [254, 224, 139], [166, 217, 106], [0, 104, 55]],
-            ColourMap::Terrain => {
-                &[[38, 84, 138], [70, 140, 110], [180, 200, 120], [190, 150, 100], [130, 100, 80], [250, 250, 250]]
-            }
-            ColourMap::BlueWhiteRed => {
-                &[[33, 102, 172], [103, 169, 207], [209, 229, 240], [247, 247, 247], [253, 219, 199], [239, 138, 98], [178, 24, 43]]
-            }
+            ColourMap::RedYellowGreen => &[
+                [165, 0, 38],
+                [244, 109, 67],
+                [254, 224, 139],
+                [166, 217, 106],
+                [0, 104, 55],
+            ],
+            ColourMap::Terrain => &[
+                [38, 84, 138],
+                [70, 140, 110],
+                [180, 200, 120],
+                [190, 150, 100],
+                [130, 100, 80],
+                [250, 250, 250],
+            ],
+            ColourMap::BlueWhiteRed => &[
+                [33, 102, 172],
+                [103, 169, 207],
+                [209, 229, 240],
+                [247, 247, 247],
+                [253, 219, 199],
+                [239, 138, 98],
+                [178, 24, 43],
+            ],
         }
     }
 }
@@ -103,7 +126,10 @@ mod tests {
         for map in ColourMap::ALL {
             let table = map.table();
             assert_eq!(table.len(), 256);
-            assert_eq!((table[0], table[255]), (map.anchors()[0], map.anchors()[map.anchors().len() - 1]));
+            assert_eq!(
+                (table[0], table[255]),
+                (map.anchors()[0], map.anchors()[map.anchors().len() - 1])
+            );
         }
         assert_eq!(ColourMap::Viridis.colour(f32::NAN).len(), 3);
     }

@@ -1,5 +1,6 @@
-//! What the bands of a multidimensional file stand for: each has a position on the dimensions besides rows and columns, such as a time,
-//! and bands of spectrometers have a wavelength. Read from the metadata of GDAL's drivers.
+//! What the bands of a multidimensional file stand for: each has a position on the dimensions
+//! besides rows and columns, such as a time, and bands of spectrometers have a wavelength. Read
+//! from the metadata of GDAL's drivers.
 
 use chrono::{NaiveDate, NaiveDateTime, TimeDelta};
 use gdal::Metadata;
@@ -23,13 +24,19 @@ impl Dimensions {
 
     fn attribute(&self, dimension: &str, name: &str) -> Option<&str> {
         let of = |entry: &'_ String| {
-            entry.strip_prefix(dimension)?.strip_prefix('#')?.strip_prefix(name)?.starts_with('=').then_some(())
+            entry
+                .strip_prefix(dimension)?
+                .strip_prefix('#')?
+                .strip_prefix(name)?
+                .starts_with('=')
+                .then_some(())
         };
         let entry = self.0.iter().find(|entry| of(entry).is_some())?;
         entry.split_once('=').map(|(_, value)| value.trim())
     }
 
-    /// The position of a band: `time 2020-01-02, level 500 hPa`; empty for a file without such dimensions.
+    /// The position of a band: `time 2020-01-02, level 500 hPa`; empty for a file without such
+    /// dimensions.
     pub(super) fn position(&self, band: &RasterBand<'_>) -> String {
         if !self.0.iter().any(|entry| entry.starts_with(DIMENSION)) {
             return String::new();
@@ -40,7 +47,11 @@ impl Dimensions {
             Some(self.written(dimension, value.trim()))
         });
         let text = parts.collect::<Vec<_>>().join(", ");
-        text.chars().take(LONGEST).collect::<String>().printable_line().into_owned()
+        text.chars()
+            .take(LONGEST)
+            .collect::<String>()
+            .printable_line()
+            .into_owned()
     }
 
     fn written(&self, dimension: &str, value: &str) -> String {
@@ -57,10 +68,13 @@ impl Dimensions {
     }
 }
 
-/// The time of a number of `unit`s since `start` (CF conventions, section 4.4), without a time of day at midnight. `None` in another
-/// calendar than that of the world.
+/// The time of a number of `unit`s since `start` (CF conventions, section 4.4), without a time of
+/// day at midnight. `None` in another calendar than that of the world.
 fn time_of(value: &str, unit: &str, start: &str, calendar: &str) -> Option<String> {
-    if !["standard", "gregorian", "proleptic_gregorian"].iter().any(|known| calendar.eq_ignore_ascii_case(known)) {
+    if !["standard", "gregorian", "proleptic_gregorian"]
+        .iter()
+        .any(|known| calendar.eq_ignore_ascii_case(known))
+    {
         return None;
     }
     let seconds = match unit.trim().to_ascii_lowercase().as_str() {
@@ -76,35 +90,65 @@ fn time_of(value: &str, unit: &str, start: &str, calendar: &str) -> Option<Strin
     let delta = (micros.abs() < i64::MAX as f64).then(|| TimeDelta::microseconds(micros as i64))?;
     let time = start_of(start)?.checked_add_signed(delta)?;
     let text = time.format("%Y-%m-%d %H:%M:%S%.f").to_string();
-    Some(text.strip_suffix(" 00:00:00").map_or(text.clone(), str::to_owned))
+    Some(
+        text.strip_suffix(" 00:00:00")
+            .map_or(text.clone(), str::to_owned),
+    )
 }
 
 /// The start of a time axis; a zone is taken for UTC alone.
 fn start_of(text: &str) -> Option<NaiveDateTime> {
     let text = text.trim();
-    let text = ["UTC", "Z", "+00:00", "+0:00", "-0:00"].iter().find_map(|zone| text.strip_suffix(zone)).unwrap_or(text).trim();
+    let text = ["UTC", "Z", "+00:00", "+0:00", "-0:00"]
+        .iter()
+        .find_map(|zone| text.strip_suffix(zone))
+        .unwrap_or(text)
+        .trim();
     let (day, time) = text.split_once(['T', ' ']).unwrap_or((text, ""));
     let day = NaiveDate::parse_from_str(day, "%Y-%m-%d").ok()?;
-    let mut parts = time.trim().split(':').map(|part| part.trim().parse::<f64>().ok());
-    let mut part = || parts.next().unwrap_or(Some(0.0)).filter(|part| (0.0..61.0).contains(part));
+    let mut parts = time
+        .trim()
+        .split(':')
+        .map(|part| part.trim().parse::<f64>().ok());
+    let mut part = || {
+        parts
+            .next()
+            .unwrap_or(Some(0.0))
+            .filter(|part| (0.0..61.0).contains(part))
+    };
     let seconds = match time.trim().is_empty() {
         true => 0.0,
         false => part()? * 3600.0 + part()? * 60.0 + part()?,
     };
-    day.and_hms_opt(0, 0, 0)?.checked_add_signed(TimeDelta::microseconds((seconds * 1e6).round() as i64))
+    day.and_hms_opt(0, 0, 0)?
+        .checked_add_signed(TimeDelta::microseconds((seconds * 1e6).round() as i64))
 }
 
-/// Centre wavelength of a band in nanometres, where its header has it: GDAL's domain `IMAGERY` in micrometres, or the items of ENVI.
+/// Centre wavelength of a band in nanometres, where its header has it: GDAL's domain `IMAGERY` in
+/// micrometres, or the items of ENVI.
 pub(super) fn wavelength_nm(band: &RasterBand<'_>) -> Option<f64> {
-    let number = |text: String| text.trim().parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    if let Some(micrometres) = band.metadata_item("CENTRAL_WAVELENGTH_UM", "IMAGERY").and_then(number) {
+    let number = |text: String| {
+        text.trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite() && *number > 0.0)
+    };
+    if let Some(micrometres) = band
+        .metadata_item("CENTRAL_WAVELENGTH_UM", "IMAGERY")
+        .and_then(number)
+    {
         return Some(micrometres * 1000.0);
     }
     let wavelength = band.metadata_item("wavelength", "").and_then(number)?;
-    let unit = band.metadata_item("wavelength_units", "").unwrap_or_default().to_ascii_lowercase();
+    let unit = band
+        .metadata_item("wavelength_units", "")
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     match unit.as_str() {
         "nanometers" | "nanometer" | "nanometres" | "nm" => Some(wavelength),
-        "micrometers" | "micrometer" | "micrometres" | "microns" | "um" | "µm" => Some(wavelength * 1000.0),
+        "micrometers" | "micrometer" | "micrometres" | "microns" | "um" | "µm" => {
+            Some(wavelength * 1000.0)
+        }
         _ => None,
     }
 }
@@ -115,7 +159,8 @@ mod tests {
 
     #[test]
     fn positions_on_dimensions_are_written_with_units_and_times() {
-        let items = |items: &[&str]| Dimensions(items.iter().map(|item| (*item).to_owned()).collect());
+        let items =
+            |items: &[&str]| Dimensions(items.iter().map(|item| (*item).to_owned()).collect());
         let of = items(&[
             "time#units=days since 2020-01-01",
             "level#units=hPa",
@@ -127,11 +172,18 @@ mod tests {
         assert_eq!(of.written("level", "500"), "level 500 hPa");
         assert_eq!(of.written("member", "3"), "member 3");
         assert_eq!(of.written("t", "1051896"), "t 2020-01-01");
-        let other = items(&["time#units=days since 2020-01-01", "time#calendar=360_day", "x#units=months since 2020-01-01"]);
+        let other = items(&[
+            "time#units=days since 2020-01-01",
+            "time#calendar=360_day",
+            "x#units=months since 2020-01-01",
+        ]);
         assert_eq!(other.written("time", "31"), "time 31 days since 2020-01-01");
         assert_eq!(other.written("x", "2"), "x 2 months since 2020-01-01");
         assert_eq!(time_of("1e300", "days", "2020-01-01", "standard"), None);
         assert_eq!(time_of("nan", "days", "2020-01-01", "standard"), None);
-        assert_eq!(time_of("60", "seconds", "1970-01-01T00:00:00Z", "gregorian").as_deref(), Some("1970-01-01 00:01:00"));
+        assert_eq!(
+            time_of("60", "seconds", "1970-01-01T00:00:00Z", "gregorian").as_deref(),
+            Some("1970-01-01 00:01:00")
+        );
     }
 }

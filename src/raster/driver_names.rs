@@ -1,5 +1,5 @@
-//! The short names of GDAL's drivers, raster and vector, of all versions and builds: a dataset may hold files that this build can't
-//! open.
+//! The short names of GDAL's drivers, raster and vector, of all versions and builds: a dataset may
+//! hold files that this build can't open.
 
 use super::environment;
 
@@ -298,7 +298,8 @@ const NAMES: &[&str] = &[
     "ZMap",
 ];
 
-/// True for the short name of a driver of GDAL, exactly as GDAL spells it: of any build, or of this one.
+/// True for the short name of a driver of GDAL, exactly as GDAL spells it: of any build, or of this
+/// one.
 pub fn is_driver_name(name: &str) -> bool {
     NAMES.contains(&name) || environment::is_registered(name)
 }
@@ -311,9 +312,22 @@ mod tests {
     fn names_are_sorted_and_those_of_this_build_are_among_them() {
         let key = |name: &&str| (name.to_ascii_lowercase(), (*name).to_owned());
         assert!(NAMES.is_sorted_by_key(key));
-        let missing: Vec<String> =
-            environment::environment().drivers.into_iter().map(|d| d.name).filter(|name| !NAMES.contains(&name.as_str())).collect();
-        assert_eq!(missing, Vec::<String>::new(), "a newer GDAL has drivers that the list lacks");
-        assert!(is_driver_name("NITF") && is_driver_name("JPEGXL") && !is_driver_name("geotiff") && !is_driver_name("Gtiff"));
+        let missing: Vec<String> = environment::environment()
+            .drivers
+            .into_iter()
+            .map(|d| d.name)
+            .filter(|name| !NAMES.contains(&name.as_str()))
+            .collect();
+        assert_eq!(
+            missing,
+            Vec::<String>::new(),
+            "a newer GDAL has drivers that the list lacks"
+        );
+        assert!(
+            is_driver_name("NITF")
+                && is_driver_name("JPEGXL")
+                && !is_driver_name("geotiff")
+                && !is_driver_name("Gtiff")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! One-time initialisation of GDAL, and the capabilities of this build. The user's environment variables take precedence, except
-//! for options by which reading a file could run code.
+//! One-time initialisation of GDAL, and the capabilities of this build. The user's environment
+//! variables take precedence, except for options by which reading a file could run code.
 
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -45,13 +45,14 @@ const DEFAULTS: &[(&str, &str)] = &[
     ("GDAL_HTTP_LOW_SPEED_LIMIT", "1"),
     ("GDAL_HTTP_MAX_RETRY", "2"),
     ("GDAL_HTTP_RETRY_DELAY", "1"),
-    // Megabytes. GDAL's default is 5 % of memory, which lets a raster with huge blocks use gigabytes.
+    // Megabytes. GDAL's default is 5 % of memory, which lets a raster with huge blocks use
+    // gigabytes.
     ("GDAL_CACHEMAX", "256"),
 ];
 
-/// Options that let reading a file run code or open other files, overridden even if the environment sets them. They also apply to
-/// files that the user opens, which are often downloads: VRTs with Python functions, SQLite databases that load extensions or refer
-/// to other files.
+/// Options that let reading a file run code or open other files, overridden even if the environment
+/// sets them. They also apply to files that the user opens, which are often downloads: VRTs with
+/// Python functions, SQLite databases that load extensions or refer to other files.
 const NEUTRALISED: &[(&str, &str)] = &[
     ("GDAL_VRT_ENABLE_PYTHON", "NO"),
     ("GDAL_VRT_PYTHON_TRUSTED_MODULES", ""),
@@ -62,10 +63,13 @@ const NEUTRALISED: &[(&str, &str)] = &[
     ("ALLOW_VIRTUAL_OGR_FROM_TRIGGER_AND_VIEW", "NO"),
 ];
 
-/// Folders from which GDAL loads driver plugins. The bundled GDAL has all drivers built in; only a build with the system's library
-/// has plugins.
+/// Folders from which GDAL loads driver plugins. The bundled GDAL has all drivers built in; only a
+/// build with the system's library has plugins.
 #[cfg(feature = "bundled-gdal")]
-const PLUGINS: &[(&str, &str)] = &[("GDAL_DRIVER_PATH", "disable"), ("GDAL_PYTHON_DRIVER_PATH", "")];
+const PLUGINS: &[(&str, &str)] = &[
+    ("GDAL_DRIVER_PATH", "disable"),
+    ("GDAL_PYTHON_DRIVER_PATH", ""),
+];
 #[cfg(not(feature = "bundled-gdal"))]
 const PLUGINS: &[(&str, &str)] = &[];
 
@@ -128,8 +132,8 @@ struct Ready {
 
 static READY: OnceLock<Ready> = OnceLock::new();
 
-/// Initialises GDAL once per process; thread-safe. Every function of this module calls it. Calling it earlier takes its few
-/// milliseconds off the first file.
+/// Initialises GDAL once per process; thread-safe. Every function of this module calls it. Calling
+/// it earlier takes its few milliseconds off the first file.
 pub fn init() {
     READY.get_or_init(|| {
         gdal_errors::install();
@@ -143,7 +147,12 @@ pub fn init() {
             set_default(key, value);
         }
         // Mosaics keep their sources open.
-        set_default("GDAL_MAX_DATASET_POOL_SIZE", &(crate::handles::handle_limit() / 8).clamp(2, 100).to_string());
+        set_default(
+            "GDAL_MAX_DATASET_POOL_SIZE",
+            &(crate::handles::handle_limit() / 8)
+                .clamp(2, 100)
+                .to_string(),
+        );
         if option("CURL_CA_BUNDLE").is_none()
             && option("GDAL_CURL_CA_BUNDLE").is_none()
             && option("SSL_CERT_FILE").is_none()
@@ -153,21 +162,36 @@ pub fn init() {
         }
         DriverManager::register_all();
         vsi_plugin::install();
-        // Listing a remote file's folder costs one to hundreds of requests; for local files it finds overviews and world files, so
-        // it stays on.
-        for prefix in ["/vsicurl/", "/vsis3/", "/vsigs/", "/vsiaz/", "/vsiadls/", "/vsioss/", "/vsiswift/"] {
+        // Listing a remote file's folder costs one to hundreds of requests; for local files it
+        // finds overviews and world files, so it stays on.
+        for prefix in [
+            "/vsicurl/",
+            "/vsis3/",
+            "/vsigs/",
+            "/vsiaz/",
+            "/vsiadls/",
+            "/vsioss/",
+            "/vsiswift/",
+        ] {
             set_for_paths(prefix, "GDAL_DISABLE_READDIR_ON_OPEN", "EMPTY_DIR");
         }
         check_proj()
     });
 }
 
-/// Before anything uses PROJ: it makes no requests, and reads no files but those of the folders that the environment names.
+/// Before anything uses PROJ: it makes no requests, and reads no files but those of the folders
+/// that the environment names.
 fn restrict_proj() {
     #[cfg(feature = "bundled-gdal")]
     {
-        let folders = ["PROJ_DATA", "PROJ_LIB"].iter().filter_map(|name| option(name));
-        proj_files::restrict(folders.flat_map(|folders| std::env::split_paths(&folders).collect::<Vec<_>>()).collect());
+        let folders = ["PROJ_DATA", "PROJ_LIB"]
+            .iter()
+            .filter_map(|name| option(name));
+        proj_files::restrict(
+            folders
+                .flat_map(|folders| std::env::split_paths(&folders).collect::<Vec<_>>())
+                .collect(),
+        );
     }
     // Safety: a setting; the contexts of all threads take it over.
     unsafe { gdal_sys::OSRSetPROJEnableNetwork(0) };
@@ -178,7 +202,11 @@ pub fn environment() -> Environment {
     init();
     let drivers: Vec<DriverInfo> = DriverManager::all()
         .map(|driver| {
-            let yes = |key: &str| driver.metadata_item(key, "").is_some_and(|value| value.eq_ignore_ascii_case("yes"));
+            let yes = |key: &str| {
+                driver
+                    .metadata_item(key, "")
+                    .is_some_and(|value| value.eq_ignore_ascii_case("yes"))
+            };
             DriverInfo {
                 name: driver.short_name(),
                 long_name: driver.long_name(),
@@ -188,7 +216,11 @@ pub fn environment() -> Environment {
             }
         })
         .collect();
-    let missing = WANTED.iter().copied().filter(|name| !drivers.iter().any(|driver| driver.name == *name)).collect();
+    let missing = WANTED
+        .iter()
+        .copied()
+        .filter(|name| !drivers.iter().any(|driver| driver.name == *name))
+        .collect();
     let ready = READY.get();
     Environment {
         gdal_version: gdal::version::version_info("RELEASE_NAME"),
@@ -208,10 +240,20 @@ pub(super) fn is_registered(name: &str) -> bool {
     DriverManager::get_driver_by_name(name).is_ok_and(|driver| driver.short_name() == name)
 }
 
-/// Checks that EPSG:4326 resolves. If the environment points PROJ at a database of another version, falls back to the embedded one.
+/// Checks that EPSG:4326 resolves. If the environment points PROJ at a database of another version,
+/// falls back to the embedded one.
 fn check_proj() -> Ready {
-    let Err(first) = resolves() else { return Ready { proj_ok: true, proj_note: None } };
-    let folders = ["PROJ_DATA", "PROJ_LIB"].iter().filter_map(|name| std::env::var(name).ok()).collect::<Vec<_>>().join(", ");
+    let Err(first) = resolves() else {
+        return Ready {
+            proj_ok: true,
+            proj_note: None,
+        };
+    };
+    let folders = ["PROJ_DATA", "PROJ_LIB"]
+        .iter()
+        .filter_map(|name| std::env::var(name).ok())
+        .collect::<Vec<_>>()
+        .join(", ");
     // An empty search path overrides PROJ_DATA and PROJ_LIB, so PROJ uses the embedded database.
     if let Ok(nowhere) = CString::new("/nonexistent/taco-studio") {
         let paths = [nowhere.as_ptr(), std::ptr::null()];
@@ -220,34 +262,51 @@ fn check_proj() -> Ready {
     }
     match resolves() {
         Ok(()) => {
-            let note = format!("the PROJ data in {folders} does not fit this version and was passed over: {first}");
+            let note = format!(
+                "the PROJ data in {folders} does not fit this version and was passed over: {first}"
+            );
             tracing::warn!("{note}");
-            Ready { proj_ok: true, proj_note: Some(note) }
+            Ready {
+                proj_ok: true,
+                proj_note: Some(note),
+            }
         }
         Err(_) => {
             // Safety: NULL restores the default search paths.
             unsafe { gdal_sys::OSRSetPROJSearchPaths(std::ptr::null()) };
             tracing::warn!("coordinate systems do not resolve: {first}");
-            Ready { proj_ok: false, proj_note: Some(first) }
+            Ready {
+                proj_ok: false,
+                proj_note: Some(first),
+            }
         }
     }
 }
 
 fn resolves() -> Result<(), String> {
-    let (found, said) = gdal_errors::listen(|| SpatialRef::from_epsg(4326).and_then(|srs| srs.to_wkt()));
+    let (found, said) =
+        gdal_errors::listen(|| SpatialRef::from_epsg(4326).and_then(|srs| srs.to_wkt()));
     match found {
         Ok(wkt) if wkt.contains("WGS 84") => Ok(()),
         Ok(_) => Err("EPSG:4326 gave an unknown coordinate system".into()),
-        Err(error) => Err(said.into_iter().next().map_or_else(|| error.to_string(), |message| message.text)),
+        Err(error) => Err(said
+            .into_iter()
+            .next()
+            .map_or_else(|| error.to_string(), |message| message.text)),
     }
 }
 
 fn option(key: &str) -> Option<String> {
     let key = CString::new(key).ok()?;
-    // Safety: both are C strings or NULL; the result belongs to GDAL and is copied at once. Covers the environment as well.
+    // Safety: both are C strings or NULL; the result belongs to GDAL and is copied at once. Covers
+    // the environment as well.
     let value = unsafe { gdal_sys::CPLGetConfigOption(key.as_ptr(), std::ptr::null()) };
+    if value.is_null() {
+        return None;
+    }
     // Safety: not NULL, NUL-terminated.
-    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_string_lossy().into_owned())
+    let text = unsafe { CStr::from_ptr(value) };
+    Some(text.to_string_lossy().into_owned())
 }
 
 fn set_default(key: &str, value: &str) {
@@ -263,13 +322,18 @@ fn set_for_paths(prefix: &str, key: &str, value: &str) {
     if option(key).is_some() {
         return;
     }
-    if let (Ok(prefix), Ok(key), Ok(value)) = (CString::new(prefix), CString::new(key), CString::new(value)) {
+    if let (Ok(prefix), Ok(key), Ok(value)) =
+        (CString::new(prefix), CString::new(key), CString::new(value))
+    {
         // Safety: C strings that GDAL copies.
-        unsafe { gdal_sys::VSISetPathSpecificOption(prefix.as_ptr(), key.as_ptr(), value.as_ptr()) };
+        unsafe {
+            gdal_sys::VSISetPathSpecificOption(prefix.as_ptr(), key.as_ptr(), value.as_ptr())
+        };
     }
 }
 
-/// GDAL before 3.6 has no path-specific options; set globally they would also affect local files, so they are not set.
+/// GDAL before 3.6 has no path-specific options; set globally they would also affect local files,
+/// so they are not set.
 #[cfg(not(feature = "bundled-gdal"))]
 fn set_for_paths(_prefix: &str, _key: &str, _value: &str) {}
 
@@ -281,11 +345,22 @@ fn proj_version() -> String {
 }
 
 pub(super) fn tiff_compressions() -> Vec<String> {
-    let options =
-        DriverManager::get_driver_by_name("GTiff").ok().and_then(|driver| driver.metadata_item("DMD_CREATIONOPTIONLIST", ""));
-    let Some(options) = options else { return Vec::new() };
-    let list = options.split("name='COMPRESS'").nth(1).and_then(|rest| rest.split("</Option>").next()).unwrap_or_default();
-    list.split("<Value>").skip(1).filter_map(|rest| rest.split("</Value>").next()).map(str::to_owned).collect()
+    let options = DriverManager::get_driver_by_name("GTiff")
+        .ok()
+        .and_then(|driver| driver.metadata_item("DMD_CREATIONOPTIONLIST", ""));
+    let Some(options) = options else {
+        return Vec::new();
+    };
+    let list = options
+        .split("name='COMPRESS'")
+        .nth(1)
+        .and_then(|rest| rest.split("</Option>").next())
+        .unwrap_or_default();
+    list.split("<Value>")
+        .skip(1)
+        .filter_map(|rest| rest.split("</Value>").next())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn has_vsi(prefix: &str) -> bool {
@@ -294,10 +369,14 @@ fn has_vsi(prefix: &str) -> bool {
     if list.is_null() {
         return false;
     }
-    let Ok(wanted) = CString::new(prefix) else { return false };
+    let Ok(wanted) = CString::new(prefix) else {
+        return false;
+    };
     // Safety: the list is valid until it is destroyed, once.
     unsafe {
-        let found = gdal_sys::CSLFindString(list.cast_const() as gdal_sys::CSLConstList, wanted.as_ptr()) >= 0;
+        let found =
+            gdal_sys::CSLFindString(list.cast_const() as gdal_sys::CSLConstList, wanted.as_ptr())
+                >= 0;
         gdal_sys::CSLDestroy(list);
         found
     }

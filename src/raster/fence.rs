@@ -1,5 +1,6 @@
-//! Opens samples of a dataset, which are untrusted: only with drivers that read every pixel from the sample itself, under a path
-//! without siblings, and without network requests by GDAL. File names inside a sample are never passed to GDAL.
+//! Opens samples of a dataset, which are untrusted: only with drivers that read every pixel from
+//! the sample itself, under a path without siblings, and without network requests by GDAL. File
+//! names inside a sample are never passed to GDAL.
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -17,9 +18,10 @@ use crate::error::{Error, Result};
 use crate::model::AssetPath;
 use crate::text::PrintableLine;
 
-/// Raster drivers whose files do not refer to other files, or only relative to their own path (HFA), where none exists. Excluded
-/// are drivers that read pixels from elsewhere (VRT, GTI, DERIVED, WMS, GDALG, STACTA), formats of a header and a data file (ENVI,
-/// EHdr, ISCE, RRASTER, GenBin, SNODAS, NDF) and products of many files (SAFE, SENTINEL2).
+/// Raster drivers whose files do not refer to other files, or only relative to their own path
+/// (HFA), where none exists. Excluded are drivers that read pixels from elsewhere (VRT, GTI,
+/// DERIVED, WMS, GDALG, STACTA), formats of a header and a data file (ENVI, EHdr, ISCE, RRASTER,
+/// GenBin, SNODAS, NDF) and products of many files (SAFE, SENTINEL2).
 const RASTERS: &[&str] = &[
     "GTiff",
     "PNG",
@@ -41,13 +43,18 @@ const RASTERS: &[&str] = &[
     "DOQ1",
     "DOQ2",
 ];
-/// HDF5 drivers, used only after [`hdf5_links::check`]: HDF5 files can refer to other files in three ways.
+/// HDF5 drivers, used only after [`hdf5_links::check`]: HDF5 files can refer to other files in
+/// three ways.
 const HDF5: &[&str] = &["BAG", "S102", "S104", "S111", "HDF5"];
-/// Vector drivers whose files contain all features. Excluded: Shapefile (several files) and plain SQLite (virtual tables).
+/// Vector drivers whose files contain all features. Excluded: Shapefile (several files) and plain
+/// SQLite (virtual tables).
 const VECTORS: &[&str] = &["GeoJSON", "FlatGeobuf", "CSV", "GPKG"];
 /// Drivers used to identify a file in memory; netCDF and SQLite are listed for identification only.
 pub(super) fn identified() -> impl Iterator<Item = &'static str> {
-    [RASTERS, &["netCDF"], HDF5, VECTORS, &["SQLite"]].into_iter().flatten().copied()
+    [RASTERS, &["netCDF"], HDF5, VECTORS, &["SQLite"]]
+        .into_iter()
+        .flatten()
+        .copied()
 }
 
 /// True for a raster driver with which members are opened.
@@ -57,7 +64,8 @@ pub(super) fn is_raster_driver(name: &str) -> bool {
 
 /// File extensions by which drivers identify formats that have no signature.
 const TELLING: &[&str] = &["csv", "gpkg", "fgb"];
-/// Maximum number of subdatasets tried when the parent has no bands. Subdatasets of subdatasets are not opened.
+/// Maximum number of subdatasets tried when the parent has no bands. Subdatasets of subdatasets are
+/// not opened.
 const SUBDATASETS_TRIED: usize = 4;
 /// Bytes read to identify a file.
 const HEAD: u64 = 64 << 10;
@@ -75,11 +83,18 @@ pub(super) struct FencedMember {
     pub copy: Option<Copy>,
 }
 
-/// File name under which GDAL sees the member; the member's own name is untrusted, so only a known extension is kept.
+/// File name under which GDAL sees the member; the member's own name is untrusted, so only a known
+/// extension is kept.
 pub(super) fn name_for(asset: &AssetPath) -> String {
     let ending = match asset {
-        AssetPath::File(path) => path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase),
-        AssetPath::Packed(member) => member.file_name().rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()),
+        AssetPath::File(path) => path
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .map(str::to_ascii_lowercase),
+        AssetPath::Packed(member) => member
+            .file_name()
+            .rsplit_once('.')
+            .map(|(_, ending)| ending.to_ascii_lowercase()),
         AssetPath::Range { .. } | AssetPath::Vsi(_) => None,
     };
     match ending.filter(|ending| TELLING.contains(&ending.as_str())) {
@@ -92,48 +107,104 @@ pub(super) fn name_for(asset: &AssetPath) -> String {
 ///
 /// # Errors
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file that refers to others;
-/// [`Kind::Format`](crate::error::Kind::Format) with GDAL's reason; [`Kind::Usage`](crate::error::Kind::Usage) for a variable that
-/// the file does not have; those of reads.
+/// [`Kind::Format`](crate::error::Kind::Format) with GDAL's reason;
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a variable that the file does not have; those of
+/// reads.
 pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMember> {
     let asset = source.asset();
     let head = mounted.read(0, HEAD)?;
-    let direct = match hdf5_lock::is_hdf5(|at, magic| mounted.read(at, magic.len() as u64).is_ok_and(|bytes| bytes == magic)) {
+    let direct = match hdf5_lock::is_hdf5(|at, magic| {
+        mounted
+            .read(at, magic.len() as u64)
+            .is_ok_and(|bytes| bytes == magic)
+    }) {
         true => {
             hdf5_links::check(mounted, asset)?;
             open_with(&mounted.path(), HDF5, GdalOpenFlags::GDAL_OF_RASTER, asset)
         }
         false => open_plain(asset, mounted, &head),
     };
-    if let Some(NetCdf { dataset, variables, shown, copy }) = as_netcdf(source, mounted, &head, &direct)? {
+    if let Some(NetCdf {
+        dataset,
+        variables,
+        shown,
+        copy,
+    }) = as_netcdf(source, mounted, &head, &direct)?
+    {
         let (place, own) = (copy.path().to_string_lossy().into_owned(), asset.to_vsi());
         let variable = VariableRead::of(source, &variables, shown, &place);
-        // Subdataset names of the temporary copy become invalid with it; those of the sample remain valid.
+        // Subdataset names of the temporary copy become invalid with it; those of the sample remain
+        // valid.
         let subdatasets = match direct.as_ref().map(subdatasets) {
             Ok(listed) => named_by(asset, mounted, listed),
-            Err(_) => variables.into_iter().map(|one| Subdataset { name: one.name.replace(&place, &own), ..one }).collect(),
+            Err(_) => variables
+                .into_iter()
+                .map(|one| Subdataset {
+                    name: one.name.replace(&place, &own),
+                    ..one
+                })
+                .collect(),
         };
-        let read = variable.as_ref().and_then(|variable| variable.name.as_deref());
-        let same = subdatasets.iter().find(|one| read.is_some_and(|read| name_of(one, &own) == read));
+        let read = variable
+            .as_ref()
+            .and_then(|variable| variable.name.as_deref());
+        let same = subdatasets
+            .iter()
+            .find(|one| read.is_some_and(|read| name_of(one, &own) == read));
         let shown = same.or(subdatasets.first()).map(|shown| shown.name.clone());
-        return Ok(FencedMember { dataset, subdatasets, shown, variable, copy: Some(copy) });
+        return Ok(FencedMember {
+            dataset,
+            subdatasets,
+            shown,
+            variable,
+            copy: Some(copy),
+        });
     }
     let dataset = direct?;
     if let Some(file) = dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS") {
         // GDAL would open that file with any driver when overviews are requested.
-        return Err(Error::unsupported(format!("this raster keeps its overviews in another file: {}", file.printable_line()))
-            .at(asset)
-            .hint("a sample of a dataset holds all of its pixels; take the OVERVIEWS metadata out of the file"));
+        return Err(Error::unsupported(format!(
+            "this raster keeps its overviews in another file: {}",
+            file.printable_line()
+        ))
+        .at(asset)
+        .hint(
+            "a sample of a dataset holds all of its pixels; take the OVERVIEWS metadata out \
+                of the file",
+        ));
     }
     let subdatasets = subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, &mounted.path(), source)?;
     let variable = VariableRead::of(source, &subdatasets, shown, &mounted.path());
     let shown = shown.map(|at| subdatasets[at].name.clone());
-    let rename = |name: String| named_by(asset, mounted, vec![Subdataset { name, description: String::new() }]).remove(0).name;
-    Ok(FencedMember { dataset, shown: shown.map(rename), subdatasets: named_by(asset, mounted, subdatasets), variable, copy: None })
+    let rename = |name: String| {
+        named_by(
+            asset,
+            mounted,
+            vec![Subdataset {
+                name,
+                description: String::new(),
+            }],
+        )
+        .remove(0)
+        .name
+    };
+    Ok(FencedMember {
+        dataset,
+        shown: shown.map(rename),
+        subdatasets: named_by(asset, mounted, subdatasets),
+        variable,
+        copy: None,
+    })
 }
 
 fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Dataset> {
-    let direct = open_with(&mounted.path(), RASTERS, GdalOpenFlags::GDAL_OF_RASTER, asset);
+    let direct = open_with(
+        &mounted.path(),
+        RASTERS,
+        GdalOpenFlags::GDAL_OF_RASTER,
+        asset,
+    );
     let Err(error) = direct else { return direct };
     if vsi_plugin::has_fault() || error.is_cancelled() {
         return Err(error);
@@ -141,7 +212,8 @@ fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Datas
     if let Some(named) = references::of(head) {
         return Err(named.refusal(asset));
     }
-    // With OF_VECTOR the JPEG 2000 driver would read GML that refers to schemas; none of these drivers does.
+    // With OF_VECTOR the JPEG 2000 driver would read GML that refers to schemas; none of these
+    // drivers does.
     let flags = GdalOpenFlags::GDAL_OF_RASTER | GdalOpenFlags::GDAL_OF_VECTOR;
     match open_with(&mounted.absolute_path(), VECTORS, flags, asset) {
         Ok(dataset) => Ok(dataset),
@@ -150,35 +222,54 @@ fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Datas
 }
 
 /// Subdataset names with the sample's own GDAL path instead of the mount's.
-fn named_by(asset: &AssetPath, mounted: &Mounted, mut subdatasets: Vec<Subdataset>) -> Vec<Subdataset> {
+fn named_by(
+    asset: &AssetPath,
+    mounted: &Mounted,
+    mut subdatasets: Vec<Subdataset>,
+) -> Vec<Subdataset> {
     let own = asset.to_vsi();
     for subdataset in &mut subdatasets {
-        subdataset.name = subdataset.name.replace(&mounted.path(), &own).replace(&mounted.absolute_path(), &own);
+        subdataset.name = subdataset
+            .name
+            .replace(&mounted.path(), &own)
+            .replace(&mounted.absolute_path(), &own);
     }
     subdatasets
 }
 
-/// The subdataset that `source` asks for, with its position. Without a choice the dataset, or its first subdataset with bands if it
-/// has none. Only subdatasets of the file at `path`, which is this sample, are opened: a file can state any name.
+/// The subdataset that `source` asks for, with its position. Without a choice the dataset, or its
+/// first subdataset with bands if it has none. Only subdatasets of the file at `path`, which is
+/// this sample, are opened: a file can state any name.
 fn with_pixels(
     dataset: Dataset,
     subdatasets: &[Subdataset],
     path: &str,
     source: &RasterSource,
 ) -> Result<(Dataset, Option<usize>)> {
-    let open =
-        |candidate: &Subdataset, driver| open_with(&candidate.name, &[driver], GdalOpenFlags::GDAL_OF_RASTER, source.asset());
+    let open = |candidate: &Subdataset, driver| {
+        open_with(
+            &candidate.name,
+            &[driver],
+            GdalOpenFlags::GDAL_OF_RASTER,
+            source.asset(),
+        )
+    };
     if let Some(at) = position_of(source, &dataset, subdatasets, path)? {
         let candidate = &subdatasets[at];
         let driver = driver_of_subdataset(candidate, path);
-        let outside = || Error::unsupported("a subdataset that is not in the sample itself is not opened").at(source.asset());
+        let outside = || {
+            Error::unsupported("a subdataset that is not in the sample itself is not opened")
+                .at(source.asset())
+        };
         return Ok((open(candidate, driver.ok_or_else(outside)?)?, Some(at)));
     }
     if dataset.raster_count() == 0 {
         let inside = subdatasets
             .iter()
             .enumerate()
-            .filter_map(|(at, candidate)| Some((at, candidate, driver_of_subdataset(candidate, path)?)));
+            .filter_map(|(at, candidate)| {
+                Some((at, candidate, driver_of_subdataset(candidate, path)?))
+            });
         for (at, candidate, driver) in inside.take(SUBDATASETS_TRIED) {
             if let Ok(inner) = open(candidate, driver)
                 && inner.raster_count() > 0
@@ -193,11 +284,18 @@ fn with_pixels(
 /// The driver of a subdataset of the file at `path`; `None` for one of another file.
 fn driver_of_subdataset(subdataset: &Subdataset, path: &str) -> Option<&'static str> {
     let name = &subdataset.name;
-    let is_in = |driver: &str| name.strip_prefix(driver).is_some_and(|rest| rest.starts_with(&format!(":\"{path}\":")));
+    let is_in = |driver: &str| {
+        name.strip_prefix(driver)
+            .is_some_and(|rest| rest.starts_with(&format!(":\"{path}\":")))
+    };
     let is_image = || {
-        let number =
-            name.strip_prefix("GTIFF_DIR:").and_then(|rest| rest.strip_suffix(path)).and_then(|rest| rest.strip_suffix(':'));
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()))
+        let number = name
+            .strip_prefix("GTIFF_DIR:")
+            .and_then(|rest| rest.strip_suffix(path))
+            .and_then(|rest| rest.strip_suffix(':'));
+        number.is_some_and(|number| {
+            !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
+        })
     };
     match () {
         () if is_in("HDF5") => Some("HDF5Image"),
@@ -208,13 +306,24 @@ fn driver_of_subdataset(subdataset: &Subdataset, path: &str) -> Option<&'static 
 }
 
 /// Opens a path made by this program with the given drivers and an empty sibling list.
-fn open_with(path: &str, drivers: &[&str], flags: GdalOpenFlags, asset: &AssetPath) -> Result<Dataset> {
+fn open_with(
+    path: &str,
+    drivers: &[&str],
+    flags: GdalOpenFlags,
+    asset: &AssetPath,
+) -> Result<Dataset> {
     let open_flags = GdalOpenFlags::GDAL_OF_READONLY | GdalOpenFlags::GDAL_OF_VERBOSE_ERROR | flags;
-    let options = DatasetOptions { open_flags, allowed_drivers: Some(drivers), sibling_files: Some(&[]), ..Default::default() };
+    let options = DatasetOptions {
+        open_flags,
+        allowed_drivers: Some(drivers),
+        sibling_files: Some(&[]),
+        ..Default::default()
+    };
     gdal_errors::open(asset, path, || Dataset::open_ex(path, options))
 }
 
-/// A netCDF sample that the netCDF driver opened: its variables, and the position of the one that was opened.
+/// A netCDF sample that the netCDF driver opened: its variables, and the position of the one that
+/// was opened.
 struct NetCdf {
     dataset: Dataset,
     variables: Vec<Subdataset>,
@@ -222,41 +331,75 @@ struct NetCdf {
     copy: Copy,
 }
 
-/// Opens a netCDF sample with the netCDF driver. The netCDF library reads only regular files; GDAL's HDF5 driver opens netCDF-4
-/// without coordinates, and no other driver opens classic netCDF. So a link to the file, or a temporary copy of the range, is
-/// opened. `None` when that adds neither bands nor georeferencing.
+/// Opens a netCDF sample with the netCDF driver. The netCDF library reads only regular files;
+/// GDAL's HDF5 driver opens netCDF-4 without coordinates, and no other driver opens classic netCDF.
+/// So a link to the file, or a temporary copy of the range, is opened. `None` when that adds
+/// neither bands nor georeferencing.
 ///
 /// # Errors
 /// For a variable that the file does not have.
-fn as_netcdf(source: &RasterSource, mounted: &Mounted, head: &[u8], direct: &Result<Dataset>) -> Result<Option<NetCdf>> {
+fn as_netcdf(
+    source: &RasterSource,
+    mounted: &Mounted,
+    head: &[u8],
+    direct: &Result<Dataset>,
+) -> Result<Option<NetCdf>> {
     let asset = source.asset();
-    let by_hdf5 = direct.as_ref().is_ok_and(|dataset| dataset.driver().short_name().starts_with("HDF5"));
+    let by_hdf5 = direct
+        .as_ref()
+        .is_ok_and(|dataset| dataset.driver().short_name().starts_with("HDF5"));
     // Only a superblock at offset 0: others were not checked.
-    let classic = head.starts_with(b"CDF") && head.get(3).is_some_and(|version| matches!(version, 1 | 2 | 5));
+    let classic = head.starts_with(b"CDF")
+        && head
+            .get(3)
+            .is_some_and(|version| matches!(version, 1 | 2 | 5));
     let newer = hdf5_lock::is_hdf5(|at, magic| at == 0 && head.starts_with(magic));
     if !(classic || newer) || !(by_hdf5 || direct.is_err()) {
         return Ok(None);
     }
-    let Some(copy) = linked(asset).or_else(|| copied(mounted)) else { return Ok(None) };
+    let Some(copy) = linked(asset).or_else(|| copied(mounted)) else {
+        return Ok(None);
+    };
     let path = copy.path().to_string_lossy().into_owned();
-    let Ok(dataset) = open_with(&path, &["netCDF"], GdalOpenFlags::GDAL_OF_RASTER, asset) else { return Ok(None) };
+    let Ok(dataset) = open_with(&path, &["netCDF"], GdalOpenFlags::GDAL_OF_RASTER, asset) else {
+        return Ok(None);
+    };
     let variables = subdatasets(&dataset);
     let (dataset, shown) = match with_pixels(dataset, &variables, &path, source) {
         Ok(found) => found,
         // The HDF5 driver may know the variable: it lists arrays of every shape.
-        Err(_) if direct.as_ref().is_ok_and(|dataset| !subdatasets(dataset).is_empty()) => return Ok(None),
+        Err(_)
+            if direct
+                .as_ref()
+                .is_ok_and(|dataset| !subdatasets(dataset).is_empty()) =>
+        {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
     let placed = dataset.geo_transform().is_ok() || dataset.spatial_ref().is_ok();
-    Ok((dataset.raster_count() > 0 && (placed || direct.is_err())).then_some(NetCdf { dataset, variables, shown, copy }))
+    Ok(
+        (dataset.raster_count() > 0 && (placed || direct.is_err())).then_some(NetCdf {
+            dataset,
+            variables,
+            shown,
+            copy,
+        }),
+    )
 }
 
-/// A symbolic link to a local file in a new temporary folder, so that the library sees a fixed name and no siblings.
+/// A symbolic link to a local file in a new temporary folder, so that the library sees a fixed name
+/// and no siblings.
 #[cfg(unix)]
 fn linked(asset: &AssetPath) -> Option<Copy> {
-    let AssetPath::File(_) = asset else { return None };
+    let AssetPath::File(_) = asset else {
+        return None;
+    };
     let path = std::fs::canonicalize(asset.local_file()?).ok()?;
-    let folder = tempfile::Builder::new().prefix("taco-studio-").tempdir().ok()?;
+    let folder = tempfile::Builder::new()
+        .prefix("taco-studio-")
+        .tempdir()
+        .ok()?;
     std::os::unix::fs::symlink(path, folder.path().join(LINK)).ok()?;
     Some(Copy::Link(folder))
 }
@@ -274,7 +417,10 @@ pub enum Copy {
     /// A copy of the bytes, removed on drop.
     File(TempPath),
     /// A link to the sample's file in a folder that is removed on drop.
-    #[cfg_attr(not(unix), allow(dead_code, reason = "Windows makes links for administrators alone"))]
+    #[cfg_attr(
+        not(unix),
+        allow(dead_code, reason = "Windows makes links for administrators alone")
+    )]
     Link(TempDir),
 }
 
@@ -292,7 +438,11 @@ fn copied(mounted: &Mounted) -> Option<Copy> {
     if mounted.size() > COPY_LIMIT_BYTES {
         return None;
     }
-    let mut copy = tempfile::Builder::new().prefix("taco-studio-").suffix(".nc").tempfile().ok()?;
+    let mut copy = tempfile::Builder::new()
+        .prefix("taco-studio-")
+        .suffix(".nc")
+        .tempfile()
+        .ok()?;
     let mut done = 0;
     while done < mounted.size() {
         let bytes = mounted.read(done, COPY_CHUNK).ok()?;
@@ -302,8 +452,9 @@ fn copied(mounted: &Mounted) -> Option<Copy> {
     Some(Copy::File(copy.into_temp_path()))
 }
 
-/// While alive, GDAL makes no HTTP requests of its own on this thread, and finds no support files outside of its own data: even a
-/// coordinate system can be a URL, or name a dictionary. Reads of remote samples use another path.
+/// While alive, GDAL makes no HTTP requests of its own on this thread, and finds no support files
+/// outside of its own data: even a coordinate system can be a URL, or name a dictionary. Reads of
+/// remote samples use another path.
 pub(super) struct Fence {
     installed: bool,
     /// `!Send`: pushed and popped on one thread.
@@ -315,7 +466,8 @@ thread_local! {
     static FENCES: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Names of files that GDAL's network file systems may open; a file of this ending is not opened by GDAL.
+/// Names of files that GDAL's network file systems may open; a file of this ending is not opened by
+/// GDAL.
 const NETWORK_NAMES: (&str, &str) = ("CPL_VSIL_CURL_ALLOWED_EXTENSIONS", ".taco-studio-none");
 
 impl Fence {
@@ -339,11 +491,16 @@ impl Fence {
             }
         }
         // Safety: a function without state.
-        Self { installed: unsafe { CPLHTTPPushFetchCallback(refuse, std::ptr::null_mut()) } != 0, _thread: PhantomData }
+        let installed = unsafe { CPLHTTPPushFetchCallback(refuse, std::ptr::null_mut()) } != 0;
+        Self {
+            installed,
+            _thread: PhantomData,
+        }
     }
 }
 
-/// At least as many locations as GDAL has at first: the working directory, GDAL_DATA or the folder of its installation.
+/// At least as many locations as GDAL has at first: the working directory, GDAL_DATA or the folder
+/// of its installation.
 const FINDER_LOCATIONS: usize = 8;
 
 impl Drop for Fence {
@@ -360,11 +517,20 @@ impl Drop for Fence {
     }
 }
 
-/// A path that does not exist, for names that lead out of GDAL's data; the other finders are asked for plain names.
+/// A path that does not exist, for names that lead out of GDAL's data; the other finders are asked
+/// for plain names.
 unsafe extern "C" fn find_outside(_class: *const c_char, name: *const c_char) -> *const c_char {
     // Safety: GDAL passes a C string.
-    let leads_out = !name.is_null() && unsafe { CStr::from_ptr(name) }.to_bytes().iter().any(|byte| b"/\\:".contains(byte));
-    if leads_out { c"/nonexistent/taco-studio".as_ptr() } else { std::ptr::null() }
+    let leads_out = !name.is_null()
+        && unsafe { CStr::from_ptr(name) }
+            .to_bytes()
+            .iter()
+            .any(|byte| b"/\\:".contains(byte));
+    if leads_out {
+        c"/nonexistent/taco-studio".as_ptr()
+    } else {
+        std::ptr::null()
+    }
 }
 
 /// The first fields of GDAL's `CPLHTTPResult`, and padding for those that later versions append.

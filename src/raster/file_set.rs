@@ -1,6 +1,7 @@
-//! Formats of several files: ENVI, ESRI BIL, ERDAS with a spill file, Shapefile and others. Which files belong together is what GDAL
-//! says of the opened dataset (its file list), not a list of extensions. Files are opened through [`super::vsi_plugin`] under a path that
-//! has these files only, so that nothing else is read, whatever a header names.
+//! Formats of several files: ENVI, ESRI BIL, ERDAS with a spill file, Shapefile and others. Which
+//! files belong together is what GDAL says of the opened dataset (its file list), not a list of
+//! extensions. Files are opened through [`super::vsi_plugin`] under a path that has these files
+//! only, so that nothing else is read, whatever a header names.
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -17,8 +18,9 @@ use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
 
-/// Drivers that are not asked: they follow names in a file to other files, addresses or databases, only write, or read formats of one
-/// file for which the HDF5 lock is needed. What follows names is recognised by [`super::references_of`].
+/// Drivers that are not asked: they follow names in a file to other files, addresses or databases,
+/// only write, or read formats of one file for which the HDF5 lock is needed. What follows names is
+/// recognised by [`super::references_of`].
 const NOT_ASKED: &[&str] = &[
     "VRT",
     "DERIVED",
@@ -99,7 +101,8 @@ const NOT_ASKED: &[&str] = &[
     "ODS",
     "GPSBabel",
 ];
-/// Maximum number of files beside a file. More of one stem are numbered files, not parts of a raster.
+/// Maximum number of files beside a file. More of one stem are numbered files, not parts of a
+/// raster.
 const BESIDE_MAX: usize = 32;
 /// Maximum length of a name in bytes.
 const NAME_MAX: usize = 255;
@@ -120,7 +123,8 @@ pub struct FileSet {
     pub info: RasterInfo,
     /// Names of the other files, as the driver lists them.
     pub others: Vec<String>,
-    /// True when the file alone, without the others, does not give the same size, bands and types, or the same layers.
+    /// True when the file alone, without the others, does not give the same size, bands and types,
+    /// or the same layers.
     pub is_torn: bool,
     /// What the file alone lacks of an otherwise equal raster.
     pub lost: Vec<Sidecar>,
@@ -130,7 +134,13 @@ pub struct FileSet {
 pub fn contents_of(info: &RasterInfo) -> String {
     let driver = &info.driver;
     if info.is_vector() {
-        return tr_n!(info.layers.len(), "{driver}, {n} layer", "{driver}, {n} layers", driver, n = info.layers.len());
+        return tr_n!(
+            info.layers.len(),
+            "{driver}, {n} layer",
+            "{driver}, {n} layers",
+            driver,
+            n = info.layers.len()
+        );
     }
     let dtype = info.bands.first().map_or("", |band| band.dtype.as_str());
     let (width, height, n) = (info.width, info.height, info.band_count);
@@ -166,32 +176,56 @@ impl NamesByStem {
             index.ends.push(index.lower.len());
         }
         let mut sorted: Vec<u32> = (0..index.ends.len() as u32).collect();
-        sorted.sort_unstable_by(|a, b| index.lower_name(*a).cmp(index.lower_name(*b)).then(a.cmp(b)));
+        sorted.sort_unstable_by(|a, b| {
+            index
+                .lower_name(*a)
+                .cmp(index.lower_name(*b))
+                .then(a.cmp(b))
+        });
         index.sorted = sorted;
         index
     }
 
     fn lower_name(&self, index: u32) -> &str {
-        let start = (index as usize).checked_sub(1).map_or(0, |before| self.ends[before]);
+        let start = (index as usize)
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before]);
         &self.lower[start..self.ends[index as usize]]
     }
 
-    /// Indices of the names that may belong to the file `name` by their stem, as `cube.hdr` and `cube.dat.hdr` to `cube.dat`. Empty when
-    /// there are more than a format has.
+    /// Indices of the names that may belong to the file `name` by their stem, as `cube.hdr` and
+    /// `cube.dat.hdr` to `cube.dat`. Empty when there are more than a format has.
     pub fn of_stem(&self, name: &str) -> Vec<usize> {
         let lower = name.to_lowercase();
-        let stem = lower.rsplit_once('.').map_or(lower.as_str(), |(stem, _)| stem);
+        let stem = lower
+            .rsplit_once('.')
+            .map_or(lower.as_str(), |(stem, _)| stem);
         if stem.is_empty() {
             return Vec::new();
         }
         let dotted = format!("{stem}.");
-        let from = |text: &str| self.sorted.partition_point(|&index| self.lower_name(index) < text);
-        let behind = self.sorted[from(&dotted)..].iter().take_while(|&&index| self.lower_name(index).starts_with(&dotted));
+        let from = |text: &str| {
+            self.sorted
+                .partition_point(|&index| self.lower_name(index) < text)
+        };
+        let behind = self.sorted[from(&dotted)..]
+            .iter()
+            .take_while(|&&index| self.lower_name(index).starts_with(&dotted));
         // `cube` without an extension, to `cube.hdr`.
-        let bare = self.sorted.get(from(stem)).filter(|&&index| self.lower_name(index) == stem);
-        let found = bare.into_iter().chain(behind.take(BESIDE_MAX + 2)).filter(|&&index| self.lower_name(index) != lower);
+        let bare = self
+            .sorted
+            .get(from(stem))
+            .filter(|&&index| self.lower_name(index) == stem);
+        let found = bare
+            .into_iter()
+            .chain(behind.take(BESIDE_MAX + 2))
+            .filter(|&&index| self.lower_name(index) != lower);
         let found: Vec<usize> = found.map(|&index| index as usize).collect();
-        if found.len() > BESIDE_MAX { Vec::new() } else { found }
+        if found.len() > BESIDE_MAX {
+            Vec::new()
+        } else {
+            found
+        }
     }
 }
 
@@ -207,11 +241,21 @@ impl FolderFiles {
     /// Lists the folder; none of its files where it can't be read.
     pub fn of(folder: &Path) -> Self {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_symlink());
-        let names = entries.filter(is_file).filter_map(|entry| Some(entry.file_name().into_string().ok()?.into_boxed_str()));
+        let is_file = |entry: &std::fs::DirEntry| {
+            entry
+                .file_type()
+                .is_ok_and(|kind| kind.is_file() || kind.is_symlink())
+        };
+        let names = entries
+            .filter(is_file)
+            .filter_map(|entry| Some(entry.file_name().into_string().ok()?.into_boxed_str()));
         let names: Vec<Box<str>> = names.collect();
         let by_stem = NamesByStem::of(names.iter().map(AsRef::as_ref));
-        Self { folder: folder.to_owned(), names, by_stem }
+        Self {
+            folder: folder.to_owned(),
+            names,
+            by_stem,
+        }
     }
 
     /// What GDAL reads together with the file `name` of the folder ([`file_set`]).
@@ -219,23 +263,40 @@ impl FolderFiles {
     /// # Errors
     /// Those of [`file_set`].
     pub fn file_set(&self, name: &str, ctx: &JobContext) -> Result<Option<FileSet>> {
-        let named = |name: &str| NamedAsset { name: name.to_owned(), asset: AssetPath::file(self.folder.join(name)) };
-        let beside = self.by_stem.of_stem(name).into_iter().filter_map(|at| self.names.get(at));
-        let beside: Vec<NamedAsset> = beside.filter(|name| self.folder.join(&***name).is_file()).map(|name| named(name)).collect();
+        let named = |name: &str| NamedAsset {
+            name: name.to_owned(),
+            asset: AssetPath::file(self.folder.join(name)),
+        };
+        let beside = self
+            .by_stem
+            .of_stem(name)
+            .into_iter()
+            .filter_map(|at| self.names.get(at));
+        let beside: Vec<NamedAsset> = beside
+            .filter(|name| self.folder.join(&***name).is_file())
+            .map(|name| named(name))
+            .collect();
         file_set(&named(name), &beside, ctx)
     }
 }
 
-/// What GDAL reads together with `file` among the files `beside` it; `None` for a file that GDAL opens with no driver, or without the
-/// others.
+/// What GDAL reads together with `file` among the files `beside` it; `None` for a file that GDAL
+/// opens with no driver, or without the others.
 ///
 /// # Errors
 /// Those of reading the files, and cancellation.
-pub fn file_set(file: &NamedAsset, beside: &[NamedAsset], ctx: &JobContext) -> Result<Option<FileSet>> {
+pub fn file_set(
+    file: &NamedAsset,
+    beside: &[NamedAsset],
+    ctx: &JobContext,
+) -> Result<Option<FileSet>> {
     environment::init();
     vsi_plugin::take_fault();
-    let is_plain =
-        |named: &&NamedAsset| !named.name.is_empty() && named.name.len() <= NAME_MAX && !named.name.contains(['/', '\\', '\0']);
+    let is_plain = |named: &&NamedAsset| {
+        !named.name.is_empty()
+            && named.name.len() <= NAME_MAX
+            && !named.name.contains(['/', '\\', '\0'])
+    };
     let beside: Vec<&NamedAsset> = beside.iter().filter(is_plain).take(BESIDE_MAX).collect();
     if beside.is_empty() || !is_plain(&file) {
         return Ok(None);
@@ -249,8 +310,13 @@ pub fn file_set(file: &NamedAsset, beside: &[NamedAsset], ctx: &JobContext) -> R
         mounted.add_sibling(&sibling);
         siblings.push(sibling);
     }
-    let names: Vec<&str> = std::iter::once(file).chain(beside.iter().copied()).map(|named| named.name.as_str()).collect();
-    let Some(together) = open(&mounted, &names)? else { return Ok(None) };
+    let names: Vec<&str> = std::iter::once(file)
+        .chain(beside.iter().copied())
+        .map(|named| named.name.as_str())
+        .collect();
+    let Some(together) = open(&mounted, &names)? else {
+        return Ok(None);
+    };
     let others: Vec<String> = file_list(&together)
         .iter()
         .filter_map(|path| path.rsplit('/').next())
@@ -263,13 +329,22 @@ pub fn file_set(file: &NamedAsset, beside: &[NamedAsset], ctx: &JobContext) -> R
     let info = info::collect(&together, None, Vec::new(), None, None);
     drop((together, siblings, mounted));
     let alone = mount(file)?;
-    let alone = open(&alone, &[file.name.as_str()])?.map(|dataset| info::collect(&dataset, None, Vec::new(), None, None));
+    let alone = open(&alone, &[file.name.as_str()])?
+        .map(|dataset| info::collect(&dataset, None, Vec::new(), None, None));
     let is_torn = match &alone {
         Some(alone) => !is_same_raster(&info, alone) || !has_pixels(file, alone, ctx)?,
         None => true,
     };
-    let lost = alone.filter(|_| !is_torn).map(|alone| lost_of(&info, &alone, &others)).unwrap_or_default();
-    Ok(Some(FileSet { info, others, is_torn, lost }))
+    let lost = alone
+        .filter(|_| !is_torn)
+        .map(|alone| lost_of(&info, &alone, &others))
+        .unwrap_or_default();
+    Ok(Some(FileSet {
+        info,
+        others,
+        is_torn,
+        lost,
+    }))
 }
 
 /// What `driver` reads from the bytes of a file alone; `None` when it can't open them.
@@ -288,23 +363,44 @@ pub fn describe_alone(file: &NamedAsset, driver: &str) -> Result<Option<RasterIn
     Ok(opened.map(|dataset| info::collect(&dataset, None, Vec::new(), None, None)))
 }
 
-/// True for rasters of one size with the same number of bands of the same types, and for files without bands that have the same layers:
-/// a netCDF file with pixels also has tables, which it shows to some openings alone.
+/// True for rasters of one size with the same number of bands of the same types, and for files
+/// without bands that have the same layers: a netCDF file with pixels also has tables, which it
+/// shows to some openings alone.
 pub fn is_same_raster(one: &RasterInfo, other: &RasterInfo) -> bool {
-    let dtypes = |info: &RasterInfo| info.bands.iter().map(|band| band.dtype.clone()).collect::<Vec<_>>();
-    let layers = |info: &RasterInfo| info.layers.iter().map(|layer| layer.name.clone()).collect::<Vec<_>>();
+    let dtypes = |info: &RasterInfo| {
+        info.bands
+            .iter()
+            .map(|band| band.dtype.clone())
+            .collect::<Vec<_>>()
+    };
+    let layers = |info: &RasterInfo| {
+        info.layers
+            .iter()
+            .map(|layer| layer.name.clone())
+            .collect::<Vec<_>>()
+    };
     (one.width, one.height, one.band_count) == (other.width, other.height, other.band_count)
         && dtypes(one) == dtypes(other)
         && (one.band_count > 0 || layers(one) == layers(other))
 }
 
-/// True when the last pixel of the last band can be read from the file alone: a header may open whose pixels are in another file.
+/// True when the last pixel of the last band can be read from the file alone: a header may open
+/// whose pixels are in another file.
 fn has_pixels(file: &NamedAsset, info: &RasterInfo, ctx: &JobContext) -> Result<bool> {
-    if info.band_count == 0 || info.width == 0 || info.height == 0 || !fence::is_raster_driver(&info.driver) {
+    if info.band_count == 0
+        || info.width == 0
+        || info.height == 0
+        || !fence::is_raster_driver(&info.driver)
+    {
         return Ok(true);
     }
     let request = ReadRequest {
-        window: Window { x: info.width - 1, y: info.height - 1, width: 1, height: 1 },
+        window: Window {
+            x: info.width - 1,
+            y: info.height - 1,
+            width: 1,
+            height: 1,
+        },
         out: (1, 1),
         bands: vec![BandIndex::from_position(info.band_count - 1)],
         resampling: Resampling::Nearest,
@@ -319,15 +415,27 @@ fn has_pixels(file: &NamedAsset, info: &RasterInfo, ctx: &JobContext) -> Result<
 }
 
 fn lost_of(together: &RasterInfo, alone: &RasterInfo, others: &[String]) -> Vec<Sidecar> {
-    let nodata = |info: &RasterInfo| info.bands.iter().map(|band| band.nodata.map(f64::to_bits)).collect::<Vec<_>>();
-    let has_mask = others.iter().any(|name| name.to_lowercase().ends_with(".msk"));
+    let nodata = |info: &RasterInfo| {
+        info.bands
+            .iter()
+            .map(|band| band.nodata.map(f64::to_bits))
+            .collect::<Vec<_>>()
+    };
+    let has_mask = others
+        .iter()
+        .any(|name| name.to_lowercase().ends_with(".msk"));
     let lost = [
         (has_mask, Sidecar::Mask),
         (nodata(together) != nodata(alone), Sidecar::Metadata),
-        (together.geotransform != alone.geotransform, Sidecar::WorldFile),
+        (
+            together.geotransform != alone.geotransform,
+            Sidecar::WorldFile,
+        ),
         (together.crs_wkt != alone.crs_wkt, Sidecar::Projection),
     ];
-    lost.into_iter().filter_map(|(is_lost, kind)| is_lost.then_some(kind)).collect()
+    lost.into_iter()
+        .filter_map(|(is_lost, kind)| is_lost.then_some(kind))
+        .collect()
 }
 
 /// The drivers of this build that are asked.
@@ -335,20 +443,29 @@ fn drivers() -> &'static [String] {
     static DRIVERS: OnceLock<Vec<String>> = OnceLock::new();
     DRIVERS.get_or_init(|| {
         let names = DriverManager::all().map(|driver| driver.short_name());
-        names.filter(|name| !NOT_ASKED.contains(&name.as_str())).collect()
+        names
+            .filter(|name| !NOT_ASKED.contains(&name.as_str()))
+            .collect()
     })
 }
 
-/// The dataset at a mounted file with the `siblings` that GDAL may look for; `None` when no driver opens it.
+/// The dataset at a mounted file with the `siblings` that GDAL may look for; `None` when no driver
+/// opens it.
 fn open(mounted: &Mounted, siblings: &[&str]) -> Result<Option<Dataset>> {
     let drivers: Vec<&str> = drivers().iter().map(String::as_str).collect();
     open_with(mounted, siblings, &drivers)
 }
 
 fn open_with(mounted: &Mounted, siblings: &[&str], drivers: &[&str]) -> Result<Option<Dataset>> {
-    let open_flags = GdalOpenFlags::GDAL_OF_READONLY | GdalOpenFlags::GDAL_OF_RASTER | GdalOpenFlags::GDAL_OF_VECTOR;
-    let options =
-        DatasetOptions { open_flags, allowed_drivers: Some(drivers), sibling_files: Some(siblings), ..Default::default() };
+    let open_flags = GdalOpenFlags::GDAL_OF_READONLY
+        | GdalOpenFlags::GDAL_OF_RASTER
+        | GdalOpenFlags::GDAL_OF_VECTOR;
+    let options = DatasetOptions {
+        open_flags,
+        allowed_drivers: Some(drivers),
+        sibling_files: Some(siblings),
+        ..Default::default()
+    };
     // Messages of drivers that do not recognise the file are discarded.
     let (opened, _) = gdal_errors::listen(|| Dataset::open_ex(mounted.path(), options));
     match vsi_plugin::take_fault() {
@@ -360,20 +477,34 @@ fn open_with(mounted: &Mounted, siblings: &[&str], drivers: &[&str]) -> Result<O
 fn mount(named: &NamedAsset) -> Result<Mounted> {
     match (vsi_plugin::place_of(&named.asset)?, &named.asset) {
         (Some(place), _) => Mounted::remote(&place, &named.name),
-        (None, AssetPath::Range { container, offset, size, .. }) => Mounted::local(container, *offset, *size, &named.name),
+        (
+            None,
+            AssetPath::Range {
+                container,
+                offset,
+                size,
+                ..
+            },
+        ) => Mounted::local(container, *offset, *size, &named.name),
         (None, AssetPath::File(path)) => {
-            let size = crate::files::metadata(path).io_at("open the raster", &**path)?.len();
+            let size = crate::files::metadata(path)
+                .io_at("open the raster", &**path)?
+                .len();
             Mounted::local(path, 0, size, &named.name)
         }
         (None, AssetPath::Packed(member)) => Mounted::packed(member, &named.name),
-        (None, AssetPath::Vsi(_)) => Err(Error::unsupported("a path that only GDAL knows has no bytes to mount").at(&named.asset)),
+        (None, AssetPath::Vsi(_)) => Err(Error::unsupported(
+            "a path that only GDAL knows has no bytes to mount",
+        )
+        .at(&named.asset)),
     }
 }
 
 /// Paths of the files that the driver reads for this dataset.
 fn file_list(dataset: &Dataset) -> Vec<String> {
     let mut paths = Vec::new();
-    // Safety: GDAL gives a list of C strings that ends with null, or null; it belongs to the caller, which frees it after the last read.
+    // Safety: GDAL gives a list of C strings that ends with null, or null; it belongs to the
+    // caller, which frees it after the last read.
     unsafe {
         let list = gdal_sys::GDALGetFileList(dataset.c_dataset());
         let mut entry = list;
@@ -395,12 +526,15 @@ mod tests {
     }
 
     fn set_of(folder: &Path, name: &str) -> Option<FileSet> {
-        FolderFiles::of(folder).file_set(name, &JobContext::default()).expect("looks")
+        FolderFiles::of(folder)
+            .file_set(name, &JobContext::default())
+            .expect("looks")
     }
 
     fn envi_header(bands: usize) -> String {
         format!(
-            "ENVI\nsamples = 8\nlines = 8\nbands = {bands}\nheader offset = 0\nfile type = ENVI Standard\ndata type = 12\n\
+            "ENVI\nsamples = 8\nlines = 8\nbands = {bands}\nheader offset = 0\nfile type = ENVI \
+                Standard\ndata type = 12\n\
              interleave = bsq\nbyte order = 0\n"
         )
     }
@@ -408,19 +542,41 @@ mod tests {
     #[test]
     fn rasters_of_two_files_are_recognised_by_the_file_list_of_gdal() {
         let folder = tempfile::tempdir().expect("a folder");
-        for (data, header) in [("cube.dat", "cube.hdr"), ("other.img", "other.img.hdr"), ("bare", "bare.HDR")] {
+        for (data, header) in [
+            ("cube.dat", "cube.hdr"),
+            ("other.img", "other.img.hdr"),
+            ("bare", "bare.HDR"),
+        ] {
             write(folder.path(), data, &[1; 8 * 8 * 3 * 2]);
             write(folder.path(), header, envi_header(3).as_bytes());
             let set = set_of(folder.path(), data).expect("is a set");
             assert!(set.is_torn && set.info.driver == "ENVI", "{data}: {set:?}");
-            assert_eq!((set.info.width, set.info.band_count, set.info.bands[0].dtype.as_str()), (8, 3, "UInt16"));
+            assert_eq!(
+                (
+                    set.info.width,
+                    set.info.band_count,
+                    set.info.bands[0].dtype.as_str()
+                ),
+                (8, 3, "UInt16")
+            );
             assert_eq!(set.others, [header]);
-            assert!(set_of(folder.path(), header).is_none_or(|set| !set.is_torn || set.others == [data]), "{header}");
+            assert!(
+                set_of(folder.path(), header)
+                    .is_none_or(|set| !set.is_torn || set.others == [data]),
+                "{header}"
+            );
         }
         write(folder.path(), "dem.bil", &[1; 4 * 4 * 2]);
-        write(folder.path(), "dem.hdr", b"NROWS 4\nNCOLS 4\nNBANDS 1\nNBITS 16\nLAYOUT BIL\nBYTEORDER I\n");
+        write(
+            folder.path(),
+            "dem.hdr",
+            b"NROWS 4\nNCOLS 4\nNBANDS 1\nNBITS 16\nLAYOUT BIL\nBYTEORDER I\n",
+        );
         let set = set_of(folder.path(), "dem.bil").expect("is a set");
-        assert!(set.is_torn && set.info.driver == "EHdr" && set.others == ["dem.hdr"], "{set:?}");
+        assert!(
+            set.is_torn && set.info.driver == "EHdr" && set.others == ["dem.hdr"],
+            "{set:?}"
+        );
     }
 
     #[test]
@@ -438,8 +594,14 @@ mod tests {
     #[test]
     fn a_grid_that_can_be_read_alone_lacks_what_is_in_the_files_beside_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        write(folder.path(), "dem.asc", b"ncols 2\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 1\n1 2\n3 4\n");
-        let wkt = r#"GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]"#;
+        write(
+            folder.path(),
+            "dem.asc",
+            b"ncols 2\nnrows 2\nxllcorner 0\nyllcorner 0\ncellsize 1\n1 2\n3 4\n",
+        );
+        let wkt = r#"GEOGCS["GCS_WGS_1984",DATUM["D_WGS_1984",
+            SPHEROID["WGS_1984",6378137.0,298.257223563]],PRIMEM["Greenwich",0.0],
+            UNIT["Degree",0.0174532925199433]]"#;
         write(folder.path(), "dem.prj", wkt.as_bytes());
         let set = set_of(folder.path(), "dem.asc").expect("is a set");
         assert!(!set.is_torn && set.others == ["dem.prj"], "{set:?}");
@@ -453,14 +615,25 @@ mod tests {
         let path = folder.path().join("scene.img");
         let driver = DriverManager::get_driver_by_name("HFA").expect("is there");
         let options = gdal::raster::RasterCreationOptions::from_iter(["USE_SPILL=YES"]);
-        let dataset = driver.create_with_band_type_with_options::<u8, _>(&path, 64, 64, 1, &options).expect("creates");
+        let dataset = driver
+            .create_with_band_type_with_options::<u8, _>(&path, 64, 64, 1, &options)
+            .expect("creates");
         let mut pixels = gdal::raster::Buffer::new((64, 64), vec![7u8; 64 * 64]);
-        dataset.rasterband(1).expect("a band").write((0, 0), (64, 64), &mut pixels).expect("writes");
+        dataset
+            .rasterband(1)
+            .expect("a band")
+            .write((0, 0), (64, 64), &mut pixels)
+            .expect("writes");
         dataset.close().expect("closes");
         let set = set_of(folder.path(), "scene.img").expect("is a set");
-        assert!(set.is_torn && set.others.contains(&"scene.ige".to_owned()), "{set:?}");
+        assert!(
+            set.is_torn && set.others.contains(&"scene.ige".to_owned()),
+            "{set:?}"
+        );
         let whole = folder.path().join("whole.img");
-        let dataset = driver.create_with_band_type::<u8, _>(&whole, 8, 8, 1).expect("creates");
+        let dataset = driver
+            .create_with_band_type::<u8, _>(&whole, 8, 8, 1)
+            .expect("creates");
         dataset.close().expect("closes");
         write(folder.path(), "whole.txt", b"notes");
         assert!(set_of(folder.path(), "whole.img").is_none());
@@ -468,13 +641,23 @@ mod tests {
 
     #[test]
     fn names_of_one_stem_are_found_without_regard_to_case_and_only_in_the_number_of_a_format() {
-        let names = ["cube.dat", "CUBE.HDR", "cube.dat.aux.xml", "cube", "cubes.hdr", "other.hdr"];
+        let names = [
+            "cube.dat",
+            "CUBE.HDR",
+            "cube.dat.aux.xml",
+            "cube",
+            "cubes.hdr",
+            "other.hdr",
+        ];
         let index = NamesByStem::of(names.into_iter());
         let mut found = index.of_stem("cube.dat");
         found.sort_unstable();
         assert_eq!(found, [1, 2, 3]);
         assert_eq!(index.of_stem("other.hdr"), Vec::<usize>::new());
         let many: Vec<String> = (0..100).map(|at| format!("a.{at:04}")).collect();
-        assert_eq!(NamesByStem::of(many.iter().map(String::as_str)).of_stem("a.0000"), Vec::<usize>::new());
+        assert_eq!(
+            NamesByStem::of(many.iter().map(String::as_str)).of_stem("a.0000"),
+            Vec::<usize>::new()
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! GDAL's error handler. Messages are logged with `tracing` and collected by a listener on the same thread, so that an [`Error`]
-//! carries GDAL's reason. No panic crosses into C, and no credentials reach the log.
+//! GDAL's error handler. Messages are logged with `tracing` and collected by a listener on the same
+//! thread, so that an [`Error`] carries GDAL's reason. No panic crosses into C, and no credentials
+//! reach the log.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int};
@@ -29,7 +30,8 @@ pub(super) fn install() {
     unsafe { gdal_sys::CPLSetErrorHandlerEx(Some(on_message), std::ptr::null_mut()) };
 }
 
-/// Runs `work` and returns GDAL's messages on this thread during it. Listeners nest; the innermost one collects.
+/// Runs `work` and returns GDAL's messages on this thread during it. Listeners nest; the innermost
+/// one collects.
 pub(super) fn listen<T>(work: impl FnOnce() -> T) -> (T, Vec<GdalMessage>) {
     let outer = HEARD.with(|heard| heard.replace(Some(Vec::new())));
     let result = work();
@@ -37,9 +39,14 @@ pub(super) fn listen<T>(work: impl FnOnce() -> T) -> (T, Vec<GdalMessage>) {
     (result, messages)
 }
 
-/// Adds GDAL's reason to `error` as its source: the failures, or the warnings when there is no failure, or else `fallback`. A failed
-/// read of a file of this program's plugin ([`vsi_plugin::take_fault`]) takes precedence, since the other messages follow from it.
-pub(super) fn because(error: Error, messages: &[GdalMessage], fallback: Option<&gdal::errors::GdalError>) -> Error {
+/// Adds GDAL's reason to `error` as its source: the failures, or the warnings when there is no
+/// failure, or else `fallback`. A failed read of a file of this program's plugin
+/// ([`vsi_plugin::take_fault`]) takes precedence, since the other messages follow from it.
+pub(super) fn because(
+    error: Error,
+    messages: &[GdalMessage],
+    fallback: Option<&gdal::errors::GdalError>,
+) -> Error {
     if let Some(fault) = vsi_plugin::take_fault() {
         if fault.is_cancelled() {
             return fault;
@@ -49,7 +56,10 @@ pub(super) fn because(error: Error, messages: &[GdalMessage], fallback: Option<&
     }
     let failures = messages.iter().any(|message| message.failure);
     let mut reasons: Vec<&str> = Vec::new();
-    for message in messages.iter().filter(|message| message.failure == failures) {
+    for message in messages
+        .iter()
+        .filter(|message| message.failure == failures)
+    {
         if !message.text.is_empty() && !reasons.contains(&message.text.as_str()) {
             reasons.push(&message.text);
         }
@@ -65,8 +75,8 @@ pub(super) fn because(error: Error, messages: &[GdalMessage], fallback: Option<&
     }
 }
 
-/// Result of writing a file. GDAL continues after some failed writes and still returns a dataset, so a CE_Failure reported while
-/// writing or closing fails the write as well.
+/// Result of writing a file. GDAL continues after some failed writes and still returns a dataset,
+/// so a CE_Failure reported while writing or closing fails the write as well.
 ///
 /// # Errors
 /// The error from `summary`, with GDAL's reason.
@@ -77,7 +87,9 @@ pub(super) fn expect_written(
 ) -> Result<()> {
     match outcome {
         Err(error) => Err(because(summary(), messages, Some(&error))),
-        Ok(()) if messages.iter().any(|message| message.failure) => Err(because(summary(), messages, None)),
+        Ok(()) if messages.iter().any(|message| message.failure) => {
+            Err(because(summary(), messages, None))
+        }
         Ok(()) => Ok(()),
     }
 }
@@ -85,15 +97,23 @@ pub(super) fn expect_written(
 /// Opens a dataset with `work`; `vsi` is the GDAL path, for the hint.
 ///
 /// # Errors
-/// [`Kind::Format`](crate::error::Kind::Format) at `asset`, with GDAL's reason; [`Kind::Cancelled`](crate::error::Kind::Cancelled)
-/// when a read was cancelled.
-pub(super) fn open(asset: &AssetPath, vsi: &str, work: impl FnOnce() -> gdal::errors::Result<Dataset>) -> Result<Dataset> {
+/// [`Kind::Format`](crate::error::Kind::Format) at `asset`, with GDAL's reason;
+/// [`Kind::Cancelled`](crate::error::Kind::Cancelled) when a read was cancelled.
+pub(super) fn open(
+    asset: &AssetPath,
+    vsi: &str,
+    work: impl FnOnce() -> gdal::errors::Result<Dataset>,
+) -> Result<Dataset> {
     let (opened, said) = listen(work);
     opened.map_err(|error| {
         let faulty = vsi_plugin::has_fault();
         let summary = Error::format("GDAL could not open the raster").at(asset);
         let told = because(summary, &said, Some(&error));
-        if faulty { told } else { told.hint(hint_for(vsi)) }
+        if faulty {
+            told
+        } else {
+            told.hint(hint_for(vsi))
+        }
     })
 }
 
@@ -101,12 +121,23 @@ fn hint_for(vsi: &str) -> &'static str {
     if is_remote(vsi) {
         "check the address and the credentials; the log has what the server said"
     } else {
-        "the file may be damaged, not a raster, or of a format that `taco-studio --version` does not list"
+        "the file may be damaged, not a raster, or of a format that `taco-studio --version` does \
+            not list"
     }
 }
 
 pub(super) fn is_remote(vsi: &str) -> bool {
-    ["/vsicurl", "/vsis3", "/vsigs", "/vsiaz", "/vsiadls", "/vsioss", "/vsiswift"].iter().any(|prefix| vsi.contains(prefix))
+    [
+        "/vsicurl",
+        "/vsis3",
+        "/vsigs",
+        "/vsiaz",
+        "/vsiadls",
+        "/vsioss",
+        "/vsiswift",
+    ]
+    .iter()
+    .any(|prefix| vsi.contains(prefix))
 }
 
 fn plain(error: &gdal::errors::GdalError) -> String {
@@ -115,7 +146,9 @@ fn plain(error: &gdal::errors::GdalError) -> String {
         GdalError::CplError { msg, .. } | GdalError::NullPointer { msg, .. } if !msg.is_empty() => {
             vsi_plugin::without_paths(&without_secrets(msg))
         }
-        GdalError::NullPointer { method_name, .. } => format!("GDAL gave no reason ({method_name})"),
+        GdalError::NullPointer { method_name, .. } => {
+            format!("GDAL gave no reason ({method_name})")
+        }
         GdalError::FfiNulError(_) => "the path holds a NUL character".into(),
         other => without_secrets(&other.to_string()),
     }
@@ -123,10 +156,12 @@ fn plain(error: &gdal::errors::GdalError) -> String {
 
 /// Removes the query of every URL: signed URLs carry their key there.
 fn without_secrets(text: &str) -> String {
-    let words = text.split(' ').map(|word| match (word.contains("://"), word.find('?')) {
-        (true, Some(query)) => &word[..query],
-        _ => word,
-    });
+    let words = text
+        .split(' ')
+        .map(|word| match (word.contains("://"), word.find('?')) {
+            (true, Some(query)) => &word[..query],
+            _ => word,
+        });
     words.collect::<Vec<_>>().join(" ")
 }
 
@@ -152,7 +187,10 @@ fn heard(class: gdal_sys::CPLErr::Type, number: c_int, text: &str) {
         CPLErr::CE_Failure => tracing::debug!(target: "gdal", number, "{text}"),
         _ => tracing::error!(target: "gdal", number, "{text}"),
     }
-    let message = GdalMessage { failure: class >= CPLErr::CE_Failure, text };
+    let message = GdalMessage {
+        failure: class >= CPLErr::CE_Failure,
+        text,
+    };
     let _ = HEARD.try_with(|heard| {
         if let Ok(mut heard) = heard.try_borrow_mut()
             && let Some(messages) = heard.as_mut()
@@ -178,10 +216,19 @@ mod tests {
     #[test]
     fn the_first_and_last_reasons_are_kept() {
         let messages: Vec<_> = (0..9)
-            .map(|i| GdalMessage { failure: i != 4, text: format!("reason {i}") })
-            .chain([GdalMessage { failure: true, text: "reason 8".into() }])
+            .map(|i| GdalMessage {
+                failure: i != 4,
+                text: format!("reason {i}"),
+            })
+            .chain([GdalMessage {
+                failure: true,
+                text: "reason 8".into(),
+            }])
             .collect();
         let error = because(Error::format("could not open"), &messages, None);
-        assert_eq!(error.to_string(), "could not open: reason 0; reason 1; reason 8");
+        assert_eq!(
+            error.to_string(),
+            "could not open: reason 0; reason 1; reason 8"
+        );
     }
 }

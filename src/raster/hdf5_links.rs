@@ -1,47 +1,72 @@
-//! Checks that an HDF5 file contains all of its data. The HDF5 library follows external links, external storage and virtual
-//! datasets to any path, which cannot be disabled, so every link and dataset of a sample is checked before a driver opens it. Never
-//! opens a second file. The library also decodes a chunk whole, in all of its dimensions, of which a driver reports two; its size is
+//! Checks that an HDF5 file contains all of its data. The HDF5 library follows external links,
+//! external storage and virtual datasets to any path, which cannot be disabled, so every link and
+//! dataset of a sample is checked before a driver opens it. Never opens a second file. The library
+//! also decodes a chunk whole, in all of its dimensions, of which a driver reports two; its size is
 //! checked here too.
 
 use super::vsi_plugin::Mounted;
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
 
-/// Refuses a file with data or links in another file, with a chunk that does not fit in memory, or for which this can't be determined.
-/// The caller holds the HDF5 lock.
+/// Refuses a file with data or links in another file, with a chunk that does not fit in memory, or
+/// for which this can't be determined. The caller holds the HDF5 lock.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file that refers to others, and in builds that can't check;
-/// [`Kind::Format`](crate::error::Kind::Format) for a file whose objects can't be listed.
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file that refers to others, and in
+/// builds that can't check; [`Kind::Format`](crate::error::Kind::Format) for a file whose objects
+/// can't be listed.
 pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
-    let hint = "a sample of a dataset holds all of its data; copy it with h5repack, or put GeoTIFFs into the dataset";
-    let names =
-        |what: &str| Err(Error::unsupported(format!("this HDF5 file names {what}, which is not read")).at(asset).hint(hint));
+    let hint = "a sample of a dataset holds all of its data; copy it with h5repack, or put \
+        GeoTIFFs into the dataset";
+    let names = |what: &str| {
+        Err(
+            Error::unsupported(format!("this HDF5 file names {what}, which is not read"))
+                .at(asset)
+                .hint(hint),
+        )
+    };
     match library::first_obstacle(mounted) {
         Ok(None) => Ok(()),
         Ok(Some(Obstacle::Link)) => names("a link to an object of another file"),
         Ok(Some(Obstacle::ExternalData)) => names("data in another file"),
         Ok(Some(Obstacle::VirtualDataset)) => names("a dataset put together from other files"),
-        Ok(Some(Obstacle::LargeChunk(bytes))) => {
-            Err(Error::unsupported(format!("a chunk of this HDF5 file takes {} MiB", bytes >> 20))
-                .at(asset)
-                .hint("write it with smaller chunks, for example: h5repack -l CHUNK=1x512x512 IN OUT"))
+        Ok(Some(Obstacle::LargeChunk(bytes))) => Err(Error::unsupported(format!(
+            "a chunk of this HDF5 file takes {} MiB",
+            bytes >> 20
+        ))
+        .at(asset)
+        .hint("write it with smaller chunks, for example: h5repack -l CHUNK=1x512x512 IN OUT")),
+        Err(Unread::Damaged) => {
+            Err(Error::format("the objects of this HDF5 file can't be listed").at(asset))
         }
-        Err(Unread::Damaged) => Err(Error::format("the objects of this HDF5 file can't be listed").at(asset)),
-        #[cfg_attr(feature = "bundled-gdal", allow(dead_code, reason = "of builds with the system's library"))]
-        Err(Unread::Unknown) => Err(Error::unsupported("this build can't tell whether an HDF5 file names other files")
-            .at(asset)
-            .hint("use the build with GDAL inside, which is the default one, or open the file by its own path")),
+        #[cfg_attr(
+            feature = "bundled-gdal",
+            allow(dead_code, reason = "of builds with the system's library")
+        )]
+        Err(Unread::Unknown) => Err(Error::unsupported(
+            "this build can't tell whether an HDF5 file names other files",
+        )
+        .at(asset)
+        .hint(
+            "use the build with GDAL inside, which is the default one, or open the file by \
+                its own path",
+        )),
     }
 }
 
 /// Maximum bytes of a decoded chunk, as of a block of other formats.
-#[cfg_attr(not(feature = "bundled-gdal"), allow(dead_code, reason = "compared with the library inside alone"))]
+#[cfg_attr(
+    not(feature = "bundled-gdal"),
+    allow(dead_code, reason = "compared with the library inside alone")
+)]
 const CHUNK_LIMIT_BYTES: u64 = 256 << 20;
 
 /// Why an HDF5 file is not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "bundled-gdal"), allow(dead_code, reason = "found with the library inside alone"))]
+#[cfg_attr(
+    not(feature = "bundled-gdal"),
+    allow(dead_code, reason = "found with the library inside alone")
+)]
 enum Obstacle {
     Link,
     ExternalData,
@@ -51,8 +76,14 @@ enum Obstacle {
 }
 
 /// Why the check has no result.
-#[cfg_attr(feature = "bundled-gdal", allow(dead_code, reason = "Unknown is of builds with the system's library"))]
-#[cfg_attr(not(feature = "bundled-gdal"), allow(dead_code, reason = "Damaged is of builds with the library inside"))]
+#[cfg_attr(
+    feature = "bundled-gdal",
+    allow(dead_code, reason = "Unknown is of builds with the system's library")
+)]
+#[cfg_attr(
+    not(feature = "bundled-gdal"),
+    allow(dead_code, reason = "Damaged is of builds with the library inside")
+)]
 enum Unread {
     Damaged,
     Unknown,
@@ -67,7 +98,8 @@ mod library {
     }
 }
 
-/// The HDF5 1.14 functions and structures used, as declared in its public headers (H5FDdevelop.h and others).
+/// The HDF5 1.14 functions and structures used, as declared in its public headers (H5FDdevelop.h
+/// and others).
 #[cfg(feature = "bundled-gdal")]
 mod library {
     use std::cell::Cell;
@@ -132,7 +164,8 @@ mod library {
         get_end: unsafe extern "C" fn(*const OpenFile, c_int) -> Address,
         handle: Unused,
         read: unsafe extern "C" fn(*mut OpenFile, c_int, Id, Address, usize, *mut c_void) -> Status,
-        write: unsafe extern "C" fn(*mut OpenFile, c_int, Id, Address, usize, *const c_void) -> Status,
+        write:
+            unsafe extern "C" fn(*mut OpenFile, c_int, Id, Address, usize, *const c_void) -> Status,
         many: [Unused; 4],
         flush: Unused,
         truncate: Unused,
@@ -237,7 +270,12 @@ mod library {
         static OPENING: Cell<*const Mounted> = const { Cell::new(std::ptr::null()) };
     }
 
-    unsafe extern "C" fn open(name: *const c_char, flags: c_uint, _: Id, _: Address) -> *mut OpenFile {
+    unsafe extern "C" fn open(
+        name: *const c_char,
+        flags: c_uint,
+        _: Id,
+        _: Address,
+    ) -> *mut OpenFile {
         let mounted = OPENING.get();
         if mounted.is_null() || name.is_null() || flags & 0xff != 0 {
             return std::ptr::null_mut();
@@ -249,7 +287,11 @@ mod library {
         }
         // Safety: integers and pointers, for which zero is a valid value.
         let head = unsafe { std::mem::zeroed() };
-        Box::into_raw(Box::new(OpenFile { head, mounted, end_of_allocation: 0 }))
+        Box::into_raw(Box::new(OpenFile {
+            head,
+            mounted,
+            end_of_allocation: 0,
+        }))
     }
 
     unsafe extern "C" fn close(file: *mut OpenFile) -> Status {
@@ -282,18 +324,38 @@ mod library {
         unsafe { (*(*file).mounted).size() }
     }
 
-    unsafe extern "C" fn read(file: *mut OpenFile, _: c_int, _: Id, at: Address, size: usize, buffer: *mut c_void) -> Status {
+    unsafe extern "C" fn read(
+        file: *mut OpenFile,
+        _: c_int,
+        _: Id,
+        at: Address,
+        size: usize,
+        buffer: *mut c_void,
+    ) -> Status {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             // Safety: as above.
-            let bytes = unsafe { (*(*file).mounted).read(at, size as u64) }.ok().filter(|bytes| bytes.len() == size)?;
+            let bytes = unsafe { (*(*file).mounted).read(at, size as u64) }
+                .ok()
+                .filter(|bytes| bytes.len() == size)?;
             // Safety: the buffer has room for `size` bytes.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.cast::<u8>(), size) };
             Some(())
         }));
-        if outcome.ok().flatten().is_some() { 0 } else { -1 }
+        if outcome.ok().flatten().is_some() {
+            0
+        } else {
+            -1
+        }
     }
 
-    unsafe extern "C" fn write(_: *mut OpenFile, _: c_int, _: Id, _: Address, _: usize, _: *const c_void) -> Status {
+    unsafe extern "C" fn write(
+        _: *mut OpenFile,
+        _: c_int,
+        _: Id,
+        _: Address,
+        _: usize,
+        _: *const c_void,
+    ) -> Status {
         -1
     }
 
@@ -316,7 +378,12 @@ mod library {
         }
     }
 
-    unsafe extern "C" fn on_link(_: Id, _: *const c_char, kind: *const c_int, walk: *mut c_void) -> Status {
+    unsafe extern "C" fn on_link(
+        _: Id,
+        _: *const c_char,
+        kind: *const c_int,
+        walk: *mut c_void,
+    ) -> Status {
         // Safety: `walk` comes from `first_obstacle`; `H5L_info2_t` starts with the link type.
         let (walk, kind) = unsafe { (&mut *walk.cast::<Walk>(), *kind) };
         if !(0..FIRST_FOLLOWED_KIND).contains(&kind) {
@@ -325,7 +392,12 @@ mod library {
         walk.goes_on()
     }
 
-    unsafe extern "C" fn on_object(place: Id, name: *const c_char, _: *const c_void, walk: *mut c_void) -> Status {
+    unsafe extern "C" fn on_object(
+        place: Id,
+        name: *const c_char,
+        _: *const c_void,
+        walk: *mut c_void,
+    ) -> Status {
         // Safety: as above; ids are closed after use.
         unsafe {
             let walk = &mut *walk.cast::<Walk>();
@@ -340,7 +412,11 @@ mod library {
                     failed = true;
                 } else {
                     let layout = H5Pget_layout(list);
-                    let chunk = if layout == CHUNKED { chunk_bytes(object, list) } else { 0 };
+                    let chunk = if layout == CHUNKED {
+                        chunk_bytes(object, list)
+                    } else {
+                        0
+                    };
                     if chunk > CHUNK_LIMIT_BYTES {
                         walk.found = Some(Obstacle::LargeChunk(chunk));
                     } else if layout == VIRTUAL {
@@ -372,14 +448,23 @@ mod library {
             }
             (usize::try_from(rank).unwrap_or_default(), value)
         };
-        sizes.iter().take(rank).fold(value.max(1), |bytes, size| bytes.saturating_mul(*size))
+        sizes
+            .iter()
+            .take(rank)
+            .fold(value.max(1), |bytes, size| bytes.saturating_mul(*size))
     }
 
     /// Id of the driver, registered once; negative on failure.
     fn driver() -> Id {
         static DRIVER: OnceLock<Id> = OnceLock::new();
         // Safety: the class is a constant; the caller holds the HDF5 lock.
-        *DRIVER.get_or_init(|| unsafe { if H5open() < 0 { -1 } else { H5FDregister(&raw const CLASS) } })
+        *DRIVER.get_or_init(|| unsafe {
+            if H5open() < 0 {
+                -1
+            } else {
+                H5FDregister(&raw const CLASS)
+            }
+        })
     }
 
     /// The first obstacle; `None` if there is none.
@@ -390,12 +475,18 @@ mod library {
             return Err(Unread::Unknown);
         }
         OPENING.set(mounted);
-        // Safety: ids are checked and closed; the walk and the mounted file outlive the calls; the library is used by one thread.
+        // Safety: ids are checked and closed; the walk and the mounted file outlive the calls; the
+        // library is used by one thread.
         let outcome = unsafe {
             H5Eset_auto2(0, None, std::ptr::null_mut());
             let access = H5Pcreate(H5P_CLS_FILE_ACCESS_ID_g);
-            let ready = H5Pset_driver(access, driver, std::ptr::null()) >= 0 && H5Pset_fclose_degree(access, STRONG) >= 0;
-            let file = if ready { H5Fopen(name.as_ptr(), 0, access) } else { -1 };
+            let ready = H5Pset_driver(access, driver, std::ptr::null()) >= 0
+                && H5Pset_fclose_degree(access, STRONG) >= 0;
+            let file = if ready {
+                H5Fopen(name.as_ptr(), 0, access)
+            } else {
+                -1
+            };
             let mut walk = Walk::default();
             let mut status = -1;
             if file >= 0 {
@@ -407,7 +498,11 @@ mod library {
                 H5Fclose(file);
             }
             H5Pclose(access);
-            if status < 0 { Err(Unread::Damaged) } else { Ok(walk.found) }
+            if status < 0 {
+                Err(Unread::Damaged)
+            } else {
+                Ok(walk.found)
+            }
         };
         OPENING.set(std::ptr::null());
         outcome

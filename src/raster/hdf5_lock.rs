@@ -1,5 +1,6 @@
-//! One lock for HDF5 and netCDF files. GDAL's two drivers have separate locks but share one HDF5 library that is not thread-safe:
-//! concurrent use crashes. Hold [`Turn`] while such a file is opened, read or closed.
+//! One lock for HDF5 and netCDF files. GDAL's two drivers have separate locks but share one HDF5
+//! library that is not thread-safe: concurrent use crashes. Hold [`Turn`] while such a file is
+//! opened, read or closed.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,14 +19,16 @@ const SUPERBLOCKS: [u64; 4] = [0, 512, 1024, 2048];
 /// Guard of the lock; hold it while the file is in use.
 pub type Turn = MutexGuard<'static, ()>;
 
-/// Takes the lock if `source` is an HDF5 file or may refer to one, judged by its first bytes. A local file that can't be read
-/// counts as one; a remote file that can't be opened does not.
+/// Takes the lock if `source` is an HDF5 file or may refer to one, judged by its first bytes. A
+/// local file that can't be read counts as one; a remote file that can't be opened does not.
 pub fn turn_for(source: &RasterSource) -> Option<Turn> {
     let asset = source.asset();
     let needed = match head_of(asset) {
         Some(mut read) => match source.is_fenced() {
             // A member can't refer to another file.
-            true => is_scientific(|at, magic| read(at, magic.len()).is_some_and(|bytes| bytes == magic)),
+            true => {
+                is_scientific(|at, magic| read(at, magic.len()).is_some_and(|bytes| bytes == magic))
+            }
             false => {
                 !read(0, LONGEST_MAGIC).is_some_and(|head| holds_own_pixels(&head))
                     || asset.local_file().is_some_and(super::has_sidecar)
@@ -39,7 +42,8 @@ pub fn turn_for(source: &RasterSource) -> Option<Turn> {
 
 type ReadHead = Box<dyn FnMut(u64, usize) -> Option<Vec<u8>>>;
 
-/// A function that reads `length` bytes at an offset of the asset; `None` for GDAL paths and files that can't be opened.
+/// A function that reads `length` bytes at an offset of the asset; `None` for GDAL paths and files
+/// that can't be opened.
 fn head_of(asset: &AssetPath) -> Option<ReadHead> {
     if let AssetPath::Packed(member) = asset {
         let data = UnpackedMember::open(member).ok()?;
@@ -52,12 +56,16 @@ fn head_of(asset: &AssetPath) -> Option<ReadHead> {
         let place = vsi_plugin::place_of(asset).ok().flatten()?;
         return Some(Box::new(move |at, length| {
             let inside = at + length as u64 <= place.size;
-            inside.then(|| place.file.read(place.start + at, length as u64).ok())?.map(|bytes| bytes.to_vec())
+            inside
+                .then(|| place.file.read(place.start + at, length as u64).ok())?
+                .map(|bytes| bytes.to_vec())
         }));
     }
     let (path, start) = match asset {
         AssetPath::File(path) => (path, 0),
-        AssetPath::Range { container, offset, .. } => (container, *offset),
+        AssetPath::Range {
+            container, offset, ..
+        } => (container, *offset),
         AssetPath::Packed(_) | AssetPath::Vsi(_) => return None,
     };
     let mut file = crate::files::open(path).ok()?;
@@ -69,8 +77,8 @@ fn head_of(asset: &AssetPath) -> Option<ReadHead> {
     }))
 }
 
-/// Signatures of formats whose files contain all of their pixels. Formats of small files (`GIF8`, `BM`) are omitted: for them the
-/// lock costs nothing.
+/// Signatures of formats whose files contain all of their pixels. Formats of small files (`GIF8`,
+/// `BM`) are omitted: for them the lock costs nothing.
 const OWN_PIXELS: &[&[u8]] = &[
     b"II*\0",
     b"MM\0*",
@@ -106,7 +114,10 @@ pub fn turn_for_driver(name: &str) -> Option<Turn> {
 
 /// True for GDAL drivers that use the HDF5 library.
 pub fn is_driver(name: &str) -> bool {
-    matches!(name, "netCDF" | "HDF5" | "HDF5Image" | "BAG" | "S102" | "S104" | "S111" | "KEA")
+    matches!(
+        name,
+        "netCDF" | "HDF5" | "HDF5Image" | "BAG" | "S102" | "S104" | "S111" | "KEA"
+    )
 }
 
 /// Waits for the lock.

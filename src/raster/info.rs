@@ -1,4 +1,5 @@
-//! Description of a raster: driver, size, bands, coordinate system, corners. Reads headers only, never pixels.
+//! Description of a raster: driver, size, bands, coordinate system, corners. Reads headers only,
+//! never pixels.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int};
@@ -40,13 +41,15 @@ pub struct RasterInfo {
     pub crs_code: Option<String>,
     /// Name of the coordinate system.
     pub crs_name: Option<String>,
-    /// The file that the coordinate system names. It is not opened, so the raster has no place on Earth.
+    /// The file that the coordinate system names. It is not opened, so the raster has no place on
+    /// Earth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crs_file: Option<String>,
-    /// GDAL geotransform: x of the top-left corner, pixel width, row rotation, y of the corner, column rotation, pixel height
-    /// (negative: north up).
+    /// GDAL geotransform: x of the top-left corner, pixel width, row rotation, y of the corner,
+    /// column rotation, pixel height (negative: north up).
     pub geotransform: Option<[f64; 6]>,
-    /// Corners as longitude and latitude in degrees (EPSG:4326): top left, top right, bottom right, bottom left.
+    /// Corners as longitude and latitude in degrees (EPSG:4326): top left, top right, bottom right,
+    /// bottom left.
     pub corners_lonlat: Option<[[f64; 2]; 4]>,
     /// Rasters inside this file, for example the variables of a netCDF file.
     pub subdatasets: Vec<Subdataset>,
@@ -55,7 +58,8 @@ pub struct RasterInfo {
     /// What was read of a file with several rasters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variable: Option<VariableRead>,
-    /// Corners and centre of a raster without geotransform, where ground control points or polynomials give them.
+    /// Corners and centre of a raster without geotransform, where ground control points or
+    /// polynomials give them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warped: Option<WarpedPlace>,
     /// Size of the file or range in bytes, where known without a request.
@@ -82,8 +86,8 @@ pub struct BandInfo {
     pub(super) long_nodata: Option<i128>,
     /// GDAL band description, usually the band name; empty if there is none.
     pub description: String,
-    /// Position on the dimensions of a multidimensional file besides rows and columns: `time 2020-01-02, level 500 hPa`; empty for
-    /// other files.
+    /// Position on the dimensions of a multidimensional file besides rows and columns:
+    /// `time 2020-01-02, level 500 hPa`; empty for other files.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub position: String,
     /// Centre wavelength in nanometres, where the header has it.
@@ -130,17 +134,24 @@ impl RasterInfo {
         self.band_count == 0 && !self.layers.is_empty()
     }
 
-    /// The error of a file without bands, where pixels are asked for; caused by [`Cause::VectorFile`] if it has layers.
+    /// The error of a file without bands, where pixels are asked for; caused by
+    /// [`Cause::VectorFile`] if it has layers.
     pub fn without_bands(&self, asset: &AssetPath) -> Error {
         if self.is_vector() {
-            let error = Error::unsupported("this file holds vector layers and no pixels").caused_by(Cause::VectorFile);
-            return error.at(asset).hint("look at its features in the preview, or rasterise it first");
+            let error = Error::unsupported("this file holds vector layers and no pixels")
+                .caused_by(Cause::VectorFile);
+            return error
+                .at(asset)
+                .hint("look at its features in the preview, or rasterise it first");
         }
-        Error::unsupported("this file has no bands").at(asset).hint("choose one of its subdatasets, if it has any")
+        Error::unsupported("this file has no bands")
+            .at(asset)
+            .hint("choose one of its subdatasets, if it has any")
     }
 
-    /// Transforms `[x, y]` points of the raster's coordinate system to `[longitude, latitude]` in degrees (EPSG:4326). `None` without
-    /// a coordinate system; a point that can't be transformed is `None`.
+    /// Transforms `[x, y]` points of the raster's coordinate system to `[longitude, latitude]` in
+    /// degrees (EPSG:4326). `None` without a coordinate system; a point that can't be transformed
+    /// is `None`.
     pub fn to_lonlat(&self, points: &[[f64; 2]]) -> Option<Vec<Option<[f64; 2]>>> {
         reproject::transform(self.crs_wkt.as_deref()?, points)
     }
@@ -156,19 +167,40 @@ impl BandInfo {
     pub(super) fn nodata_test(&self) -> Option<NoDataTest> {
         match self.long_nodata {
             Some(nodata) => Some(NoDataTest::Long(nodata)),
-            None => self.nodata.map(|nodata| NoDataTest::new(nodata, &self.dtype)),
+            None => self
+                .nodata
+                .map(|nodata| NoDataTest::new(nodata, &self.dtype)),
         }
     }
 
     /// The nodata value in the kind of the band's values.
     pub fn nodata_number(&self) -> Option<PixelNumber> {
-        let whole = |nodata: f64| if self.is_integer() { PixelNumber::of_whole(nodata) } else { PixelNumber::Real(nodata) };
-        self.long_nodata.map(PixelNumber::Integer).or_else(|| self.nodata.map(whole))
+        let whole = |nodata: f64| {
+            if self.is_integer() {
+                PixelNumber::of_whole(nodata)
+            } else {
+                PixelNumber::Real(nodata)
+            }
+        };
+        self.long_nodata
+            .map(PixelNumber::Integer)
+            .or_else(|| self.nodata.map(whole))
     }
 
     /// True for data types of whole numbers; false for complex ones.
     pub fn is_integer(&self) -> bool {
-        matches!(self.dtype.as_str(), "Byte" | "UInt8" | "Int8" | "UInt16" | "Int16" | "UInt32" | "Int32" | "UInt64" | "Int64")
+        matches!(
+            self.dtype.as_str(),
+            "Byte"
+                | "UInt8"
+                | "Int8"
+                | "UInt16"
+                | "Int16"
+                | "UInt32"
+                | "Int32"
+                | "UInt64"
+                | "Int64"
+        )
     }
 
     /// True for a complex data type; pixels are shown by magnitude.
@@ -191,10 +223,18 @@ pub(super) fn collect(
         .filter_map(|position| band_info(dataset, BandIndex::from_position(position), &dimensions))
         .collect();
     let srs = dataset.spatial_ref().ok();
-    let geotransform = dataset.geo_transform().ok().filter(|transform| transform.iter().all(|number| number.is_finite()));
-    let crs_wkt = srs.as_ref().and_then(|srs| srs.to_wkt().ok()).filter(|wkt| !wkt.is_empty());
+    let geotransform = dataset
+        .geo_transform()
+        .ok()
+        .filter(|transform| transform.iter().all(|number| number.is_finite()));
+    let crs_wkt = srs
+        .as_ref()
+        .and_then(|srs| srs.to_wkt().ok())
+        .filter(|wkt| !wkt.is_empty());
     let corners_lonlat = match (&crs_wkt, geotransform) {
-        (Some(wkt), Some(transform)) if band_count > 0 => reproject::corners(wkt, transform, width, height),
+        (Some(wkt), Some(transform)) if band_count > 0 => {
+            reproject::corners(wkt, transform, width, height)
+        }
         _ => None,
     };
     RasterInfo {
@@ -223,11 +263,21 @@ pub(super) fn collect(
 /// Subdatasets, in the order of the metadata domain `SUBDATASETS`.
 pub(super) fn subdatasets(dataset: &Dataset) -> Vec<Subdataset> {
     let entries = dataset.metadata_domain("SUBDATASETS").unwrap_or_default();
-    let value = |key: String| entries.iter().find_map(|entry| entry.strip_prefix(&key)?.strip_prefix('=').map(str::to_owned));
+    let value = |key: String| {
+        entries.iter().find_map(|entry| {
+            entry
+                .strip_prefix(&key)?
+                .strip_prefix('=')
+                .map(str::to_owned)
+        })
+    };
     (1..)
         .map_while(|number| {
             let name = value(format!("SUBDATASET_{number}_NAME"))?;
-            Some(Subdataset { name, description: value(format!("SUBDATASET_{number}_DESC")).unwrap_or_default() })
+            Some(Subdataset {
+                name,
+                description: value(format!("SUBDATASET_{number}_DESC")).unwrap_or_default(),
+            })
         })
         .collect()
 }
@@ -236,13 +286,16 @@ fn layers(dataset: &Dataset) -> Vec<LayerInfo> {
     let count = dataset.layer_count();
     (0..count.min(LAYERS_LISTED))
         .filter_map(|index| dataset.layer(index).ok())
-        .map(|layer| LayerInfo { name: layer.name(), features: layer.try_feature_count() })
+        .map(|layer| LayerInfo {
+            name: layer.name(),
+            features: layer.try_feature_count(),
+        })
         .collect()
 }
 
-/// The authority code in the definition; else the EPSG code that GDAL identifies (UTM and well-known geographic systems only), or the
-/// code of any authority in the database of PROJ whose system has the same name and definition: GeoTIFF names no code for systems of
-/// ESRI.
+/// The authority code in the definition; else the EPSG code that GDAL identifies (UTM and
+/// well-known geographic systems only), or the code of any authority in the database of PROJ whose
+/// system has the same name and definition: GeoTIFF names no code for systems of ESRI.
 pub(super) fn crs_code(srs: &SpatialRef) -> Option<String> {
     srs.authority().ok().or_else(|| {
         let mut copy = srs.clone();
@@ -253,7 +306,8 @@ pub(super) fn crs_code(srs: &SpatialRef) -> Option<String> {
     })
 }
 
-/// [`best_match`] by WKT: many rasters of a dataset have the same system, and a search takes milliseconds.
+/// [`best_match`] by WKT: many rasters of a dataset have the same system, and a search takes
+/// milliseconds.
 fn matched_code(srs: &SpatialRef) -> Option<String> {
     /// Definitions that are kept.
     const KEPT: usize = 256;
@@ -272,18 +326,33 @@ fn matched_code(srs: &SpatialRef) -> Option<String> {
     code
 }
 
-/// The code of the only system in the database of PROJ that equals `srs` in name and definition; of several, that of EPSG.
+/// The code of the only system in the database of PROJ that equals `srs` in name and definition; of
+/// several, that of EPSG.
 fn best_match(srs: &SpatialRef) -> Option<String> {
     /// GDAL's measure of a match in name and definition.
     const EQUAL: c_int = 100;
     let (mut count, mut confidences) = (0, std::ptr::null_mut());
-    // Safety: `srs` lives during the call; options may be NULL; GDAL returns arrays of `count` entries, which are freed below.
-    let matches = unsafe { gdal_sys::OSRFindMatches(srs.to_c_hsrs(), std::ptr::null_mut(), &raw mut count, &raw mut confidences) };
+    // Safety: `srs` lives during the call; options may be NULL; GDAL returns arrays of `count`
+    // entries, which are freed below.
+    let matches = unsafe {
+        gdal_sys::OSRFindMatches(
+            srs.to_c_hsrs(),
+            std::ptr::null_mut(),
+            &raw mut count,
+            &raw mut confidences,
+        )
+    };
     let mut codes = Vec::new();
     if !matches.is_null() && !confidences.is_null() {
         for index in 0..usize::try_from(count).unwrap_or(0) {
-            // Safety: `index` is below the number of entries; the copy that `from_c_obj` makes outlives the array.
-            let (confidence, found) = unsafe { (*confidences.add(index), SpatialRef::from_c_obj(*matches.add(index))) };
+            // Safety: `index` is below the number of entries; the copy that `from_c_obj` makes
+            // outlives the array.
+            let (confidence, found) = unsafe {
+                (
+                    *confidences.add(index),
+                    SpatialRef::from_c_obj(*matches.add(index)),
+                )
+            };
             if confidence == EQUAL {
                 codes.extend(found.and_then(|found| found.authority()));
             }
@@ -298,7 +367,10 @@ fn best_match(srs: &SpatialRef) -> Option<String> {
     }
     match codes.as_slice() {
         [only] => Some(only.clone()),
-        several => several.iter().find(|code| code.starts_with("EPSG:")).cloned(),
+        several => several
+            .iter()
+            .find(|code| code.starts_with("EPSG:"))
+            .cloned(),
     }
 }
 
@@ -314,7 +386,9 @@ fn band_info(dataset: &Dataset, index: BandIndex, dimensions: &Dimensions) -> Op
     Some(BandInfo {
         index,
         dtype,
-        nodata: long_nodata.map(|nodata| nodata as f64).or_else(|| band.no_data_value()),
+        nodata: long_nodata
+            .map(|nodata| nodata as f64)
+            .or_else(|| band.no_data_value()),
         long_nodata,
         description: band.description().unwrap_or_default(),
         position: dimensions.position(&band),
@@ -324,7 +398,10 @@ fn band_info(dataset: &Dataset, index: BandIndex, dimensions: &Dimensions) -> Op
         offset: band.offset().filter(|offset| *offset != 0.0),
         unit: band.unit(),
         block: band.block_size(),
-        overviews: (0..overviews).filter_map(|n| band.overview(n as usize).ok()).map(|overview| overview.size()).collect(),
+        overviews: (0..overviews)
+            .filter_map(|n| band.overview(n as usize).ok())
+            .map(|overview| overview.size())
+            .collect(),
         palette: palette(&band).map(Arc::new),
     })
 }
@@ -332,12 +409,20 @@ fn band_info(dataset: &Dataset, index: BandIndex, dimensions: &Dimensions) -> Op
 /// GDAL data type name. The `gdal` crate's enumeration has neither complex nor half-float types.
 fn dtype_name(band: &RasterBand) -> String {
     // Safety: the band lives as long as its dataset; the names are constants of GDAL.
-    unsafe { text(gdal_sys::GDALGetDataTypeName(gdal_sys::GDALGetRasterDataType(band.c_rasterband()))) }
+    unsafe {
+        text(gdal_sys::GDALGetDataTypeName(
+            gdal_sys::GDALGetRasterDataType(band.c_rasterband()),
+        ))
+    }
 }
 
 fn colour_name(band: &RasterBand) -> String {
     // Safety: as above.
-    unsafe { text(gdal_sys::GDALGetColorInterpretationName(gdal_sys::GDALGetRasterColorInterpretation(band.c_rasterband()))) }
+    unsafe {
+        text(gdal_sys::GDALGetColorInterpretationName(
+            gdal_sys::GDALGetRasterColorInterpretation(band.c_rasterband()),
+        ))
+    }
 }
 
 /// Safety: `raw` is NULL or a NUL-terminated string.
@@ -346,16 +431,19 @@ unsafe fn text(raw: *const c_char) -> String {
         return String::new();
     }
     // Safety: see above.
-    unsafe { CStr::from_ptr(raw) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(raw) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn palette(band: &RasterBand) -> Option<Vec<[u8; 4]>> {
     let table = band.color_table()?;
     let byte = |value: i16| value.clamp(0, 255) as u8;
-    let entries = (0..table.entry_count().min(65536)).map(|index| match table.entry_as_rgb(index) {
-        Some(entry) => [byte(entry.r), byte(entry.g), byte(entry.b), byte(entry.a)],
-        None => [0, 0, 0, 0],
-    });
+    let entries =
+        (0..table.entry_count().min(65536)).map(|index| match table.entry_as_rgb(index) {
+            Some(entry) => [byte(entry.r), byte(entry.g), byte(entry.b), byte(entry.a)],
+            None => [0, 0, 0, 0],
+        });
     let entries: Vec<_> = entries.collect();
     (!entries.is_empty()).then_some(entries)
 }

@@ -1,12 +1,15 @@
-//! Rasters: open, describe, read windows, stretch, render to RGBA, write; and the features of vector files (`features`), placed in the
-//! pixels of a raster. The only module that uses GDAL. It has no window types and never runs on the interface thread: every call may wait
-//! for a disk or a network.
+//! Rasters: open, describe, read windows, stretch, render to RGBA, write; and the features of
+//! vector files (`features`), placed in the pixels of a raster. The only module that uses GDAL. It
+//! has no window types and never runs on the interface thread: every call may wait for a disk or a
+//! network.
 //!
-//! [`init`] runs before the first use. Only `pool` opens datasets, samples through `fence`; the other files borrow them from the
-//! pool. A [`RasterSource`] says whether a raster is an untrusted member of a dataset or a file that the user named.
+//! [`init`] runs before the first use. Only `pool` opens datasets, samples through `fence`; the
+//! other files borrow them from the pool. A [`RasterSource`] says whether a raster is an untrusted
+//! member of a dataset or a file that the user named.
 //!
-//! From file to picture: [`preview`] leases a dataset from the pool, reads a window (`pixels`), computes the values of each band that
-//! stretches need (`stretch`), renders ([`render`]), and keeps the values for other stretches (`restretch`).
+//! From file to picture: [`preview`] leases a dataset from the pool, reads a window (`pixels`),
+//! computes the values of each band that stretches need (`stretch`), renders ([`render`]), and
+//! keeps the values for other stretches (`restretch`).
 
 mod budget;
 mod codec;
@@ -63,9 +66,13 @@ pub use crs_text::{code_of_crs, file_named_by_crs};
 pub use driver_names::is_driver_name;
 pub use environment::{DriverInfo, Environment, environment, init};
 pub use features::{
-    Feature, FeatureLayer, FeatureSet, PixelPlane, PixelShape, VectorPlace, layer_places, read_features, vector_place,
+    Feature, FeatureLayer, FeatureSet, PixelPlane, PixelShape, VectorPlace, layer_places,
+    read_features, vector_place,
 };
-pub use file_set::{FileSet, FolderFiles, NamedAsset, NamesByStem, contents_of, describe_alone, file_set, is_same_raster};
+pub use file_set::{
+    FileSet, FolderFiles, NamedAsset, NamesByStem, contents_of, describe_alone, file_set,
+    is_same_raster,
+};
 pub use ground::metres_per_column;
 pub use identify::{IDENTIFY_BYTES, begins_like_raster, identify, is_raster_file};
 pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset};
@@ -80,7 +87,9 @@ pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe};
 pub use references::References;
 pub use render::{BandChoice, RenderOptions, Rgba, render, render_with};
-pub use reproject::{CrsKind, CrsTransform, LonLatTransform, check_crs, crs_kind, is_geographic, to_lonlat_from};
+pub use reproject::{
+    CrsKind, CrsTransform, LonLatTransform, check_crs, crs_kind, is_geographic, to_lonlat_from,
+};
 pub use restretch::{BandDifference, PreparedPixels, difference};
 pub use sidecars::{NamesBeside, Sidecar, has_sidecar, sidecar_of, sidecars_among, sidecars_in};
 pub use source::RasterSource;
@@ -96,7 +105,9 @@ pub use warped::{PlaceModel, WarpedPlace};
 pub use write::{NewRaster, write_geotiff, write_raster};
 
 /// Band number, 1-based as in GDAL; there is no band 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct BandIndex(std::num::NonZeroU32);
 
@@ -111,7 +122,9 @@ impl BandIndex {
 
     /// The band at the 0-based `position` of a list.
     pub fn from_position(position: usize) -> Self {
-        let number = u32::try_from(position).unwrap_or(u32::MAX - 1).saturating_add(1);
+        let number = u32::try_from(position)
+            .unwrap_or(u32::MAX - 1)
+            .saturating_add(1);
         Self::new(number).unwrap_or(Self::FIRST)
     }
 
@@ -162,21 +175,34 @@ pub struct Window {
 impl Window {
     /// The whole raster.
     pub fn full(width: usize, height: usize) -> Self {
-        Self { x: 0, y: 0, width, height }
+        Self {
+            x: 0,
+            y: 0,
+            width,
+            height,
+        }
     }
 
     /// The intersection with a raster of `width` × `height` pixels; `None` when it is empty.
     pub fn clip(self, width: usize, height: usize) -> Option<Self> {
         let right = self.x.saturating_add(self.width).min(width);
         let bottom = self.y.saturating_add(self.height).min(height);
-        (right > self.x && bottom > self.y).then(|| Self { x: self.x, y: self.y, width: right - self.x, height: bottom - self.y })
+        (right > self.x && bottom > self.y).then(|| Self {
+            x: self.x,
+            y: self.y,
+            width: right - self.x,
+            height: bottom - self.y,
+        })
     }
 
-    /// The largest `(columns, rows)` with this window's aspect ratio that fits in `width` × `height`, at most the window's own
-    /// size, and at least 1 × 1.
+    /// The largest `(columns, rows)` with this window's aspect ratio that fits in `width` ×
+    /// `height`, at most the window's own size, and at least 1 × 1.
     pub fn fit(self, width: usize, height: usize) -> (usize, usize) {
-        let scale = (width as f64 / self.width as f64).min(height as f64 / self.height as f64).min(1.0);
-        let side = |length: usize| ((length as f64 * scale).round() as usize).clamp(1, length.max(1));
+        let scale = (width as f64 / self.width as f64)
+            .min(height as f64 / self.height as f64)
+            .min(1.0);
+        let side =
+            |length: usize| ((length as f64 * scale).round() as usize).clamp(1, length.max(1));
         (side(self.width), side(self.height))
     }
 }

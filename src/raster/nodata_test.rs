@@ -1,5 +1,6 @@
-//! Which pixels have the nodata value, as GDAL's mask of a band decides: whole numbers exactly, fractions with its tolerance. Headers
-//! spell the value with more or fewer digits than the type has, such as −3.4e38 for the smallest number of 32 bits.
+//! Which pixels have the nodata value, as GDAL's mask of a band decides: whole numbers exactly,
+//! fractions with its tolerance. Headers spell the value with more or fewer digits than the type
+//! has, such as −3.4e38 for the smallest number of 32 bits.
 
 /// Compares pixels of one band with its nodata value.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +16,8 @@ pub(super) enum NoDataTest {
 }
 
 impl NoDataTest {
-    /// `dtype` is the name that GDAL gives the type of the band; a complex type is compared by the type of its parts.
+    /// `dtype` is the name that GDAL gives the type of the band; a complex type is compared by the
+    /// type of its parts.
     pub fn new(nodata: f64, dtype: &str) -> Self {
         match dtype {
             "Float32" | "Float16" | "CFloat32" | "CFloat16" => Self::Single(nodata as f32),
@@ -51,14 +53,19 @@ impl NoDataTest {
     }
 }
 
-/// GDAL's comparison of fractions of 32 bits. The sum may be infinite: then any two finite numbers that are so large are equal.
+/// GDAL's comparison of fractions of 32 bits. The sum may be infinite: then any two finite numbers
+/// that are so large are equal.
 fn is_nearly_single(one: f32, other: f32) -> bool {
-    one == other || (one - other).abs() < f32::EPSILON * (one + other).abs() * 2.0 || (one.is_nan() && other.is_nan())
+    one == other
+        || (one - other).abs() < f32::EPSILON * (one + other).abs() * 2.0
+        || (one.is_nan() && other.is_nan())
 }
 
 /// GDAL's comparison of fractions of 64 bits, with the tolerance of 32 bits.
 fn is_nearly_double(one: f64, other: f64) -> bool {
-    one == other || (one - other).abs() < f64::from(f32::EPSILON) * (one + other).abs() * 2.0 || (one.is_nan() && other.is_nan())
+    one == other
+        || (one - other).abs() < f64::from(f32::EPSILON) * (one + other).abs() * 2.0
+        || (one.is_nan() && other.is_nan())
 }
 
 #[cfg(test)]
@@ -71,18 +78,24 @@ mod tests {
     /// What GDAL's mask and this module say of a row of pixels.
     fn masks<T: GdalType + Copy + Into<f64>>(pixels: &[T], nodata: f64) -> (Vec<bool>, Vec<bool>) {
         let driver = DriverManager::get_driver_by_name("MEM").expect("is built in");
-        let dataset = driver.create_with_band_type::<T, _>("", pixels.len(), 1, 1).expect("creates");
+        let dataset = driver
+            .create_with_band_type::<T, _>("", pixels.len(), 1, 1)
+            .expect("creates");
         let mut band: RasterBand<'_> = dataset.rasterband(1).expect("has a band");
         band.set_no_data_value(Some(nodata)).expect("sets");
         let mut buffer = Buffer::new((pixels.len(), 1), pixels.to_vec());
-        band.write((0, 0), (pixels.len(), 1), &mut buffer).expect("writes");
+        band.write((0, 0), (pixels.len(), 1), &mut buffer)
+            .expect("writes");
         let mask = band.open_mask_band().expect("has a mask");
         let size = (pixels.len(), 1);
         let by_gdal = mask.read_as::<u8>((0, 0), size, size, None).expect("reads");
         let test = NoDataTest::new(nodata, &band.band_type().name());
         (
             by_gdal.data().iter().map(|mask| *mask == 0).collect(),
-            pixels.iter().map(|pixel| test.is_nodata((*pixel).into())).collect(),
+            pixels
+                .iter()
+                .map(|pixel| test.is_nodata((*pixel).into()))
+                .collect(),
         )
     }
 
@@ -134,7 +147,18 @@ mod tests {
     #[test]
     fn pixels_of_64_bits_and_integers_are_compared_as_gdal_does() {
         for nodata in [-3.4e38, -9999.0, 1e-300, 0.1, f64::MAX, f64::NEG_INFINITY] {
-            let pixels = [-3.4e38, -3.400_000_01e38, f64::MAX, -9999.0, -9_999.000_01, -9998.0, 1e-300, 0.1, 0.1 + 1e-9, 0.0];
+            let pixels = [
+                -3.4e38,
+                -3.400_000_01e38,
+                f64::MAX,
+                -9999.0,
+                -9_999.000_01,
+                -9998.0,
+                1e-300,
+                0.1,
+                0.1 + 1e-9,
+                0.0,
+            ];
             let (by_gdal, ours) = masks(&pixels, nodata);
             assert_eq!(ours, by_gdal, "{nodata}");
         }

@@ -13,7 +13,11 @@ pub enum PixelNumber {
 impl PixelNumber {
     /// An integer where the number is whole, as every value of an integer band is.
     pub fn of_whole(value: f64) -> Self {
-        if value.fract() == 0.0 && value.abs() < 1e38 { Self::Integer(value as i128) } else { Self::Real(value) }
+        if value.fract() == 0.0 && value.abs() < 1e38 {
+            Self::Integer(value as i128)
+        } else {
+            Self::Real(value)
+        }
     }
 
     /// The nearest `f64`.
@@ -27,21 +31,29 @@ impl PixelNumber {
     /// This number minus `other`: exact between integers, and never wrapped.
     pub fn minus(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Integer(own), Self::Integer(other)) => {
-                own.checked_sub(other).map_or(Self::Real(own as f64 - other as f64), Self::Integer)
-            }
+            (Self::Integer(own), Self::Integer(other)) => own
+                .checked_sub(other)
+                .map_or(Self::Real(own as f64 - other as f64), Self::Integer),
             (own, other) => Self::Real(own.to_f64() - other.to_f64()),
         }
     }
 
     /// The smaller of two; NaN only when both are.
     pub fn min(self, other: Self) -> Self {
-        if other.is_below(self) || self.to_f64().is_nan() { other } else { self }
+        if other.is_below(self) || self.to_f64().is_nan() {
+            other
+        } else {
+            self
+        }
     }
 
     /// The larger of two; NaN only when both are.
     pub fn max(self, other: Self) -> Self {
-        if self.is_below(other) || self.to_f64().is_nan() { other } else { self }
+        if self.is_below(other) || self.to_f64().is_nan() {
+            other
+        } else {
+            self
+        }
     }
 
     fn is_below(self, other: Self) -> bool {
@@ -113,16 +125,34 @@ mod tests {
         assert_eq!(Integer(10).minus(Integer(200)), Integer(-190));
         let (largest, least) = (i128::from(u64::MAX), i128::from(i64::MIN));
         assert_eq!(Integer(0).minus(Integer(largest)), Integer(-largest));
-        assert_eq!(Integer(9_007_199_254_740_993).minus(Integer(9_007_199_254_740_992)), Integer(1));
+        assert_eq!(
+            Integer(9_007_199_254_740_993).minus(Integer(9_007_199_254_740_992)),
+            Integer(1)
+        );
         assert_eq!(Integer(least).minus(Integer(1)), Integer(least - 1));
         assert_eq!(Real(1.5).minus(Integer(2)), Real(-0.5));
     }
 
     #[test]
     fn extremes_leave_out_what_is_no_number() {
-        let (nan, close) = (Real(f64::NAN), [Integer(9_007_199_254_740_992), Integer(9_007_199_254_740_993)]);
-        assert_eq!((close[0].max(close[1]), close[0].min(close[1])), (close[1], close[0]));
-        assert_eq!((nan.min(Real(2.0)), Real(2.0).max(nan)), (Real(2.0), Real(2.0)));
-        assert_eq!(serde_json::to_string(&[close[1], Real(0.5)]).expect("serialises"), "[9007199254740993,0.5]");
+        let (nan, close) = (
+            Real(f64::NAN),
+            [
+                Integer(9_007_199_254_740_992),
+                Integer(9_007_199_254_740_993),
+            ],
+        );
+        assert_eq!(
+            (close[0].max(close[1]), close[0].min(close[1])),
+            (close[1], close[0])
+        );
+        assert_eq!(
+            (nan.min(Real(2.0)), Real(2.0).max(nan)),
+            (Real(2.0), Real(2.0))
+        );
+        assert_eq!(
+            serde_json::to_string(&[close[1], Real(0.5)]).expect("serialises"),
+            "[9007199254740993,0.5]"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Reads windows of pixels, resampled while reading, in the stored data type. The size of a read is checked before allocation:
-//! headers are untrusted.
+//! Reads windows of pixels, resampled while reading, in the stored data type. The size of a read is
+//! checked before allocation: headers are untrusted.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
@@ -18,15 +18,18 @@ use crate::model::AssetPath;
 /// Maximum bytes of one read, values and masks.
 const READ_LIMIT_BYTES: u64 = 1 << 30;
 
-/// Maximum pixels of a window averaged by [`Resampling::Auto`] without overviews: averaging reads every pixel.
+/// Maximum pixels of a window averaged by [`Resampling::Auto`] without overviews: averaging reads
+/// every pixel.
 const AVERAGE_LIMIT_PIXELS: u64 = 50_000_000;
 
 /// Resampling of a window to fewer pixels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Resampling {
-    /// Average; nearest neighbour for paletted, complex and 64-bit integer bands, and for windows above 50 million pixels without
-    /// overviews.
+    /// Average; nearest neighbour for paletted, complex and 64-bit integer bands, and for windows
+    /// above 50 million pixels without overviews.
     #[default]
     Auto,
     /// Nearest neighbour.
@@ -69,14 +72,17 @@ pub struct BandPixels {
     pub index: BandIndex,
     /// `width` × `height` values.
     pub samples: Samples,
-    /// Per pixel, false without data; `None` when the band has no mask. NaN counts as missing even where this is true.
+    /// Per pixel, false without data; `None` when the band has no mask. NaN counts as missing even
+    /// where this is true.
     pub valid: Option<Arc<[bool]>>,
     /// Colour table: RGBA by pixel value.
     pub palette: Option<Arc<Vec<[u8; 4]>>>,
 }
 
 /// The part of a complex number that is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ComplexPart {
     /// The distance from 0.
@@ -105,8 +111,8 @@ impl ComplexPart {
     }
 }
 
-/// Values in their stored type. Types that are not listed use the next wider one; complex numbers become one of their parts
-/// ([`ComplexPart`]) in `F32` or `F64`.
+/// Values in their stored type. Types that are not listed use the next wider one; complex numbers
+/// become one of their parts ([`ComplexPart`]) in `F32` or `F64`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Samples {
     /// `Byte`.
@@ -165,7 +171,10 @@ impl Samples {
 
     /// The value at `position` in full; NaN beyond the end.
     pub fn number(&self, position: usize) -> PixelNumber {
-        each_type!(self, values => values.get(position).map_or(PixelNumber::Real(f64::NAN), |value| value.to_number()))
+        let beyond = PixelNumber::Real(f64::NAN);
+        each_type!(self, values => {
+            values.get(position).map_or(beyond, |value| value.to_number())
+        })
     }
 
     /// Appends the values in the byte order of this machine.
@@ -185,7 +194,9 @@ impl Samples {
 impl BandPixels {
     /// True when the pixel at `position` is not masked.
     pub fn is_valid(&self, position: usize) -> bool {
-        self.valid.as_ref().is_none_or(|valid| valid.get(position).copied().unwrap_or(false))
+        self.valid
+            .as_ref()
+            .is_none_or(|valid| valid.get(position).copied().unwrap_or(false))
             && !self.samples.get(position).is_nan()
     }
 }
@@ -193,10 +204,15 @@ impl BandPixels {
 /// Reads a window of some bands, resampled to `request.out` (columns, rows).
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for a window outside of the raster, a band that does not exist, an empty request, or
-/// more than 1 GiB; [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands, or blocks above 256 MiB; those
-/// of opening and reading, and cancellation.
-pub fn read_window(source: &RasterSource, request: &ReadRequest, ctx: &JobContext) -> Result<Pixels> {
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a window outside of the raster, a band that does
+/// not exist, an empty request, or more than 1 GiB;
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands, or blocks above
+/// 256 MiB; those of opening and reading, and cancellation.
+pub fn read_window(
+    source: &RasterSource,
+    request: &ReadRequest,
+    ctx: &JobContext,
+) -> Result<Pixels> {
     let lease = pool::lease(source)?;
     read(&lease, source, request, ComplexPart::Magnitude, ctx)
 }
@@ -214,7 +230,11 @@ pub(super) fn read(
         return Err(info.without_bands(asset));
     }
     let Some(window) = request.window.clip(info.width, info.height) else {
-        return Err(Error::usage(format!("the window is outside the raster of {} × {} pixels", info.width, info.height)).at(asset));
+        return Err(Error::usage(format!(
+            "the window is outside the raster of {} × {} pixels",
+            info.width, info.height
+        ))
+        .at(asset));
     };
     let (width, height) = request.out;
     if width == 0 || height == 0 || request.bands.is_empty() {
@@ -225,13 +245,29 @@ pub(super) fn read(
     let mut bands = Vec::with_capacity(request.bands.len());
     for &index in &request.bands {
         ctx.check()?;
-        let job = BandRead { opened, window, request, part, ctx };
+        let job = BandRead {
+            opened,
+            window,
+            request,
+            part,
+            ctx,
+        };
         bands.push(read_band(&job, asset, index, &mut masks)?);
     }
-    Ok(Pixels { width, height, window, bands })
+    Ok(Pixels {
+        width,
+        height,
+        window,
+        bands,
+    })
 }
 
-fn check_size(info: &RasterInfo, request: &ReadRequest, window: Window, source: &RasterSource) -> Result<()> {
+fn check_size(
+    info: &RasterInfo,
+    request: &ReadRequest,
+    window: Window,
+    source: &RasterSource,
+) -> Result<()> {
     let asset = source.asset();
     let pixels = (request.out.0 as u64).checked_mul(request.out.1 as u64);
     // Value and one mask byte per pixel; `value_bytes` includes the buffers of complex types.
@@ -239,14 +275,27 @@ fn check_size(info: &RasterInfo, request: &ReadRequest, window: Window, source: 
         let band = info.band(*index)?;
         sum.checked_add(pixels?.checked_mul(value_bytes(&band.dtype) + 1)?)
     });
-    if let Some(missing) = request.bands.iter().find(|index| info.band(**index).is_none()) {
-        let summary = format!("there is no band {missing}; the raster has {}", info.band_count);
+    if let Some(missing) = request
+        .bands
+        .iter()
+        .find(|index| info.band(**index).is_none())
+    {
+        let summary = format!(
+            "there is no band {missing}; the raster has {}",
+            info.band_count
+        );
         return Err(Error::usage(summary).at(asset));
     }
     if bytes.is_none_or(|bytes| bytes > READ_LIMIT_BYTES) {
-        let summary =
-            format!("reading {} bands of {} × {} pixels needs more than 1 GiB", request.bands.len(), request.out.0, request.out.1);
-        return Err(Error::usage(summary).at(asset).hint("read fewer pixels or fewer bands at once"));
+        let summary = format!(
+            "reading {} bands of {} × {} pixels needs more than 1 GiB",
+            request.bands.len(),
+            request.out.0,
+            request.out.1
+        );
+        return Err(Error::usage(summary)
+            .at(asset)
+            .hint("read fewer pixels or fewer bands at once"));
     }
     budget::check_blocks(info, request.bands.iter().copied(), source)?;
     let pixels = (window.width as u64).saturating_mul(window.height as u64);
@@ -268,21 +317,45 @@ fn read_band(
     index: BandIndex,
     masks: &mut Vec<(usize, Arc<[bool]>)>,
 ) -> Result<BandPixels> {
-    let &BandRead { opened, window, request, part, ctx } = read;
+    let &BandRead {
+        opened,
+        window,
+        request,
+        part,
+        ctx,
+    } = read;
     let Some(info) = opened.info.band(index) else {
         return Err(Error::internal(format!("band {index} is not described")).at(asset));
     };
     let (result, said) = gdal_errors::listen(|| {
-        let band = opened.dataset.rasterband(index.get()).map_err(ReadFault::Gdal)?;
-        let job = PixelRead { band: &band, window, out: request.out, alg: algorithm(request, window, info), ctx };
+        let band = opened
+            .dataset
+            .rasterband(index.get())
+            .map_err(ReadFault::Gdal)?;
+        let job = PixelRead {
+            band: &band,
+            window,
+            out: request.out,
+            alg: algorithm(request, window, info),
+            ctx,
+        };
         let nodata = info.nodata_test();
         let (samples, with_data) = job.samples(&info.dtype, part, nodata)?;
         let valid = job.valid(&samples, with_data, nodata, masks)?;
-        Ok(BandPixels { index, samples, valid, palette: info.palette.clone() })
+        Ok(BandPixels {
+            index,
+            samples,
+            valid,
+            palette: info.palette.clone(),
+        })
     });
     result.map_err(|fault| match fault {
         _ if ctx.is_cancelled() => Error::cancelled(),
-        ReadFault::Memory => Error::new(crate::error::Kind::Io, "there is not enough memory for these pixels").at(asset),
+        ReadFault::Memory => Error::new(
+            crate::error::Kind::Io,
+            "there is not enough memory for these pixels",
+        )
+        .at(asset),
         ReadFault::Gdal(error) => {
             let summary = Error::format(format!("band {index} could not be read")).at(asset);
             gdal_errors::because(summary, &said, Some(&error))
@@ -293,12 +366,19 @@ fn read_band(
 
 fn algorithm(request: &ReadRequest, window: Window, info: &super::BandInfo) -> ResampleAlg {
     let shrinks = window.width > request.out.0 || window.height > request.out.1;
-    let (pixels, overview) = ((window.width as u64).saturating_mul(window.height as u64), !info.overviews.is_empty());
-    let classes = info.palette.is_some() || info.is_complex() || matches!(info.dtype.as_str(), "Int64" | "UInt64");
+    let (pixels, overview) = (
+        (window.width as u64).saturating_mul(window.height as u64),
+        !info.overviews.is_empty(),
+    );
+    let classes = info.palette.is_some()
+        || info.is_complex()
+        || matches!(info.dtype.as_str(), "Int64" | "UInt64");
     match request.resampling {
         _ if !shrinks => ResampleAlg::NearestNeighbour,
         Resampling::Average => ResampleAlg::Average,
-        Resampling::Auto if !classes && (overview || pixels <= AVERAGE_LIMIT_PIXELS) => ResampleAlg::Average,
+        Resampling::Auto if !classes && (overview || pixels <= AVERAGE_LIMIT_PIXELS) => {
+            ResampleAlg::Average
+        }
         Resampling::Auto | Resampling::Nearest => ResampleAlg::NearestNeighbour,
     }
 }
@@ -321,7 +401,12 @@ struct PixelRead<'a> {
 
 impl PixelRead<'_> {
     /// The values, and for complex types which of them are not nodata.
-    fn samples(&self, dtype: &str, part: ComplexPart, nodata: Option<NoDataTest>) -> Result<(Samples, WithData), ReadFault> {
+    fn samples(
+        &self,
+        dtype: &str,
+        part: ComplexPart,
+        nodata: Option<NoDataTest>,
+    ) -> Result<(Samples, WithData), ReadFault> {
         let plain = match dtype {
             "Byte" | "UInt8" => Samples::U8(self.typed()?),
             "UInt16" => Samples::U16(self.typed()?),
@@ -332,14 +417,30 @@ impl PixelRead<'_> {
             "Int64" => Samples::I64(self.typed()?),
             "Float32" | "Float16" => Samples::F32(self.typed()?),
             "CInt16" | "CInt32" | "CFloat16" | "CFloat32" => {
-                let pairs: Vec<[f32; 2]> = self.raw(self.band, gdal_sys::GDALDataType::GDT_CFloat32, self.alg, [0.0; 2])?;
+                let pairs: Vec<[f32; 2]> = self.raw(
+                    self.band,
+                    gdal_sys::GDALDataType::GDT_CFloat32,
+                    self.alg,
+                    [0.0; 2],
+                )?;
                 let wide = || pairs.iter().map(|pair| pair.map(f64::from));
-                return Ok((Samples::F32(wide().map(|pair| part.of(pair) as f32).collect()), not_nodata(wide(), nodata)));
+                return Ok((
+                    Samples::F32(wide().map(|pair| part.of(pair) as f32).collect()),
+                    not_nodata(wide(), nodata),
+                ));
             }
             "CFloat64" => {
-                let pairs: Vec<[f64; 2]> = self.raw(self.band, gdal_sys::GDALDataType::GDT_CFloat64, self.alg, [0.0; 2])?;
+                let pairs: Vec<[f64; 2]> = self.raw(
+                    self.band,
+                    gdal_sys::GDALDataType::GDT_CFloat64,
+                    self.alg,
+                    [0.0; 2],
+                )?;
                 let all = || pairs.iter().copied();
-                return Ok((Samples::F64(all().map(|pair| part.of(pair)).collect()), not_nodata(all(), nodata)));
+                return Ok((
+                    Samples::F64(all().map(|pair| part.of(pair)).collect()),
+                    not_nodata(all(), nodata),
+                ));
             }
             _ => Samples::F64(self.typed()?),
         };
@@ -358,19 +459,22 @@ impl PixelRead<'_> {
         alg: ResampleAlg,
         zero: T,
     ) -> Result<Vec<T>, ReadFault> {
-        let int = |number: usize| c_int::try_from(number).map_err(|error| ReadFault::Gdal(error.into()));
+        let int =
+            |number: usize| c_int::try_from(number).map_err(|error| ReadFault::Gdal(error.into()));
         let count = self.out.0 * self.out.1;
         let mut data: Vec<T> = Vec::new();
-        data.try_reserve_exact(count).map_err(|_| ReadFault::Memory)?;
+        data.try_reserve_exact(count)
+            .map_err(|_| ReadFault::Memory)?;
         data.resize(count, zero);
-        // Safety: a plain C structure of numbers and nullable pointers. Its fields differ by GDAL version, so it starts as zeros.
+        // Safety: a plain C structure of numbers and nullable pointers. Its fields differ by GDAL
+        // version, so it starts as zeros.
         let mut extra: gdal_sys::GDALRasterIOExtraArg = unsafe { std::mem::zeroed() };
         extra.nVersion = 1;
         extra.eResampleAlg = alg.to_gdal();
         extra.pfnProgress = Some(keep_going);
         extra.pProgressData = std::ptr::from_ref(self.ctx).cast_mut().cast::<c_void>();
-        // Safety: `data` has room for `out.0` × `out.1` values of the type; the context outlives the call, and the callback
-        // only reads it.
+        // Safety: `data` has room for `out.0` × `out.1` values of the type; the context outlives
+        // the call, and the callback only reads it.
         let status = unsafe {
             gdal_sys::GDALRasterIOEx(
                 band.c_rasterband(),
@@ -392,12 +496,16 @@ impl PixelRead<'_> {
             Ok(data)
         } else {
             let msg = String::new();
-            Err(ReadFault::Gdal(gdal::errors::GdalError::CplError { class: status, number: 0, msg }))
+            Err(ReadFault::Gdal(gdal::errors::GdalError::CplError {
+                class: status,
+                number: 0,
+                msg,
+            }))
         }
     }
 
-    /// Valid pixels, from the nodata value or from the mask band. `shared` caches mask bands by their handle, since bands of a
-    /// dataset can share one.
+    /// Valid pixels, from the nodata value or from the mask band. `shared` caches mask bands by
+    /// their handle, since bands of a dataset can share one.
     fn valid(
         &self,
         samples: &Samples,
@@ -418,33 +526,59 @@ impl PixelRead<'_> {
         if let Some((_, known)) = shared.iter().find(|(other, _)| *other == key) {
             return Ok(Some(known.clone()));
         }
-        let bytes: Vec<u8> = self.raw(&mask, u8::gdal_ordinal(), ResampleAlg::NearestNeighbour, 0)?;
+        let bytes: Vec<u8> =
+            self.raw(&mask, u8::gdal_ordinal(), ResampleAlg::NearestNeighbour, 0)?;
         let valid: Arc<[bool]> = bytes.into_iter().map(|byte| byte != 0).collect();
         shared.push((key, valid.clone()));
         Ok(Some(valid))
     }
 }
 
-/// Complex pixels that are not nodata: those whose real part differs from it, or whose imaginary part is neither 0 nor nodata.
-fn not_nodata(pairs: impl Iterator<Item = [f64; 2]>, nodata: Option<NoDataTest>) -> Option<Arc<[bool]>> {
+/// Complex pixels that are not nodata: those whose real part differs from it, or whose imaginary
+/// part is neither 0 nor nodata.
+fn not_nodata(
+    pairs: impl Iterator<Item = [f64; 2]>,
+    nodata: Option<NoDataTest>,
+) -> Option<Arc<[bool]>> {
     let test = nodata?;
     let same = |value: f64| test.is_nodata(value);
-    Some(pairs.map(|[real, imaginary]| !(same(real) && (imaginary == 0.0 || same(imaginary)))).collect())
+    Some(
+        pairs
+            .map(|[real, imaginary]| !(same(real) && (imaginary == 0.0 || same(imaginary))))
+            .collect(),
+    )
 }
 
 /// Valid pixels by nodata value; `None` when no pixel has it.
 fn by_value(samples: &Samples, nodata: NoDataTest) -> Option<Arc<[bool]>> {
     let valid: Arc<[bool]> = match samples {
-        Samples::F32(values) => values.iter().map(|value| !nodata.is_nodata_single(*value)).collect(),
-        Samples::U64(values) => values.iter().map(|value| !nodata.is_nodata_long(i128::from(*value))).collect(),
-        Samples::I64(values) => values.iter().map(|value| !nodata.is_nodata_long(i128::from(*value))).collect(),
-        other => each_type!(other, values => values.iter().map(|value| !nodata.is_nodata(value.to_f64())).collect()),
+        Samples::F32(values) => values
+            .iter()
+            .map(|value| !nodata.is_nodata_single(*value))
+            .collect(),
+        Samples::U64(values) => values
+            .iter()
+            .map(|value| !nodata.is_nodata_long(i128::from(*value)))
+            .collect(),
+        Samples::I64(values) => values
+            .iter()
+            .map(|value| !nodata.is_nodata_long(i128::from(*value)))
+            .collect(),
+        other => {
+            each_type!(other, values => {
+                values.iter().map(|value| !nodata.is_nodata(value.to_f64())).collect()
+            })
+        }
     };
     (!valid.iter().all(|valid| *valid)).then_some(valid)
 }
 
 /// GDAL progress callback that stops a cancelled read.
-unsafe extern "C" fn keep_going(_complete: f64, _message: *const c_char, ctx: *mut c_void) -> c_int {
+unsafe extern "C" fn keep_going(
+    _complete: f64,
+    _message: *const c_char,
+    ctx: *mut c_void,
+) -> c_int {
     // Safety: `raw` passes its job context, which outlives the call.
     let ctx = unsafe { &*ctx.cast_const().cast::<JobContext>() };
     c_int::from(!ctx.is_cancelled())

@@ -1,19 +1,23 @@
-//! Samples rasters at points and in areas, and polygon attributes at points. Coordinates are longitude and latitude in degrees
-//! (EPSG:4326), transformed to the coordinate system of each file.
+//! Samples rasters at points and in areas, and polygon attributes at points. Coordinates are
+//! longitude and latitude in degrees (EPSG:4326), transformed to the coordinate system of each
+//! file.
 
 use gdal::spatial_ref::{AxisMappingStrategy, CoordTransform, SpatialRef};
 use gdal::vector::LayerAccess;
 
 use super::crs_text::spatial_ref_of;
 use super::pixels::{ComplexPart, read};
-use super::{BandIndex, RasterInfo, RasterSource, ReadRequest, Resampling, Window, gdal_errors, pool};
+use super::{
+    BandIndex, RasterInfo, RasterSource, ReadRequest, Resampling, Window, gdal_errors, pool,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
 /// Maximum columns and rows read for one mean; larger windows are averaged by GDAL while reading.
 const MEAN_SIDE: usize = 256;
 
-/// Maximum columns and rows read for an area; larger windows are averaged, or sampled for shares, by GDAL while reading.
+/// Maximum columns and rows read for an area; larger windows are averaged, or sampled for shares,
+/// by GDAL while reading.
 const AREA_SIDE: usize = 1024;
 
 /// Statistic of the pixels whose centres are inside an area.
@@ -45,21 +49,29 @@ pub struct AreaOfDegrees {
 pub enum PointSampling {
     /// The pixel that contains the point.
     Nearest,
-    /// The mean of the pixels whose centres are inside the square of half-width `radius_m` around the point, at least the pixel
-    /// that contains it.
+    /// The mean of the pixels whose centres are inside the square of half-width `radius_m` around
+    /// the point, at least the pixel that contains it.
     Mean {
         /// Metres.
         radius_m: f64,
     },
 }
 
-/// The inverse geotransform of a raster: from its coordinate system to pixels. Fails without the band or a geotransform.
+/// The inverse geotransform of a raster: from its coordinate system to pixels. Fails without the
+/// band or a geotransform.
 fn pixels_of_plane(source: &RasterSource, info: &RasterInfo, band: BandIndex) -> Result<[f64; 6]> {
     let Some(header) = info.band(band) else {
-        return Err(Error::usage(format!("there is no band {band}; the raster has {}", info.band_count)).at(source.asset()));
+        return Err(Error::usage(format!(
+            "there is no band {band}; the raster has {}",
+            info.band_count
+        ))
+        .at(source.asset()));
     };
     if header.is_complex() {
-        return Err(Error::unsupported(format!("band {band} holds complex numbers, which have no mean")).at(source.asset()));
+        return Err(Error::unsupported(format!(
+            "band {band} holds complex numbers, which have no mean"
+        ))
+        .at(source.asset()));
     }
     let inverse = info.geotransform.and_then(inverted);
     inverse.ok_or_else(|| Error::usage("the raster has no place on Earth").at(source.asset()))
@@ -68,17 +80,20 @@ fn pixels_of_plane(source: &RasterSource, info: &RasterInfo, band: BandIndex) ->
 /// The transformation from longitude and latitude to the coordinate system of a raster.
 fn way_to(source: &RasterSource, info: &RasterInfo) -> Result<CoordTransform> {
     let wkt = info.crs_wkt.as_deref();
-    let wkt = wkt.ok_or_else(|| Error::usage("the raster has no coordinate system").at(source.asset()))?;
-    from_lonlat(wkt).ok_or_else(|| Error::unsupported("the coordinate system can't be reached").at(source.asset()))
+    let wkt =
+        wkt.ok_or_else(|| Error::usage("the raster has no coordinate system").at(source.asset()))?;
+    from_lonlat(wkt).ok_or_else(|| {
+        Error::unsupported("the coordinate system can't be reached").at(source.asset())
+    })
 }
 
-/// The value at each point of `places`. `None` for a point outside of the raster, on nodata, without coordinates, or that can't be
-/// transformed to the raster's coordinate system.
+/// The value at each point of `places`. `None` for a point outside of the raster, on nodata,
+/// without coordinates, or that can't be transformed to the raster's coordinate system.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) when the raster has no such band, geotransform or coordinate system;
-/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when points can't be transformed to that system; those of opening and
-/// reading, and cancellation.
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the raster has no such band, geotransform or
+/// coordinate system; [`Kind::Unsupported`](crate::error::Kind::Unsupported) when points can't be
+/// transformed to that system; those of opening and reading, and cancellation.
 pub fn raster_at(
     source: &RasterSource,
     band: BandIndex,
@@ -96,12 +111,18 @@ pub fn raster_at(
         for place in places {
             ctx.check()?;
             ctx.step(1);
-            let Some(area) = place.and_then(|place| area_of(&way, inverse, place, sampling, &info)) else {
+            let Some(area) = place.and_then(|place| area_of(&way, inverse, place, sampling, &info))
+            else {
                 values.push(None);
                 continue;
             };
             let out = area.fit(MEAN_SIDE, MEAN_SIDE);
-            let request = ReadRequest { window: area, out, bands: vec![band], resampling: Resampling::Average };
+            let request = ReadRequest {
+                window: area,
+                out,
+                bands: vec![band],
+                resampling: Resampling::Average,
+            };
             let pixels = read(&lease, source, &request, ComplexPart::Magnitude, ctx)?;
             values.push(pixels.bands.first().and_then(|pixels| {
                 let (mut sum, mut count) = (0.0, 0u32);
@@ -117,8 +138,9 @@ pub fn raster_at(
     values
 }
 
-/// A statistic of the pixels in each area. `None` without an area, outside of the raster, and where all pixels are nodata. An area
-/// that holds the centre of no pixel has the value of the pixel at its middle.
+/// A statistic of the pixels in each area. `None` without an area, outside of the raster, and where
+/// all pixels are nodata. An area that holds the centre of no pixel has the value of the pixel at
+/// its middle.
 ///
 /// # Errors
 /// As [`raster_at`].
@@ -147,15 +169,31 @@ pub fn raster_in(
                 values.push(None);
                 continue;
             };
-            let mut tally = AreaCount { statistic, centres: 0, valid: 0, sum: 0.0 };
+            let mut tally = AreaCount {
+                statistic,
+                centres: 0,
+                valid: 0,
+                sum: 0.0,
+            };
             for (rings, window) in windows_of(&way, inverse, area, &info) {
                 let out = window.fit(AREA_SIDE, AREA_SIDE);
-                let request = ReadRequest { window, out, bands: vec![band], resampling };
+                let request = ReadRequest {
+                    window,
+                    out,
+                    bands: vec![band],
+                    resampling,
+                };
                 let pixels = read(&lease, source, &request, ComplexPart::Magnitude, ctx)?;
-                let Some(pixels) = pixels.bands.first() else { continue };
-                let step = [window.width as f64 / out.0 as f64, window.height as f64 / out.1 as f64];
+                let Some(pixels) = pixels.bands.first() else {
+                    continue;
+                };
+                let step = [
+                    window.width as f64 / out.0 as f64,
+                    window.height as f64 / out.1 as f64,
+                ];
                 for row in 0..out.1 {
-                    let crossings = crossings(&rings, window.y as f64 + (row as f64 + 0.5) * step[1]);
+                    let crossings =
+                        crossings(&rings, window.y as f64 + (row as f64 + 0.5) * step[1]);
                     for column in 0..out.0 {
                         let x = window.x as f64 + (column as f64 + 0.5) * step[0];
                         if crossings.partition_point(|crossing| *crossing <= x) % 2 == 1 {
@@ -166,11 +204,28 @@ pub fn raster_in(
                 }
             }
             if tally.centres == 0
-                && let Some(window) = area_of(&way, inverse, wrapped(area.middle), PointSampling::Nearest, &info)
+                && let Some(window) = area_of(
+                    &way,
+                    inverse,
+                    wrapped(area.middle),
+                    PointSampling::Nearest,
+                    &info,
+                )
             {
-                let request = ReadRequest { window, out: (1, 1), bands: vec![band], resampling: Resampling::Nearest };
+                let request = ReadRequest {
+                    window,
+                    out: (1, 1),
+                    bands: vec![band],
+                    resampling: Resampling::Nearest,
+                };
                 let pixels = read(&lease, source, &request, ComplexPart::Magnitude, ctx)?;
-                tally.add(pixels.bands.first().filter(|pixels| pixels.is_valid(0)).map(|pixels| pixels.samples.get(0)));
+                tally.add(
+                    pixels
+                        .bands
+                        .first()
+                        .filter(|pixels| pixels.is_valid(0))
+                        .map(|pixels| pixels.samples.get(0)),
+                );
             }
             values.push(tally.value());
         }
@@ -205,13 +260,24 @@ impl AreaCount {
     }
 }
 
-/// The rings of an area in columns and rows of the raster, with the window around them: one for each turn of longitude at which the
-/// raster has a part of the area.
-fn windows_of(way: &CoordTransform, inverse: [f64; 6], area: &AreaOfDegrees, info: &RasterInfo) -> Vec<(Rings, Window)> {
+/// The rings of an area in columns and rows of the raster, with the window around them: one for
+/// each turn of longitude at which the raster has a part of the area.
+fn windows_of(
+    way: &CoordTransform,
+    inverse: [f64; 6],
+    area: &AreaOfDegrees,
+    info: &RasterInfo,
+) -> Vec<(Rings, Window)> {
     let mut found: Vec<(Rings, Window)> = Vec::new();
     for turn in [0.0, 360.0, -360.0] {
-        let pixel = |&[lon, lat]: &[f64; 2]| transformed(way, [lon + turn, lat]).map(|[x, y]| apply(inverse, x, y));
-        let rings: Option<Rings> = area.rings.iter().map(|ring| ring.iter().map(pixel).collect()).collect();
+        let pixel = |&[lon, lat]: &[f64; 2]| {
+            transformed(way, [lon + turn, lat]).map(|[x, y]| apply(inverse, x, y))
+        };
+        let rings: Option<Rings> = area
+            .rings
+            .iter()
+            .map(|ring| ring.iter().map(pixel).collect())
+            .collect();
         let Some(rings) = rings else { continue };
         // In projected systems every turn of longitude is the same place.
         let first = |rings: &[Vec<[f64; 2]>]| rings.first().and_then(|ring| ring.first().copied());
@@ -224,12 +290,24 @@ fn windows_of(way: &CoordTransform, inverse: [f64; 6], area: &AreaOfDegrees, inf
         }
         let range = |axis: usize, size: usize| -> Option<(usize, usize)> {
             let values = || rings.iter().flatten().map(move |place| place[axis]);
-            let (low, high) = (values().fold(f64::INFINITY, f64::min).floor(), values().fold(f64::NEG_INFINITY, f64::max).ceil());
+            let (low, high) = (
+                values().fold(f64::INFINITY, f64::min).floor(),
+                values().fold(f64::NEG_INFINITY, f64::max).ceil(),
+            );
             let (low, high) = (low.max(0.0), high.min(size as f64));
             (low < high).then_some((low as usize, (high - low) as usize))
         };
-        if let (Some((x, width)), Some((y, height))) = (range(0, info.width), range(1, info.height)) {
-            found.push((rings, Window { x, y, width, height }));
+        if let (Some((x, width)), Some((y, height))) = (range(0, info.width), range(1, info.height))
+        {
+            found.push((
+                rings,
+                Window {
+                    x,
+                    y,
+                    width,
+                    height,
+                },
+            ));
         }
     }
     found
@@ -237,9 +315,13 @@ fn windows_of(way: &CoordTransform, inverse: [f64; 6], area: &AreaOfDegrees, inf
 
 /// Columns, in ascending order, at which the rings cross the row `y`.
 pub(super) fn crossings(rings: &[Vec<[f64; 2]>], y: f64) -> Vec<f64> {
-    let edges = rings.iter().flat_map(|ring| ring.iter().zip(ring.iter().cycle().skip(1)));
+    let edges = rings
+        .iter()
+        .flat_map(|ring| ring.iter().zip(ring.iter().cycle().skip(1)));
     let crossed = edges.filter(|(from, to)| (from[1] <= y) != (to[1] <= y));
-    let mut found: Vec<f64> = crossed.map(|(from, to)| from[0] + (y - from[1]) / (to[1] - from[1]) * (to[0] - from[0])).collect();
+    let mut found: Vec<f64> = crossed
+        .map(|(from, to)| from[0] + (y - from[1]) / (to[1] - from[1]) * (to[0] - from[0]))
+        .collect();
     found.sort_by(f64::total_cmp);
     found
 }
@@ -249,14 +331,16 @@ fn wrapped([lon, lat]: [f64; 2]) -> [f64; 2] {
     [(lon + 180.0).rem_euclid(360.0) - 180.0, lat]
 }
 
-/// The value, as text, of `field` of the first polygon that contains each point of `places`; `None` where no polygon does.
-/// `holds(wkb, x, y)` decides, in the layer's coordinates. Without `layer`, the first layer is used. A layer without a coordinate
-/// system has longitude and latitude in degrees.
+/// The value, as text, of `field` of the first polygon that contains each point of `places`; `None`
+/// where no polygon does. `holds(wkb, x, y)` decides, in the layer's coordinates. Without `layer`,
+/// the first layer is used. A layer without a coordinate system has longitude and latitude in
+/// degrees.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such layer or field, GDAL can't read it, or a layer without a
-/// coordinate system has coordinates that are no degrees; [`Kind::Unsupported`](crate::error::Kind::Unsupported) when points can't
-/// be transformed to the layer's coordinate system; those of opening the file, and cancellation.
+/// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such layer or field, GDAL can't read
+/// it, or a layer without a coordinate system has coordinates that are no degrees;
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when points can't be transformed to the
+/// layer's coordinate system; those of opening the file, and cancellation.
 pub fn attribute_at(
     source: &RasterSource,
     layer: Option<&str>,
@@ -276,11 +360,21 @@ pub fn attribute_at(
         let way = match layer.spatial_ref() {
             Some(crs) => match crs.to_wkt().ok().as_deref().and_then(from_lonlat) {
                 Some(way) => Some(way),
-                None => return Ok(Err(Error::unsupported("the coordinate system of the layer can't be reached").at(asset))),
+                None => {
+                    return Ok(Err(Error::unsupported(
+                        "the coordinate system of the layer can't be reached",
+                    )
+                    .at(asset)));
+                }
             },
             None if layer.get_extent().is_ok_and(|bounds| !is_degrees(&bounds)) => {
-                let error = Error::usage("the layer names no coordinate system, and its coordinates are no degrees").at(asset);
-                return Ok(Err(error.hint("write the coordinate system into the file (`ogr2ogr -a_srs`)")));
+                let error = Error::usage(
+                    "the layer names no coordinate system, and its coordinates are no degrees",
+                )
+                .at(asset);
+                return Ok(Err(error.hint(
+                    "write the coordinate system into the file (`ogr2ogr -a_srs`)",
+                )));
             }
             None => None,
         };
@@ -316,7 +410,8 @@ pub fn attribute_at(
     ctx.check()?;
     values.map_err(|error| {
         let summary = Error::usage("the polygons can't be asked").at(asset);
-        gdal_errors::because(summary, &said, Some(&error)).hint("check the names of the layer and the field")
+        gdal_errors::because(summary, &said, Some(&error))
+            .hint("check the names of the layer and the field")
     })?
 }
 
@@ -347,27 +442,62 @@ fn area_of(
     sampling: PointSampling,
     info: &RasterInfo,
 ) -> Option<Window> {
-    let pixel = |lon: f64, lat: f64| transformed(way, [lon, lat]).map(|[x, y]| apply(inverse, x, y));
+    let pixel =
+        |lon: f64, lat: f64| transformed(way, [lon, lat]).map(|[x, y]| apply(inverse, x, y));
     // A global raster may use longitudes from 0 to 360.
     let [column, row] = [lon, lon + 360.0, lon - 360.0]
         .into_iter()
         .filter_map(|lon| pixel(lon, lat))
-        .find(|[column, row]| (0.0..info.width as f64).contains(column) && (0.0..info.height as f64).contains(row))?;
-    let one = Window { x: column as usize, y: row as usize, width: 1, height: 1 };
-    let PointSampling::Mean { radius_m } = sampling else { return Some(one) };
+        .find(|[column, row]| {
+            (0.0..info.width as f64).contains(column) && (0.0..info.height as f64).contains(row)
+        })?;
+    let one = Window {
+        x: column as usize,
+        y: row as usize,
+        width: 1,
+        height: 1,
+    };
+    let PointSampling::Mean { radius_m } = sampling else {
+        return Some(one);
+    };
     let north = radius_m / 111_320.0;
     let east = north / lat.to_radians().cos().abs().max(1e-3);
-    let around = [(lon - east, lat), (lon + east, lat), (lon, lat - north), (lon, lat + north)];
-    let ends: Vec<[f64; 2]> = around.iter().filter_map(|&(lon, lat)| pixel(lon, lat.clamp(-90.0, 90.0))).collect();
-    let reach = |axis: usize, centre: f64| ends.iter().map(|end| (end[axis] - centre).abs()).fold(0.0, f64::max);
+    let around = [
+        (lon - east, lat),
+        (lon + east, lat),
+        (lon, lat - north),
+        (lon, lat + north),
+    ];
+    let ends: Vec<[f64; 2]> = around
+        .iter()
+        .filter_map(|&(lon, lat)| pixel(lon, lat.clamp(-90.0, 90.0)))
+        .collect();
+    let reach = |axis: usize, centre: f64| {
+        ends.iter()
+            .map(|end| (end[axis] - centre).abs())
+            .fold(0.0, f64::max)
+    };
     // Near the antimeridian of a global raster the radius would span the whole globe.
-    let (across, down) = (reach(0, column).min(info.width as f64 / 4.0), reach(1, row).min(info.height as f64 / 4.0));
+    let (across, down) = (
+        reach(0, column).min(info.width as f64 / 4.0),
+        reach(1, row).min(info.height as f64 / 4.0),
+    );
     // Pixels whose centres are inside; at least the pixel that contains the point.
-    let first = |centre: f64, reach: f64, own: usize| (((centre - reach - 0.5).ceil().max(0.0)) as usize).min(own);
-    let last = |centre: f64, reach: f64, own: usize| (((centre + reach - 0.5).floor().max(0.0)) as usize).max(own);
+    let first = |centre: f64, reach: f64, own: usize| {
+        (((centre - reach - 0.5).ceil().max(0.0)) as usize).min(own)
+    };
+    let last = |centre: f64, reach: f64, own: usize| {
+        (((centre + reach - 0.5).floor().max(0.0)) as usize).max(own)
+    };
     let (x, y) = (first(column, across, one.x), first(row, down, one.y));
     let (right, bottom) = (last(column, across, one.x), last(row, down, one.y));
-    Window { x, y, width: right - x + 1, height: bottom - y + 1 }.clip(info.width, info.height)
+    Window {
+        x,
+        y,
+        width: right - x + 1,
+        height: bottom - y + 1,
+    }
+    .clip(info.width, info.height)
 }
 
 fn apply(t: [f64; 6], x: f64, y: f64) -> [f64; 2] {
@@ -380,7 +510,12 @@ pub(super) fn inverted(t: [f64; 6]) -> Option<[f64; 6]> {
     if determinant == 0.0 || !determinant.is_finite() {
         return None;
     }
-    let (a, b, c, d) = (t[5] / determinant, -t[2] / determinant, -t[4] / determinant, t[1] / determinant);
+    let (a, b, c, d) = (
+        t[5] / determinant,
+        -t[2] / determinant,
+        -t[4] / determinant,
+        t[1] / determinant,
+    );
     Some([-(t[0] * a + t[3] * b), a, b, -(t[0] * c + t[3] * d), c, d])
 }
 
@@ -393,19 +528,31 @@ mod tests {
 
     /// A global grid of 36 × 18 cells of 10°, with 1 to 648 from the north-west, and nodata 30.
     fn world(folder: &std::path::Path) -> RasterSource {
-        let rows: Vec<String> =
-            (0..18).map(|row| (1..=36).map(|column| (row * 36 + column).to_string()).collect::<Vec<_>>().join(" ")).collect();
-        let grid =
-            format!("ncols 36\nnrows 18\nxllcorner -180\nyllcorner -90\ncellsize 10\nNODATA_value 30\n{}\n", rows.join("\n"));
+        let rows: Vec<String> = (0..18)
+            .map(|row| {
+                (1..=36)
+                    .map(|column| (row * 36 + column).to_string())
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+            .collect();
+        let grid = format!(
+            "ncols 36\nnrows 18\nxllcorner -180\nyllcorner -90\ncellsize 10\nNODATA_value 30\n{}\n",
+            rows.join("\n")
+        );
         let path = folder.join("world.asc");
         std::fs::write(&path, grid).expect("written");
-        let wkt = r#"GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]]"#;
+        let wkt = r#"GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],
+            PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]]"#;
         std::fs::write(folder.join("world.prj"), wkt).expect("written");
         RasterSource::typed(AssetPath::file(path))
     }
 
     fn area(ring: &[[f64; 2]]) -> Option<AreaOfDegrees> {
-        Some(AreaOfDegrees { rings: vec![ring.to_vec()], middle: ring[0] })
+        Some(AreaOfDegrees {
+            rings: vec![ring.to_vec()],
+            middle: ring[0],
+        })
     }
 
     /// Values of the cells whose centre is in the ring, at any turn of longitude.
@@ -414,8 +561,13 @@ mod tests {
         let polygon = Polygon::new(LineString::new(outer), Vec::new());
         let mut found = Vec::new();
         for cell in 0..648usize {
-            let (lon, lat) = (-175.0 + 10.0 * (cell % 36) as f64, 85.0 - 10.0 * (cell / 36) as f64);
-            let inside = [-360.0, 0.0, 360.0].iter().any(|turn| polygon.contains(&Point::new(lon + turn, lat)));
+            let (lon, lat) = (
+                -175.0 + 10.0 * (cell % 36) as f64,
+                85.0 - 10.0 * (cell / 36) as f64,
+            );
+            let inside = [-360.0, 0.0, 360.0]
+                .iter()
+                .any(|turn| polygon.contains(&Point::new(lon + turn, lat)));
             if inside && cell != 29 {
                 found.push(cell as f64 + 1.0);
             }
@@ -438,18 +590,32 @@ mod tests {
         let mut areas: Vec<Option<AreaOfDegrees>> = rings.iter().map(|ring| area(ring)).collect();
         // A small one inside one pixel, one on nodata, one outside the latitudes, none.
         areas.push(area(&[[1.0, 1.0], [2.0, 1.0], [2.0, 2.0]]));
-        areas.push(area(&[[111.0, 81.0], [119.0, 81.0], [119.0, 89.0], [111.0, 89.0]]));
+        areas.push(area(&[
+            [111.0, 81.0],
+            [119.0, 81.0],
+            [119.0, 89.0],
+            [111.0, 89.0],
+        ]));
         areas.push(None);
         let ctx = JobContext::default();
-        let means = raster_in(&source, BandIndex::FIRST, AreaStatistic::Mean, &areas, &ctx).expect("means");
+        let means =
+            raster_in(&source, BandIndex::FIRST, AreaStatistic::Mean, &areas, &ctx).expect("means");
         for (at, ring) in rings.iter().enumerate() {
             let cells = cells_in(ring);
             assert!(cells.len() > 3);
             let mean = cells.iter().sum::<f64>() / cells.len() as f64;
-            assert!((means[at].expect("a mean") - mean).abs() < 1e-9, "{at}: {:?} is not {mean}", means[at]);
+            assert!(
+                (means[at].expect("a mean") - mean).abs() < 1e-9,
+                "{at}: {:?} is not {mean}",
+                means[at]
+            );
             let statistic = AreaStatistic::Share { class: cells[1] };
-            let share = raster_in(&source, BandIndex::FIRST, statistic, &areas[at..=at], &ctx).expect("shares");
-            assert!((share[0].expect("a share") - 1.0 / cells.len() as f64).abs() < 1e-12, "{at}");
+            let share = raster_in(&source, BandIndex::FIRST, statistic, &areas[at..=at], &ctx)
+                .expect("shares");
+            assert!(
+                (share[0].expect("a share") - 1.0 / cells.len() as f64).abs() < 1e-12,
+                "{at}"
+            );
         }
         // Row 8 from the north, column 18 from the west.
         assert_eq!(means[4], Some(8.0 * 36.0 + 19.0));
@@ -459,15 +625,31 @@ mod tests {
     #[test]
     fn polygons_without_a_reachable_system_are_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
-        let square = |size: f64| format!("id,WKT\n1,\"POLYGON ((0 0,{size} 0,{size} {size},0 {size},0 0))\"\n");
+        let square = |size: f64| {
+            format!("id,WKT\n1,\"POLYGON ((0 0,{size} 0,{size} {size},0 {size},0 0))\"\n")
+        };
         let ask = |name: &str, text: String| {
             let path = folder.path().join(name);
             std::fs::write(&path, text).expect("written");
             let source = RasterSource::typed(AssetPath::file(path));
-            attribute_at(&source, None, "id", &[Some([1.0, 1.0])], &|_, _, _| true, &JobContext::default())
+            attribute_at(
+                &source,
+                None,
+                "id",
+                &[Some([1.0, 1.0])],
+                &|_, _, _| true,
+                &JobContext::default(),
+            )
         };
-        assert_eq!(ask("degrees.csv", square(2.0)).expect("degrees"), [Some("1".to_owned())]);
+        assert_eq!(
+            ask("degrees.csv", square(2.0)).expect("degrees"),
+            [Some("1".to_owned())]
+        );
         let error = ask("metres.csv", square(500_000.0)).expect_err("metres without a system");
-        assert!(error.report().contains("no coordinate system"), "{}", error.report());
+        assert!(
+            error.report().contains("no coordinate system"),
+            "{}",
+            error.report()
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Opens GDAL datasets (members of a TACO dataset through [`super::fence`]) and caches the most recently used ones. A GDAL dataset
-//! is `Send` but not `Sync`: a thread takes it out of the pool and returns it. The pool's lock is never held during a GDAL call.
+//! Opens GDAL datasets (members of a TACO dataset through [`super::fence`]) and caches the most
+//! recently used ones. A GDAL dataset is `Send` but not `Sync`: a thread takes it out of the pool
+//! and returns it. The pool's lock is never held during a GDAL call.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -27,14 +28,16 @@ const IDLE_KEPT: usize = 12;
 pub(super) struct PooledDataset {
     pub dataset: Dataset,
     pub info: Arc<RasterInfo>,
-    /// The temporary file that GDAL reads instead of the sample, if any. Declared after `dataset`: fields drop in order.
+    /// The temporary file that GDAL reads instead of the sample, if any. Declared after `dataset`:
+    /// fields drop in order.
     _copy: Option<fence::Copy>,
     /// The virtual file behind the dataset; dropped after it.
     mounted: Option<Mounted>,
 }
 
 impl PooledDataset {
-    /// False when the remote file was reopened since this dataset was, for example with other credentials.
+    /// False when the remote file was reopened since this dataset was, for example with other
+    /// credentials.
     fn reads(&self, place: Option<&MountedRange>) -> bool {
         match (&self.mounted, place) {
             (Some(mounted), Some(place)) => mounted.reads(&place.file),
@@ -79,21 +82,33 @@ pub(super) struct Lease {
 impl Deref for Lease {
     type Target = PooledDataset;
 
-    #[expect(clippy::expect_used, reason = "nothing but `drop` takes the dataset out")]
+    #[expect(
+        clippy::expect_used,
+        reason = "nothing but `drop` takes the dataset out"
+    )]
     fn deref(&self) -> &PooledDataset {
-        self.opened.as_ref().expect("a lease holds its dataset until it is dropped")
+        self.opened
+            .as_ref()
+            .expect("a lease holds its dataset until it is dropped")
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(opened) = self.opened.take() else { return };
-        // A dataset that needs the HDF5 lock is closed while holding it and not returned to the pool.
+        let Some(opened) = self.opened.take() else {
+            return;
+        };
+        // A dataset that needs the HDF5 lock is closed while holding it and not returned to the
+        // pool.
         if std::thread::panicking() || self.turn.is_some() {
             return;
         }
         let mut idle = idle();
-        idle.push(Idle { source: self.source.clone(), stamp: self.stamp.clone(), opened });
+        idle.push(Idle {
+            source: self.source.clone(),
+            stamp: self.stamp.clone(),
+            opened,
+        });
         let surplus = (idle.len() > IDLE_KEPT).then(|| idle.remove(0));
         drop(idle);
         drop(surplus);
@@ -106,7 +121,8 @@ pub fn close_idle() {
     drop(closed);
 }
 
-/// Forgets the datasets of the process that this one was forked from, with which they share the positions in files. Nothing is closed.
+/// Forgets the datasets of the process that this one was forked from, with which they share the
+/// positions in files. Nothing is closed.
 pub fn forget_idle() {
     std::mem::forget(std::mem::take(&mut *idle()));
 }
@@ -118,9 +134,9 @@ fn idle() -> MutexGuard<'static, Vec<Idle>> {
 /// An open dataset for `source`, from the pool if the file has not changed.
 ///
 /// # Errors
-/// [`Kind::Io`], [`Kind::Changed`] or [`Kind::Format`] for a file that is missing, changed or empty, or a range outside of its
-/// container; [`Kind::Unsupported`] for a member that refers to other files or is a GDAL path; [`Kind::Format`] with GDAL's reason
-/// when GDAL can't open it.
+/// [`Kind::Io`], [`Kind::Changed`] or [`Kind::Format`] for a file that is missing, changed or
+/// empty, or a range outside of its container; [`Kind::Unsupported`] for a member that refers to
+/// other files or is a GDAL path; [`Kind::Format`] with GDAL's reason when GDAL can't open it.
 pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
     environment::init();
     vsi_plugin::take_fault();
@@ -138,7 +154,9 @@ pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
         position.map(|position| idle.remove(position))
     };
     let (opened, turn) = match known {
-        Some(entry) if entry.stamp == stamp && entry.opened.reads(place.as_ref()) => (entry.opened, turn),
+        Some(entry) if entry.stamp == stamp && entry.opened.reads(place.as_ref()) => {
+            (entry.opened, turn)
+        }
         stale => {
             drop(stale);
             let opened = match source.is_fenced() {
@@ -148,23 +166,33 @@ pub(super) fn lease(source: &RasterSource) -> Result<Lease> {
             opened.map_err(|error| explained(error, asset, &stamp))?
         }
     };
-    Ok(Lease { source: source.clone(), stamp, opened: Some(opened), turn, _fence: fence })
+    Ok(Lease {
+        source: source.clone(),
+        stamp,
+        opened: Some(opened),
+        turn,
+        _fence: fence,
+    })
 }
 
 /// Reads the headers of `source`.
 ///
 /// # Errors
-/// [`Kind::Io`], [`Kind::Changed`] or [`Kind::Format`] for a file that is missing, changed or damaged; [`Kind::Unsupported`] for a
-/// member that refers to other files.
+/// [`Kind::Io`], [`Kind::Changed`] or [`Kind::Format`] for a file that is missing, changed or
+/// damaged; [`Kind::Unsupported`] for a member that refers to other files.
 pub fn describe(source: &RasterSource) -> Result<Arc<RasterInfo>> {
     Ok(lease(source)?.info.clone())
 }
 
-/// Reads the headers of this variable if the file of `source` has it, else those of `source`; with the source of what was read.
+/// Reads the headers of this variable if the file of `source` has it, else those of `source`; with
+/// the source of what was read.
 ///
 /// # Errors
 /// As [`describe`].
-pub fn describe_variable(source: RasterSource, variable: Option<Arc<str>>) -> Result<(RasterSource, Arc<RasterInfo>)> {
+pub fn describe_variable(
+    source: RasterSource,
+    variable: Option<Arc<str>>,
+) -> Result<(RasterSource, Arc<RasterInfo>)> {
     if variable.is_some() {
         let chosen = source.clone().with_variable(variable);
         match describe(&chosen) {
@@ -188,7 +216,8 @@ pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
     Ok(Some(mount(asset, &stamp, place)?.read(0, most)?))
 }
 
-/// Checks for faults that GDAL reports only as "not recognized": missing file, folder, range outside of its container.
+/// Checks for faults that GDAL reports only as "not recognized": missing file, folder, range
+/// outside of its container.
 fn check(source: &RasterSource) -> Result<PooledStamp> {
     let asset = source.asset();
     if let AssetPath::Packed(member) = asset {
@@ -199,7 +228,10 @@ fn check(source: &RasterSource) -> Result<PooledStamp> {
     }
     let Some(path) = asset.local_file() else {
         return match source.is_fenced() {
-            true => Err(Error::unsupported("a path that only GDAL knows is no sample of a dataset").at(asset)),
+            true => Err(Error::unsupported(
+                "a path that only GDAL knows is no sample of a dataset",
+            )
+            .at(asset)),
             false => Ok(PooledStamp::None),
         };
     };
@@ -224,37 +256,57 @@ fn check_remote(asset: &AssetPath, place: &MountedRange) -> Result<PooledStamp> 
     Ok(PooledStamp::Remote(place.file.identity().clone()))
 }
 
-/// Refuses a range of a container that changed since the range was found: it would return another sample's pixels. If the
-/// fingerprint of the archive's directory is known, only the length is compared: a copy has another modification time.
+/// Refuses a range of a container that changed since the range was found: it would return another
+/// sample's pixels. If the fingerprint of the archive's directory is known, only the length is
+/// compared: a copy has another modification time.
 fn check_version(asset: &AssetPath, metadata: &std::fs::Metadata) -> Result<()> {
-    let Some(known) = asset.stamp() else { return Ok(()) };
+    let Some(known) = asset.stamp() else {
+        return Ok(());
+    };
     let found = Version::of_file(metadata);
     if found.size == known.size && (known.directory.is_some() || found.agrees(known)) {
         return Ok(());
     }
-    let error = Error::new(Kind::Changed, "the file was written to since this sample was found in it").at(asset);
+    let error = Error::new(
+        Kind::Changed,
+        "the file was written to since this sample was found in it",
+    )
+    .at(asset);
     Err(error.hint("open the dataset again"))
 }
 
 fn check_range(asset: &AssetPath, length: u64) -> Result<()> {
-    let AssetPath::Range { offset, size, .. } = asset else { return Ok(()) };
+    let AssetPath::Range { offset, size, .. } = asset else {
+        return Ok(());
+    };
     if *size == 0 {
-        return Err(Error::format("this sample holds no bytes").at(asset).hint("it is padding, or its size was written as 0"));
+        return Err(Error::format("this sample holds no bytes")
+            .at(asset)
+            .hint("it is padding, or its size was written as 0"));
     }
     if offset.checked_add(*size).is_none_or(|end| end > length) {
-        let summary = format!("bytes {offset} to {} lie outside the file, which has {length}", offset.saturating_add(*size));
-        return Err(Error::format(summary)
-            .at(asset)
-            .hint("check the dataset: the container was cut, or the offsets belong to another file"));
+        let summary = format!(
+            "bytes {offset} to {} lie outside the file, which has {length}",
+            offset.saturating_add(*size)
+        );
+        return Err(Error::format(summary).at(asset).hint(
+            "check the dataset: the container was cut, or the offsets belong to another file",
+        ));
     }
     Ok(())
 }
 
-/// True for connection strings such as `NETCDF:"file":variable`, which arrive as plain paths when typed.
+/// True for connection strings such as `NETCDF:"file":variable`, which arrive as plain paths when
+/// typed.
 fn is_connection(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let prefix = text.split(':').next().unwrap_or_default();
-    prefix.len() > 1 && prefix.len() < text.len() && prefix.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !path.exists()
+    prefix.len() > 1
+        && prefix.len() < text.len()
+        && prefix
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !path.exists()
 }
 
 /// Size of the asset in bytes, where known without a request.
@@ -263,7 +315,9 @@ fn size_of(asset: &AssetPath, stamp: &PooledStamp) -> Option<u64> {
         (AssetPath::Range { size, .. }, _) => Some(*size),
         (AssetPath::Packed(member), _) => Some(member.size),
         (_, PooledStamp::Remote(identity)) => Some(identity.size),
-        (_, PooledStamp::Local(length, _)) => Some(*length).filter(|_| asset.local_file().is_some_and(Path::is_file)),
+        (_, PooledStamp::Local(length, _)) => {
+            Some(*length).filter(|_| asset.local_file().is_some_and(Path::is_file))
+        }
         (_, PooledStamp::None) => None,
     }
 }
@@ -272,34 +326,74 @@ fn mount(asset: &AssetPath, stamp: &PooledStamp, place: Option<MountedRange>) ->
     let name = fence::name_for(asset);
     match (place, asset) {
         (Some(place), _) => Mounted::remote(&place, &name),
-        (None, AssetPath::Range { container, offset, size, .. }) => Mounted::local(container, *offset, *size, &name),
-        (None, AssetPath::File(path)) => Mounted::local(path, 0, size_of(asset, stamp).unwrap_or_default(), &name),
+        (
+            None,
+            AssetPath::Range {
+                container,
+                offset,
+                size,
+                ..
+            },
+        ) => Mounted::local(container, *offset, *size, &name),
+        (None, AssetPath::File(path)) => {
+            Mounted::local(path, 0, size_of(asset, stamp).unwrap_or_default(), &name)
+        }
         (None, AssetPath::Packed(member)) => Mounted::packed(member, &name),
-        (None, AssetPath::Vsi(_)) => Err(Error::internal("a path of GDAL's has no bytes to mount").at(asset)),
+        (None, AssetPath::Vsi(_)) => {
+            Err(Error::internal("a path of GDAL's has no bytes to mount").at(asset))
+        }
     }
 }
 
 /// The error of opening a file, or its cause where the file itself tells: a codec that GDAL lacks.
 fn explained(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> Error {
-    if error.kind() != Kind::Format || (asset.local_file().is_none() && asset.remote_file().is_none()) {
+    if error.kind() != Kind::Format
+        || (asset.local_file().is_none() && asset.remote_file().is_none())
+    {
         return error;
     }
     let mounted = vsi_plugin::place_of(asset).and_then(|place| mount(asset, stamp, place));
-    let cause =
-        mounted.ok().and_then(|mounted| codec::missing_codec(&|at, length| mounted.read(at, length), mounted.size(), asset));
+    let cause = mounted.ok().and_then(|mounted| {
+        codec::missing_codec(
+            &|at, length| mounted.read(at, length),
+            mounted.size(),
+            asset,
+        )
+    });
     cause.unwrap_or(error)
 }
 
-fn open_member(source: &RasterSource, stamp: &PooledStamp, place: Option<MountedRange>) -> Result<PooledDataset> {
+fn open_member(
+    source: &RasterSource,
+    stamp: &PooledStamp,
+    place: Option<MountedRange>,
+) -> Result<PooledDataset> {
     let asset = source.asset();
     let mounted = mount(asset, stamp, place)?;
-    let fence::FencedMember { dataset, subdatasets, shown, variable, copy } = fence::open(source, &mounted)?;
-    let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown, variable);
-    Ok(PooledDataset { dataset, info: Arc::new(info), _copy: copy, mounted: Some(mounted) })
+    let fence::FencedMember {
+        dataset,
+        subdatasets,
+        shown,
+        variable,
+        copy,
+    } = fence::open(source, &mounted)?;
+    let info = info::collect(
+        &dataset,
+        size_of(asset, stamp),
+        subdatasets,
+        shown,
+        variable,
+    );
+    Ok(PooledDataset {
+        dataset,
+        info: Arc::new(info),
+        _copy: copy,
+        mounted: Some(mounted),
+    })
 }
 
-/// Opens a file that the user named, with every driver and sidecar. Returns the HDF5 lock, which is taken when the file turns out to
-/// refer to others.
+/// Opens a file that the user named, with every driver and sidecar. Returns the HDF5 lock, which is
+/// taken when the file turns out to refer to others.
 fn open_own(
     source: &RasterSource,
     stamp: &PooledStamp,
@@ -310,16 +404,24 @@ fn open_own(
     let mounted = match &place {
         // Some drivers identify files by name.
         Some(place) => {
-            let name = asset.remote_file().and_then(Path::file_name).map_or("sample".into(), |name| name.to_string_lossy());
+            let name = asset
+                .remote_file()
+                .and_then(Path::file_name)
+                .map_or("sample".into(), |name| name.to_string_lossy());
             Some(Mounted::remote(place, &name)?)
         }
         None => None,
     };
-    let vsi = mounted.as_ref().map_or_else(|| asset.to_vsi(), Mounted::absolute_path);
+    let vsi = mounted
+        .as_ref()
+        .map_or_else(|| asset.to_vsi(), Mounted::absolute_path);
     let mut turn = turn;
     let mut dataset = open_vsi(&vsi, asset)?;
     if turn.is_none()
-        && (dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS").is_some() || hdf5_lock::is_driver(&driver_of(&dataset)))
+        && (dataset
+            .metadata_item("OVERVIEW_FILE", "OVERVIEWS")
+            .is_some()
+            || hdf5_lock::is_driver(&driver_of(&dataset)))
     {
         drop(dataset);
         turn = Some(hdf5_lock::turn());
@@ -328,18 +430,39 @@ fn open_own(
     let subdatasets = info::subdatasets(&dataset);
     let (dataset, shown) = with_pixels(dataset, &subdatasets, &vsi, source)?;
     let variable = VariableRead::of(source, &subdatasets, shown, &vsi);
-    let shown = shown.and_then(|at| subdatasets.get(at)).map(|shown| shown.name.clone());
-    let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown, variable);
-    Ok((PooledDataset { dataset, info: Arc::new(info), _copy: None, mounted }, turn))
+    let shown = shown
+        .and_then(|at| subdatasets.get(at))
+        .map(|shown| shown.name.clone());
+    let info = info::collect(
+        &dataset,
+        size_of(asset, stamp),
+        subdatasets,
+        shown,
+        variable,
+    );
+    Ok((
+        PooledDataset {
+            dataset,
+            info: Arc::new(info),
+            _copy: None,
+            mounted,
+        },
+        turn,
+    ))
 }
 
 fn driver_of(dataset: &Dataset) -> String {
     dataset.driver().short_name()
 }
 
-/// The subdataset that `source` asks for, with its position. Without a choice the dataset, or its first subdataset with bands if it
-/// has none.
-fn with_pixels(dataset: Dataset, subdatasets: &[Subdataset], vsi: &str, source: &RasterSource) -> Result<(Dataset, Option<usize>)> {
+/// The subdataset that `source` asks for, with its position. Without a choice the dataset, or its
+/// first subdataset with bands if it has none.
+fn with_pixels(
+    dataset: Dataset,
+    subdatasets: &[Subdataset],
+    vsi: &str,
+    source: &RasterSource,
+) -> Result<(Dataset, Option<usize>)> {
     if let Some(at) = variable::position_of(source, &dataset, subdatasets, vsi)? {
         return Ok((open_vsi(&subdatasets[at].name, source.asset())?, Some(at)));
     }
@@ -361,10 +484,19 @@ fn open_vsi(vsi: &str, asset: &AssetPath) -> Result<Dataset> {
         | GdalOpenFlags::GDAL_OF_VECTOR
         | GdalOpenFlags::GDAL_OF_VERBOSE_ERROR;
     let _cache = RemoteCache::on_for(vsi);
-    gdal_errors::open(asset, vsi, || Dataset::open_ex(vsi, DatasetOptions { open_flags, ..Default::default() }))
+    gdal_errors::open(asset, vsi, || {
+        Dataset::open_ex(
+            vsi,
+            DatasetOptions {
+                open_flags,
+                ..Default::default()
+            },
+        )
+    })
 }
 
-/// Keeps GDAL's read cache on while a remote file is being opened. For local files it would only cost memory.
+/// Keeps GDAL's read cache on while a remote file is being opened. For local files it would only
+/// cost memory.
 struct RemoteCache(bool);
 
 impl RemoteCache {

@@ -1,5 +1,5 @@
-//! Band combinations and normalized-difference indices, chosen by band name. Names come from the file, or from the caller where the
-//! file has none.
+//! Band combinations and normalized-difference indices, chosen by band name. Names come from the
+//! file, or from the caller where the file has none.
 
 use super::{BandChoice, BandIndex, BandInfo, ColourMap, RasterInfo};
 
@@ -45,7 +45,12 @@ pub struct SpectralIndex {
 
 impl Preset {
     /// All presets, in menu order.
-    pub const ALL: [Preset; 4] = [Preset::Natural, Preset::FalseColour, Preset::ShortWave, Preset::First];
+    pub const ALL: [Preset; 4] = [
+        Preset::Natural,
+        Preset::FalseColour,
+        Preset::ShortWave,
+        Preset::First,
+    ];
 
     /// Untranslated menu label.
     pub fn label(self) -> &'static str {
@@ -57,15 +62,18 @@ impl Preset {
         }
     }
 
-    /// The bands of a raster; `None` when one is missing, and for [`Preset::First`] of a single-band raster. `names`, in band
-    /// order, apply to bands without a description.
+    /// The bands of a raster; `None` when one is missing, and for [`Preset::First`] of a
+    /// single-band raster. `names`, in band order, apply to bands without a description.
     pub fn bands(self, info: &RasterInfo, names: &[String]) -> Option<BandChoice> {
         let roles = match self {
             Preset::Natural => [Role::Red, Role::Green, Role::Blue],
             Preset::FalseColour => [Role::NearInfrared, Role::Red, Role::Green],
             Preset::ShortWave => [Role::ShortWave, Role::NearInfrared, Role::Red],
             Preset::First => {
-                return (info.band_count > 1).then_some(BandChoice::Single { band: BandIndex::FIRST, map: ColourMap::Grey });
+                return (info.band_count > 1).then_some(BandChoice::Single {
+                    band: BandIndex::FIRST,
+                    map: ColourMap::Grey,
+                });
             }
         };
         let [r, g, b] = roles.map(|role| band_of(role, info, names));
@@ -73,12 +81,17 @@ impl Preset {
     }
 }
 
-/// The first band whose name gives this role, else the first with the matching GDAL colour interpretation, else that with the nearest
-/// wavelength. `names`, in band order, apply to bands without a description.
+/// The first band whose name gives this role, else the first with the matching GDAL colour
+/// interpretation, else that with the nearest wavelength. `names`, in band order, apply to bands
+/// without a description.
 pub fn band_of(role: Role, info: &RasterInfo, names: &[String]) -> Option<BandIndex> {
     let named = info.bands.iter().find(|band| {
         let own = band.description.trim();
-        let name = if own.is_empty() { names.get(band.index.position()).map_or("", String::as_str) } else { own };
+        let name = if own.is_empty() {
+            names.get(band.index.position()).map_or("", String::as_str)
+        } else {
+            own
+        };
         role_of(name) == Some(role)
     });
     let coloured = || {
@@ -89,9 +102,14 @@ pub fn band_of(role: Role, info: &RasterInfo, names: &[String]) -> Option<BandIn
             Role::NearInfrared => "NIR",
             Role::ShortWave => "SWIR",
         };
-        info.bands.iter().find(|band| band.colour.eq_ignore_ascii_case(colour))
+        info.bands
+            .iter()
+            .find(|band| band.colour.eq_ignore_ascii_case(colour))
     };
-    named.or_else(coloured).or_else(|| nearest(role, info)).map(|band| band.index)
+    named
+        .or_else(coloured)
+        .or_else(|| nearest(role, info))
+        .map(|band| band.index)
 }
 
 /// The band whose wavelength is nearest to that of a role, if it is near enough.
@@ -105,25 +123,55 @@ fn nearest(role: Role, info: &RasterInfo) -> Option<&BandInfo> {
         Role::NearInfrared => 840.0,
         Role::ShortWave => 1610.0,
     };
-    let distance = |band: &BandInfo| band.wavelength_nm.map(|wavelength| (wavelength - wanted).abs());
-    let near = info.bands.iter().filter_map(|band| Some((distance(band).filter(|distance| *distance <= FAR)?, band)));
-    near.min_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, band)| band)
+    let distance = |band: &BandInfo| {
+        band.wavelength_nm
+            .map(|wavelength| (wavelength - wanted).abs())
+    };
+    let near = info
+        .bands
+        .iter()
+        .filter_map(|band| Some((distance(band).filter(|distance| *distance <= FAR)?, band)));
+    near.min_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, band)| band)
 }
 
-/// Role from a band name: `B4 red`, `nir`, `Near infrared`, or a Sentinel-2 number (`B02`, `B03`, `B04`, `B08`, `B11`).
+/// Role from a band name: `B4 red`, `nir`, `Near infrared`, or a Sentinel-2 number (`B02`, `B03`,
+/// `B04`, `B08`, `B11`).
 fn role_of(name: &str) -> Option<Role> {
     let lower = name.trim().to_ascii_lowercase();
-    let first = lower.split(|c: char| c.is_whitespace() || matches!(c, '_' | '-' | ',' | ':')).next().unwrap_or_default();
-    let code = first.strip_prefix('b').and_then(|digits| digits.parse::<u32>().ok());
+    let first = lower
+        .split(|c: char| c.is_whitespace() || matches!(c, '_' | '-' | ',' | ':'))
+        .next()
+        .unwrap_or_default();
+    let code = first
+        .strip_prefix('b')
+        .and_then(|digits| digits.parse::<u32>().ok());
     // Words take precedence over Sentinel-2 band numbers.
-    let word = |text: &str| lower.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| part == text);
-    if word("swir") || word("swir1") || word("swir16") || lower.contains("short-wave") || lower.contains("shortwave") {
+    let word = |text: &str| {
+        lower
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|part| part == text)
+    };
+    if word("swir")
+        || word("swir1")
+        || word("swir16")
+        || lower.contains("short-wave")
+        || lower.contains("shortwave")
+    {
         return Some(Role::ShortWave);
     }
-    if word("nir") || word("nir08") || lower.contains("near infrared") || lower.contains("near-infrared") {
+    if word("nir")
+        || word("nir08")
+        || lower.contains("near infrared")
+        || lower.contains("near-infrared")
+    {
         return Some(Role::NearInfrared);
     }
-    for (text, role) in [("red", Role::Red), ("green", Role::Green), ("blue", Role::Blue)] {
+    for (text, role) in [
+        ("red", Role::Red),
+        ("green", Role::Green),
+        ("blue", Role::Blue),
+    ] {
         if word(text) && !lower.contains("edge") {
             return Some(role);
         }
@@ -141,7 +189,13 @@ fn role_of(name: &str) -> Option<Role> {
 /// The indices for which the raster has both bands: NDVI, NDWI (McFeeters), NBR.
 pub fn indices_of(info: &RasterInfo, names: &[String]) -> Vec<SpectralIndex> {
     let band = |role| band_of(role, info, names);
-    let pair = |name, high: Option<BandIndex>, low: Option<BandIndex>| Some(SpectralIndex { name, high: high?, low: low? });
+    let pair = |name, high: Option<BandIndex>, low: Option<BandIndex>| {
+        Some(SpectralIndex {
+            name,
+            high: high?,
+            low: low?,
+        })
+    };
     [
         pair("NDVI", band(Role::NearInfrared), band(Role::Red)),
         pair("NDWI", band(Role::Green), band(Role::NearInfrared)),

@@ -1,11 +1,14 @@
-//! Renders a raster file in one call: open, choose bands, read a window at screen resolution, stretch, render, histogram. The request
-//! is plain data that can be logged, compared and repeated.
+//! Renders a raster file in one call: open, choose bands, read a window at screen resolution,
+//! stretch, render, histogram. The request is plain data that can be logged, compared and repeated.
 
 use std::sync::Arc;
 
 use super::pixels::{self, ReadRequest, Resampling};
 use super::stretch::{Histogram, StretchLimits};
-use super::{BandChoice, BandIndex, PreparedPixels, RasterInfo, RasterSource, RenderOptions, Rgba, Window, pool};
+use super::{
+    BandChoice, BandIndex, PreparedPixels, RasterInfo, RasterSource, RenderOptions, Rgba, Window,
+    pool,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
@@ -21,7 +24,8 @@ pub struct PreviewRequest {
     /// The window to render; `None` renders all of it.
     #[serde(default)]
     pub window: Option<Window>,
-    /// Maximum columns and rows of the image; it keeps the window's aspect ratio and is never enlarged.
+    /// Maximum columns and rows of the image; it keeps the window's aspect ratio and is never
+    /// enlarged.
     pub fit: (usize, usize),
     /// Bands, limits, gamma.
     #[serde(default)]
@@ -34,7 +38,13 @@ pub struct PreviewRequest {
 impl PreviewRequest {
     /// The whole raster, with automatic band choice and a stretch from 2 to 98 %.
     pub fn new(source: RasterSource, fit: (usize, usize)) -> Self {
-        Self { source, window: None, fit, options: RenderOptions::default(), resampling: Resampling::Auto }
+        Self {
+            source,
+            window: None,
+            fit,
+            options: RenderOptions::default(),
+            resampling: Resampling::Auto,
+        }
     }
 }
 
@@ -55,15 +65,17 @@ pub struct PreviewImage {
     pub band_indices: Vec<BandIndex>,
     /// Display limits per band shown; `None` without data, or when a colour table is used.
     pub limits: Vec<Option<StretchLimits>>,
-    /// Histogram (256 bins) per band shown, of the pixels read, over the values that all but a few pixels have.
+    /// Histogram (256 bins) per band shown, of the pixels read, over the values that all but a few
+    /// pixels have.
     pub histograms: Vec<Histogram>,
 }
 
 /// Renders the image. Cancellation is checked between steps and inside long reads.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for a window outside of the raster or a band that does not exist;
-/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands; those of opening and reading, and cancellation.
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a window outside of the raster or a band that
+/// does not exist; [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands;
+/// those of opening and reading, and cancellation.
 pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImage> {
     ctx.check()?;
     let lease = pool::lease(&request.source)?;
@@ -78,15 +90,36 @@ pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImag
         None => return Err(Error::usage("the window is outside the raster").at(&request.source)),
     };
     let bands = request.options.bands.resolve(&info);
-    let out = if info.band_count == 0 { (1, 1) } else { window.fit(request.fit.0.max(1), request.fit.1.max(1)) };
-    let read = ReadRequest { window, out, bands: bands.bands(), resampling: request.resampling };
+    let out = if info.band_count == 0 {
+        (1, 1)
+    } else {
+        window.fit(request.fit.0.max(1), request.fit.1.max(1))
+    };
+    let read = ReadRequest {
+        window,
+        out,
+        bands: bands.bands(),
+        resampling: request.resampling,
+    };
     let pixels = pixels::read(&lease, &request.source, &read, request.options.part, ctx)?;
     drop(lease);
     ctx.check()?;
-    let options = RenderOptions { bands: bands.clone(), ..request.options.clone() };
+    let options = RenderOptions {
+        bands: bands.clone(),
+        ..request.options.clone()
+    };
     let prepared = Arc::new(PreparedPixels::new(Arc::new(pixels)));
     let (rgba, limits) = prepared.render(&options, None, None, None);
     ctx.check()?;
     let histograms = prepared.histograms(BINS);
-    Ok(PreviewImage { info, rgba, prepared, window, band_indices: bands.bands(), bands, limits, histograms })
+    Ok(PreviewImage {
+        info,
+        rgba,
+        prepared,
+        window,
+        band_indices: bands.bands(),
+        bands,
+        limits,
+        histograms,
+    })
 }

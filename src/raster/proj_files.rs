@@ -1,6 +1,7 @@
-//! The files that PROJ may open: those of the folders in PROJ_DATA and PROJ_LIB. Everything else is in the database that is linked
-//! in. PROJ reads init files while it parses a coordinate system, which GDAL's drivers let it do with the texts of raster files; grids
-//! are read by transformations.
+//! The files that PROJ may open: those of the folders in PROJ_DATA and PROJ_LIB. Everything else is
+//! in the database that is linked in. PROJ reads init files while it parses a coordinate system,
+//! which GDAL's drivers let it do with the texts of raster files; grids are read by
+//! transformations.
 
 use std::ffi::{CStr, c_char, c_int, c_longlong, c_ulonglong, c_void};
 use std::fs::File;
@@ -11,21 +12,30 @@ use std::sync::OnceLock;
 /// Folders from which files are read.
 static FOLDERS: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
-/// Restricts PROJ to the files of `folders`, in all threads. To be called before GDAL uses PROJ: contexts are made from the default
-/// one, which passes its finder on; the finder sets the restriction before the first file of a context is opened. GDAL's contexts
-/// look for `proj.ini` when they are made.
+/// Restricts PROJ to the files of `folders`, in all threads. To be called before GDAL uses PROJ:
+/// contexts are made from the default one, which passes its finder on; the finder sets the
+/// restriction before the first file of a context is opened. GDAL's contexts look for `proj.ini`
+/// when they are made.
 pub(super) fn restrict(folders: Vec<PathBuf>) {
     let _ = FOLDERS.set(folders);
-    // Safety: the default context exists always; the functions and the table are static, and the table is copied.
+    // Safety: the default context exists always; the functions and the table are static, and the
+    // table is copied.
     unsafe {
-        proj_context_set_file_finder(std::ptr::null_mut(), Some(find_nothing), std::ptr::null_mut());
+        proj_context_set_file_finder(
+            std::ptr::null_mut(),
+            Some(find_nothing),
+            std::ptr::null_mut(),
+        );
         proj_context_set_fileapi(std::ptr::null_mut(), &FUNCTIONS, std::ptr::null_mut());
     }
 }
 
 /// True for a file directly in one of the folders.
 fn is_directly_in(path: &Path, folders: &[PathBuf]) -> bool {
-    path.file_name().is_some() && path.parent().is_some_and(|parent| folders.iter().any(|folder| folder == parent))
+    path.file_name().is_some()
+        && path
+            .parent()
+            .is_some_and(|parent| folders.iter().any(|folder| folder == parent))
 }
 
 /// A context of PROJ.
@@ -34,27 +44,55 @@ struct ProjContext {
     _opaque: [u8; 0],
 }
 
-type ProjFileFinder = unsafe extern "C" fn(*mut ProjContext, *const c_char, *mut c_void) -> *const c_char;
+type ProjFileFinder =
+    unsafe extern "C" fn(*mut ProjContext, *const c_char, *mut c_void) -> *const c_char;
 
 /// PROJ's `PROJ_FILE_API`, version 1.
 #[repr(C)]
 struct ProjFileFunctions {
     version: c_int,
     open: unsafe extern "C" fn(*mut ProjContext, *const c_char, c_int, *mut c_void) -> *mut c_void,
-    read: unsafe extern "C" fn(*mut ProjContext, *mut c_void, *mut c_void, usize, *mut c_void) -> usize,
-    write: unsafe extern "C" fn(*mut ProjContext, *mut c_void, *const c_void, usize, *mut c_void) -> usize,
-    seek: unsafe extern "C" fn(*mut ProjContext, *mut c_void, c_longlong, c_int, *mut c_void) -> c_int,
+    read: unsafe extern "C" fn(
+        *mut ProjContext,
+        *mut c_void,
+        *mut c_void,
+        usize,
+        *mut c_void,
+    ) -> usize,
+    write: unsafe extern "C" fn(
+        *mut ProjContext,
+        *mut c_void,
+        *const c_void,
+        usize,
+        *mut c_void,
+    ) -> usize,
+    seek: unsafe extern "C" fn(
+        *mut ProjContext,
+        *mut c_void,
+        c_longlong,
+        c_int,
+        *mut c_void,
+    ) -> c_int,
     tell: unsafe extern "C" fn(*mut ProjContext, *mut c_void, *mut c_void) -> c_ulonglong,
     close: unsafe extern "C" fn(*mut ProjContext, *mut c_void, *mut c_void),
     exists: unsafe extern "C" fn(*mut ProjContext, *const c_char, *mut c_void) -> c_int,
     make_folder: unsafe extern "C" fn(*mut ProjContext, *const c_char, *mut c_void) -> c_int,
     remove: unsafe extern "C" fn(*mut ProjContext, *const c_char, *mut c_void) -> c_int,
-    rename: unsafe extern "C" fn(*mut ProjContext, *const c_char, *const c_char, *mut c_void) -> c_int,
+    rename:
+        unsafe extern "C" fn(*mut ProjContext, *const c_char, *const c_char, *mut c_void) -> c_int,
 }
 
 unsafe extern "C" {
-    fn proj_context_set_file_finder(context: *mut ProjContext, finder: Option<ProjFileFinder>, data: *mut c_void);
-    fn proj_context_set_fileapi(context: *mut ProjContext, functions: *const ProjFileFunctions, data: *mut c_void) -> c_int;
+    fn proj_context_set_file_finder(
+        context: *mut ProjContext,
+        finder: Option<ProjFileFinder>,
+        data: *mut c_void,
+    );
+    fn proj_context_set_fileapi(
+        context: *mut ProjContext,
+        functions: *const ProjFileFunctions,
+        data: *mut c_void,
+    ) -> c_int;
 }
 
 static FUNCTIONS: ProjFileFunctions = ProjFileFunctions {
@@ -72,7 +110,11 @@ static FUNCTIONS: ProjFileFunctions = ProjFileFunctions {
 };
 
 /// Finds nothing, and restricts the context that asks.
-unsafe extern "C" fn find_nothing(context: *mut ProjContext, _name: *const c_char, _data: *mut c_void) -> *const c_char {
+unsafe extern "C" fn find_nothing(
+    context: *mut ProjContext,
+    _name: *const c_char,
+    _data: *mut c_void,
+) -> *const c_char {
     // Safety: PROJ passes the context in use; the table is static and copied.
     unsafe { proj_context_set_fileapi(context, &FUNCTIONS, std::ptr::null_mut()) };
     std::ptr::null()
@@ -88,10 +130,18 @@ unsafe fn allowed_path(name: *const c_char) -> Option<PathBuf> {
     }
     // Safety: see above.
     let path = PathBuf::from(unsafe { CStr::from_ptr(name) }.to_str().ok()?);
-    FOLDERS.get().filter(|folders| is_directly_in(&path, folders)).map(|_| path)
+    FOLDERS
+        .get()
+        .filter(|folders| is_directly_in(&path, folders))
+        .map(|_| path)
 }
 
-unsafe extern "C" fn open_allowed(_: *mut ProjContext, name: *const c_char, access: c_int, _: *mut c_void) -> *mut c_void {
+unsafe extern "C" fn open_allowed(
+    _: *mut ProjContext,
+    name: *const c_char,
+    access: c_int,
+    _: *mut c_void,
+) -> *mut c_void {
     /// `PROJ_OPEN_ACCESS_READ_ONLY`.
     const READ_ONLY: c_int = 0;
     // Safety: PROJ passes a C string.
@@ -102,9 +152,20 @@ unsafe extern "C" fn open_allowed(_: *mut ProjContext, name: *const c_char, acce
     }
 }
 
-unsafe extern "C" fn read_file(_: *mut ProjContext, file: *mut c_void, into: *mut c_void, size: usize, _: *mut c_void) -> usize {
+unsafe extern "C" fn read_file(
+    _: *mut ProjContext,
+    file: *mut c_void,
+    into: *mut c_void,
+    size: usize,
+    _: *mut c_void,
+) -> usize {
     // Safety: a file of `open`, and a buffer of `size` bytes that nobody else uses.
-    let (file, buffer) = unsafe { (&mut *file.cast::<File>(), std::slice::from_raw_parts_mut(into.cast::<u8>(), size)) };
+    let (file, buffer) = unsafe {
+        (
+            &mut *file.cast::<File>(),
+            std::slice::from_raw_parts_mut(into.cast::<u8>(), size),
+        )
+    };
     let mut done = 0;
     while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match file.read(rest) {
@@ -117,11 +178,23 @@ unsafe extern "C" fn read_file(_: *mut ProjContext, file: *mut c_void, into: *mu
     done
 }
 
-unsafe extern "C" fn refuse_write(_: *mut ProjContext, _: *mut c_void, _: *const c_void, _: usize, _: *mut c_void) -> usize {
+unsafe extern "C" fn refuse_write(
+    _: *mut ProjContext,
+    _: *mut c_void,
+    _: *const c_void,
+    _: usize,
+    _: *mut c_void,
+) -> usize {
     0
 }
 
-unsafe extern "C" fn seek_file(_: *mut ProjContext, file: *mut c_void, offset: c_longlong, from: c_int, _: *mut c_void) -> c_int {
+unsafe extern "C" fn seek_file(
+    _: *mut ProjContext,
+    file: *mut c_void,
+    offset: c_longlong,
+    from: c_int,
+    _: *mut c_void,
+) -> c_int {
     // Safety: a file of `open`.
     let file = unsafe { &mut *file.cast::<File>() };
     // SEEK_SET, SEEK_CUR and SEEK_END of the C library.
@@ -134,9 +207,15 @@ unsafe extern "C" fn seek_file(_: *mut ProjContext, file: *mut c_void, offset: c
     c_int::from(to.is_some_and(|to| file.seek(to).is_ok()))
 }
 
-unsafe extern "C" fn tell_position(_: *mut ProjContext, file: *mut c_void, _: *mut c_void) -> c_ulonglong {
+unsafe extern "C" fn tell_position(
+    _: *mut ProjContext,
+    file: *mut c_void,
+    _: *mut c_void,
+) -> c_ulonglong {
     // Safety: a file of `open`.
-    unsafe { &mut *file.cast::<File>() }.stream_position().unwrap_or_default()
+    unsafe { &mut *file.cast::<File>() }
+        .stream_position()
+        .unwrap_or_default()
 }
 
 unsafe extern "C" fn close_file(_: *mut ProjContext, file: *mut c_void, _: *mut c_void) {
@@ -144,7 +223,11 @@ unsafe extern "C" fn close_file(_: *mut ProjContext, file: *mut c_void, _: *mut 
     drop(unsafe { Box::from_raw(file.cast::<File>()) });
 }
 
-unsafe extern "C" fn path_exists(_: *mut ProjContext, name: *const c_char, _: *mut c_void) -> c_int {
+unsafe extern "C" fn path_exists(
+    _: *mut ProjContext,
+    name: *const c_char,
+    _: *mut c_void,
+) -> c_int {
     // Safety: PROJ passes a C string.
     c_int::from(unsafe { allowed_path(name) }.is_some_and(|path| path.exists()))
 }
@@ -153,7 +236,12 @@ unsafe extern "C" fn refuse_path(_: *mut ProjContext, _: *const c_char, _: *mut 
     0
 }
 
-unsafe extern "C" fn refuse_rename(_: *mut ProjContext, _: *const c_char, _: *const c_char, _: *mut c_void) -> c_int {
+unsafe extern "C" fn refuse_rename(
+    _: *mut ProjContext,
+    _: *const c_char,
+    _: *const c_char,
+    _: *mut c_void,
+) -> c_int {
     0
 }
 
@@ -170,11 +258,17 @@ mod tests {
         environment::init();
         let folder = tempfile::tempdir().expect("a folder");
         let systems = folder.path().join("systems");
-        std::fs::write(&systems, "<utm> +proj=utm +zone=18 +datum=WGS84 +type=crs <>\n").expect("written");
+        std::fs::write(
+            &systems,
+            "<utm> +proj=utm +zone=18 +datum=WGS84 +type=crs <>\n",
+        )
+        .expect("written");
         let definition = format!("+init={}:utm", systems.display());
         for _ in 0..2 {
             let definition = definition.clone();
-            let known = std::thread::spawn(move || gdal_errors::listen(|| SpatialRef::from_proj4(&definition).is_ok()).0);
+            let known = std::thread::spawn(move || {
+                gdal_errors::listen(|| SpatialRef::from_proj4(&definition).is_ok()).0
+            });
             assert!(!known.join().expect("ends"), "the file was read");
         }
     }
@@ -188,18 +282,36 @@ mod tests {
         environment::init();
         let folder = tempfile::tempdir().expect("a folder");
         let grid = folder.path().join("grid.gsb");
-        assert!(std::process::Command::new("mkfifo").arg(&grid).status().expect("runs").success());
-        let definition = format!("+proj=longlat +ellps=bessel +nadgrids=@{} +type=crs", grid.display());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&grid)
+                .status()
+                .expect("runs")
+                .success()
+        );
+        let definition = format!(
+            "+proj=longlat +ellps=bessel +nadgrids=@{} +type=crs",
+            grid.display()
+        );
         let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let (made, _said) = gdal_errors::listen(|| {
                 let from = SpatialRef::from_proj4(&definition).expect("is parsed");
-                let way = SpatialRef::from_epsg(4326).and_then(|to| CoordTransform::new(&from, &to));
-                way.is_ok_and(|way| way.transform_coords(&mut [10.0], &mut [50.0], &mut []).is_ok())
+                let way =
+                    SpatialRef::from_epsg(4326).and_then(|to| CoordTransform::new(&from, &to));
+                way.is_ok_and(|way| {
+                    way.transform_coords(&mut [10.0], &mut [50.0], &mut [])
+                        .is_ok()
+                })
             });
             let _ = sender.send(made);
         });
-        assert!(receiver.recv_timeout(std::time::Duration::from_secs(60)).is_ok(), "the pipe was opened");
+        assert!(
+            receiver
+                .recv_timeout(std::time::Duration::from_secs(60))
+                .is_ok(),
+            "the pipe was opened"
+        );
     }
 
     /// Only what is directly in a folder: a name that leads out of it is not.

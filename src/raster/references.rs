@@ -1,5 +1,5 @@
-//! Recognises files that refer to other data and contain no pixels: VRT, tile indexes, descriptions of web services, GDALG
-//! pipelines. They are parsed as text; nothing that they refer to is opened.
+//! Recognises files that refer to other data and contain no pixels: VRT, tile indexes, descriptions
+//! of web services, GDALG pipelines. They are parsed as text; nothing that they refer to is opened.
 
 use crate::error::Error;
 use crate::model::AssetPath;
@@ -15,7 +15,8 @@ const TOLD_LENGTH: usize = 200;
 pub struct References {
     /// GDAL's driver name for the file: `VRT`, `WMS`, ….
     pub kind: &'static str,
-    /// Distinct file names and addresses, grouped by element name; at most 8, control characters escaped, cut at 200 characters.
+    /// Distinct file names and addresses, grouped by element name; at most 8, control characters
+    /// escaped, cut at 200 characters.
     pub names: Vec<String>,
     /// Number of further names in the first 64 KiB of the file.
     pub more: usize,
@@ -58,12 +59,15 @@ const NAMED: &[&str] = &[
     "URL",
 ];
 
-/// References in the file that starts with `head`; `None` for a file of any other type. Parses only `head`.
+/// References in the file that starts with `head`; `None` for a file of any other type. Parses only
+/// `head`.
 pub fn of(head: &[u8]) -> Option<References> {
     let text = String::from_utf8_lossy(head);
     let start = text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']);
     let kind = match start.as_bytes().first()? {
-        b'<' => KINDS.iter().find_map(|(begin, kind)| has_root(start, begin).then_some(*kind))?,
+        b'<' => KINDS
+            .iter()
+            .find_map(|(begin, kind)| has_root(start, begin).then_some(*kind))?,
         b'{' if start.contains("\"gdal_streamed_alg\"") => PIPELINE,
         _ => return None,
     };
@@ -75,8 +79,12 @@ pub fn of(head: &[u8]) -> Option<References> {
     };
     match kind {
         PIPELINE => {
-            let line = serde_json::from_str::<serde_json::Value>(start).ok().and_then(|json| json.get("command_line").cloned());
-            add(line.and_then(|line| line.as_str().map(str::to_owned)).unwrap_or_default());
+            let line = serde_json::from_str::<serde_json::Value>(start)
+                .ok()
+                .and_then(|json| json.get("command_line").cloned());
+            add(line
+                .and_then(|line| line.as_str().map(str::to_owned))
+                .unwrap_or_default());
         }
         _ => {
             for name in NAMED {
@@ -86,10 +94,15 @@ pub fn of(head: &[u8]) -> Option<References> {
     }
     let more = names.len().saturating_sub(TOLD);
     names.truncate(TOLD);
-    Some(References { kind, names: names.into_iter().map(shortened).collect(), more })
+    Some(References {
+        kind,
+        names: names.into_iter().map(shortened).collect(),
+        more,
+    })
 }
 
-/// True when the root element starts with `begin`, case-insensitively; XML declarations, comments and `<!…>` may precede it.
+/// True when the root element starts with `begin`, case-insensitively; XML declarations, comments
+/// and `<!…>` may precede it.
 fn has_root(text: &str, begin: &str) -> bool {
     let mut rest = text;
     loop {
@@ -99,8 +112,12 @@ fn has_root(text: &str, begin: &str) -> bool {
             () if rest.starts_with("<!--") => after(rest, "-->"),
             () if rest.starts_with("<!") => after(rest, ">"),
             () => {
-                let named = rest.get(..begin.len()).is_some_and(|own| own.eq_ignore_ascii_case(begin));
-                return named && rest[begin.len()..].starts_with(|c: char| c.is_whitespace() || matches!(c, '>' | '/'));
+                let named = rest
+                    .get(..begin.len())
+                    .is_some_and(|own| own.eq_ignore_ascii_case(begin));
+                return named
+                    && rest[begin.len()..]
+                        .starts_with(|c: char| c.is_whitespace() || matches!(c, '>' | '/'));
             }
         };
         match skipped {
@@ -117,7 +134,10 @@ fn after<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
 /// Text content of every element `name`, with entities decoded.
 fn elements<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = String> + 'a {
     let open = format!("<{name}");
-    let places: Vec<usize> = text.match_indices(&open).map(|(at, _)| at + open.len()).collect();
+    let places: Vec<usize> = text
+        .match_indices(&open)
+        .map(|(at, _)| at + open.len())
+        .collect();
     places.into_iter().filter_map(move |at| {
         let rest = &text[at..];
         if !rest.starts_with(|c: char| c.is_whitespace() || c == '>') {
@@ -130,25 +150,42 @@ fn elements<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = String> + 
 }
 
 fn unescaped(text: &str) -> String {
-    [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")]
-        .iter()
-        .fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
+    [
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&apos;", "'"),
+        ("&amp;", "&"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (escaped, plain)| {
+        text.replace(escaped, plain)
+    })
 }
 
 fn shortened(name: String) -> String {
     let name = name.printable_line();
-    if name.chars().count() <= TOLD_LENGTH { name.into_owned() } else { name.chars().take(TOLD_LENGTH).chain(['…']).collect() }
+    if name.chars().count() <= TOLD_LENGTH {
+        name.into_owned()
+    } else {
+        name.chars().take(TOLD_LENGTH).chain(['…']).collect()
+    }
 }
 
 impl References {
-    /// True for the header of a raster whose other files can't be read without it, as those of a virtual raster can.
+    /// True for the header of a raster whose other files can't be read without it, as those of a
+    /// virtual raster can.
     pub fn is_header(&self) -> bool {
         self.kind == MRF
     }
 
     /// The names on one line, separated by commas; empty when there are none.
     pub fn list(&self) -> String {
-        let more = if self.more > 0 { format!(" and {} more", self.more) } else { String::new() };
+        let more = if self.more > 0 {
+            format!(" and {} more", self.more)
+        } else {
+            String::new()
+        };
         format!("{}{more}", self.names.join(", "))
     }
 
@@ -159,11 +196,15 @@ impl References {
             false => format!(": {}", self.list()),
         };
         Error::unsupported(format!(
-            "this file describes other data ({}): it holds no pixels and names where they are{names}",
+            "this file describes other data ({}): it holds no pixels and names where they \
+                are{names}",
             self.kind
         ))
         .at(asset)
-        .hint("nothing that a dataset names is read; put the pixels themselves into the dataset, for example as GeoTIFF")
+        .hint(
+            "nothing that a dataset names is read; put the pixels themselves into the dataset, \
+            for example as GeoTIFF",
+        )
     }
 }
 
@@ -173,30 +214,65 @@ mod tests {
 
     #[test]
     fn what_a_virtual_raster_names_is_told() {
-        let text = "<?xml version=\"1.0\"?>\n<!-- mine -->\n<VRTDataset rasterXSize=\"2\"><VRTRasterBand><SimpleSource>\
+        let text = "<?xml version=\"1.0\"?>\n<!-- mine -->\n<VRTDataset \
+            rasterXSize=\"2\"><VRTRasterBand><SimpleSource>\
             <SourceFilename relativeToVRT=\"0\">/etc/a&amp;b.tif</SourceFilename></SimpleSource>\
-            <SourceFilename>/vsicurl/http://h/x.tif</SourceFilename><SourceFilename>/etc/a&amp;b.tif</SourceFilename>";
+            <SourceFilename>/vsicurl/http://h/x.tif</SourceFilename><SourceFilename>/etc/a&amp;\
+            b.tif</SourceFilename>";
         let found = of(text.as_bytes()).expect("is one");
-        assert_eq!((found.kind, found.list().as_str()), ("VRT", "/etc/a&b.tif, /vsicurl/http://h/x.tif"));
         assert_eq!(
-            of(b"\xef\xbb\xbf  <GDAL_WMS>\n<Service name=\"TMS\"><ServerUrl>http://h/${z}</ServerUrl>").expect("one").names,
+            (found.kind, found.list().as_str()),
+            ("VRT", "/etc/a&b.tif, /vsicurl/http://h/x.tif")
+        );
+        assert_eq!(
+            of(b"\xef\xbb\xbf  <GDAL_WMS>\n<Service \
+                name=\"TMS\"><ServerUrl>http://h/${z}</ServerUrl>")
+            .expect("one")
+            .names,
             ["http://h/${z}"]
         );
-        assert!(of(b"<MRF_META>\n<Raster></Raster></MRF_META>").expect("is one").is_header());
-        assert_eq!(of(b"<?xml version=\"1.0\"?><Dimap_Document name=\"x\"/>").expect("is one").kind, "DIMAP");
-        let pipeline = br#"{"type": "gdal_streamed_alg", "command_line": "gdal raster pipeline ! read /etc/x ! reproject"}"#;
-        assert_eq!(of(pipeline).expect("is one").names, ["gdal raster pipeline ! read /etc/x ! reproject"]);
-        for other in [&b"<VRTDatasetX/>"[..], b"<html>", b"{\"type\": \"Feature\"}", b"", b"II*\0", b"<?xml", b"<!-- <VRTDataset>"]
-        {
+        assert!(
+            of(b"<MRF_META>\n<Raster></Raster></MRF_META>")
+                .expect("is one")
+                .is_header()
+        );
+        assert_eq!(
+            of(b"<?xml version=\"1.0\"?><Dimap_Document name=\"x\"/>")
+                .expect("is one")
+                .kind,
+            "DIMAP"
+        );
+        let pipeline = br#"{"type": "gdal_streamed_alg",
+            "command_line": "gdal raster pipeline ! read /etc/x ! reproject"}"#;
+        assert_eq!(
+            of(pipeline).expect("is one").names,
+            ["gdal raster pipeline ! read /etc/x ! reproject"]
+        );
+        for other in [
+            &b"<VRTDatasetX/>"[..],
+            b"<html>",
+            b"{\"type\": \"Feature\"}",
+            b"",
+            b"II*\0",
+            b"<?xml",
+            b"<!-- <VRTDataset>",
+        ] {
             assert_eq!(of(other), None, "{:?}", String::from_utf8_lossy(other));
         }
     }
 
     #[test]
     fn many_and_long_names_are_counted_and_cut() {
-        let text: String = (0..20).map(|i| format!("<SourceFilename>{i}{}</SourceFilename>", "x".repeat(999))).collect();
+        let text: String = (0..20)
+            .map(|i| format!("<SourceFilename>{i}{}</SourceFilename>", "x".repeat(999)))
+            .collect();
         let found = of(format!("<VRTDataset>{text}").as_bytes()).expect("is one");
         assert_eq!((found.names.len(), found.more), (TOLD, 12));
-        assert!(found.names.iter().all(|name| name.chars().count() == TOLD_LENGTH + 1));
+        assert!(
+            found
+                .names
+                .iter()
+                .all(|name| name.chars().count() == TOLD_LENGTH + 1)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Renders pixels to RGBA: band choice, limits, gamma, colour tables and maps. Every picture of a raster is rendered here. Pure
-//! arithmetic, no GDAL.
+//! Renders pixels to RGBA: band choice, limits, gamma, colour tables and maps. Every picture of a
+//! raster is rendered here. Pure arithmetic, no GDAL.
 
 use rayon::prelude::*;
 
@@ -18,7 +18,8 @@ pub enum BandChoice {
     /// By colour interpretation, band names and number of bands.
     #[default]
     Auto,
-    /// One band through a colour map; with [`ColourMap::Grey`] the band's own colour table is used if it has one.
+    /// One band through a colour map; with [`ColourMap::Grey`] the band's own colour table is used
+    /// if it has one.
     Single {
         /// The band.
         band: BandIndex,
@@ -36,8 +37,15 @@ impl BandChoice {
         if *self != BandChoice::Auto {
             return self.clone();
         }
-        let by_colour = |name: &str| info.bands.iter().find(|band| band.colour == name).map(|band| band.index);
-        if let (Some(red), Some(green), Some(blue)) = (by_colour("Red"), by_colour("Green"), by_colour("Blue")) {
+        let by_colour = |name: &str| {
+            info.bands
+                .iter()
+                .find(|band| band.colour == name)
+                .map(|band| band.index)
+        };
+        if let (Some(red), Some(green), Some(blue)) =
+            (by_colour("Red"), by_colour("Green"), by_colour("Blue"))
+        {
             return BandChoice::Rgb([red, green, blue]);
         }
         let named = |names: [&str; 3]| {
@@ -46,19 +54,32 @@ impl BandChoice {
                 let first = description.split_whitespace().next().unwrap_or_default();
                 names.iter().any(|name| first.eq_ignore_ascii_case(name))
             };
-            info.bands.iter().find(|band| matches(&band.description)).map(|band| band.index)
+            info.bands
+                .iter()
+                .find(|band| matches(&band.description))
+                .map(|band| band.index)
         };
-        if let (Some(red), Some(green), Some(blue)) =
-            (named(["B04", "B4", "red"]), named(["B03", "B3", "green"]), named(["B02", "B2", "blue"]))
-        {
+        if let (Some(red), Some(green), Some(blue)) = (
+            named(["B04", "B4", "red"]),
+            named(["B03", "B3", "green"]),
+            named(["B02", "B2", "blue"]),
+        ) {
             return BandChoice::Rgb([red, green, blue]);
         }
         let plain = |band: &&super::BandInfo| band.palette.is_none() && band.colour != "Alpha";
-        let mut like_first =
-            info.bands.iter().filter(plain).filter(|band| Some(&band.dtype) == info.bands.first().map(|first| &first.dtype));
+        let mut like_first = info
+            .bands
+            .iter()
+            .filter(plain)
+            .filter(|band| Some(&band.dtype) == info.bands.first().map(|first| &first.dtype));
         match (like_first.next(), like_first.next(), like_first.next()) {
-            (Some(red), Some(green), Some(blue)) => BandChoice::Rgb([red.index, green.index, blue.index]),
-            _ => BandChoice::Single { band: BandIndex::FIRST, map: ColourMap::Grey },
+            (Some(red), Some(green), Some(blue)) => {
+                BandChoice::Rgb([red.index, green.index, blue.index])
+            }
+            _ => BandChoice::Single {
+                band: BandIndex::FIRST,
+                map: ColourMap::Grey,
+            },
         }
     }
 
@@ -76,7 +97,8 @@ impl BandChoice {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct RenderOptions {
-    /// Bands; with [`BandChoice::Auto`], three bands render as RGB, otherwise the first band is used.
+    /// Bands; with [`BandChoice::Auto`], three bands render as RGB, otherwise the first band is
+    /// used.
     pub bands: BandChoice,
     /// Contrast stretch.
     pub stretch: Stretch,
@@ -111,17 +133,24 @@ pub struct Rgba {
     pub data: Vec<u8>,
 }
 
-/// Renders `pixels` with the stretch of `options`. Also returns the limits of each band shown, as [`render_with`].
+/// Renders `pixels` with the stretch of `options`. Also returns the limits of each band shown, as
+/// [`render_with`].
 pub fn render(pixels: &Pixels, options: &RenderOptions) -> (Rgba, Vec<Option<StretchLimits>>) {
-    let limits: Vec<_> = pixels.bands.par_iter().map(|band| stretch::limits(band, options.stretch)).collect();
+    let limits: Vec<_> = pixels
+        .bands
+        .par_iter()
+        .map(|band| stretch::limits(band, options.stretch))
+        .collect();
     render_with(pixels, options, &limits, None, None)
 }
 
-/// Renders `pixels`, rows in parallel. `limits` has an entry for each band of `pixels`; a band without limits is mid grey.
-/// `classes` are RGBA by value, instead of the band's colour table; they apply to a single band in grey. With `at_most` the image
-/// has every n-th column and row, with n chosen for about that many pixels.
+/// Renders `pixels`, rows in parallel. `limits` has an entry for each band of `pixels`; a band
+/// without limits is mid grey. `classes` are RGBA by value, instead of the band's colour table;
+/// they apply to a single band in grey. With `at_most` the image has every n-th column and row,
+/// with n chosen for about that many pixels.
 ///
-/// Also returns the limits of the bands shown: three, or one; `None` for a band without data or shown by its colour table.
+/// Also returns the limits of the bands shown: three, or one; `None` for a band without data or
+/// shown by its colour table.
 pub fn render_with(
     pixels: &Pixels,
     options: &RenderOptions,
@@ -129,59 +158,107 @@ pub fn render_with(
     classes: Option<&[[u8; 4]]>,
     at_most: Option<usize>,
 ) -> (Rgba, Vec<Option<StretchLimits>>) {
-    let step =
-        at_most.map_or(1.0, |most| ((pixels.width * pixels.height) as f64 / most.max(1) as f64).sqrt().ceil().max(1.0)) as usize;
+    let step = at_most.map_or(1.0, |most| {
+        ((pixels.width * pixels.height) as f64 / most.max(1) as f64)
+            .sqrt()
+            .ceil()
+            .max(1.0)
+    }) as usize;
     let (width, height) = (pixels.width.div_ceil(step), pixels.height.div_ceil(step));
     let mut data = vec![0u8; width * height * 4];
     let (shown, map) = shown(pixels, &options.bands);
     let bands: Vec<&BandPixels> = shown.iter().map(|&at| &pixels.bands[at]).collect();
-    let Some(&first) = bands.first() else { return (Rgba { width, height, data }, Vec::new()) };
+    let Some(&first) = bands.first() else {
+        return (
+            Rgba {
+                width,
+                height,
+                data,
+            },
+            Vec::new(),
+        );
+    };
     let rgb = bands.len() == 3;
-    let table = classes.or(first.palette.as_deref().map(Vec::as_slice)).filter(|_| !rgb && map == ColourMap::Grey);
-    let limits: Vec<Option<StretchLimits>> = shown.iter().map(|&at| limits.get(at).copied().flatten()).collect();
-    let ramps: Vec<Ramp> = limits.iter().map(|limits| Ramp::new(*limits, options.gamma)).collect();
+    let table = classes
+        .or(first.palette.as_deref().map(Vec::as_slice))
+        .filter(|_| !rgb && map == ColourMap::Grey);
+    let limits: Vec<Option<StretchLimits>> = shown
+        .iter()
+        .map(|&at| limits.get(at).copied().flatten())
+        .collect();
+    let ramps: Vec<Ramp> = limits
+        .iter()
+        .map(|limits| Ramp::new(*limits, options.gamma))
+        .collect();
     let colours = map.table();
-    let missing = if options.nodata_transparent { [0, 0, 0, 0] } else { [0, 0, 0, 255] };
-    data.par_chunks_mut((width * 4).max(4)).enumerate().for_each(|(row, line)| {
-        let start = row * step * pixels.width;
-        let places = move || (0..width).map(move |column| start + column * step);
-        match table {
-            Some(table) => each_type!(&first.samples, values => for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
-                pixel.copy_from_slice(&class_colour(table, values[at].to_f64()));
-            }),
-            None if rgb => {
-                for (channel, (band, ramp)) in bands.iter().zip(&ramps).enumerate() {
-                    each_type!(&band.samples, values => for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
-                        pixel[channel] = ramp.byte(values[at].to_f64());
-                    });
+    let missing = if options.nodata_transparent {
+        [0, 0, 0, 0]
+    } else {
+        [0, 0, 0, 255]
+    };
+    data.par_chunks_mut((width * 4).max(4))
+        .enumerate()
+        .for_each(|(row, line)| {
+            let start = row * step * pixels.width;
+            let places = move || (0..width).map(move |column| start + column * step);
+            match table {
+                Some(table) => each_type!(&first.samples, values => {
+                    for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
+                        pixel.copy_from_slice(&class_colour(table, values[at].to_f64()));
+                    }
+                }),
+                None if rgb => {
+                    for (channel, (band, ramp)) in bands.iter().zip(&ramps).enumerate() {
+                        each_type!(&band.samples, values => {
+                            for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
+                                pixel[channel] = ramp.byte(values[at].to_f64());
+                            }
+                        });
+                    }
+                }
+                None => each_type!(&first.samples, values => {
+                    for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
+                        let shade = ramps[0].byte(values[at].to_f64());
+                        pixel[..3].copy_from_slice(&colours[usize::from(shade)]);
+                    }
+                }),
+            }
+            // A pixel is opaque when any shown band has data. A colour table sets its own alpha.
+            for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
+                match bands.iter().any(|band| band.is_valid(at)) {
+                    true if table.is_some() => {}
+                    true => pixel[3] = 255,
+                    false => pixel.copy_from_slice(&missing),
                 }
             }
-            None => each_type!(&first.samples, values => for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
-                pixel[..3].copy_from_slice(&colours[usize::from(ramps[0].byte(values[at].to_f64()))]);
-            }),
-        }
-        // A pixel is opaque when any shown band has data. A colour table sets its own alpha.
-        for (pixel, at) in line.chunks_exact_mut(4).zip(places()) {
-            match bands.iter().any(|band| band.is_valid(at)) {
-                true if table.is_some() => {}
-                true => pixel[3] = 255,
-                false => pixel.copy_from_slice(&missing),
-            }
-        }
-    });
+        });
     let limits = if table.is_some() { vec![None] } else { limits };
-    (Rgba { width, height, data }, limits)
+    (
+        Rgba {
+            width,
+            height,
+            data,
+        },
+        limits,
+    )
 }
 
-/// Positions in `pixels` of the bands shown (three for RGB, or one) and the colour map of a single band. If the chosen bands were
-/// not read, three bands render as RGB in the order read; otherwise the first band is used.
+/// Positions in `pixels` of the bands shown (three for RGB, or one) and the colour map of a single
+/// band. If the chosen bands were not read, three bands render as RGB in the order read; otherwise
+/// the first band is used.
 fn shown(pixels: &Pixels, choice: &BandChoice) -> (Vec<usize>, ColourMap) {
     let find = |index: BandIndex| pixels.bands.iter().position(|band| band.index == index);
     let count = pixels.bands.len();
     let as_read = || (0..if count == 3 { 3 } else { count.min(1) }).collect();
     match choice {
         BandChoice::Auto => (as_read(), ColourMap::Grey),
-        BandChoice::Single { band, map } => (find(*band).or((count > 0).then_some(0)).into_iter().collect(), *map),
+        BandChoice::Single { band, map } => (
+            find(*band)
+                .or((count > 0).then_some(0))
+                .into_iter()
+                .collect(),
+            *map,
+        ),
         BandChoice::Rgb(bands) => {
             let found: Option<Vec<usize>> = bands.iter().map(|band| find(*band)).collect();
             (found.unwrap_or_else(as_read), ColourMap::Grey)
@@ -193,7 +270,10 @@ fn shown(pixels: &Pixels, choice: &BandChoice) -> (Vec<usize>, ColourMap) {
 fn class_colour(table: &[[u8; 4]], value: f64) -> [u8; 4] {
     // A cast would turn a negative value into class 0.
     let class = (value >= 0.0).then_some(value as usize);
-    class.and_then(|class| table.get(class)).copied().unwrap_or([128, 128, 128, 255])
+    class
+        .and_then(|class| table.get(class))
+        .copied()
+        .unwrap_or([128, 128, 128, 255])
 }
 
 /// Maps values to bytes by limits and gamma, through a table of [`STEPS`] entries.
@@ -205,15 +285,32 @@ struct Ramp {
 
 impl Ramp {
     fn new(limits: Option<StretchLimits>, gamma: f32) -> Self {
-        let StretchLimits { low, high } = limits.unwrap_or(StretchLimits { low: 0.0, high: 0.0 });
-        let gamma = if gamma.is_finite() { gamma.clamp(0.05, 20.0) } else { 1.0 };
+        let StretchLimits { low, high } = limits.unwrap_or(StretchLimits {
+            low: 0.0,
+            high: 0.0,
+        });
+        let gamma = if gamma.is_finite() {
+            gamma.clamp(0.05, 20.0)
+        } else {
+            1.0
+        };
         let last = (STEPS - 1) as f64;
         if low == high {
             // A constant image is mid grey.
-            return Self { low, per_value: 0.0, bytes: vec![128; STEPS] };
+            return Self {
+                low,
+                per_value: 0.0,
+                bytes: vec![128; STEPS],
+            };
         }
-        let bytes = (0..STEPS).map(|step| ((step as f64 / last).powf(1.0 / f64::from(gamma)) * 255.0).round() as u8).collect();
-        Self { low, per_value: last / (high - low), bytes }
+        let bytes = (0..STEPS)
+            .map(|step| ((step as f64 / last).powf(1.0 / f64::from(gamma)) * 255.0).round() as u8)
+            .collect();
+        Self {
+            low,
+            per_value: last / (high - low),
+            bytes,
+        }
     }
 
     fn byte(&self, value: f64) -> u8 {
@@ -231,28 +328,67 @@ mod tests {
 
     fn pixels(bands: Vec<BandPixels>) -> Pixels {
         let width = bands[0].samples.len();
-        Pixels { width, height: 1, window: Window::full(width, 1), bands }
+        Pixels {
+            width,
+            height: 1,
+            window: Window::full(width, 1),
+            bands,
+        }
     }
 
     fn band(number: u32, samples: Samples) -> BandPixels {
-        BandPixels { index: BandIndex::new(number).expect("from 1"), samples, valid: None, palette: None }
+        BandPixels {
+            index: BandIndex::new(number).expect("from 1"),
+            samples,
+            valid: None,
+            palette: None,
+        }
     }
 
     #[test]
     fn sixteen_bits_fill_the_range() {
         let values = (0..1000u16).map(|value| 300 + value / 2).collect();
-        let (image, limits) = render(&pixels(vec![band(1, Samples::U16(values))]), &RenderOptions::default());
-        assert_eq!((image.data[0], image.data[4 * 999], image.data[3]), (0, 255, 255));
+        let (image, limits) = render(
+            &pixels(vec![band(1, Samples::U16(values))]),
+            &RenderOptions::default(),
+        );
+        assert_eq!(
+            (image.data[0], image.data[4 * 999], image.data[3]),
+            (0, 255, 255)
+        );
         assert!((image.data[4 * 500]).abs_diff(128) < 3);
-        assert_eq!(limits, [Some(StretchLimits { low: 310.0, high: 789.0 })]);
+        assert_eq!(
+            limits,
+            [Some(StretchLimits {
+                low: 310.0,
+                high: 789.0
+            })]
+        );
     }
 
     #[test]
     fn missing_floats_are_transparent_and_constants_are_grey() {
-        let (image, _) = render(&pixels(vec![band(1, Samples::F32(vec![5.5, f32::NAN, 5.5]))]), &RenderOptions::default());
-        assert_eq!(image.data, [128, 128, 128, 255, 0, 0, 0, 0, 128, 128, 128, 255]);
-        let opaque = RenderOptions { nodata_transparent: false, ..Default::default() };
-        assert_eq!(render(&pixels(vec![band(1, Samples::F32(vec![5.5, f32::NAN]))]), &opaque).0.data[4..], [0, 0, 0, 255]);
+        let (image, _) = render(
+            &pixels(vec![band(1, Samples::F32(vec![5.5, f32::NAN, 5.5]))]),
+            &RenderOptions::default(),
+        );
+        assert_eq!(
+            image.data,
+            [128, 128, 128, 255, 0, 0, 0, 0, 128, 128, 128, 255]
+        );
+        let opaque = RenderOptions {
+            nodata_transparent: false,
+            ..Default::default()
+        };
+        assert_eq!(
+            render(
+                &pixels(vec![band(1, Samples::F32(vec![5.5, f32::NAN]))]),
+                &opaque
+            )
+            .0
+            .data[4..],
+            [0, 0, 0, 255]
+        );
     }
 
     #[test]
@@ -260,9 +396,22 @@ mod tests {
         let mut classes = band(1, Samples::U8(vec![0, 1, 9]));
         classes.palette = Some(Arc::new(vec![[10, 20, 30, 255], [1, 2, 3, 0]]));
         let classes = pixels(vec![classes]);
-        assert_eq!(render(&classes, &RenderOptions::default()).0.data, [10, 20, 30, 255, 1, 2, 3, 0, 128, 128, 128, 255]);
-        let bands = BandChoice::Single { band: BandIndex::FIRST, map: ColourMap::Viridis };
-        let (image, _) = render(&classes, &RenderOptions { bands, stretch: Stretch::MinMax, ..Default::default() });
+        assert_eq!(
+            render(&classes, &RenderOptions::default()).0.data,
+            [10, 20, 30, 255, 1, 2, 3, 0, 128, 128, 128, 255]
+        );
+        let bands = BandChoice::Single {
+            band: BandIndex::FIRST,
+            map: ColourMap::Viridis,
+        };
+        let (image, _) = render(
+            &classes,
+            &RenderOptions {
+                bands,
+                stretch: Stretch::MinMax,
+                ..Default::default()
+            },
+        );
         assert_eq!(image.data[..4], [68, 1, 84, 255]);
         assert_eq!(image.data[8..], [253, 231, 37, 255]);
     }
@@ -273,23 +422,45 @@ mod tests {
         classes.palette = Some(Arc::new(vec![[10, 20, 30, 255], [1, 2, 3, 255]]));
         let grey = [128u8, 128, 128, 255];
         let (image, _) = render(&pixels(vec![classes]), &RenderOptions::default());
-        assert_eq!(image.data, [grey, [10, 20, 30, 255], [1, 2, 3, 255], grey, grey].concat());
+        assert_eq!(
+            image.data,
+            [grey, [10, 20, 30, 255], [1, 2, 3, 255], grey, grey].concat()
+        );
     }
 
     #[test]
     fn bands_go_to_their_channels_each_with_its_limits() {
-        let bands =
-            vec![band(4, Samples::U8(vec![0, 10])), band(3, Samples::U16(vec![0, 4000])), band(2, Samples::I16(vec![7, -7]))];
-        let choice = BandChoice::Rgb([4, 3, 2].map(|number| BandIndex::new(number).expect("from 1")));
-        let (image, _) = render(&pixels(bands), &RenderOptions { bands: choice, stretch: Stretch::MinMax, ..Default::default() });
+        let bands = vec![
+            band(4, Samples::U8(vec![0, 10])),
+            band(3, Samples::U16(vec![0, 4000])),
+            band(2, Samples::I16(vec![7, -7])),
+        ];
+        let choice =
+            BandChoice::Rgb([4, 3, 2].map(|number| BandIndex::new(number).expect("from 1")));
+        let (image, _) = render(
+            &pixels(bands),
+            &RenderOptions {
+                bands: choice,
+                stretch: Stretch::MinMax,
+                ..Default::default()
+            },
+        );
         assert_eq!(image.data, [0, 0, 255, 255, 255, 255, 0, 255]);
     }
 
     #[test]
     fn gamma_brightens_the_middle() {
         let values = Samples::U8((0..=255).collect());
-        let options = RenderOptions { stretch: Stretch::MinMax, gamma: 2.0, ..Default::default() };
+        let options = RenderOptions {
+            stretch: Stretch::MinMax,
+            gamma: 2.0,
+            ..Default::default()
+        };
         let (image, _) = render(&pixels(vec![band(1, values)]), &options);
-        assert!(image.data[4 * 64] > 120 && image.data[4 * 64] < 135, "{}", image.data[4 * 64]);
+        assert!(
+            image.data[4 * 64] > 120 && image.data[4 * 64] < 135,
+            "{}",
+            image.data[4 * 64]
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Reads every pixel of some bands, window by window: whole blocks, all bands of one type in one call, so that no block is decoded
-//! twice and memory is bounded.
+//! Reads every pixel of some bands, window by window: whole blocks, all bands of one type in one
+//! call, so that no block is decoded twice and memory is bounded.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -54,7 +54,11 @@ impl StoredType {
 
     /// Bytes kept in memory per pixel; 0 for types that are counted.
     pub(super) fn kept_bytes(self) -> u64 {
-        if matches!(self, StoredType::U8 | StoredType::U16 | StoredType::I16) { 0 } else { self.bytes() }
+        if matches!(self, StoredType::U8 | StoredType::U16 | StoredType::I16) {
+            0
+        } else {
+            self.bytes()
+        }
     }
 }
 
@@ -82,17 +86,37 @@ impl PixelChunk<'_> {
     pub(super) fn each(&self, with: &mut dyn FnMut(f64)) {
         let mut one = |position: usize, value: f64| {
             let masked = self.mask.is_some_and(|mask| mask.get(position) == Some(&0));
-            if value.is_finite() && !masked && !self.nodata.is_some_and(|test| test.is_nodata(value)) {
+            if value.is_finite()
+                && !masked
+                && !self.nodata.is_some_and(|test| test.is_nodata(value))
+            {
                 with(value);
             }
         };
         match self.values {
-            PixelValues::U8(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
-            PixelValues::U16(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
-            PixelValues::I16(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
-            PixelValues::U64(_) | PixelValues::I64(_) => self.each_long(&mut |value| with(value as f64)),
-            PixelValues::F32(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
-            PixelValues::F64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, *value)),
+            PixelValues::U8(values) => values
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| one(at, f64::from(*value))),
+            PixelValues::U16(values) => values
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| one(at, f64::from(*value))),
+            PixelValues::I16(values) => values
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| one(at, f64::from(*value))),
+            PixelValues::U64(_) | PixelValues::I64(_) => {
+                self.each_long(&mut |value| with(value as f64))
+            }
+            PixelValues::F32(values) => values
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| one(at, f64::from(*value))),
+            PixelValues::F64(values) => values
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| one(at, *value)),
         }
     }
 
@@ -105,22 +129,39 @@ impl PixelChunk<'_> {
             }
         };
         match self.values {
-            PixelValues::U64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, i128::from(*value))),
-            PixelValues::I64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, i128::from(*value))),
+            PixelValues::U64(values) => values
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| one(at, i128::from(*value))),
+            PixelValues::I64(values) => values
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| one(at, i128::from(*value))),
             _ => {}
         }
     }
 }
 
-/// Number of bands read together: as many as fit in `GROUP_BYTES`, at least one. Sizes are `(columns, rows)`.
-fn bands_at_once((width, height): (usize, usize), block: (usize, usize), value_bytes: u64) -> usize {
+/// Number of bands read together: as many as fit in `GROUP_BYTES`, at least one. Sizes are
+/// `(columns, rows)`.
+fn bands_at_once(
+    (width, height): (usize, usize),
+    block: (usize, usize),
+    value_bytes: u64,
+) -> usize {
     let side = |block: usize, whole: usize| block.clamp(1, whole.max(1)) as u64;
-    let bytes = side(block.0, width).saturating_mul(side(block.1, height)).saturating_mul(value_bytes);
+    let bytes = side(block.0, width)
+        .saturating_mul(side(block.1, height))
+        .saturating_mul(value_bytes);
     (GROUP_BYTES / bytes.max(1)).max(1) as usize
 }
 
 /// The first `most` positions that satisfy `is_like`, and all others, each in order.
-fn first_group(left: &[usize], most: usize, is_like: impl Fn(&usize) -> bool) -> (Vec<usize>, Vec<usize>) {
+fn first_group(
+    left: &[usize],
+    most: usize,
+    is_like: impl Fn(&usize) -> bool,
+) -> (Vec<usize>, Vec<usize>) {
     let mut room = most;
     left.iter().copied().partition(|position| {
         let taken = room > 0 && is_like(position);
@@ -129,12 +170,12 @@ fn first_group(left: &[usize], most: usize, is_like: impl Fn(&usize) -> bool) ->
     })
 }
 
-/// Reads the bands at 0-based `positions` window by window and calls `with(position, chunk)` for each band of each window. Bands of
-/// one type are read together as far as memory allows.
+/// Reads the bands at 0-based `positions` window by window and calls `with(position, chunk)` for
+/// each band of each window. Bands of one type are read together as far as memory allows.
 ///
 /// # Errors
-/// [`Kind::Format`](crate::error::Kind::Format) with GDAL's reason for pixels that can't be read or a block that does not fit in
-/// memory; cancellation.
+/// [`Kind::Format`](crate::error::Kind::Format) with GDAL's reason for pixels that can't be read or
+/// a block that does not fit in memory; cancellation.
 pub(super) fn scan(
     opened: &PooledDataset,
     asset: &AssetPath,
@@ -143,13 +184,31 @@ pub(super) fn scan(
     with: &mut dyn FnMut(usize, &PixelChunk),
 ) -> Result<()> {
     let mut left: Vec<usize> = positions.to_vec();
-    while let Some(first) = left.first().and_then(|&position| opened.info.bands.get(position)) {
+    while let Some(first) = left
+        .first()
+        .and_then(|&position| opened.info.bands.get(position))
+    {
         let stored = StoredType::of(first);
-        let is_like = |position: &usize| opened.info.bands.get(*position).is_some_and(|band| StoredType::of(band) == stored);
-        let most = bands_at_once((opened.info.width, opened.info.height), first.block, stored.bytes());
+        let is_like = |position: &usize| {
+            opened
+                .info
+                .bands
+                .get(*position)
+                .is_some_and(|band| StoredType::of(band) == stored)
+        };
+        let most = bands_at_once(
+            (opened.info.width, opened.info.height),
+            first.block,
+            stored.bytes(),
+        );
         let (group, rest) = first_group(&left, most, is_like);
         left = rest;
-        let job = RasterScan { opened, asset, group, ctx };
+        let job = RasterScan {
+            opened,
+            asset,
+            group,
+            ctx,
+        };
         match stored {
             StoredType::U8 => job.run::<u8>(|values| PixelValues::U8(values), with)?,
             StoredType::U16 => job.run::<u16>(|values| PixelValues::U16(values), with)?,
@@ -163,7 +222,8 @@ pub(super) fn scan(
     Ok(())
 }
 
-/// Scratch buffer kept per thread between files; allocating one per file would cost as much as counting.
+/// Scratch buffer kept per thread between files; allocating one per file would cost as much as
+/// counting.
 struct CountScratch(Vec<u64>);
 
 thread_local! {
@@ -178,12 +238,15 @@ impl CountScratch {
     /// Scratch buffer of `count` values; contents unspecified. `None` when it can't be allocated.
     fn of<T: GdalType + Copy>(&mut self, count: usize) -> Option<&mut [T]> {
         const { assert!(align_of::<T>() <= align_of::<u64>()) };
-        let words = count.checked_mul(size_of::<T>())?.div_ceil(size_of::<u64>());
+        let words = count
+            .checked_mul(size_of::<T>())?
+            .div_ceil(size_of::<u64>());
         if self.0.len() < words {
             self.0.try_reserve_exact(words - self.0.len()).ok()?;
             self.0.resize(words, 0);
         }
-        // Safety: the buffer has enough bytes, initialised and aligned; every bit pattern is valid for GDAL's types.
+        // Safety: the buffer has enough bytes, initialised and aligned; every bit pattern is valid
+        // for GDAL's types.
         Some(unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<T>(), count) })
     }
 }
@@ -218,23 +281,51 @@ impl RasterScan<'_> {
         with: &mut dyn FnMut(usize, &PixelChunk),
     ) -> Result<()> {
         let info = &self.opened.info;
-        let bands: Vec<c_int> = self.group.iter().map(|&position| position as c_int + 1).collect();
-        let missing = self.group.iter().map(|&position| self.missing(position)).collect::<Result<Vec<_>>>()?;
-        let block = self.group.first().and_then(|&position| info.bands.get(position)).map_or((1, 1), |band| band.block);
+        let bands: Vec<c_int> = self
+            .group
+            .iter()
+            .map(|&position| position as c_int + 1)
+            .collect();
+        let missing = self
+            .group
+            .iter()
+            .map(|&position| self.missing(position))
+            .collect::<Result<Vec<_>>>()?;
+        let block = self
+            .group
+            .first()
+            .and_then(|&position| info.bands.get(position))
+            .map_or((1, 1), |band| band.block);
         let mut scratch = CountScratch::borrow();
         let mut mask = Vec::<u8>::new();
         let size = (info.width, info.height);
-        for (window, ends) in RasterWindows::new(size, block, bands.len() as u64 * size_of::<T>() as u64) {
+        for (window, ends) in
+            RasterWindows::new(size, block, bands.len() as u64 * size_of::<T>() as u64)
+        {
             self.ctx.check()?;
             let count = window.width * window.height;
-            let room = count.checked_mul(bands.len()).and_then(|count| scratch.of::<T>(count));
+            let room = count
+                .checked_mul(bands.len())
+                .and_then(|count| scratch.of::<T>(count));
             let buffer = room.ok_or_else(|| {
                 let size = format!("{} × {}", window.width, window.height);
-                Error::format(format!("a block of the raster has {size} pixels, which no memory holds")).at(self.asset)
+                Error::format(format!(
+                    "a block of the raster has {size} pixels, which no memory holds"
+                ))
+                .at(self.asset)
             })?;
             self.read(window, &bands, buffer)?;
-            for ((&position, missing), values) in self.group.iter().zip(&missing).zip(buffer.chunks_exact(count)) {
-                let mut chunk = PixelChunk { values: wrap(values), mask: None, nodata: None };
+            for ((&position, missing), values) in self
+                .group
+                .iter()
+                .zip(&missing)
+                .zip(buffer.chunks_exact(count))
+            {
+                let mut chunk = PixelChunk {
+                    values: wrap(values),
+                    mask: None,
+                    nodata: None,
+                };
                 match missing {
                     Missing::Never => {}
                     Missing::Value(value) => chunk.nodata = Some(*value),
@@ -257,9 +348,22 @@ impl RasterScan<'_> {
     }
 
     fn missing(&self, position: usize) -> Result<Missing> {
-        let band = self.opened.dataset.rasterband(position + 1).and_then(|band| band.mask_flags());
-        let flags = band.map_err(|error| Error::format("the mask could not be read").because(error).at(self.asset))?;
-        let nodata = self.opened.info.bands.get(position).and_then(BandInfo::nodata_test);
+        let band = self
+            .opened
+            .dataset
+            .rasterband(position + 1)
+            .and_then(|band| band.mask_flags());
+        let flags = band.map_err(|error| {
+            Error::format("the mask could not be read")
+                .because(error)
+                .at(self.asset)
+        })?;
+        let nodata = self
+            .opened
+            .info
+            .bands
+            .get(position)
+            .and_then(BandInfo::nodata_test);
         Ok(match nodata {
             _ if flags.is_all_valid() => Missing::Never,
             Some(value) if flags.is_nodata() && !flags.is_per_dataset() => Missing::Value(value),
@@ -270,8 +374,8 @@ impl RasterScan<'_> {
     /// Reads a window into `buffer`, band-sequential.
     fn read<T: GdalType>(&self, window: Window, bands: &[c_int], buffer: &mut [T]) -> Result<()> {
         let (status, said) = gdal_errors::listen(|| {
-            // Safety: the buffer has room for every band's window of this type; the numbers lie inside the raster, whose size
-            // fits an int.
+            // Safety: the buffer has room for every band's window of this type; the numbers lie
+            // inside the raster, whose size fits an int.
             unsafe {
                 gdal_sys::GDALDatasetRasterIOEx(
                     self.opened.dataset.c_dataset(),
@@ -322,17 +426,23 @@ impl RasterScan<'_> {
         self.told(status.unwrap_or(gdal_sys::CPLErr::CE_Failure), &said)
     }
 
-    fn told(&self, status: gdal_sys::CPLErr::Type, said: &[gdal_errors::GdalMessage]) -> Result<()> {
+    fn told(
+        &self,
+        status: gdal_sys::CPLErr::Type,
+        said: &[gdal_errors::GdalMessage],
+    ) -> Result<()> {
         if status == gdal_sys::CPLErr::CE_None {
             return Ok(());
         }
         let error = Error::format("the pixels could not be read").at(self.asset);
-        Err(gdal_errors::because(error, said, None).hint("the file may be damaged: check it with `taco-studio validate --deep`"))
+        Err(gdal_errors::because(error, said, None)
+            .hint("the file may be damaged: check it with `taco-studio validate --deep`"))
     }
 }
 
-/// Iterator over windows that cover the raster; not collected, since a header can claim more windows than memory holds. Windows
-/// consist of whole blocks, so that none is decoded twice; a block too large for one window is read in consecutive pieces.
+/// Iterator over windows that cover the raster; not collected, since a header can claim more
+/// windows than memory holds. Windows consist of whole blocks, so that none is decoded twice; a
+/// block too large for one window is read in consecutive pieces.
 struct RasterWindows {
     raster: (usize, usize),
     /// Columns and rows of a group of whole blocks.
@@ -347,7 +457,10 @@ struct RasterWindows {
 
 impl RasterWindows {
     fn new((width, height): (usize, usize), block: (usize, usize), pixel_bytes: u64) -> Self {
-        let (block_width, block_height) = (block.0.clamp(1, width.max(1)), block.1.clamp(1, height.max(1)));
+        let (block_width, block_height) = (
+            block.0.clamp(1, width.max(1)),
+            block.1.clamp(1, height.max(1)),
+        );
         let most = (CHUNK_BYTES / pixel_bytes.max(1)).max(1) as usize;
         let columns = match most / block_height {
             fitting if fitting >= width => width,
@@ -359,7 +472,13 @@ impl RasterWindows {
             false => (columns.min(most), (most / columns.max(1)).max(1)),
         };
         let at = (0, if width == 0 { height } else { 0 });
-        Self { raster: (width, height), group: (columns.max(1), rows), piece, at, inside: (0, 0) }
+        Self {
+            raster: (width, height),
+            group: (columns.max(1), rows),
+            piece,
+            at,
+            inside: (0, 0),
+        }
     }
 }
 
@@ -374,8 +493,12 @@ impl Iterator for RasterWindows {
         }
         let whole = (self.group.0.min(width - x), self.group.1.min(height - y));
         let (left, top) = self.inside;
-        let window =
-            Window { x: x + left, y: y + top, width: self.piece.0.min(whole.0 - left), height: self.piece.1.min(whole.1 - top) };
+        let window = Window {
+            x: x + left,
+            y: y + top,
+            width: self.piece.0.min(whole.0 - left),
+            height: self.piece.1.min(whole.1 - top),
+        };
         self.inside.0 += window.width;
         if self.inside.0 >= whole.0 {
             self.inside = (0, top + window.height);
@@ -401,9 +524,16 @@ mod tests {
         assert_eq!(bands_at_once((20_000, 20_000), (512, 512), 2), 256);
         assert_eq!(bands_at_once((4096, 4096), (4096, 4096), 4), 2);
         assert_eq!(bands_at_once((100_000, 100_000), (100_000, 100_000), 8), 1);
-        assert_eq!(bands_at_once((10, 10), (usize::MAX, usize::MAX), 8), 167_772, "no block is larger than the raster");
+        assert_eq!(
+            bands_at_once((10, 10), (usize::MAX, usize::MAX), 8),
+            167_772,
+            "no block is larger than the raster"
+        );
         let even = |position: &usize| [0, 2, 4].contains(position);
-        assert_eq!(first_group(&[0, 1, 2, 3, 4], 2, even), (vec![0, 2], vec![1, 3, 4]));
+        assert_eq!(
+            first_group(&[0, 1, 2, 3, 4], 2, even),
+            (vec![0, 2], vec![1, 3, 4])
+        );
         assert_eq!(first_group(&[4, 5], 1024, even), (vec![4], vec![5]));
     }
 
@@ -425,29 +555,56 @@ mod tests {
             (300_000, 3, (300_000, 1), 80),
             (1000, 1000, (1000, 1000), 9),
         ] {
-            let windows: Vec<(Window, bool)> = RasterWindows::new((width, height), block, bytes).collect();
-            assert_eq!(windows.iter().map(|(w, _)| w.width * w.height).sum::<usize>(), width * height);
-            assert!(windows.iter().all(|(w, _)| w.x % block.0 == 0 && w.y % block.1 == 0 && w.width > 0 && w.height > 0));
+            let windows: Vec<(Window, bool)> =
+                RasterWindows::new((width, height), block, bytes).collect();
+            assert_eq!(
+                windows
+                    .iter()
+                    .map(|(w, _)| w.width * w.height)
+                    .sum::<usize>(),
+                width * height
+            );
+            assert!(windows.iter().all(|(w, _)| w.x % block.0 == 0
+                && w.y % block.1 == 0
+                && w.width > 0
+                && w.height > 0));
             assert!(windows.iter().all(|(_, ends)| *ends));
-            let largest = windows.iter().map(|(w, _)| w.width * w.height).max().unwrap_or(0) as u64 * bytes;
+            let largest = windows
+                .iter()
+                .map(|(w, _)| w.width * w.height)
+                .max()
+                .unwrap_or(0) as u64
+                * bytes;
             assert!(largest <= CHUNK_BYTES, "{width} × {height}: {largest}");
         }
     }
 
     #[test]
     fn blocks_too_large_for_a_window_are_read_in_pieces() {
-        for (size, block) in [((20_000, 3000), (9000, 2900)), ((50_000_000, 2), (50_000_000, 1))] {
+        for (size, block) in [
+            ((20_000, 3000), (9000, 2900)),
+            ((50_000_000, 2), (50_000_000, 1)),
+        ] {
             let mut cells = 0;
             let mut blocks = (0, 0);
             for (window, ends) in RasterWindows::new(size, block, 8) {
                 cells += window.width * window.height;
-                assert!(window.width as u64 * window.height as u64 * 8 <= CHUNK_BYTES, "{window:?}");
-                assert_eq!((window.x / block.0, window.y / block.1), ((window.x + window.width - 1) / block.0, window.y / block.1));
+                assert!(
+                    window.width as u64 * window.height as u64 * 8 <= CHUNK_BYTES,
+                    "{window:?}"
+                );
+                assert_eq!(
+                    (window.x / block.0, window.y / block.1),
+                    ((window.x + window.width - 1) / block.0, window.y / block.1)
+                );
                 blocks.0 += usize::from(ends);
                 blocks.1 += 1;
             }
             assert_eq!(cells, size.0 * size.1);
-            assert!(blocks.0 <= size.0.div_ceil(block.0) * size.1.div_ceil(block.1) && blocks.1 >= blocks.0);
+            assert!(
+                blocks.0 <= size.0.div_ceil(block.0) * size.1.div_ceil(block.1)
+                    && blocks.1 >= blocks.0
+            );
         }
     }
 
@@ -455,8 +612,16 @@ mod tests {
     fn more_windows_than_memory_holds_are_made_one_by_one() {
         let side = 2_000_000_000;
         assert!(
-            RasterWindows::new((side, side), (1, 1), 8).take(3).map(|(window, _)| window.width * window.height).sum::<usize>() > 0
+            RasterWindows::new((side, side), (1, 1), 8)
+                .take(3)
+                .map(|(window, _)| window.width * window.height)
+                .sum::<usize>()
+                > 0
         );
-        assert_eq!(RasterWindows::new((0, 5), (1, 1), 1).count() + RasterWindows::new((5, 0), (1, 1), 1).count(), 0);
+        assert_eq!(
+            RasterWindows::new((0, 5), (1, 1), 1).count()
+                + RasterWindows::new((5, 0), (1, 1), 1).count(),
+            0
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Sidecars: files that GDAL reads together with the raster beside them. A sample is one file, so a sidecar is not part of it; whatever
-//! is computed from a sample is computed without them.
+//! Sidecars: files that GDAL reads together with the raster beside them. A sample is one file, so a
+//! sidecar is not part of it; whatever is computed from a sample is computed without them.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -20,12 +20,17 @@ pub enum Sidecar {
     WorldFile,
     /// `.prj`: the coordinate system.
     Projection,
-    /// A file without which the raster can't be read: the `.hdr` of ENVI, the `.ige` of ERDAS ([`super::file_set`]).
+    /// A file without which the raster can't be read: the `.hdr` of ENVI, the `.ige` of ERDAS
+    /// ([`super::file_set`]).
     Part,
 }
 
 /// Endings behind the raster's whole name, as in `before.tif.msk`.
-const BEHIND: [(&str, Sidecar); 3] = [(".msk", Sidecar::Mask), (".ovr", Sidecar::Overviews), (".aux.xml", Sidecar::Metadata)];
+const BEHIND: [(&str, Sidecar); 3] = [
+    (".msk", Sidecar::Mask),
+    (".ovr", Sidecar::Overviews),
+    (".aux.xml", Sidecar::Metadata),
+];
 /// Extensions instead of the raster's, as in `before.tfw`.
 const INSTEAD: [(&str, Sidecar); 9] = [
     ("tfw", Sidecar::WorldFile),
@@ -53,8 +58,8 @@ impl Sidecar {
     }
 }
 
-/// The names of the files of a folder that decide what another file is: those of rasters and shapefiles, without regard to case. Only
-/// hashes are kept, as a folder may have a million files.
+/// The names of the files of a folder that decide what another file is: those of rasters and
+/// shapefiles, without regard to case. Only hashes are kept, as a folder may have a million files.
 #[derive(Default)]
 pub struct NamesBeside {
     hashing: RandomState,
@@ -66,7 +71,9 @@ impl NamesBeside {
     pub fn insert(&mut self, name: &str) {
         let lower = name.to_lowercase();
         let ending = lower.rsplit_once('.').map(|(_, ending)| ending);
-        if claims_raster(&lower) || ending.is_some_and(|ending| ending == "shp" || RASTER_EXTENSIONS.contains(&ending)) {
+        if claims_raster(&lower)
+            || ending.is_some_and(|ending| ending == "shp" || RASTER_EXTENSIONS.contains(&ending))
+        {
             self.hashes.insert(self.hashing.hash_one(lower));
         }
     }
@@ -80,18 +87,24 @@ impl NamesBeside {
 impl<S: AsRef<str>> FromIterator<S> for NamesBeside {
     fn from_iter<I: IntoIterator<Item = S>>(names: I) -> Self {
         let mut beside = Self::default();
-        names.into_iter().for_each(|name| beside.insert(name.as_ref()));
+        names
+            .into_iter()
+            .for_each(|name| beside.insert(name.as_ref()));
         beside
     }
 }
 
-/// What the file `name` is to a raster among the files `beside` it: `None` for a file of its own, such as the `.prj` of a shapefile.
+/// What the file `name` is to a raster among the files `beside` it: `None` for a file of its own,
+/// such as the `.prj` of a shapefile.
 pub fn sidecar_of(name: &str, beside: &NamesBeside) -> Option<Sidecar> {
     let lower = name.to_lowercase();
     let is_raster = |name: &str| claims_raster(name) && beside.contains(name);
     for (ending, kind) in BEHIND {
         if let Some(raster) = lower.strip_suffix(ending)
-            && (is_raster(raster) || BEHIND.iter().any(|(other, _)| raster.strip_suffix(other).is_some_and(is_raster)))
+            && (is_raster(raster)
+                || BEHIND
+                    .iter()
+                    .any(|(other, _)| raster.strip_suffix(other).is_some_and(is_raster)))
         {
             return Some(kind);
         }
@@ -99,23 +112,34 @@ pub fn sidecar_of(name: &str, beside: &NamesBeside) -> Option<Sidecar> {
     let (stem, ending) = lower.rsplit_once('.')?;
     let (_, kind) = INSTEAD.iter().find(|(own, _)| *own == ending)?;
     // Another file of this stem, such as a shapefile, may own it.
-    let raster = RASTER_EXTENSIONS.iter().any(|raster| beside.contains(&format!("{stem}.{raster}")));
+    let raster = RASTER_EXTENSIONS
+        .iter()
+        .any(|raster| beside.contains(&format!("{stem}.{raster}")));
     (raster && !beside.contains(&format!("{stem}.shp"))).then_some(*kind)
 }
 
-/// The sidecars of the raster `name` among the files of its folder, given by names: name and kind, in the order of [`Sidecar`].
-pub fn sidecars_among<'a>(name: &str, files: impl Iterator<Item = &'a str>) -> Vec<(&'a str, Sidecar)> {
+/// The sidecars of the raster `name` among the files of its folder, given by names: name and kind,
+/// in the order of [`Sidecar`].
+pub fn sidecars_among<'a>(
+    name: &str,
+    files: impl Iterator<Item = &'a str>,
+) -> Vec<(&'a str, Sidecar)> {
     let lower = name.to_lowercase();
     if !claims_raster(&lower) {
         return Vec::new();
     }
-    let stem = lower.rsplit_once('.').map_or(lower.as_str(), |(stem, _)| stem);
+    let stem = lower
+        .rsplit_once('.')
+        .map_or(lower.as_str(), |(stem, _)| stem);
     let kind = |file: &str| {
         let file = file.to_lowercase();
         let behind = file.strip_prefix(lower.as_str()).and_then(|rest| {
             // Also the overviews of a mask, behind both names.
-            let second = |rest: &str| rest.is_empty() || BEHIND.iter().any(|(ending, _)| *ending == rest);
-            BEHIND.iter().find(|(ending, _)| rest.strip_suffix(ending).is_some_and(second))
+            let second =
+                |rest: &str| rest.is_empty() || BEHIND.iter().any(|(ending, _)| *ending == rest);
+            BEHIND
+                .iter()
+                .find(|(ending, _)| rest.strip_suffix(ending).is_some_and(second))
         });
         let instead = || {
             let ending = file.strip_prefix(stem)?.strip_prefix('.')?;
@@ -123,7 +147,8 @@ pub fn sidecars_among<'a>(name: &str, files: impl Iterator<Item = &'a str>) -> V
         };
         behind.or_else(instead).map(|(_, kind)| *kind)
     };
-    let mut found: Vec<(&str, Sidecar)> = files.filter_map(|file| Some((file, kind(file)?))).collect();
+    let mut found: Vec<(&str, Sidecar)> =
+        files.filter_map(|file| Some((file, kind(file)?))).collect();
     found.sort_by_key(|(name, kind)| (*kind, *name));
     found
 }
@@ -136,19 +161,28 @@ pub fn sidecars_in(folder: &Path) -> Vec<String> {
     };
     // Listed twice: the names of all files would take more than the list.
     let all: NamesBeside = names().collect();
-    names().filter(|name| sidecar_of(name, &all).is_some()).collect()
+    names()
+        .filter(|name| sidecar_of(name, &all).is_some())
+        .collect()
 }
 
-/// True when GDAL reads this file of this machine together with others beside it. Looks for the usual names only, without listing the
-/// folder.
+/// True when GDAL reads this file of this machine together with others beside it. Looks for the
+/// usual names only, without listing the folder.
 pub fn has_sidecar(path: &Path) -> bool {
-    let behind = BEHIND.iter().flat_map(|(ending, _)| [(*ending).to_owned(), ending.to_uppercase()]).map(|ending| {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(ending);
-        PathBuf::from(beside)
-    });
-    let instead = INSTEAD.iter().flat_map(|(ending, _)| [(*ending).to_owned(), ending.to_uppercase()]);
-    behind.chain(instead.map(|ending| path.with_extension(ending))).any(|path| !matches!(crate::files::exists(&path), Ok(false)))
+    let behind = BEHIND
+        .iter()
+        .flat_map(|(ending, _)| [(*ending).to_owned(), ending.to_uppercase()])
+        .map(|ending| {
+            let mut beside = path.as_os_str().to_owned();
+            beside.push(ending);
+            PathBuf::from(beside)
+        });
+    let instead = INSTEAD
+        .iter()
+        .flat_map(|(ending, _)| [(*ending).to_owned(), ending.to_uppercase()]);
+    behind
+        .chain(instead.map(|ending| path.with_extension(ending)))
+        .any(|path| !matches!(crate::files::exists(&path), Ok(false)))
 }
 
 #[cfg(test)]
@@ -157,18 +191,51 @@ mod tests {
 
     #[test]
     fn sidecars_are_one_named_rule() {
-        let names =
-            ["a.tif", "a.tif.msk", "a.tif.msk.ovr", "a.tfw", "a.prj", "b.shp", "b.prj", "c.msk", "a.TIF.aux.xml", "d.tif", "d.shp"];
+        let names = [
+            "a.tif",
+            "a.tif.msk",
+            "a.tif.msk.ovr",
+            "a.tfw",
+            "a.prj",
+            "b.shp",
+            "b.prj",
+            "c.msk",
+            "a.TIF.aux.xml",
+            "d.tif",
+            "d.shp",
+        ];
         let beside: NamesBeside = names.iter().collect();
         let of = |name: &str| sidecar_of(name, &beside);
         assert_eq!(of("a.tif.msk"), Some(Sidecar::Mask));
         assert_eq!(of("a.tif.msk.ovr"), Some(Sidecar::Overviews));
-        assert_eq!((of("a.tfw"), of("a.prj")), (Some(Sidecar::WorldFile), Some(Sidecar::Projection)));
+        assert_eq!(
+            (of("a.tfw"), of("a.prj")),
+            (Some(Sidecar::WorldFile), Some(Sidecar::Projection))
+        );
         assert_eq!(of("a.TIF.aux.xml"), Some(Sidecar::Metadata));
-        assert_eq!([of("a.tif"), of("b.prj"), of("c.msk"), of("b.shp"), of("d.prj")], [None; 5]);
+        assert_eq!(
+            [
+                of("a.tif"),
+                of("b.prj"),
+                of("c.msk"),
+                of("b.shp"),
+                of("d.prj")
+            ],
+            [None; 5]
+        );
         let found = sidecars_among("a.tif", names.into_iter());
         let kinds: Vec<Sidecar> = found.iter().map(|(_, kind)| *kind).collect();
         let [mask, overviews, metadata] = [Sidecar::Mask, Sidecar::Overviews, Sidecar::Metadata];
-        assert_eq!(kinds, [mask, overviews, metadata, Sidecar::WorldFile, Sidecar::Projection], "{found:?}");
+        assert_eq!(
+            kinds,
+            [
+                mask,
+                overviews,
+                metadata,
+                Sidecar::WorldFile,
+                Sidecar::Projection
+            ],
+            "{found:?}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What a raster is read from: the bytes, the trust in them, and which raster of a file with several.
+//! What a raster is read from: the bytes, the trust in them, and which raster of a file with
+//! several.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,11 +17,12 @@ pub struct RasterSource {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Trust {
-    /// A member of a dataset: a range of a container, a file of a FOLDER dataset, local or remote. Opened only with drivers that
-    /// read all pixels from these bytes: no sidecars, no referenced files, no network except through [`crate::remote`].
+    /// A member of a dataset: a range of a container, a file of a FOLDER dataset, local or remote.
+    /// Opened only with drivers that read all pixels from these bytes: no sidecars, no referenced
+    /// files, no network except through [`crate::remote`].
     Member,
-    /// A file, address or GDAL connection string that the user typed, chose or dropped. Opened with every driver, including
-    /// sidecars.
+    /// A file, address or GDAL connection string that the user typed, chose or dropped. Opened with
+    /// every driver, including sidecars.
     Own,
 }
 
@@ -44,8 +46,16 @@ impl From<StatedSource> for RasterSource {
     fn from(stated: StatedSource) -> Self {
         match stated {
             StatedSource::Member(asset) => Self::member(asset),
-            StatedSource::Own { own, variable } => Self { asset: own, trust: Trust::Own, variable },
-            StatedSource::Variable { member, variable } => Self { asset: member, trust: Trust::Member, variable: Some(variable) },
+            StatedSource::Own { own, variable } => Self {
+                asset: own,
+                trust: Trust::Own,
+                variable,
+            },
+            StatedSource::Variable { member, variable } => Self {
+                asset: member,
+                trust: Trust::Member,
+                variable: Some(variable),
+            },
         }
     }
 }
@@ -53,11 +63,27 @@ impl From<StatedSource> for RasterSource {
 impl From<RasterSource> for StatedSource {
     fn from(source: RasterSource) -> Self {
         match source {
-            RasterSource { asset, trust: Trust::Own, variable } => StatedSource::Own { own: asset, variable },
-            RasterSource { asset, trust: Trust::Member, variable: None } => StatedSource::Member(asset),
-            RasterSource { asset, trust: Trust::Member, variable: Some(variable) } => {
-                StatedSource::Variable { member: asset, variable }
-            }
+            RasterSource {
+                asset,
+                trust: Trust::Own,
+                variable,
+            } => StatedSource::Own {
+                own: asset,
+                variable,
+            },
+            RasterSource {
+                asset,
+                trust: Trust::Member,
+                variable: None,
+            } => StatedSource::Member(asset),
+            RasterSource {
+                asset,
+                trust: Trust::Member,
+                variable: Some(variable),
+            } => StatedSource::Variable {
+                member: asset,
+                variable,
+            },
         }
     }
 }
@@ -65,19 +91,28 @@ impl From<RasterSource> for StatedSource {
 impl RasterSource {
     /// A member of a dataset.
     pub fn member(asset: AssetPath) -> Self {
-        Self { asset, trust: Trust::Member, variable: None }
-    }
-
-    /// A path that the user named. A byte range refers to a container and is therefore treated as a member, a file in an archive too.
-    pub fn typed(asset: AssetPath) -> Self {
-        match asset {
-            AssetPath::Range { .. } | AssetPath::Packed(_) => Self::member(asset),
-            asset => Self { asset, trust: Trust::Own, variable: None },
+        Self {
+            asset,
+            trust: Trust::Member,
+            variable: None,
         }
     }
 
-    /// This variable of the file, by a name of [`VariableRead::names`](super::VariableRead::names); `None` for the first with
-    /// pixels.
+    /// A path that the user named. A byte range refers to a container and is therefore treated as a
+    /// member, a file in an archive too.
+    pub fn typed(asset: AssetPath) -> Self {
+        match asset {
+            AssetPath::Range { .. } | AssetPath::Packed(_) => Self::member(asset),
+            asset => Self {
+                asset,
+                trust: Trust::Own,
+                variable: None,
+            },
+        }
+    }
+
+    /// This variable of the file, by a name of [`VariableRead::names`](super::VariableRead::names);
+    /// `None` for the first with pixels.
     pub fn with_variable(self, variable: Option<Arc<str>>) -> Self {
         Self { variable, ..self }
     }
@@ -121,15 +156,24 @@ mod tests {
         let asset = || AssetPath::file(std::path::Path::new("/d/a.nc"));
         for (source, text) in [
             (RasterSource::member(asset()), r#"{"File":"/d/a.nc"}"#),
-            (RasterSource::typed(asset()), r#"{"own":{"File":"/d/a.nc"}}"#),
-            (RasterSource::typed(asset()).with_variable(Some("wind".into())), r#"{"own":{"File":"/d/a.nc"},"variable":"wind"}"#),
+            (
+                RasterSource::typed(asset()),
+                r#"{"own":{"File":"/d/a.nc"}}"#,
+            ),
+            (
+                RasterSource::typed(asset()).with_variable(Some("wind".into())),
+                r#"{"own":{"File":"/d/a.nc"},"variable":"wind"}"#,
+            ),
             (
                 RasterSource::member(asset()).with_variable(Some("wind".into())),
                 r#"{"member":{"File":"/d/a.nc"},"variable":"wind"}"#,
             ),
         ] {
             assert_eq!(serde_json::to_string(&source).expect("is written"), text);
-            assert_eq!(serde_json::from_str::<RasterSource>(text).expect("is read"), source);
+            assert_eq!(
+                serde_json::from_str::<RasterSource>(text).expect("is read"),
+                source
+            );
         }
     }
 }

@@ -1,8 +1,10 @@
-//! Exact statistics of every band from one read of all pixels, block by block, with bounded memory. GDAL's own statistics are not
-//! used: they can be approximate and write `.aux.xml` files beside the inputs.
+//! Exact statistics of every band from one read of all pixels, block by block, with bounded memory.
+//! GDAL's own statistics are not used: they can be approximate and write `.aux.xml` files beside
+//! the inputs.
 //!
-//! Integers of 8 and 16 bits are counted per value. Other types are kept in memory up to 256 MiB per raster; for larger rasters
-//! only the moments are kept, and percentiles read the file again, 16 bits of the sort key per pass.
+//! Integers of 8 and 16 bits are counted per value. Other types are kept in memory up to 256 MiB
+//! per raster; for larger rasters only the moments are kept, and percentiles read the file again,
+//! 16 bits of the sort key per pass.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,8 +48,8 @@ enum Data {
     Large(RasterMoments),
 }
 
-/// Summary statistics of one band. The standard deviation is that of the population; percentiles are interpolated linearly between
-/// the nearest ranks.
+/// Summary statistics of one band. The standard deviation is that of the population; percentiles
+/// are interpolated linearly between the nearest ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandSummary {
     /// Minimum.
@@ -68,22 +70,30 @@ pub struct BandSummary {
     pub percentiles: Vec<f64>,
 }
 
-/// Reads every pixel of every band once. Nodata, masked pixels, NaN and infinities are excluded. 64-bit integers above 2^53 are
-/// rounded to `f64`, except in [`BandSummary::range`].
+/// Reads every pixel of every band once. Nodata, masked pixels, NaN and infinities are excluded.
+/// 64-bit integers above 2^53 are rounded to `f64`, except in [`BandSummary::range`].
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands, complex data types, more than 1024 bands,
-/// blocks above 256 MiB, and headers that claim far more pixels than the file holds; those of opening and reading, and
-/// cancellation.
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands, complex data
+/// types, more than 1024 bands, blocks above 256 MiB, and headers that claim far more pixels than
+/// the file holds; those of opening and reading, and cancellation.
 pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<RasterCount> {
     let lease = pool::lease(source)?;
     let asset = source.asset();
     let info = lease.info.clone();
     check(&info, source)?;
     let pixels = (info.width as u64).saturating_mul(info.height as u64);
-    let kept: u64 =
-        info.bands.iter().map(|band| pixels.saturating_mul(StoredType::of(band).kept_bytes())).fold(0, u64::saturating_add);
-    let large = kept > if budget::is_sparse(&info) { SPARSE_KEPT_BYTES } else { KEPT_BYTES };
+    let kept: u64 = info
+        .bands
+        .iter()
+        .map(|band| pixels.saturating_mul(StoredType::of(band).kept_bytes()))
+        .fold(0, u64::saturating_add);
+    let large = kept
+        > if budget::is_sparse(&info) {
+            SPARSE_KEPT_BYTES
+        } else {
+            KEPT_BYTES
+        };
     let mut bands: Vec<BandTally> = info
         .bands
         .iter()
@@ -94,22 +104,36 @@ pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<RasterCount> {
                 StoredType::I16 => Data::Counts(ValueCounts::of::<i16>()),
                 _ if large => Data::Large(RasterMoments::default()),
                 StoredType::F32 => Data::Single(Vec::with_capacity(pixels as usize)),
-                StoredType::U64 | StoredType::I64 | StoredType::F64 => Data::Double(Vec::with_capacity(pixels as usize)),
+                StoredType::U64 | StoredType::I64 | StoredType::F64 => {
+                    Data::Double(Vec::with_capacity(pixels as usize))
+                }
             };
-            BandTally { total: pixels, is_integer: band.is_integer(), long_range: None, data }
+            BandTally {
+                total: pixels,
+                is_integer: band.is_integer(),
+                long_range: None,
+                data,
+            }
         })
         .collect();
     let every: Vec<usize> = (0..bands.len()).collect();
-    scan(&lease, asset, &every, ctx, &mut |position, chunk| bands[position].add(chunk))?;
+    scan(&lease, asset, &every, ctx, &mut |position, chunk| {
+        bands[position].add(chunk)
+    })?;
     for (band, header) in bands.iter_mut().zip(&info.bands) {
         // Cheaper than a comparison per pixel.
-        if let (Data::Counts(counts), Some(NoDataTest::Whole(nodata))) = (&mut band.data, header.nodata_test())
+        if let (Data::Counts(counts), Some(NoDataTest::Whole(nodata))) =
+            (&mut band.data, header.nodata_test())
             && by_value(&lease, header)
         {
             counts.forget(nodata as i64);
         }
     }
-    Ok(RasterCount { source: source.clone(), info, bands })
+    Ok(RasterCount {
+        source: source.clone(),
+        info,
+        bands,
+    })
 }
 
 /// Reads every pixel and discards it, to measure the cost of reading.
@@ -135,24 +159,43 @@ impl RasterCount {
         self.bands.len()
     }
 
-    /// Statistics of the band at the 0-based `position`, with `percents` in 0 to 100; `None` when no pixel has data.
+    /// Statistics of the band at the 0-based `position`, with `percents` in 0 to 100; `None` when
+    /// no pixel has data.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) for a band that does not exist; rasters above the memory limit are read again,
-    /// with the errors of reading and cancellation.
-    pub fn summary(&self, position: usize, percents: &[f64], ctx: &JobContext) -> Result<Option<BandSummary>> {
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for a band that does not exist; rasters above the
+    /// memory limit are read again, with the errors of reading and cancellation.
+    pub fn summary(
+        &self,
+        position: usize,
+        percents: &[f64],
+        ctx: &JobContext,
+    ) -> Result<Option<BandSummary>> {
         let band = self.band(position)?;
         let moments = band.moments();
         if moments.count == 0 {
             return Ok(None);
         }
         let last = moments.count - 1;
-        let places: Vec<f64> = percents.iter().map(|percent| percent.clamp(0.0, 100.0) / 100.0 * last as f64).collect();
-        let mut ranks: Vec<u64> = places.iter().flat_map(|place| [*place as u64, (*place as u64 + 1).min(last)]).collect();
+        let places: Vec<f64> = percents
+            .iter()
+            .map(|percent| percent.clamp(0.0, 100.0) / 100.0 * last as f64)
+            .collect();
+        let mut ranks: Vec<u64> = places
+            .iter()
+            .flat_map(|place| [*place as u64, (*place as u64 + 1).min(last)])
+            .collect();
         ranks.sort_unstable();
         ranks.dedup();
         let found = self.at_ranks(position, &ranks, ctx)?;
-        let value = |rank: u64| ranks.binary_search(&rank).ok().and_then(|at| found.get(at)).copied().unwrap_or(f64::NAN);
+        let value = |rank: u64| {
+            ranks
+                .binary_search(&rank)
+                .ok()
+                .and_then(|at| found.get(at))
+                .copied()
+                .unwrap_or(f64::NAN)
+        };
         let percentile = |place: &f64| {
             let (below, above) = (value(*place as u64), value((*place as u64 + 1).min(last)));
             below + (above - below) * place.fract()
@@ -169,18 +212,29 @@ impl RasterCount {
         }))
     }
 
-    /// Histogram of the band at `position`: counts in `bins` equal bins from `low` to `high`, which belongs to the last bin. Values
-    /// outside are not counted.
+    /// Histogram of the band at `position`: counts in `bins` equal bins from `low` to `high`, which
+    /// belongs to the last bin. Values outside are not counted.
     ///
     /// # Errors
     /// As [`RasterCount::summary`].
-    pub fn histogram(&self, position: usize, low: f64, high: f64, bins: usize, ctx: &JobContext) -> Result<Vec<u64>> {
+    pub fn histogram(
+        &self,
+        position: usize,
+        low: f64,
+        high: f64,
+        bins: usize,
+        ctx: &JobContext,
+    ) -> Result<Vec<u64>> {
         let bins = bins.max(1);
         let mut counts = vec![0; bins];
         let width = high - low;
         self.visit(position, ctx, |value, count| {
             if value >= low && value <= high {
-                let bin = if width > 0.0 { ((value - low) / width * bins as f64) as usize } else { 0 };
+                let bin = if width > 0.0 {
+                    ((value - low) / width * bins as f64) as usize
+                } else {
+                    0
+                };
                 counts[bin.min(bins - 1)] += count;
             }
         })?;
@@ -201,12 +255,17 @@ impl RasterCount {
         Ok(counts)
     }
 
-    /// Count of each distinct value of the band at `position`; `None` when a value is not an integer below 9e15 in magnitude, or
-    /// there are more than `most`.
+    /// Count of each distinct value of the band at `position`; `None` when a value is not an
+    /// integer below 9e15 in magnitude, or there are more than `most`.
     ///
     /// # Errors
     /// As [`RasterCount::summary`].
-    pub fn distinct(&self, position: usize, most: usize, ctx: &JobContext) -> Result<Option<BTreeMap<i64, u64>>> {
+    pub fn distinct(
+        &self,
+        position: usize,
+        most: usize,
+        ctx: &JobContext,
+    ) -> Result<Option<BTreeMap<i64, u64>>> {
         let mut counts = BTreeMap::new();
         let mut fits = true;
         self.visit(position, ctx, |value, count| {
@@ -225,18 +284,37 @@ impl RasterCount {
 
     fn band(&self, position: usize) -> Result<&BandTally> {
         let count = self.bands.len();
-        self.bands.get(position).ok_or_else(|| Error::usage(format!("there is no band {}; the raster has {count}", position + 1)))
+        self.bands.get(position).ok_or_else(|| {
+            Error::usage(format!(
+                "there is no band {}; the raster has {count}",
+                position + 1
+            ))
+        })
     }
 
-    /// Calls `with(value, count)` for the values with data; counts of one value may come in several calls.
-    fn visit(&self, position: usize, ctx: &JobContext, mut with: impl FnMut(f64, u64)) -> Result<()> {
+    /// Calls `with(value, count)` for the values with data; counts of one value may come in several
+    /// calls.
+    fn visit(
+        &self,
+        position: usize,
+        ctx: &JobContext,
+        mut with: impl FnMut(f64, u64),
+    ) -> Result<()> {
         match &self.band(position)?.data {
-            Data::Counts(counts) => counts.iter().for_each(|(value, count)| with(value as f64, count)),
+            Data::Counts(counts) => counts
+                .iter()
+                .for_each(|(value, count)| with(value as f64, count)),
             Data::Single(values) => values.iter().for_each(|value| with(f64::from(*value), 1)),
             Data::Double(values) => values.iter().for_each(|value| with(*value, 1)),
             Data::Large(_) => {
                 let lease = pool::lease(&self.source)?;
-                scan(&lease, self.source.asset(), &[position], ctx, &mut |_, chunk| chunk.each(&mut |value| with(value, 1)))?;
+                scan(
+                    &lease,
+                    self.source.asset(),
+                    &[position],
+                    ctx,
+                    &mut |_, chunk| chunk.each(&mut |value| with(value, 1)),
+                )?;
             }
         }
         Ok(())
@@ -247,14 +325,23 @@ impl RasterCount {
         match &self.band(position)?.data {
             _ if ranks.is_empty() => Ok(Vec::new()),
             Data::Counts(counts) => Ok(counts.at_ranks(ranks)),
-            Data::Single(values) => Ok(select(values.clone(), ranks, f32::total_cmp).into_iter().map(f64::from).collect()),
+            Data::Single(values) => Ok(select(values.clone(), ranks, f32::total_cmp)
+                .into_iter()
+                .map(f64::from)
+                .collect()),
             Data::Double(values) => Ok(select(values.clone(), ranks, f64::total_cmp)),
             Data::Large(_) => self.select_by_reading(position, ranks, ctx),
         }
     }
 
-    /// Radix selection on order-preserving keys: each of four passes over the file fixes 16 bits of every rank's key.
-    fn select_by_reading(&self, position: usize, ranks: &[u64], ctx: &JobContext) -> Result<Vec<f64>> {
+    /// Radix selection on order-preserving keys: each of four passes over the file fixes 16 bits of
+    /// every rank's key.
+    fn select_by_reading(
+        &self,
+        position: usize,
+        ranks: &[u64],
+        ctx: &JobContext,
+    ) -> Result<Vec<f64>> {
         // `(key prefix, rank among the values with that prefix)`.
         let mut wanted: Vec<(u64, u64)> = ranks.iter().map(|rank| (0, *rank)).collect();
         for shift in [48u32, 32, 16, 0] {
@@ -270,7 +357,9 @@ impl RasterCount {
                 }
             })?;
             for (known, rank) in &mut wanted {
-                let Ok(at) = beginnings.binary_search(known) else { continue };
+                let Ok(at) = beginnings.binary_search(known) else {
+                    continue;
+                };
                 let mut digit = 0;
                 while digit < 0xFFFF && *rank >= counts[at][digit] {
                     *rank -= counts[at][digit];
@@ -286,14 +375,26 @@ impl RasterCount {
 /// Order-preserving unsigned key of a number.
 fn key_of(value: f64) -> u64 {
     let bits = value.to_bits();
-    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+    if bits >> 63 == 1 {
+        !bits
+    } else {
+        bits | 1 << 63
+    }
 }
 
 fn value_of(key: u64) -> f64 {
-    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+    f64::from_bits(if key >> 63 == 1 {
+        key & !(1 << 63)
+    } else {
+        !key
+    })
 }
 
-fn select<T: Copy>(mut values: Vec<T>, ranks: &[u64], order: impl Fn(&T, &T) -> std::cmp::Ordering) -> Vec<T> {
+fn select<T: Copy>(
+    mut values: Vec<T>,
+    ranks: &[u64],
+    order: impl Fn(&T, &T) -> std::cmp::Ordering,
+) -> Vec<T> {
     let mut found = Vec::with_capacity(ranks.len());
     let mut start = 0;
     for &rank in ranks {
@@ -322,7 +423,13 @@ struct RasterMoments {
 
 impl Default for RasterMoments {
     fn default() -> Self {
-        Self { count: 0, min: f64::INFINITY, max: f64::NEG_INFINITY, mean: 0.0, squares: 0.0 }
+        Self {
+            count: 0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            mean: 0.0,
+            squares: 0.0,
+        }
     }
 }
 
@@ -366,8 +473,17 @@ impl RasterMoments {
 
 impl BandTally {
     fn range(&self, moments: &RasterMoments) -> [PixelNumber; 2] {
-        let whole = |value: f64| if self.is_integer { PixelNumber::of_whole(value) } else { PixelNumber::Real(value) };
-        self.long_range.map_or([moments.min, moments.max].map(whole), |range| range.map(PixelNumber::Integer))
+        let whole = |value: f64| {
+            if self.is_integer {
+                PixelNumber::of_whole(value)
+            } else {
+                PixelNumber::Real(value)
+            }
+        };
+        self.long_range
+            .map_or([moments.min, moments.max].map(whole), |range| {
+                range.map(PixelNumber::Integer)
+            })
     }
 
     fn add(&mut self, chunk: &PixelChunk) {
@@ -389,11 +505,27 @@ impl BandTally {
     fn moments(&self) -> RasterMoments {
         match &self.data {
             Data::Large(moments) => *moments,
-            Data::Single(values) => RasterMoments::of(|with| values.iter().for_each(|value| with(f64::from(*value)))),
-            Data::Double(values) => RasterMoments::of(|with| values.iter().for_each(|value| with(*value))),
+            Data::Single(values) => {
+                RasterMoments::of(|with| values.iter().for_each(|value| with(f64::from(*value))))
+            }
+            Data::Double(values) => {
+                RasterMoments::of(|with| values.iter().for_each(|value| with(*value)))
+            }
             Data::Counts(counts) => {
-                let Sums { count, min, max, mean, squares } = counts.sums();
-                RasterMoments { count, min, max, mean, squares }
+                let Sums {
+                    count,
+                    min,
+                    max,
+                    mean,
+                    squares,
+                } = counts.sums();
+                RasterMoments {
+                    count,
+                    min,
+                    max,
+                    mean,
+                    squares,
+                }
             }
         }
     }
@@ -406,11 +538,17 @@ fn check(info: &RasterInfo, source: &RasterSource) -> Result<()> {
         return Err(info.without_bands(asset));
     }
     if info.band_count > info.bands.len() {
-        return Err(wrong(format!("{} bands are too many to take statistics of", info.band_count)));
+        return Err(wrong(format!(
+            "{} bands are too many to take statistics of",
+            info.band_count
+        )));
     }
     for band in &info.bands {
         if band.is_complex() {
-            return Err(wrong(format!("band {} holds complex numbers, which have no order", band.index)));
+            return Err(wrong(format!(
+                "band {} holds complex numbers, which have no order",
+                band.index
+            )));
         }
     }
     budget::check_blocks(info, info.bands.iter().map(|band| band.index), source)?;
@@ -419,7 +557,10 @@ fn check(info: &RasterInfo, source: &RasterSource) -> Result<()> {
 
 /// True when nodata is marked by value only, not by a mask band or alpha.
 fn by_value(opened: &PooledDataset, band: &BandInfo) -> bool {
-    let flags = opened.dataset.rasterband(band.index.get()).and_then(|band| band.mask_flags());
+    let flags = opened
+        .dataset
+        .rasterband(band.index.get())
+        .and_then(|band| band.mask_flags());
     flags.is_ok_and(|flags| flags.is_nodata() && !flags.is_per_dataset())
 }
 

@@ -7,7 +7,8 @@ use gdal::raster::RasterBand;
 use super::{RasterSource, budget, pool};
 use crate::error::{Error, Kind, Result};
 
-/// GDAL's number of a band's data type. The `gdal` crate knows neither complex types nor half floats.
+/// GDAL's number of a band's data type. The `gdal` crate knows neither complex types nor half
+/// floats.
 pub(super) fn ordinal(band: &RasterBand<'_>) -> gdal_sys::GDALDataType::Type {
     // Safety: the band lives as long as its dataset.
     unsafe { gdal_sys::GDALGetRasterDataType(band.c_rasterband()) }
@@ -19,16 +20,27 @@ pub(super) fn value_width(band: &RasterBand<'_>) -> usize {
     usize::try_from(unsafe { gdal_sys::GDALGetDataTypeSizeBytes(ordinal(band)) }).unwrap_or(0)
 }
 
-/// `count` whole rows of a band from row `first`, in its own data type; `line` is the size of a row in bytes.
+/// `count` whole rows of a band from row `first`, in its own data type; `line` is the size of a row
+/// in bytes.
 ///
 /// # Errors
 /// [`Kind::Io`] for a raster too large for GDAL's API, or unreadable rows.
-pub(super) fn stored_lines(band: &RasterBand<'_>, first: usize, columns: usize, count: usize, line: usize) -> Result<Vec<u8>> {
+pub(super) fn stored_lines(
+    band: &RasterBand<'_>,
+    first: usize,
+    columns: usize,
+    count: usize,
+    line: usize,
+) -> Result<Vec<u8>> {
     let mut bytes = vec![0u8; line * count];
-    let side = |n: usize| c_int::try_from(n).map_err(|_| Error::new(Kind::Io, "the raster is too large to be compared"));
+    let side = |n: usize| {
+        c_int::try_from(n)
+            .map_err(|_| Error::new(Kind::Io, "the raster is too large to be compared"))
+    };
     let (wide, high, from) = (side(columns)?, side(count)?, side(first)?);
     let kind = ordinal(band);
-    // Safety: the buffer holds `count` rows of `line` bytes in the band's own type, which is the type requested.
+    // Safety: the buffer holds `count` rows of `line` bytes in the band's own type, which is the
+    // type requested.
     let failed = unsafe {
         gdal_sys::GDALRasterIO(
             band.c_rasterband(),
@@ -45,30 +57,53 @@ pub(super) fn stored_lines(band: &RasterBand<'_>, first: usize, columns: usize, 
             0,
         )
     };
-    if failed == gdal_sys::CPLErr::CE_None { Ok(bytes) } else { Err(Error::new(Kind::Io, "the raster can't be read back")) }
+    if failed == gdal_sys::CPLErr::CE_None {
+        Ok(bytes)
+    } else {
+        Err(Error::new(Kind::Io, "the raster can't be read back"))
+    }
 }
 
-/// The first `[bands, rows, columns]` of a small raster, band-sequential, row-major, little-endian. `width` is the size of a value
-/// in bytes.
+/// The first `[bands, rows, columns]` of a small raster, band-sequential, row-major, little-endian.
+/// `width` is the size of a value in bytes.
 ///
 /// # Errors
-/// For a raster that is smaller or has values of another width, and GDAL's errors of opening and reading.
-pub fn stored_values(source: &RasterSource, [bands, rows, columns]: [usize; 3], width: usize) -> Result<Vec<u8>> {
+/// For a raster that is smaller or has values of another width, and GDAL's errors of opening and
+/// reading.
+pub fn stored_values(
+    source: &RasterSource,
+    [bands, rows, columns]: [usize; 3],
+    width: usize,
+) -> Result<Vec<u8>> {
     let lease = pool::lease(source)?;
     let asset = source.asset();
-    budget::check_blocks(&lease.info, lease.info.bands.iter().map(|band| band.index), source)?;
+    budget::check_blocks(
+        &lease.info,
+        lease.info.bands.iter().map(|band| band.index),
+        source,
+    )?;
     let (wide, high) = lease.dataset.raster_size();
     if wide < columns || high < rows || lease.dataset.raster_count() < bands {
-        return Err(Error::format("the raster decodes to another number of values than it should").at(asset));
+        return Err(
+            Error::format("the raster decodes to another number of values than it should")
+                .at(asset),
+        );
     }
     let mut bytes = Vec::with_capacity(bands * rows * columns * width);
     for band in 1..=bands {
-        let band =
-            lease.dataset.rasterband(band).map_err(|error| Error::format("a band can't be read").because(error).at(asset))?;
+        let band = lease.dataset.rasterband(band).map_err(|error| {
+            Error::format("a band can't be read")
+                .because(error)
+                .at(asset)
+        })?;
         if value_width(&band) != width {
-            return Err(Error::format("the raster decodes to values of another type than it should").at(asset));
+            return Err(Error::format(
+                "the raster decodes to values of another type than it should",
+            )
+            .at(asset));
         }
-        let mut values = stored_lines(&band, 0, columns, rows, columns * width).map_err(|error| error.at(asset))?;
+        let mut values = stored_lines(&band, 0, columns, rows, columns * width)
+            .map_err(|error| error.at(asset))?;
         if cfg!(target_endian = "big") {
             values.chunks_exact_mut(width).for_each(<[u8]>::reverse);
         }

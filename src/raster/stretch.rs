@@ -4,8 +4,8 @@ use super::Pixels;
 use super::pixel_number::{PixelNumber, StoredNumber};
 use super::pixels::{BandPixels, Samples, each_type};
 
-/// Maximum number of values from which percentiles are computed; more are thinned evenly. At this size the rank of a percentile is
-/// off by less than 0.1 %.
+/// Maximum number of values from which percentiles are computed; more are thinned evenly. At this
+/// size the rank of a percentile is off by less than 0.1 %.
 const SORTED_AT_MOST: usize = 1 << 17;
 
 /// Number of values from which a histogram leaves far ones out.
@@ -37,7 +37,10 @@ pub enum Stretch {
 
 impl Default for Stretch {
     fn default() -> Self {
-        Stretch::Percentile { low: 2.0, high: 98.0 }
+        Stretch::Percentile {
+            low: 2.0,
+            high: 98.0,
+        }
     }
 }
 
@@ -75,14 +78,21 @@ impl Histogram {
         if self.valid == 0 || !(self.min..=self.max).contains(&value) {
             return 0;
         }
-        let part = if self.max > self.min { (value - self.min) / (self.max - self.min) } else { 0.0 };
+        let part = if self.max > self.min {
+            (value - self.min) / (self.max - self.min)
+        } else {
+            0.0
+        };
         let bin = (part * self.counts.len() as f64) as usize;
-        self.counts.get(bin.min(self.counts.len().saturating_sub(1))).copied().unwrap_or(0)
+        self.counts
+            .get(bin.min(self.counts.len().saturating_sub(1)))
+            .copied()
+            .unwrap_or(0)
     }
 }
 
-/// Statistics of one band from which limits of every stretch are computed. Nodata, NaN and infinities are
-/// excluded.
+/// Statistics of one band from which limits of every stretch are computed. Nodata, NaN and
+/// infinities are excluded.
 #[derive(Clone, Debug)]
 pub struct BandValues {
     /// Ascending values: all, or an evenly thinned subset of at most [`SORTED_AT_MOST`].
@@ -114,23 +124,38 @@ impl BandValues {
             return None;
         }
         sorted.sort_unstable_by(f64::total_cmp);
-        // Two passes without a division per value are faster than a running mean. The mean of values whose sum is no number is that
-        // of the ends.
-        let mean = Some(sum / seen as f64).filter(|mean| mean.is_finite()).unwrap_or(min / 2.0 + max / 2.0);
+        // Two passes without a division per value are faster than a running mean. The mean of
+        // values whose sum is no number is that of the ends.
+        let mean = Some(sum / seen as f64)
+            .filter(|mean| mean.is_finite())
+            .unwrap_or(min / 2.0 + max / 2.0);
         let mut squares = 0.0;
         for_each(band, |value| squares += (value - mean) * (value - mean));
         let (is_integer, longs) = (band.samples.is_integer(), longs(band, stride));
-        Some(Self { sorted, is_integer, longs, min, max, mean, std: (squares / seen as f64).sqrt() })
+        Some(Self {
+            sorted,
+            is_integer,
+            longs,
+            min,
+            max,
+            mean,
+            std: (squares / seen as f64).sqrt(),
+        })
     }
 
-    /// A display limit or an end of the range in full: of integers an integer, where it is the value of a pixel.
+    /// A display limit or an end of the range in full: of integers an integer, where it is the
+    /// value of a pixel.
     pub fn number(&self, value: f64) -> PixelNumber {
         let at = self.longs.partition_point(|long| (*long as f64) < value);
         match self.longs.get(at) {
             Some(long) if *long as f64 == value => {
                 // The last of those that round to the highest value is the highest.
                 let last = self.longs.last().filter(|last| **last as f64 == value);
-                PixelNumber::Integer(*if value == self.min { long } else { last.unwrap_or(long) })
+                PixelNumber::Integer(*if value == self.min {
+                    long
+                } else {
+                    last.unwrap_or(long)
+                })
             }
             _ if self.is_integer => PixelNumber::of_whole(value),
             _ => PixelNumber::Real(value),
@@ -139,49 +164,75 @@ impl BandValues {
 
     /// Smallest and largest value.
     pub fn range(&self) -> StretchLimits {
-        StretchLimits { low: self.min, high: self.max }
+        StretchLimits {
+            low: self.min,
+            high: self.max,
+        }
     }
 
-    /// The values that a histogram shows: all of them, unless a few far ones would leave the others a small part of the axis. These
-    /// are at most 1/1000 of the values, or one, on each side; without them the range is at least 8 times smaller.
+    /// The values that a histogram shows: all of them, unless a few far ones would leave the others
+    /// a small part of the axis. These are at most 1/1000 of the values, or one, on each side;
+    /// without them the range is at least 8 times smaller.
     pub fn central(&self) -> StretchLimits {
         let count = self.sorted.len();
         let cut = (count / 1000).max(1);
-        let (Some(low), Some(high)) = (self.sorted.get(cut), count.checked_sub(cut + 1).and_then(|at| self.sorted.get(at))) else {
+        let (Some(low), Some(high)) = (
+            self.sorted.get(cut),
+            count
+                .checked_sub(cut + 1)
+                .and_then(|at| self.sorted.get(at)),
+        ) else {
             return self.range();
         };
         let span = high - low;
         if count < CENTRAL_FROM || span <= 0.0 || self.max - self.min <= 8.0 * span {
             return self.range();
         }
-        StretchLimits { low: (low - span / 8.0).max(self.min), high: (high + span / 8.0).min(self.max) }
+        StretchLimits {
+            low: (low - span / 8.0).max(self.min),
+            high: (high + span / 8.0).min(self.max),
+        }
     }
 
-    /// Display limits. Those of [`Stretch::StdDev`] are clipped to the range; equal percentiles, as in a mask, give the whole
-    /// range.
+    /// Display limits. Those of [`Stretch::StdDev`] are clipped to the range; equal percentiles, as
+    /// in a mask, give the whole range.
     pub fn limits(&self, stretch: Stretch) -> StretchLimits {
         match stretch {
             Stretch::Manual { low, high } => StretchLimits { low, high },
             Stretch::MinMax => self.range(),
             Stretch::StdDev(factor) => {
                 let spread = self.std * f64::from(factor).abs();
-                StretchLimits { low: (self.mean - spread).max(self.min), high: (self.mean + spread).min(self.max) }
+                StretchLimits {
+                    low: (self.mean - spread).max(self.min),
+                    high: (self.mean + spread).min(self.max),
+                }
             }
             Stretch::Percentile { low, high } => {
-                let (low, high) = (self.percentile(low.min(high)), self.percentile(low.max(high)));
-                if low == high { self.range() } else { StretchLimits { low, high } }
+                let (low, high) = (
+                    self.percentile(low.min(high)),
+                    self.percentile(low.max(high)),
+                );
+                if low == high {
+                    self.range()
+                } else {
+                    StretchLimits { low, high }
+                }
             }
         }
     }
 
     fn percentile(&self, percent: f64) -> f64 {
-        let percent = if percent.is_finite() { percent.clamp(0.0, 100.0) } else { 0.0 };
+        let percent = if percent.is_finite() {
+            percent.clamp(0.0, 100.0)
+        } else {
+            0.0
+        };
         self.sorted[(percent / 100.0 * (self.sorted.len() - 1) as f64).round() as usize]
     }
 }
 
-/// Every `stride`-th of the values of a band of 64-bit integers that are data, with the lowest and the highest, ascending; nothing
-/// for other types.
+/// Every `stride`-th of the values of a band of 64-bit integers that are data, with the lowest and
+/// the highest, ascending; nothing for other types.
 fn longs(band: &BandPixels, stride: usize) -> Vec<i128> {
     let number = |at: usize| match &band.samples {
         Samples::U64(values) => values.get(at).map(|value| i128::from(*value)),
@@ -191,8 +242,16 @@ fn longs(band: &BandPixels, stride: usize) -> Vec<i128> {
     if number(0).is_none() {
         return Vec::new();
     }
-    let valid = || (0..band.samples.len()).filter(|at| band.is_valid(*at)).filter_map(number);
-    let mut found: Vec<i128> = valid().step_by(stride).chain(valid().min()).chain(valid().max()).collect();
+    let valid = || {
+        (0..band.samples.len())
+            .filter(|at| band.is_valid(*at))
+            .filter_map(number)
+    };
+    let mut found: Vec<i128> = valid()
+        .step_by(stride)
+        .chain(valid().min())
+        .chain(valid().max())
+        .collect();
     found.sort_unstable();
     found
 }
@@ -204,21 +263,51 @@ pub fn limits(band: &BandPixels, stretch: Stretch) -> Option<StretchLimits> {
 
 /// Histogram of every band, in band order, with 1 to 65536 bins.
 pub fn histogram(pixels: &Pixels, bins: usize) -> Vec<Histogram> {
-    pixels.bands.iter().map(|band| band_histogram(band, bins.clamp(1, 65536))).collect()
+    pixels
+        .bands
+        .iter()
+        .map(|band| band_histogram(band, bins.clamp(1, 65536)))
+        .collect()
 }
 
 fn band_histogram(band: &BandPixels, bins: usize) -> Histogram {
-    histogram_over(band, range(band).map(|(low, high)| StretchLimits { low, high }), bins)
+    histogram_over(
+        band,
+        range(band).map(|(low, high)| StretchLimits { low, high }),
+        bins,
+    )
 }
 
-/// Histogram of the values between these limits, with the number of those outside; all 0 without limits, as of a band without data.
-pub(super) fn histogram_over(band: &BandPixels, limits: Option<StretchLimits>, bins: usize) -> Histogram {
+/// Histogram of the values between these limits, with the number of those outside; all 0 without
+/// limits, as of a band without data.
+pub(super) fn histogram_over(
+    band: &BandPixels,
+    limits: Option<StretchLimits>,
+    bins: usize,
+) -> Histogram {
     let total = band.samples.len() as u64;
     let mut counts = vec![0u64; bins.max(1)];
-    let (StretchLimits { low: min, high: max }, mut valid, mut outside) =
-        (limits.unwrap_or(StretchLimits { low: 0.0, high: 0.0 }), 0, [0, 0]);
+    let (
+        StretchLimits {
+            low: min,
+            high: max,
+        },
+        mut valid,
+        mut outside,
+    ) = (
+        limits.unwrap_or(StretchLimits {
+            low: 0.0,
+            high: 0.0,
+        }),
+        0,
+        [0, 0],
+    );
     let mut range = [min, max];
-    let per_value = if max > min { bins as f64 / (max - min) } else { 0.0 };
+    let per_value = if max > min {
+        bins as f64 / (max - min)
+    } else {
+        0.0
+    };
     let last = counts.len() - 1;
     for_each(band, |value| {
         valid += 1;
@@ -229,7 +318,15 @@ pub(super) fn histogram_over(band: &BandPixels, limits: Option<StretchLimits>, b
             value => counts[(((value - min) * per_value) as usize).min(last)] += 1,
         }
     });
-    Histogram { min, max, range, counts, outside, valid, total }
+    Histogram {
+        min,
+        max,
+        range,
+        counts,
+        outside,
+        valid,
+        total,
+    }
 }
 
 /// Calls `with` for each finite value that is data.
@@ -258,7 +355,12 @@ mod tests {
     use crate::raster::{BandIndex, Samples};
 
     fn band(samples: Samples, valid: Option<Vec<bool>>) -> BandPixels {
-        BandPixels { index: BandIndex::FIRST, samples, valid: valid.map(Into::into), palette: None }
+        BandPixels {
+            index: BandIndex::FIRST,
+            samples,
+            valid: valid.map(Into::into),
+            palette: None,
+        }
     }
 
     #[test]
@@ -267,20 +369,40 @@ mod tests {
         values.extend([f32::NAN, f32::INFINITY, -9999.0]);
         let valid = values.iter().map(|value| *value != -9999.0).collect();
         let limits = limits(&band(Samples::F32(values), Some(valid)), Stretch::default());
-        assert_eq!(limits, Some(StretchLimits { low: 20.0, high: 980.0 }));
+        assert_eq!(
+            limits,
+            Some(StretchLimits {
+                low: 20.0,
+                high: 980.0
+            })
+        );
     }
 
     #[test]
     fn limits_of_long_integers_are_told_in_full() {
-        let ids = vec![9_007_199_254_740_993u64, 9_007_199_254_740_994, 18_014_398_509_481_985];
+        let ids = vec![
+            9_007_199_254_740_993u64,
+            9_007_199_254_740_994,
+            18_014_398_509_481_985,
+        ];
         let values = BandValues::of(&band(Samples::U64(ids), None)).expect("has values");
         let StretchLimits { low, high } = values.limits(Stretch::MinMax);
-        assert_eq!(values.number(low), PixelNumber::Integer(9_007_199_254_740_993));
-        assert_eq!(values.number(high), PixelNumber::Integer(18_014_398_509_481_985));
-        let values = BandValues::of(&band(Samples::U32(vec![0, u32::MAX]), None)).expect("has values");
+        assert_eq!(
+            values.number(low),
+            PixelNumber::Integer(9_007_199_254_740_993)
+        );
+        assert_eq!(
+            values.number(high),
+            PixelNumber::Integer(18_014_398_509_481_985)
+        );
+        let values =
+            BandValues::of(&band(Samples::U32(vec![0, u32::MAX]), None)).expect("has values");
         assert_eq!(
             (values.number(4_294_967_295.0), values.number(0.5)),
-            (PixelNumber::Integer(u32::MAX.into()), PixelNumber::Real(0.5))
+            (
+                PixelNumber::Integer(u32::MAX.into()),
+                PixelNumber::Real(0.5)
+            )
         );
         let values = BandValues::of(&band(Samples::F32(vec![1.0, 2.0]), None)).expect("has values");
         assert_eq!(values.number(1.0), PixelNumber::Real(1.0));
@@ -290,7 +412,13 @@ mod tests {
     fn a_mask_keeps_its_range() {
         let mut values = vec![0u8; 1000];
         values[3] = 1;
-        assert_eq!(limits(&band(Samples::U8(values), None), Stretch::default()), Some(StretchLimits { low: 0.0, high: 1.0 }));
+        assert_eq!(
+            limits(&band(Samples::U8(values), None), Stretch::default()),
+            Some(StretchLimits {
+                low: 0.0,
+                high: 1.0
+            })
+        );
     }
 
     #[test]
@@ -303,10 +431,26 @@ mod tests {
 
     #[test]
     fn deviation_stays_inside_the_values() {
-        let limits = limits(&band(Samples::I16(vec![-10, 0, 10]), None), Stretch::StdDev(1.0)).expect("has values");
-        assert!((limits.high - 8.164_965_809).abs() < 1e-6 && (limits.low + limits.high).abs() < 1e-9, "{limits:?}");
-        let wide = super::limits(&band(Samples::I16(vec![-10, 0, 10]), None), Stretch::StdDev(9.0));
-        assert_eq!(wide, Some(StretchLimits { low: -10.0, high: 10.0 }));
+        let limits = limits(
+            &band(Samples::I16(vec![-10, 0, 10]), None),
+            Stretch::StdDev(1.0),
+        )
+        .expect("has values");
+        assert!(
+            (limits.high - 8.164_965_809).abs() < 1e-6 && (limits.low + limits.high).abs() < 1e-9,
+            "{limits:?}"
+        );
+        let wide = super::limits(
+            &band(Samples::I16(vec![-10, 0, 10]), None),
+            Stretch::StdDev(9.0),
+        );
+        assert_eq!(
+            wide,
+            Some(StretchLimits {
+                low: -10.0,
+                high: 10.0
+            })
+        );
     }
 
     #[test]
@@ -316,7 +460,10 @@ mod tests {
         assert_eq!((limits.low, limits.high), (0.0, f64::MAX));
         let far = band(Samples::F64(vec![1e15, 1e15 + 2.0, 1e15 + 4.0]), None);
         let limits = super::limits(&far, Stretch::StdDev(1.0)).expect("has values");
-        assert!((limits.high - limits.low - 3.265_986_324).abs() < 0.2, "{limits:?}");
+        assert!(
+            (limits.high - limits.low - 3.265_986_324).abs() < 0.2,
+            "{limits:?}"
+        );
     }
 
     #[test]
@@ -325,16 +472,33 @@ mod tests {
         values.push(1e15);
         let far = band(Samples::F64(values.clone()), None);
         let central = BandValues::of(&far).expect("has values").central();
-        assert!(central.low == 0.0 && central.high > 98.0 && central.high < 115.0, "{central:?}");
+        assert!(
+            central.low == 0.0 && central.high > 98.0 && central.high < 115.0,
+            "{central:?}"
+        );
         let histogram = histogram_over(&far, Some(central), 256);
-        assert_eq!((histogram.outside, histogram.range, histogram.valid), ([0, 1], [0.0, 1e15], 4001));
+        assert_eq!(
+            (histogram.outside, histogram.range, histogram.valid),
+            ([0, 1], [0.0, 1e15], 4001)
+        );
         assert_eq!(histogram.counts.iter().sum::<u64>(), 4000);
-        assert!(histogram.counts.iter().filter(|count| **count > 0).count() >= 100, "each of the other values has its bin");
+        assert!(
+            histogram.counts.iter().filter(|count| **count > 0).count() >= 100,
+            "each of the other values has its bin"
+        );
         // Two kinds of values that both occur often stay.
         values.truncate(4000);
         values.extend(vec![1e6; 4000]);
-        let both = BandValues::of(&band(Samples::F64(values), None)).expect("has values").central();
-        assert_eq!(both, StretchLimits { low: 0.0, high: 1e6 });
+        let both = BandValues::of(&band(Samples::F64(values), None))
+            .expect("has values")
+            .central();
+        assert_eq!(
+            both,
+            StretchLimits {
+                low: 0.0,
+                high: 1e6
+            }
+        );
     }
 
     #[test]
@@ -343,11 +507,25 @@ mod tests {
             width: 5,
             height: 1,
             window: crate::raster::Window::full(5, 1),
-            bands: vec![band(Samples::U16(vec![0, 1, 2, 4, 4]), Some(vec![true, true, true, true, false]))],
+            bands: vec![band(
+                Samples::U16(vec![0, 1, 2, 4, 4]),
+                Some(vec![true, true, true, true, false]),
+            )],
         };
         let histogram = &histogram(&pixels, 4)[0];
         assert_eq!(histogram.counts, [1, 1, 1, 1]);
-        assert_eq!((histogram.min, histogram.max, histogram.valid, histogram.total), (0.0, 4.0, 4, 5));
-        assert_eq!([-0.1, 0.0, 3.9, 4.0, 4.1].map(|value| histogram.count_at(value)), [0, 1, 1, 1, 0]);
+        assert_eq!(
+            (
+                histogram.min,
+                histogram.max,
+                histogram.valid,
+                histogram.total
+            ),
+            (0.0, 4.0, 4, 5)
+        );
+        assert_eq!(
+            [-0.1, 0.0, 3.9, 4.0, 4.1].map(|value| histogram.count_at(value)),
+            [0, 1, 1, 1, 0]
+        );
     }
 }

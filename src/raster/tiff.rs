@@ -1,6 +1,6 @@
-//! Locates the chunks of a TIFF and describes their encoding: tiles or strips of classic TIFF and BigTIFF in either byte order.
-//! Reads the first IFD only. Every number is checked before use; files other than TIFF, and TIFFs whose chunks cannot be decoded
-//! independently, have no chunks.
+//! Locates the chunks of a TIFF and describes their encoding: tiles or strips of classic TIFF and
+//! BigTIFF in either byte order. Reads the first IFD only. Every number is checked before use;
+//! files other than TIFF, and TIFFs whose chunks cannot be decoded independently, have no chunks.
 
 use crate::error::{Error, Result};
 
@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 const CHUNKS_MAX: u64 = 1 << 22;
 /// Maximum number of entries in an IFD.
 const ENTRIES_MAX: u64 = 4096;
-/// TIFF compression codes whose chunks decode independently: none, LZW, deflate (two codes), PackBits, zstd.
+/// TIFF compression codes whose chunks decode independently: none, LZW, deflate (two codes),
+/// PackBits, zstd.
 const ALONE: [u64; 6] = [1, 5, 8, 32946, 32773, 50000];
 
 /// Encoding of a file's chunks, which is the same for all.
@@ -48,7 +49,8 @@ impl ChunkLayout {
             _ => return None,
         };
         let bytes = self.bits / 8;
-        let known = self.bits.is_multiple_of(8) && matches!((kind, bytes), ('u' | 'i', 1 | 2 | 4 | 8) | ('f', 4 | 8));
+        let known = self.bits.is_multiple_of(8)
+            && matches!((kind, bytes), ('u' | 'i', 1 | 2 | 4 | 8) | ('f', 4 | 8));
         let order = if bytes == 1 { '|' } else { '<' };
         known.then(|| format!("{order}{kind}{bytes}"))
     }
@@ -59,10 +61,14 @@ impl ChunkLayout {
     }
 
     fn across(&self) -> [u64; 2] {
-        [self.size[0].div_ceil(self.chunk[0]), self.size[1].div_ceil(self.chunk[1])]
+        [
+            self.size[0].div_ceil(self.chunk[0]),
+            self.size[1].div_ceil(self.chunk[1]),
+        ]
     }
 
-    /// `([band, row, column], [bands, rows, columns])` of chunk `index`: its 0-based origin and its size inside the raster.
+    /// `([band, row, column], [bands, rows, columns])` of chunk `index`: its 0-based origin and its
+    /// size inside the raster.
     pub fn place(&self, index: u64) -> Option<([u64; 3], [u64; 3])> {
         let [columns, rows] = self.across();
         let (plane, inside) = (index / (columns * rows), index % (columns * rows));
@@ -70,8 +76,15 @@ impl ChunkLayout {
         if band >= self.bands {
             return None;
         }
-        let (row, column) = (inside / columns * self.chunk[1], inside % columns * self.chunk[0]);
-        let count = [self.chunk_bands, self.chunk[1].min(self.size[1] - row), self.chunk[0].min(self.size[0] - column)];
+        let (row, column) = (
+            inside / columns * self.chunk[1],
+            inside % columns * self.chunk[0],
+        );
+        let count = [
+            self.chunk_bands,
+            self.chunk[1].min(self.size[1] - row),
+            self.chunk[0].min(self.size[0] - column),
+        ];
         Some(([band, row, column], count))
     }
 }
@@ -86,14 +99,21 @@ struct TiffSource<'a> {
 impl TiffSource<'_> {
     fn bytes(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         if at.checked_add(length).is_none_or(|end| end > self.size) {
-            return Err(Error::format(format!("{length} bytes at {at} lie outside the TIFF, which has {}", self.size)));
+            return Err(Error::format(format!(
+                "{length} bytes at {at} lie outside the TIFF, which has {}",
+                self.size
+            )));
         }
         (self.read)(at, length)
     }
 
     fn number(&self, bytes: &[u8]) -> u64 {
         let fold = |sum: u64, byte: &u8| (sum << 8) | u64::from(*byte);
-        if self.little { bytes.iter().rev().fold(0, fold) } else { bytes.iter().fold(0, fold) }
+        if self.little {
+            bytes.iter().rev().fold(0, fold)
+        } else {
+            bytes.iter().fold(0, fold)
+        }
     }
 
     /// The values of an IFD entry of an integer type.
@@ -106,18 +126,27 @@ impl TiffSource<'_> {
             16..=18 => 8,
             _ => return Ok(Vec::new()),
         };
-        let (count, inline) = if self.big { (entry.get(4..12), 12..20) } else { (entry.get(4..8), 8..12) };
+        let (count, inline) = if self.big {
+            (entry.get(4..12), 12..20)
+        } else {
+            (entry.get(4..8), 8..12)
+        };
         let count = self.number(count.unwrap_or_default());
         let inline = entry.get(inline).unwrap_or_default();
         if count > CHUNKS_MAX {
-            return Err(Error::format(format!("an entry of the TIFF claims {count} values")));
+            return Err(Error::format(format!(
+                "an entry of the TIFF claims {count} values"
+            )));
         }
         let length = count * width;
         let bytes = match length <= inline.len() as u64 {
             true => inline[..length as usize].to_vec(),
             false => self.bytes(self.number(inline), length)?,
         };
-        Ok(bytes.chunks(width as usize).map(|value| self.number(value)).collect())
+        Ok(bytes
+            .chunks(width as usize)
+            .map(|value| self.number(value))
+            .collect())
     }
 }
 
@@ -125,8 +154,13 @@ impl TiffSource<'_> {
 ///
 /// # Errors
 /// As [`chunk_layout`].
-pub(super) fn compression_of(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<u64>> {
-    let Some(directory) = TiffDirectory::first(read, size)? else { return Ok(None) };
+pub(super) fn compression_of(
+    read: &dyn Fn(u64, u64) -> Result<Vec<u8>>,
+    size: u64,
+) -> Result<Option<u64>> {
+    let Some(directory) = TiffDirectory::first(read, size)? else {
+        return Ok(None);
+    };
     directory.one(259, 1).map(Some)
 }
 
@@ -151,47 +185,87 @@ impl<'a> TiffDirectory<'a> {
             Some(b"MM\0+") => (false, true),
             _ => return Ok(None),
         };
-        let source = TiffSource { read, size, little, big };
+        let source = TiffSource {
+            read,
+            size,
+            little,
+            big,
+        };
         let directory = source.number(if big { &head[8..16] } else { &head[4..8] });
         let (count_width, entry_width) = if big { (8, 20) } else { (2, 12) };
         let count = source.number(&source.bytes(directory, count_width)?);
         if count > ENTRIES_MAX {
-            return Err(Error::format(format!("the directory of the TIFF claims {count} entries")));
+            return Err(Error::format(format!(
+                "the directory of the TIFF claims {count} entries"
+            )));
         }
         let entries = source.bytes(directory.saturating_add(count_width), count * entry_width)?;
-        Ok(Some(Self { source, entries, entry_width: entry_width as usize }))
+        Ok(Some(Self {
+            source,
+            entries,
+            entry_width: entry_width as usize,
+        }))
     }
 
     /// The values of a tag.
     fn tag(&self, wanted: u64) -> Result<Option<Vec<u64>>> {
-        let entry = self.entries.chunks(self.entry_width).find(|entry| self.source.number(&entry[..2]) == wanted);
+        let entry = self
+            .entries
+            .chunks(self.entry_width)
+            .find(|entry| self.source.number(&entry[..2]) == wanted);
         entry.map(|entry| self.source.values(entry)).transpose()
     }
 
     /// The first value of a tag, or `usual`.
     fn one(&self, wanted: u64, usual: u64) -> Result<u64> {
-        Ok(self.tag(wanted)?.and_then(|values| values.first().copied()).unwrap_or(usual))
+        Ok(self
+            .tag(wanted)?
+            .and_then(|values| values.first().copied())
+            .unwrap_or(usual))
     }
 }
 
-/// The chunks of a file of `size` bytes, read through `read(offset, length)`. `None` for a file that is no TIFF, or whose bands have
-/// different numbers of bits.
+/// The chunks of a file of `size` bytes, read through `read(offset, length)`. `None` for a file
+/// that is no TIFF, or whose bands have different numbers of bits.
 ///
 /// # Errors
 /// [`Kind::Format`](crate::error::Kind::Format) for a damaged TIFF, or the errors of `read`.
-pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<ChunkLayout>> {
-    let Some(directory) = TiffDirectory::first(read, size)? else { return Ok(None) };
-    let (tag, one) = (|wanted| directory.tag(wanted), |wanted, usual| directory.one(wanted, usual));
+pub fn chunk_layout(
+    read: &dyn Fn(u64, u64) -> Result<Vec<u8>>,
+    size: u64,
+) -> Result<Option<ChunkLayout>> {
+    let Some(directory) = TiffDirectory::first(read, size)? else {
+        return Ok(None);
+    };
+    let (tag, one) = (
+        |wanted| directory.tag(wanted),
+        |wanted, usual| directory.one(wanted, usual),
+    );
     let (width, height, bands) = (one(256, 0)?, one(257, 0)?, one(277, 1)?);
     let bits = tag(258)?.unwrap_or_else(|| vec![1]);
     let compression = one(259, 1)?;
     let planar = one(284, 1)?;
     let tiled = tag(324)?.is_some();
-    let (offsets, lengths) = if tiled { (tag(324)?, tag(325)?) } else { (tag(273)?, tag(279)?) };
-    let chunk = if tiled { [one(322, 0)?, one(323, 0)?] } else { [width, one(278, u64::from(u32::MAX))?.min(height)] };
-    let (Some(offsets), Some(lengths)) = (offsets, lengths) else { return Ok(None) };
+    let (offsets, lengths) = if tiled {
+        (tag(324)?, tag(325)?)
+    } else {
+        (tag(273)?, tag(279)?)
+    };
+    let chunk = if tiled {
+        [one(322, 0)?, one(323, 0)?]
+    } else {
+        [width, one(278, u64::from(u32::MAX))?.min(height)]
+    };
+    let (Some(offsets), Some(lengths)) = (offsets, lengths) else {
+        return Ok(None);
+    };
     let plain = bits.iter().all(|one| Some(one) == bits.first());
-    if !plain || [width, height, bands, chunk[0], chunk[1]].iter().any(|n| *n == 0 || *n > u64::from(u32::MAX)) || bands > 65_535 {
+    if !plain
+        || [width, height, bands, chunk[0], chunk[1]]
+            .iter()
+            .any(|n| *n == 0 || *n > u64::from(u32::MAX))
+        || bands > 65_535
+    {
         return Ok(None);
     }
     let layout = ChunkLayout {
@@ -208,18 +282,27 @@ pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Re
         places: offsets.into_iter().zip(lengths).collect(),
     };
     let [across, down] = layout.across();
-    let wanted = across.checked_mul(down).and_then(|plane| plane.checked_mul(bands.div_ceil(layout.chunk_bands)));
+    let wanted = across
+        .checked_mul(down)
+        .and_then(|plane| plane.checked_mul(bands.div_ceil(layout.chunk_bands)));
     if wanted != Some(layout.places.len() as u64) {
-        return Err(Error::format(format!("the TIFF lists {} chunks; its dimensions require {wanted:?}", layout.places.len())));
+        return Err(Error::format(format!(
+            "the TIFF lists {} chunks; its dimensions require {wanted:?}",
+            layout.places.len()
+        )));
     }
-    if layout.places.iter().any(|(offset, length)| offset.checked_add(*length).is_none_or(|end| end > size)) {
+    if layout
+        .places
+        .iter()
+        .any(|(offset, length)| offset.checked_add(*length).is_none_or(|end| end > size))
+    {
         return Err(Error::format("a chunk of the TIFF is outside the file"));
     }
     Ok(Some(layout))
 }
 
-/// A TIFF with a single strip that contains one chunk, for decoding by GDAL. `chunk` is `[columns, rows]`, `bands` the number of
-/// bands in it.
+/// A TIFF with a single strip that contains one chunk, for decoding by GDAL. `chunk` is
+/// `[columns, rows]`, `bands` the number of bands in it.
 pub fn lone_chunk(layout: &ChunkLayout, bytes: &[u8]) -> Vec<u8> {
     let bands = layout.chunk_bands;
     // Classic TIFF: header, IFD, BitsPerSample and SampleFormat arrays, data.
@@ -228,7 +311,11 @@ pub fn lone_chunk(layout: &ChunkLayout, bytes: &[u8]) -> Vec<u8> {
     let data = lists + bands * 4;
     let order = |value: u64, width: usize| -> Vec<u8> {
         let bytes = value.to_le_bytes()[..width].to_vec();
-        if layout.little { bytes } else { bytes.into_iter().rev().collect() }
+        if layout.little {
+            bytes
+        } else {
+            bytes.into_iter().rev().collect()
+        }
     };
     let mut out = Vec::with_capacity(data as usize + bytes.len());
     out.extend_from_slice(if layout.little { b"II*\0" } else { b"MM\0*" });
@@ -304,12 +391,29 @@ mod tests {
 
     #[test]
     fn generated_tiffs_read_back() {
-        for (little, bands) in [(true, 1), (false, 1), (true, 2), (false, 2), (true, 3), (false, 5)] {
+        for (little, bands) in [
+            (true, 1),
+            (false, 1),
+            (true, 2),
+            (false, 2),
+            (true, 3),
+            (false, 5),
+        ] {
             let (layout, bytes) = sample(little, bands);
             let found = layout_of(&bytes).expect("is sound").expect("has chunks");
             let place = (bytes.len() as u64 - 24 * bands, 24 * bands);
-            assert_eq!(found, ChunkLayout { places: vec![place], ..layout }, "{little} {bands}");
-            assert_eq!((found.dtype().as_deref(), found.place(0)), (Some("<u2"), Some(([0, 0, 0], [bands, 3, 4]))));
+            assert_eq!(
+                found,
+                ChunkLayout {
+                    places: vec![place],
+                    ..layout
+                },
+                "{little} {bands}"
+            );
+            assert_eq!(
+                (found.dtype().as_deref(), found.place(0)),
+                (Some("<u2"), Some(([0, 0, 0], [bands, 3, 4])))
+            );
             assert_eq!(found.place(1), None);
         }
     }
@@ -327,13 +431,22 @@ mod tests {
                 let _ = layout_of(&bytes);
             }
         }
-        assert!(matches!(layout_of(b"no tiff at all, but long enough"), Ok(None)));
+        assert!(matches!(
+            layout_of(b"no tiff at all, but long enough"),
+            Ok(None)
+        ));
     }
 
     #[test]
     fn chunks_at_the_edge_hold_less() {
         let (layout, _) = sample(true, 1);
-        let layout = ChunkLayout { size: [40, 20], chunk: [16, 16], bands: 2, chunk_bands: 1, ..layout };
+        let layout = ChunkLayout {
+            size: [40, 20],
+            chunk: [16, 16],
+            bands: 2,
+            chunk_bands: 1,
+            ..layout
+        };
         assert_eq!(layout.place(5), Some(([0, 16, 32], [1, 4, 8])));
         assert_eq!(layout.place(6), Some(([1, 0, 0], [1, 16, 16])));
         assert_eq!(layout.place(12), None);

@@ -1,4 +1,5 @@
-//! Storage layout of a GeoTIFF as GDAL describes it, and tile offsets from its first IFD. Reads no pixels.
+//! Storage layout of a GeoTIFF as GDAL describes it, and tile offsets from its first IFD. Reads no
+//! pixels.
 
 use std::ffi::{CString, c_int};
 
@@ -40,30 +41,45 @@ pub struct TileLayout {
 /// Reads GDAL's metadata and the first IFD.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for anything but a GeoTIFF, and for TIFFs whose chunks can't be located;
-/// [`Kind::Format`](crate::error::Kind::Format) for a damaged IFD; those of opening.
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for anything but a GeoTIFF, and for TIFFs
+/// whose chunks can't be located; [`Kind::Format`](crate::error::Kind::Format) for a damaged IFD;
+/// those of opening.
 pub fn tile_layout(source: &RasterSource, ctx: &JobContext) -> Result<TileLayout> {
     let lease = pool::lease(source)?;
     let asset = source.asset();
     let storage = tiff_storage(&lease, asset)?;
     ctx.check()?;
-    let file = StoredFile::open(&lease.dataset).ok_or_else(|| Error::format("the raster can't be read as a file").at(asset))?;
-    let chunks = chunk_layout(&|at, length| file.read(at, length), file.size()?).map_err(|error| error.at(asset))?;
-    let chunks = chunks.ok_or_else(|| Error::unsupported("this TIFF has no regular tiles").at(asset))?;
+    let file = StoredFile::open(&lease.dataset)
+        .ok_or_else(|| Error::format("the raster can't be read as a file").at(asset))?;
+    let chunks = chunk_layout(&|at, length| file.read(at, length), file.size()?)
+        .map_err(|error| error.at(asset))?;
+    let chunks =
+        chunks.ok_or_else(|| Error::unsupported("this TIFF has no regular tiles").at(asset))?;
     Ok(TileLayout { storage, chunks })
 }
 
 /// The storage of an open GeoTIFF.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for anything but a GeoTIFF, and without bands.
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for anything but a GeoTIFF, and without
+/// bands.
 pub(super) fn tiff_storage(lease: &Lease, asset: &AssetPath) -> Result<TiffStorage> {
     let info = &lease.info;
-    let first = info.bands.first().ok_or_else(|| info.without_bands(asset))?;
+    let first = info
+        .bands
+        .first()
+        .ok_or_else(|| info.without_bands(asset))?;
     if info.driver != "GTiff" && info.driver != "COG" {
-        return Err(Error::unsupported(format!("this is no GeoTIFF but {}", info.driver)).at(asset));
+        return Err(
+            Error::unsupported(format!("this is no GeoTIFF but {}", info.driver)).at(asset),
+        );
     }
-    let item = |key: &str| lease.dataset.metadata_item(key, "IMAGE_STRUCTURE").unwrap_or_default();
+    let item = |key: &str| {
+        lease
+            .dataset
+            .metadata_item(key, "IMAGE_STRUCTURE")
+            .unwrap_or_default()
+    };
     Ok(TiffStorage {
         block: first.block,
         predictor: item("PREDICTOR").parse().unwrap_or(1),
@@ -86,10 +102,13 @@ impl StoredFile {
         (!file.is_null()).then_some(Self(file))
     }
 
-    /// Seeks to `at` bytes from the start (`SEEK_SET`, 0) or the end (`SEEK_END`, 2); returns the position.
+    /// Seeks to `at` bytes from the start (`SEEK_SET`, 0) or the end (`SEEK_END`, 2); returns the
+    /// position.
     fn seek(&self, at: u64, whence: c_int) -> Result<u64> {
         // Safety: the handle is open.
-        let found = unsafe { (gdal_sys::VSIFSeekL(self.0, at, whence) == 0).then(|| gdal_sys::VSIFTellL(self.0)) };
+        let found = unsafe {
+            (gdal_sys::VSIFSeekL(self.0, at, whence) == 0).then(|| gdal_sys::VSIFTellL(self.0))
+        };
         found.ok_or_else(unreadable)
     }
 
@@ -104,13 +123,19 @@ impl StoredFile {
     /// Reads `length` bytes at offset `at`.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format) for a file that ends before; the error of a failed remote read.
+    /// [`Kind::Format`](crate::error::Kind::Format) for a file that ends before; the error of a
+    /// failed remote read.
     pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         self.seek(at, 0)?;
         let mut bytes = vec![0u8; usize::try_from(length).unwrap_or(usize::MAX)];
         // Safety: the handle is open and the buffer has the length given.
-        let read = unsafe { gdal_sys::VSIFReadL(bytes.as_mut_ptr().cast(), 1, bytes.len() as _, self.0) };
-        if read as usize == bytes.len() { Ok(bytes) } else { Err(unreadable()) }
+        let read =
+            unsafe { gdal_sys::VSIFReadL(bytes.as_mut_ptr().cast(), 1, bytes.len() as _, self.0) };
+        if read as usize == bytes.len() {
+            Ok(bytes)
+        } else {
+            Err(unreadable())
+        }
     }
 }
 
@@ -122,7 +147,8 @@ impl Drop for StoredFile {
 }
 
 fn unreadable() -> Error {
-    vsi_plugin::take_fault().unwrap_or_else(|| Error::format("the file ends early or could not be read"))
+    vsi_plugin::take_fault()
+        .unwrap_or_else(|| Error::format("the file ends early or could not be read"))
 }
 
 #[cfg(test)]
@@ -133,34 +159,89 @@ mod tests {
     #[test]
     fn the_directory_gives_the_tiles_that_gdal_reads() {
         let folder = tempfile::tempdir().expect("a folder");
-        let noise =
-            |band: u32| Samples::I16((0..300 * 200u32).map(|i| (i.wrapping_mul(2_654_435_761 + band) >> 20) as i16).collect());
+        let noise = |band: u32| {
+            Samples::I16(
+                (0..300 * 200u32)
+                    .map(|i| (i.wrapping_mul(2_654_435_761 + band) >> 20) as i16)
+                    .collect(),
+            )
+        };
         for (name, driver, options) in [
             ("strips.tif", "GTiff", vec![]),
-            ("planes.tif", "GTiff", vec![("INTERLEAVE", "BAND"), ("TILED", "YES"), ("BLOCKXSIZE", "64"), ("BLOCKYSIZE", "32")]),
-            ("pixels.tif", "GTiff", vec![("TILED", "YES"), ("COMPRESS", "DEFLATE"), ("PREDICTOR", "2"), ("ENDIANNESS", "BIG")]),
-            ("cog.tif", "COG", vec![("COMPRESS", "ZSTD"), ("INTERLEAVE", "TILE"), ("BIGTIFF", "YES"), ("BLOCKSIZE", "128")]),
+            (
+                "planes.tif",
+                "GTiff",
+                vec![
+                    ("INTERLEAVE", "BAND"),
+                    ("TILED", "YES"),
+                    ("BLOCKXSIZE", "64"),
+                    ("BLOCKYSIZE", "32"),
+                ],
+            ),
+            (
+                "pixels.tif",
+                "GTiff",
+                vec![
+                    ("TILED", "YES"),
+                    ("COMPRESS", "DEFLATE"),
+                    ("PREDICTOR", "2"),
+                    ("ENDIANNESS", "BIG"),
+                ],
+            ),
+            (
+                "cog.tif",
+                "COG",
+                vec![
+                    ("COMPRESS", "ZSTD"),
+                    ("INTERLEAVE", "TILE"),
+                    ("BIGTIFF", "YES"),
+                    ("BLOCKSIZE", "128"),
+                ],
+            ),
         ] {
             let path = folder.path().join(name);
             let bands = (0..3).map(noise).collect();
-            let raster = NewRaster { width: 300, height: 200, bands, options, ..Default::default() };
+            let raster = NewRaster {
+                width: 300,
+                height: 200,
+                bands,
+                options,
+                ..Default::default()
+            };
             write_raster(&path, driver, &raster).expect("is written");
             let source = RasterSource::typed(AssetPath::file(path));
-            let TileLayout { storage, chunks } = tile_layout(&source, &JobContext::default()).expect("a layout");
-            assert_eq!((chunks.size, chunks.bands, chunks.bits, chunks.sample_format), ([300, 200], 3, 16, 2), "{name}");
+            let TileLayout { storage, chunks } =
+                tile_layout(&source, &JobContext::default()).expect("a layout");
+            assert_eq!(
+                (chunks.size, chunks.bands, chunks.bits, chunks.sample_format),
+                ([300, 200], 3, 16, 2),
+                "{name}"
+            );
             assert_eq!(
                 (chunks.chunk.map(|n| n as usize), chunks.predictor),
                 (storage.block.into(), storage.predictor.into()),
                 "{name}"
             );
             let lease = pool::lease(&source).expect("opens");
-            let [across, down] = [300usize.div_ceil(storage.block.0), 200usize.div_ceil(storage.block.1)];
+            let [across, down] = [
+                300usize.div_ceil(storage.block.0),
+                200usize.div_ceil(storage.block.1),
+            ];
             let mut told = Vec::new();
             for plane in 1..=3 / chunks.chunk_bands as usize {
                 let band = lease.dataset.rasterband(plane).expect("a band");
-                let number = |key: String| band.metadata_item(&key, "TIFF").and_then(|text| text.parse().ok()).expect("a number");
-                for (row, column) in (0..down).flat_map(|row| (0..across).map(move |column| (row, column))) {
-                    told.push((number(format!("BLOCK_OFFSET_{column}_{row}")), number(format!("BLOCK_SIZE_{column}_{row}"))));
+                let number = |key: String| {
+                    band.metadata_item(&key, "TIFF")
+                        .and_then(|text| text.parse().ok())
+                        .expect("a number")
+                };
+                for (row, column) in
+                    (0..down).flat_map(|row| (0..across).map(move |column| (row, column)))
+                {
+                    told.push((
+                        number(format!("BLOCK_OFFSET_{column}_{row}")),
+                        number(format!("BLOCK_SIZE_{column}_{row}")),
+                    ));
                 }
             }
             assert_eq!(chunks.places, told, "{name}");

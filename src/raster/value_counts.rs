@@ -1,5 +1,5 @@
-//! Exact counts of each value of an 8- or 16-bit band, 256 kB for a band of 16 bits. Statistics of large archives are bound by disk
-//! and decoder; so counting has to be faster than both.
+//! Exact counts of each value of an 8- or 16-bit band, 256 kB for a band of 16 bits. Statistics of
+//! large archives are bound by disk and decoder; so counting has to be faster than both.
 
 /// A counter for each value of an integer type.
 pub(super) struct ValueCounts {
@@ -59,11 +59,16 @@ pub(super) struct Sums {
 impl ValueCounts {
     /// Counters of type `T`, all 0.
     pub fn of<T: Countable>() -> Self {
-        Self { low: T::LOW, counts: vec![0; T::VALUES], since: 0, spilled: Vec::new() }
+        Self {
+            low: T::LOW,
+            counts: vec![0; T::VALUES],
+            since: 0,
+            spilled: Vec::new(),
+        }
     }
 
-    /// Counts the values whose mask byte is not 0, or all values without a mask. Does nothing if `T` is not the type given to
-    /// [`ValueCounts::of`].
+    /// Counts the values whose mask byte is not 0, or all values without a mask. Does nothing if
+    /// `T` is not the type given to [`ValueCounts::of`].
     pub fn add<T: Countable>(&mut self, values: &[T], mask: Option<&[u8]>) {
         if self.low != T::LOW || self.counts.len() != T::VALUES {
             return;
@@ -77,7 +82,8 @@ impl ValueCounts {
             let counts = self.counts.as_mut_slice();
             match mask {
                 None => {
-                    // Runs of equal values would serialise on one counter; pairs halve that dependency.
+                    // Runs of equal values would serialise on one counter; pairs halve that
+                    // dependency.
                     let (pairs, rest) = piece.as_chunks::<2>();
                     for [one, other] in pairs {
                         let (one, other) = (one.place(), other.place());
@@ -108,7 +114,12 @@ impl ValueCounts {
 
     /// Sets the count of `value` to 0; does nothing for a value outside of the type.
     pub fn forget(&mut self, value: i64) {
-        let Some(place) = value.checked_sub(self.low).and_then(|place| usize::try_from(place).ok()) else { return };
+        let Some(place) = value
+            .checked_sub(self.low)
+            .and_then(|place| usize::try_from(place).ok())
+        else {
+            return;
+        };
         if let Some(count) = self.counts.get_mut(place) {
             *count = 0;
         }
@@ -123,7 +134,11 @@ impl ValueCounts {
             let spilled = self.spilled.get(place).copied().unwrap_or(0);
             (self.low + place as i64, spilled + u64::from(*count))
         };
-        self.counts.iter().enumerate().map(total).filter(|(_, count)| *count > 0)
+        self.counts
+            .iter()
+            .enumerate()
+            .map(total)
+            .filter(|(_, count)| *count > 0)
     }
 
     /// Count, range and moments, summed in integers without rounding.
@@ -156,10 +171,17 @@ impl ValueCounts {
             mean = (self.low as f64 + whole as f64) + part as f64 / count as f64;
             about = (u128::from(count) * squares - sum * sum) as f64 / count as f64;
         }
-        Sums { count, min, max, mean, squares: about }
+        Sums {
+            count,
+            min,
+            max,
+            mean,
+            squares: about,
+        }
     }
 
-    /// The values at these 0-based ranks of all counted values in ascending order; `ranks` are ascending.
+    /// The values at these 0-based ranks of all counted values in ascending order; `ranks` are
+    /// ascending.
     pub fn at_ranks(&self, ranks: &[u64]) -> Vec<f64> {
         let mut found = Vec::with_capacity(ranks.len());
         let mut seen = 0;
@@ -204,10 +226,20 @@ mod tests {
         assert_eq!(found, [(-5, 3 * u64::from(u32::MAX - 9) + 1), (7, 2)]);
         let sums = counts.sums();
         let n = sums.count as f64;
-        assert_eq!((sums.min, sums.max, sums.count), (-5.0, 7.0, found[0].1 + 2));
+        assert_eq!(
+            (sums.min, sums.max, sums.count),
+            (-5.0, 7.0, found[0].1 + 2)
+        );
         assert!((sums.mean - sum / n).abs() < 1e-12, "{}", sums.mean);
-        assert!((sums.squares - (squares - sum * sum / n)).abs() < 1e-3 * sums.squares.max(1.0) + 1e4, "{}", sums.squares);
-        assert_eq!(counts.at_ranks(&[0, found[0].1 - 1, found[0].1]), [-5.0, -5.0, 7.0]);
+        assert!(
+            (sums.squares - (squares - sum * sum / n)).abs() < 1e-3 * sums.squares.max(1.0) + 1e4,
+            "{}",
+            sums.squares
+        );
+        assert_eq!(
+            counts.at_ranks(&[0, found[0].1 - 1, found[0].1]),
+            [-5.0, -5.0, 7.0]
+        );
         counts.forget(-5);
         counts.forget(i64::MIN);
         assert_eq!(counts.iter().collect::<Vec<_>>(), [(7, 2)]);
@@ -219,6 +251,9 @@ mod tests {
         counts.add(&[1u8, 1, 2, 1, 255], None);
         counts.add(&[1u8, 2, 3], Some(&[255, 0, 1]));
         counts.add(&[9u16], None);
-        assert_eq!(counts.iter().collect::<Vec<_>>(), [(1, 4), (2, 1), (3, 1), (255, 1)]);
+        assert_eq!(
+            counts.iter().collect::<Vec<_>>(),
+            [(1, 4), (2, 1), (3, 1), (255, 1)]
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Which raster of a file with several was read: the variable of a netCDF or HDF5 file, the image of a TIFF. Decided where a file is
-//! opened; whoever reads the raster states it.
+//! Which raster of a file with several was read: the variable of a netCDF or HDF5 file, the image
+//! of a TIFF. Decided where a file is opened; whoever reads the raster states it.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ const NAME_LONGEST: usize = 60;
 /// Start of the item of a band's metadata in which the netCDF driver names the variable.
 const NETCDF_NAME: &str = "NETCDF_VARNAME=";
 
-/// Column of a level with the variable that is read of each file. Its prefix is that of STAC's datacube extension, whose
-/// `cube:variables` describe the variables of a file.
+/// Column of a level with the variable that is read of each file. Its prefix is that of STAC's
+/// datacube extension, whose `cube:variables` describe the variables of a file.
 pub const VARIABLE_COLUMN: &str = "cube:variable";
 
 /// The variable that a value of [`VARIABLE_COLUMN`] names; `None` for the first with pixels.
@@ -52,32 +52,64 @@ pub struct VariableRead {
 }
 
 impl VariableRead {
-    /// What was read by `source` of a file at the GDAL path `path`: the subdataset at `shown`, or the file's own bands. `None` for a file
-    /// with fewer than two subdatasets.
-    pub(super) fn of(source: &RasterSource, subdatasets: &[Subdataset], shown: Option<usize>, path: &str) -> Option<Self> {
+    /// What was read by `source` of a file at the GDAL path `path`: the subdataset at `shown`, or
+    /// the file's own bands. `None` for a file with fewer than two subdatasets.
+    pub(super) fn of(
+        source: &RasterSource,
+        subdatasets: &[Subdataset],
+        shown: Option<usize>,
+        path: &str,
+    ) -> Option<Self> {
         if subdatasets.len() < 2 {
             return None;
         }
-        let starts = |prefix: &str| subdatasets.iter().all(|one| one.name.to_ascii_uppercase().starts_with(prefix));
+        let starts = |prefix: &str| {
+            subdatasets
+                .iter()
+                .all(|one| one.name.to_ascii_uppercase().starts_with(prefix))
+        };
         let (kind, position) = match () {
             // The file itself is its first image.
             () if starts("GTIFF_DIR:") => ("images", shown.or(Some(0))),
-            () if ["NETCDF:", "HDF5:", "HDF4", "ZARR:"].into_iter().any(starts) => ("variables", shown),
+            () if ["NETCDF:", "HDF5:", "HDF4", "ZARR:"]
+                .into_iter()
+                .any(starts) =>
+            {
+                ("variables", shown)
+            }
             () => ("subdatasets", shown),
         };
         let kept = || subdatasets.iter().take(NAMES_KEPT);
         let names: Vec<String> = kept().map(|one| name_of(one, path)).collect();
-        let descriptions = kept().map(|one| one.description.printable_line().into_owned()).collect();
-        let name = position.and_then(|position| subdatasets.get(position)).map(|one| name_of(one, path));
+        let descriptions = kept()
+            .map(|one| one.description.printable_line().into_owned())
+            .collect();
+        let name = position
+            .and_then(|position| subdatasets.get(position))
+            .map(|one| name_of(one, path));
         let is_chosen = source.variable().is_some();
-        Some(Self { name, position, names, descriptions, count: subdatasets.len(), kind, is_chosen })
+        Some(Self {
+            name,
+            position,
+            names,
+            descriptions,
+            count: subdatasets.len(),
+            kind,
+            is_chosen,
+        })
     }
 
     /// `temp, the first of 2 variables: temp, wind`.
     pub fn sentence(&self) -> String {
         let (count, kind) = (self.count, self.kind);
         let rest = if count > NAMES_LISTED { ", …" } else { "" };
-        let names = self.names.iter().take(NAMES_LISTED).map(|name| shortened(name)).collect::<Vec<_>>().join(", ");
+        let names = self
+            .names
+            .iter()
+            .take(NAMES_LISTED)
+            .map(|name| shortened(name))
+            .collect::<Vec<_>>()
+            .join(", ");
         let Some((name, position)) = self.name.as_ref().zip(self.position) else {
             return format!("its own bands, none of its {count} {kind}: {names}{rest}");
         };
@@ -87,33 +119,52 @@ impl VariableRead {
             2 => "the third".to_owned(),
             _ => format!("number {}", position + 1),
         };
-        format!("{}, {ordinal} of {count} {kind}: {names}{rest}", shortened(name))
+        format!(
+            "{}, {ordinal} of {count} {kind}: {names}{rest}",
+            shortened(name)
+        )
     }
 }
 
 impl RasterInfo {
-    /// Warns which variable is read of the file named `place`, when it has several and none was chosen.
+    /// Warns which variable is read of the file named `place`, when it has several and none was
+    /// chosen.
     pub fn warn_of_variable(&self, place: &str, ctx: &JobContext) {
-        if let Some(variable) = self.variable.as_ref().filter(|variable| !variable.is_chosen) {
+        if let Some(variable) = self
+            .variable
+            .as_ref()
+            .filter(|variable| !variable.is_chosen)
+        {
             ctx.warn_of(place, format!("read was {}", variable.sentence()));
         }
     }
 }
 
-/// Which of the subdatasets `source` asks for; `None` without a choice, or where the file is a single raster of that name or of none.
+/// Which of the subdatasets `source` asks for; `None` without a choice, or where the file is a
+/// single raster of that name or of none.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) with [`Cause::NoVariable`] for a name that the file does not have.
+/// [`Kind::Usage`](crate::error::Kind::Usage) with [`Cause::NoVariable`] for a name that the file
+/// does not have.
 pub(super) fn position_of(
     source: &RasterSource,
     dataset: &Dataset,
     subdatasets: &[Subdataset],
     path: &str,
 ) -> Result<Option<usize>, Error> {
-    let Some(wanted) = source.variable() else { return Ok(None) };
+    let Some(wanted) = source.variable() else {
+        return Ok(None);
+    };
     if subdatasets.is_empty() {
-        let items = dataset.rasterband(1).ok().and_then(|band| band.metadata_domain("")).unwrap_or_default();
-        let single = items.iter().find_map(|item| item.strip_prefix(NETCDF_NAME)).map(PrintableLine::printable_line);
+        let items = dataset
+            .rasterband(1)
+            .ok()
+            .and_then(|band| band.metadata_domain(""))
+            .unwrap_or_default();
+        let single = items
+            .iter()
+            .find_map(|item| item.strip_prefix(NETCDF_NAME))
+            .map(PrintableLine::printable_line);
         return match single {
             Some(name) if *name != **wanted => Err(missing(wanted, &[name.into_owned()], source)),
             _ => Ok(None),
@@ -121,28 +172,55 @@ pub(super) fn position_of(
     }
     let names = || subdatasets.iter().map(|one| name_of(one, path));
     let position = names().position(|name| name == **wanted);
-    position.map(Some).ok_or_else(|| missing(wanted, &names().take(NAMES_KEPT).collect::<Vec<_>>(), source))
+    position.map(Some).ok_or_else(|| {
+        missing(
+            wanted,
+            &names().take(NAMES_KEPT).collect::<Vec<_>>(),
+            source,
+        )
+    })
 }
 
 fn missing(wanted: &str, names: &[String], source: &RasterSource) -> Error {
-    let listed: Vec<String> = names.iter().take(NAMES_LISTED).map(|name| shortened(name)).collect();
-    let rest = if names.len() > NAMES_LISTED { ", …" } else { "" };
-    Error::usage(format!("the file has no variable {}", shortened(&wanted.printable_line())))
-        .at(source.asset())
-        .hint(format!("it has {}{rest}", listed.join(", ")))
-        .caused_by(Cause::NoVariable)
+    let listed: Vec<String> = names
+        .iter()
+        .take(NAMES_LISTED)
+        .map(|name| shortened(name))
+        .collect();
+    let rest = if names.len() > NAMES_LISTED {
+        ", …"
+    } else {
+        ""
+    };
+    Error::usage(format!(
+        "the file has no variable {}",
+        shortened(&wanted.printable_line())
+    ))
+    .at(source.asset())
+    .hint(format!("it has {}{rest}", listed.join(", ")))
+    .caused_by(Cause::NoVariable)
 }
 
 /// The name of a subdataset without driver and path: `temp` of `NETCDF:"a.nc":temp`.
 pub(super) fn name_of(subdataset: &Subdataset, path: &str) -> String {
     let Subdataset { name, description } = subdataset;
     let after = |mark: String| name.find(&mark).and_then(|at| name.get(at + mark.len()..));
-    let inside = after(format!("{path}\":")).or_else(|| after(format!("{path}:"))).map(|rest| rest.trim_matches(['/', '"']));
-    let image = name.get("GTIFF_DIR:".len()..).filter(|_| name.starts_with("GTIFF_DIR:")).and_then(|rest| rest.split(':').next());
+    let inside = after(format!("{path}\":"))
+        .or_else(|| after(format!("{path}:")))
+        .map(|rest| rest.trim_matches(['/', '"']));
+    let image = name
+        .get("GTIFF_DIR:".len()..)
+        .filter(|_| name.starts_with("GTIFF_DIR:"))
+        .and_then(|rest| rest.split(':').next());
     let found = match (inside.filter(|rest| !rest.is_empty()), image) {
         (_, Some(number)) => format!("image {number}"),
         (Some(inside), None) => inside.to_owned(),
-        (None, None) => if description.is_empty() { name } else { description }.to_owned(),
+        (None, None) => if description.is_empty() {
+            name
+        } else {
+            description
+        }
+        .to_owned(),
     };
     found.printable_line().into_owned()
 }
@@ -159,22 +237,45 @@ mod tests {
     use super::*;
 
     fn named(names: &[&str]) -> Vec<Subdataset> {
-        names.iter().map(|name| Subdataset { name: (*name).into(), description: String::new() }).collect()
+        names
+            .iter()
+            .map(|name| Subdataset {
+                name: (*name).into(),
+                description: String::new(),
+            })
+            .collect()
     }
 
     #[test]
     fn the_variable_that_is_read_is_named_with_the_others() {
         let cube = named(&["NETCDF:\"/d/a:b.nc\":temp", "NETCDF:\"/d/a:b.nc\":wind"]);
         let source = RasterSource::member(crate::model::AssetPath::file("/d/a:b.nc"));
-        let of = |list: &[Subdataset], shown| VariableRead::of(&source, list, shown, "/d/a:b.nc").map(|read| read.sentence());
-        assert_eq!(of(&cube, Some(0)).as_deref(), Some("temp, the first of 2 variables: temp, wind"));
-        assert_eq!(of(&cube, Some(1)).as_deref(), Some("wind, the second of 2 variables: temp, wind"));
+        let of = |list: &[Subdataset], shown| {
+            VariableRead::of(&source, list, shown, "/d/a:b.nc").map(|read| read.sentence())
+        };
+        assert_eq!(
+            of(&cube, Some(0)).as_deref(),
+            Some("temp, the first of 2 variables: temp, wind")
+        );
+        assert_eq!(
+            of(&cube, Some(1)).as_deref(),
+            Some("wind, the second of 2 variables: temp, wind")
+        );
         assert_eq!(of(&cube[..1], Some(0)), None, "there is no choice");
         let groups = named(&["HDF5:\"/d/a:b.nc\"://group/x", "HDF5:\"/d/a:b.nc\"://y"]);
-        assert_eq!(of(&groups, Some(0)).as_deref(), Some("group/x, the first of 2 variables: group/x, y"));
+        assert_eq!(
+            of(&groups, Some(0)).as_deref(),
+            Some("group/x, the first of 2 variables: group/x, y")
+        );
         let pages = named(&["GTIFF_DIR:1:/d/a:b.nc", "GTIFF_DIR:2:/d/a:b.nc"]);
-        assert_eq!(of(&pages, None).as_deref(), Some("image 1, the first of 2 images: image 1, image 2"));
+        assert_eq!(
+            of(&pages, None).as_deref(),
+            Some("image 1, the first of 2 images: image 1, image 2")
+        );
         let tables = named(&["GPKG:/d/a:b.nc:one", "GPKG:/d/a:b.nc:two"]);
-        assert_eq!(of(&tables, None).as_deref(), Some("its own bands, none of its 2 subdatasets: one, two"));
+        assert_eq!(
+            of(&tables, None).as_deref(),
+            Some("its own bands, none of its 2 subdatasets: one, two")
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! A virtual file system of GDAL (VSI plugin) that serves samples: `/vsitaco/NUMBER/NAME` is a file, or a byte range of one,
-//! without siblings other than those that [`Mounted::add_sibling`] puts beside it. Remote bytes are read through [`RemoteFile`], with the credentials, retries, cache and meter of all other
-//! reads, in few requests and without listing or HEAD. No panic crosses into C; only the exact path of a mounted part can be
-//! opened; read-ahead is bounded.
+//! A virtual file system of GDAL (VSI plugin) that serves samples: `/vsitaco/NUMBER/NAME` is a
+//! file, or a byte range of one, without siblings other than those that [`Mounted::add_sibling`]
+//! puts beside it. Remote bytes are read through [`RemoteFile`], with the credentials, retries,
+//! cache and meter of all other reads, in few requests and without listing or HEAD. No panic
+//! crosses into C; only the exact path of a mounted part can be opened; read-ahead is bounded.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,8 +22,9 @@ use crate::unpack::UnpackedMember;
 const PREFIX: &str = "/vsitaco/";
 /// `PREFIX` as a static C string: GDAL keeps the pointer.
 const PREFIX_KEPT: &CStr = c"/vsitaco/";
-/// Prefix of relative paths. GDAL resolves `../` in a name that a file contains against an absolute path, even above the prefix,
-/// but not against a relative path, so no file can refer to one outside of this file system.
+/// Prefix of relative paths. GDAL resolves `../` in a name that a file contains against an absolute
+/// path, even above the prefix, but not against a relative path, so no file can refer to one
+/// outside of this file system.
 const RELATIVE: &str = "taco~sample/";
 const RELATIVE_KEPT: &CStr = c"taco~sample/";
 /// Samples up to this size in bytes are read whole by the first request.
@@ -65,7 +67,8 @@ impl VsiFile {
         while done < buffer.len() {
             match read_at(&self.file, at + done as u64, &mut buffer[done..]) {
                 Ok(0) => {
-                    let error = Error::format("the file is shorter than it was when it was opened").at_path(&self.path);
+                    let error = Error::format("the file is shorter than it was when it was opened")
+                        .at_path(&self.path);
                     return Err(error.hint("another program may have changed it: open it again"));
                 }
                 Ok(read) => done += read,
@@ -92,8 +95,8 @@ static PARTS: Mutex<Option<HashMap<u64, Vec<VsiRange>>>> = Mutex::new(None);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
-    /// Error of the last failed read on this thread. Until it is taken, further reads fail at once instead of waiting for another
-    /// time-out.
+    /// Error of the last failed read on this thread. Until it is taken, further reads fail at once
+    /// instead of waiting for another time-out.
     static FAULT: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
@@ -112,7 +115,9 @@ fn note(error: Error) {
 
 /// True while the error of a failed read on this thread has not been taken.
 pub fn has_fault() -> bool {
-    FAULT.try_with(|fault| fault.borrow().is_some()).unwrap_or(false)
+    FAULT
+        .try_with(|fault| fault.borrow().is_some())
+        .unwrap_or(false)
 }
 
 /// Location of a remote asset: the file as opened with the dataset, and a byte range.
@@ -130,9 +135,18 @@ pub struct MountedRange {
 /// # Errors
 /// Those of opening the remote file.
 pub fn place_of(asset: &AssetPath) -> Result<Option<MountedRange>> {
-    let Some(path) = asset.remote_file().filter(|_| !matches!(asset, AssetPath::Packed(_))) else { return Ok(None) };
+    let Some(path) = asset
+        .remote_file()
+        .filter(|_| !matches!(asset, AssetPath::Packed(_)))
+    else {
+        return Ok(None);
+    };
     let (file, start, size) = match asset {
-        AssetPath::Range { offset, size, .. } => (RemoteFile::shared(path, *offset, first_of(*size))?, *offset, *size),
+        AssetPath::Range { offset, size, .. } => (
+            RemoteFile::shared(path, *offset, first_of(*size))?,
+            *offset,
+            *size,
+        ),
         _ => {
             let file = RemoteFile::shared(path, 0, FIRST_OF_SAMPLE)?;
             let size = file.size_bytes();
@@ -153,14 +167,21 @@ pub struct Mounted {
 }
 
 impl Mounted {
-    /// Mounts a remote range after reading its header, or all of it up to 1 MiB. `name` is the file name, by which some drivers
-    /// identify the format.
+    /// Mounts a remote range after reading its header, or all of it up to 1 MiB. `name` is the file
+    /// name, by which some drivers identify the format.
     ///
     /// # Errors
     /// Those of the first read.
     pub fn remote(place: &MountedRange, name: &str) -> Result<Self> {
-        place.file.read_ranges(&[(place.start, first_of(place.size))])?;
-        Ok(Self::new(RangeBytes::Remote(place.file.clone()), place.start, place.size, name))
+        place
+            .file
+            .read_ranges(&[(place.start, first_of(place.size))])?;
+        Ok(Self::new(
+            RangeBytes::Remote(place.file.clone()),
+            place.start,
+            place.size,
+            name,
+        ))
     }
 
     /// Mounts `size` bytes from `start` of a local file.
@@ -169,7 +190,15 @@ impl Mounted {
     /// Those of opening the file.
     pub fn local(path: &Path, start: u64, size: u64, name: &str) -> Result<Self> {
         let file = crate::files::open(path).io_at("open the raster", path)?;
-        Ok(Self::new(RangeBytes::Local(Arc::new(VsiFile { file, path: path.into() })), start, size, name))
+        Ok(Self::new(
+            RangeBytes::Local(Arc::new(VsiFile {
+                file,
+                path: path.into(),
+            })),
+            start,
+            size,
+            name,
+        ))
     }
 
     /// Mounts a file of an archive.
@@ -184,12 +213,21 @@ impl Mounted {
 
     fn new(bytes: RangeBytes, start: u64, size: u64, name: &str) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let part = VsiRange { bytes, start, size, failed: Arc::default(), name: name.into() };
-        parts().get_or_insert_default().insert(number, vec![part.clone()]);
+        let part = VsiRange {
+            bytes,
+            start,
+            size,
+            failed: Arc::default(),
+            name: name.into(),
+        };
+        parts()
+            .get_or_insert_default()
+            .insert(number, vec![part.clone()]);
         Self { number, part }
     }
 
-    /// Makes the bytes of `sibling` a file beside this one, under the name of `sibling`, as long as this one is mounted.
+    /// Makes the bytes of `sibling` a file beside this one, under the name of `sibling`, as long as
+    /// this one is mounted.
     pub fn add_sibling(&self, sibling: &Mounted) {
         if let Some(own) = parts().get_or_insert_default().get_mut(&self.number) {
             own.push(sibling.part.clone());
@@ -232,9 +270,11 @@ impl Mounted {
         }
     }
 
-    /// True when the bytes come from this remote handle, not an earlier one of the same address, and no read has failed.
+    /// True when the bytes come from this remote handle, not an earlier one of the same address,
+    /// and no read has failed.
     pub fn reads(&self, file: &Arc<RemoteFile>) -> bool {
-        matches!(&self.part.bytes, RangeBytes::Remote(own) if Arc::ptr_eq(own, file)) && !self.part.failed.load(Ordering::Relaxed)
+        matches!(&self.part.bytes, RangeBytes::Remote(own) if Arc::ptr_eq(own, file))
+            && !self.part.failed.load(Ordering::Relaxed)
     }
 }
 
@@ -250,7 +290,11 @@ impl Drop for Mounted {
 pub fn without_paths(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((at, prefix)) = [PREFIX, RELATIVE].iter().filter_map(|prefix| Some((rest.find(prefix)?, *prefix))).min() {
+    while let Some((at, prefix)) = [PREFIX, RELATIVE]
+        .iter()
+        .filter_map(|prefix| Some((rest.find(prefix)?, *prefix)))
+        .min()
+    {
         out.push_str(&rest[..at]);
         rest = rest[at + prefix.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
         rest = rest.strip_prefix('/').unwrap_or(rest);
@@ -260,7 +304,8 @@ pub fn without_paths(text: &str) -> String {
 
 /// Registers the file system with GDAL. Call once per process.
 pub fn install() {
-    // Safety: the structure is GDAL's own, filled with plain functions and copied by the call; then it is freed.
+    // Safety: the structure is GDAL's own, filled with plain functions and copied by the call; then
+    // it is freed.
     unsafe {
         let callbacks = gdal_sys::VSIAllocFilesystemPluginCallbacksStruct();
         if callbacks.is_null() {
@@ -304,7 +349,8 @@ impl Handle {
     }
 
     fn read(&mut self, buffer: &mut [u8]) -> usize {
-        let length = (buffer.len() as u64).min(self.part.size.saturating_sub(self.position)) as usize;
+        let length =
+            (buffer.len() as u64).min(self.part.size.saturating_sub(self.position)) as usize;
         self.ended |= length < buffer.len();
         if length == 0 {
             return 0;
@@ -314,11 +360,15 @@ impl Handle {
             return 0;
         }
         let outcome = match self.part.bytes.clone() {
-            RangeBytes::Remote(file) => file.read(self.part.start + self.position, length as u64).map(|bytes| {
-                buffer[..length].copy_from_slice(&bytes);
-            }),
+            RangeBytes::Remote(file) => file
+                .read(self.part.start + self.position, length as u64)
+                .map(|bytes| {
+                    buffer[..length].copy_from_slice(&bytes);
+                }),
             RangeBytes::Local(file) => self.read_local(&file, &mut buffer[..length]),
-            RangeBytes::Unpacked(data) => read_unpacked(&data, self.position, &mut buffer[..length]),
+            RangeBytes::Unpacked(data) => {
+                read_unpacked(&data, self.position, &mut buffer[..length])
+            }
         };
         match outcome {
             Ok(()) => {
@@ -355,25 +405,40 @@ impl Handle {
         Ok(())
     }
 
-    /// Reads several ranges of the part, each into its buffer. False when one is outside of the part or can't be read.
+    /// Reads several ranges of the part, each into its buffer. False when one is outside of the
+    /// part or can't be read.
     fn read_ranges(&mut self, ranges: &[(u64, u64)], buffers: &mut [&mut [u8]]) -> bool {
         if has_fault() {
             self.fail(None);
             return false;
         }
-        let inside = |&(offset, size): &(u64, u64)| offset.checked_add(size).is_some_and(|end| end <= self.part.size);
+        let inside = |&(offset, size): &(u64, u64)| {
+            offset
+                .checked_add(size)
+                .is_some_and(|end| end <= self.part.size)
+        };
         if !ranges.iter().all(inside) {
             return false;
         }
-        let places: Vec<(u64, u64)> = ranges.iter().map(|&(offset, size)| (self.part.start + offset, size)).collect();
+        let places: Vec<(u64, u64)> = ranges
+            .iter()
+            .map(|&(offset, size)| (self.part.start + offset, size))
+            .collect();
         let outcome = match &self.part.bytes {
             RangeBytes::Remote(file) => file.read_ranges(&places).map(|pieces| {
-                buffers.iter_mut().zip(pieces).for_each(|(buffer, piece)| buffer.copy_from_slice(&piece));
+                buffers
+                    .iter_mut()
+                    .zip(pieces)
+                    .for_each(|(buffer, piece)| buffer.copy_from_slice(&piece));
             }),
-            RangeBytes::Local(file) => places.iter().zip(buffers).try_for_each(|(&(at, _), buffer)| file.read(at, buffer)),
-            RangeBytes::Unpacked(data) => {
-                places.iter().zip(buffers).try_for_each(|(&(at, _), buffer)| read_unpacked(data, at, buffer))
-            }
+            RangeBytes::Local(file) => places
+                .iter()
+                .zip(buffers)
+                .try_for_each(|(&(at, _), buffer)| file.read(at, buffer)),
+            RangeBytes::Unpacked(data) => places
+                .iter()
+                .zip(buffers)
+                .try_for_each(|(&(at, _), buffer)| read_unpacked(data, at, buffer)),
         };
         if let Err(error) = outcome {
             self.fail(Some(error));
@@ -384,7 +449,8 @@ impl Handle {
 }
 
 fn read_unpacked(data: &UnpackedMember, at: u64, buffer: &mut [u8]) -> Result<()> {
-    data.read_into(at, buffer).io_at("read the raster", &**data.archive())
+    data.read_into(at, buffer)
+        .io_at("read the raster", &**data.archive())
 }
 
 /// The part with exactly this path below the prefix. Other names that drivers try do not exist.
@@ -395,7 +461,12 @@ fn part_at(name: *const c_char) -> Option<VsiRange> {
     // Safety: GDAL passes a NUL-terminated string that lives during the call.
     let text = unsafe { CStr::from_ptr(name) }.to_str().ok()?;
     let (number, file) = text.split_once('/')?;
-    parts().as_ref()?.get(&number.parse().ok()?)?.iter().find(|part| *part.name == *file).cloned()
+    parts()
+        .as_ref()?
+        .get(&number.parse().ok()?)?
+        .iter()
+        .find(|part| *part.name == *file)
+        .cloned()
 }
 
 /// # Safety
@@ -405,7 +476,12 @@ unsafe fn handle<'a>(file: *mut c_void) -> Option<&'a mut Handle> {
     unsafe { file.cast::<Handle>().as_mut() }
 }
 
-unsafe extern "C" fn stat(_: *mut c_void, name: *const c_char, buffer: *mut gdal_sys::VSIStatBufL, _: c_int) -> c_int {
+unsafe extern "C" fn stat(
+    _: *mut c_void,
+    name: *const c_char,
+    buffer: *mut gdal_sys::VSIStatBufL,
+    _: c_int,
+) -> c_int {
     let found = catch_unwind(|| part_at(name)).ok().flatten();
     match found {
         Some(part) if !buffer.is_null() => {
@@ -416,8 +492,9 @@ unsafe extern "C" fn stat(_: *mut c_void, name: *const c_char, buffer: *mut gdal
     }
 }
 
-/// Writes size and file type into GDAL's stat structure. The bindings leave the structure opaque; on 64-bit Unix it equals `struct
-/// stat`. On other systems stat fails, so the few drivers that need it before opening do not see the file.
+/// Writes size and file type into GDAL's stat structure. The bindings leave the structure opaque;
+/// on 64-bit Unix it equals `struct stat`. On other systems stat fails, so the few drivers that
+/// need it before opening do not see the file.
 ///
 /// # Safety
 /// `buffer` points to a writable `struct stat` of the system.
@@ -437,17 +514,29 @@ unsafe fn describe(_: *mut gdal_sys::VSIStatBufL, _: u64) -> c_int {
     -1
 }
 
-unsafe extern "C" fn open(_: *mut c_void, name: *const c_char, access: *const c_char) -> *mut c_void {
+unsafe extern "C" fn open(
+    _: *mut c_void,
+    name: *const c_char,
+    access: *const c_char,
+) -> *mut c_void {
     let writes = !access.is_null() && {
         // Safety: a NUL-terminated string that lives during the call.
         let access = unsafe { CStr::from_ptr(access) }.to_bytes();
         access.iter().any(|letter| b"wa+".contains(letter))
     };
-    let part = catch_unwind(|| part_at(name)).ok().flatten().filter(|_| !writes);
+    let part = catch_unwind(|| part_at(name))
+        .ok()
+        .flatten()
+        .filter(|_| !writes);
     match part {
-        Some(part) => {
-            Box::into_raw(Box::new(Handle { part, position: 0, ended: false, failed: false, piece: (0, Vec::new()) })).cast()
-        }
+        Some(part) => Box::into_raw(Box::new(Handle {
+            part,
+            position: 0,
+            ended: false,
+            failed: false,
+            piece: (0, Vec::new()),
+        }))
+        .cast(),
         None => std::ptr::null_mut(),
     }
 }
@@ -459,7 +548,9 @@ unsafe extern "C" fn tell(file: *mut c_void) -> gdal_sys::vsi_l_offset {
 
 unsafe extern "C" fn seek(file: *mut c_void, offset: gdal_sys::vsi_l_offset, from: c_int) -> c_int {
     // Safety: as above.
-    let Some(handle) = (unsafe { handle(file) }) else { return -1 };
+    let Some(handle) = (unsafe { handle(file) }) else {
+        return -1;
+    };
     let position = match from {
         0 => Some(offset),
         // Negative offsets arrive as two's complement.
@@ -473,11 +564,26 @@ unsafe extern "C" fn seek(file: *mut c_void, offset: gdal_sys::vsi_l_offset, fro
     0
 }
 
-unsafe extern "C" fn read(file: *mut c_void, buffer: *mut c_void, size: usize, count: usize) -> usize {
-    let Some(length) = size.checked_mul(count).filter(|length| *length > 0 && !buffer.is_null()) else { return 0 };
+unsafe extern "C" fn read(
+    file: *mut c_void,
+    buffer: *mut c_void,
+    size: usize,
+    count: usize,
+) -> usize {
+    let Some(length) = size
+        .checked_mul(count)
+        .filter(|length| *length > 0 && !buffer.is_null())
+    else {
+        return 0;
+    };
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         // Safety: as above; the buffer has `size * count` bytes.
-        let (handle, buffer) = unsafe { (handle(file), std::slice::from_raw_parts_mut(buffer.cast::<u8>(), length)) };
+        let (handle, buffer) = unsafe {
+            (
+                handle(file),
+                std::slice::from_raw_parts_mut(buffer.cast::<u8>(), length),
+            )
+        };
         handle.map_or(0, |handle| handle.read(buffer))
     }));
     outcome.unwrap_or(0) / size

@@ -1,4 +1,5 @@
-//! The place of a raster that has no geotransform: by ground control points, or by the rational polynomials (RPC) of its sensor.
+//! The place of a raster that has no geotransform: by ground control points, or by the rational
+//! polynomials (RPC) of its sensor.
 
 use std::ffi::{c_int, c_void};
 
@@ -48,26 +49,56 @@ impl PlaceModel {
     }
 }
 
-/// The place of a raster whose geotransform is `geotransform`; `None` when it has one, or neither points nor polynomials.
-pub(super) fn warped_place(dataset: &Dataset, geotransform: Option<[f64; 6]>) -> Option<WarpedPlace> {
-    if dataset.raster_count() == 0 || geotransform.is_some_and(|transform| transform != NO_TRANSFORM) {
+/// The place of a raster whose geotransform is `geotransform`; `None` when it has one, or neither
+/// points nor polynomials.
+pub(super) fn warped_place(
+    dataset: &Dataset,
+    geotransform: Option<[f64; 6]>,
+) -> Option<WarpedPlace> {
+    if dataset.raster_count() == 0
+        || geotransform.is_some_and(|transform| transform != NO_TRANSFORM)
+    {
         return None;
     }
     let (placed, _said) = gdal_errors::listen(|| {
         let points = dataset.gcps();
-        let sound = points.iter().all(|point| [point.pixel(), point.line(), point.x(), point.y()].iter().all(|n| n.is_finite()));
+        let sound = points.iter().all(|point| {
+            [point.pixel(), point.line(), point.x(), point.y()]
+                .iter()
+                .all(|n| n.is_finite())
+        });
         if points.len() >= FEWEST_POINTS && sound {
             let options = vec!["METHOD=GCP_POLYNOMIAL".to_owned()];
-            return placed_by(dataset, PlaceModel::ControlPoints(points.len()), dataset.gcp_spatial_ref(), options);
+            return placed_by(
+                dataset,
+                PlaceModel::ControlPoints(points.len()),
+                dataset.gcp_spatial_ref(),
+                options,
+            );
         }
-        let height = dataset.metadata_item("HEIGHT_OFF", "RPC")?.trim().parse::<f64>().ok().filter(|height| height.is_finite())?;
+        let height = dataset
+            .metadata_item("HEIGHT_OFF", "RPC")?
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|height| height.is_finite())?;
         let options = vec!["METHOD=RPC".to_owned(), format!("RPC_HEIGHT={height}")];
-        placed_by(dataset, PlaceModel::RationalPolynomials, SpatialRef::from_epsg(4326).ok(), options)
+        placed_by(
+            dataset,
+            PlaceModel::RationalPolynomials,
+            SpatialRef::from_epsg(4326).ok(),
+            options,
+        )
     });
     placed
 }
 
-fn placed_by(dataset: &Dataset, model: PlaceModel, srs: Option<SpatialRef>, options: Vec<String>) -> Option<WarpedPlace> {
+fn placed_by(
+    dataset: &Dataset,
+    model: PlaceModel,
+    srs: Option<SpatialRef>,
+    options: Vec<String>,
+) -> Option<WarpedPlace> {
     let transformer = Transformer::new(dataset, options)?;
     let (columns, rows) = dataset.raster_size();
     let (right, bottom) = (columns as f64, rows as f64);
@@ -75,8 +106,16 @@ fn placed_by(dataset: &Dataset, model: PlaceModel, srs: Option<SpatialRef>, opti
     Some(WarpedPlace {
         model,
         crs_code: srs.as_ref().and_then(info::crs_code),
-        crs_wkt: srs.as_ref().and_then(|srs| srs.to_wkt().ok()).filter(|wkt| !wkt.is_empty()),
-        corners: [place(0.0, 0.0)?, place(right, 0.0)?, place(right, bottom)?, place(0.0, bottom)?],
+        crs_wkt: srs
+            .as_ref()
+            .and_then(|srs| srs.to_wkt().ok())
+            .filter(|wkt| !wkt.is_empty()),
+        corners: [
+            place(0.0, 0.0)?,
+            place(right, 0.0)?,
+            place(right, bottom)?,
+            place(0.0, bottom)?,
+        ],
         centre: place(right / 2.0, bottom / 2.0)?,
     })
 }
@@ -89,7 +128,11 @@ impl Transformer {
         let options = RasterCreationOptions::from_iter(options);
         // Safety: an open dataset, no target, and a list of C strings that lives during the call.
         let made = unsafe {
-            gdal_sys::GDALCreateGenImgProjTransformer2(dataset.c_dataset(), std::ptr::null_mut(), options.as_ptr().cast())
+            gdal_sys::GDALCreateGenImgProjTransformer2(
+                dataset.c_dataset(),
+                std::ptr::null_mut(),
+                options.as_ptr().cast(),
+            )
         };
         (!made.is_null()).then_some(Self(made))
     }
@@ -97,7 +140,9 @@ impl Transformer {
     fn place_of(&self, column: f64, row: f64) -> Option<[f64; 2]> {
         let (mut x, mut y, mut z, mut done) = (column, row, 0.0, 0 as c_int);
         // Safety: the transformer is alive; one number of each kind.
-        let called = unsafe { gdal_sys::GDALGenImgProjTransform(self.0, 0, 1, &mut x, &mut y, &mut z, &mut done) };
+        let called = unsafe {
+            gdal_sys::GDALGenImgProjTransform(self.0, 0, 1, &mut x, &mut y, &mut z, &mut done)
+        };
         (called != 0 && done != 0 && x.is_finite() && y.is_finite()).then_some([x, y])
     }
 }

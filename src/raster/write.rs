@@ -1,17 +1,21 @@
-//! Writes small rasters from memory: the sample dataset, histograms, tests. Needs memory for two copies. No partial file appears
-//! under the target's name.
+//! Writes small rasters from memory: the sample dataset, histograms, tests. Needs memory for two
+//! copies. No partial file appears under the target's name.
 
 use std::ffi::{CString, c_int, c_void};
 use std::path::Path;
 
-use gdal::raster::{ColorEntry, ColorInterpretation, ColorTable, GdalType, PaletteInterpretation, RasterCreationOptions};
+use gdal::raster::{
+    ColorEntry, ColorInterpretation, ColorTable, GdalType, PaletteInterpretation,
+    RasterCreationOptions,
+};
 use gdal::spatial_ref::SpatialRef;
 use gdal::{Dataset, DriverManager, Metadata};
 
 use super::{Samples, environment, gdal_errors, hdf5_lock};
 use crate::error::{Error, IoContext, Result};
 
-/// A raster to write. Every band has `width` × `height` values of one data type, row-major from the top left.
+/// A raster to write. Every band has `width` × `height` values of one data type, row-major from the
+/// top left.
 #[derive(Clone, Debug, Default)]
 pub struct NewRaster<'a> {
     /// Columns.
@@ -42,40 +46,58 @@ pub fn write_geotiff(path: &Path, raster: &NewRaster) -> Result<()> {
     write_raster(path, "GTiff", raster)
 }
 
-/// Writes with any GDAL driver that supports CreateCopy: `GTiff`, `COG`, `PNG`, `JP2OpenJPEG`, `netCDF`, …. The file appears under
-/// its name when complete.
+/// Writes with any GDAL driver that supports CreateCopy: `GTiff`, `COG`, `PNG`, `JP2OpenJPEG`,
+/// `netCDF`, …. The file appears under its name when complete.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) without bands, or for bands of another size; [`Kind::Io`](crate::error::Kind::Io)
-/// when GDAL or the file system fails.
+/// [`Kind::Usage`](crate::error::Kind::Usage) without bands, or for bands of another size;
+/// [`Kind::Io`](crate::error::Kind::Io) when GDAL or the file system fails.
 pub fn write_raster(path: &Path, driver: &str, raster: &NewRaster) -> Result<()> {
     environment::init();
-    let pixels = raster.width.checked_mul(raster.height).filter(|pixels| *pixels > 0);
+    let pixels = raster
+        .width
+        .checked_mul(raster.height)
+        .filter(|pixels| *pixels > 0);
     if raster.bands.is_empty() || raster.bands.iter().any(|band| Some(band.len()) != pixels) {
-        let summary = format!("every band needs {} × {} values, and there has to be one", raster.width, raster.height);
+        let summary = format!(
+            "every band needs {} × {} values, and there has to be one",
+            raster.width, raster.height
+        );
         return Err(Error::usage(summary).at_path(path));
     }
     let turn = hdf5_lock::turn_for_driver(driver);
     let outcome = whole_file(path, |file| {
         let (written, said) = gdal_errors::listen(|| write_to(file, driver, raster));
         gdal_errors::expect_written(written, &said, || {
-            Error::new(crate::error::Kind::Io, format!("GDAL could not write the raster as {driver}")).at_path(path)
+            Error::new(
+                crate::error::Kind::Io,
+                format!("GDAL could not write the raster as {driver}"),
+            )
+            .at_path(path)
         })
     });
     drop(turn);
     outcome
 }
 
-/// Calls `write` with a path in a temporary folder beside `path`, then syncs and renames the file. Sidecar files of the driver are
-/// removed with the folder.
+/// Calls `write` with a path in a temporary folder beside `path`, then syncs and renames the file.
+/// Sidecar files of the driver are removed with the folder.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for a path without a file name; [`Kind::Io`](crate::error::Kind::Io); those of
-/// `write`.
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a path without a file name;
+/// [`Kind::Io`](crate::error::Kind::Io); those of `write`.
 pub(super) fn whole_file(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Some(name) = path.file_name() else { return Err(Error::usage("the raster needs a file name").at_path(path)) };
-    let temporary = tempfile::Builder::new().prefix(".taco-studio-").tempdir_in(folder).io_at("write the raster", folder)?;
+    let folder = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let Some(name) = path.file_name() else {
+        return Err(Error::usage("the raster needs a file name").at_path(path));
+    };
+    let temporary = tempfile::Builder::new()
+        .prefix(".taco-studio-")
+        .tempdir_in(folder)
+        .io_at("write the raster", folder)?;
     let file = temporary.path().join(name);
     write(&file)?;
     // Opened for writing: Windows brings nothing to the disk through a handle that only reads.
@@ -90,7 +112,12 @@ pub(super) fn whole_file(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -
 fn write_to(path: &Path, driver: &str, raster: &NewRaster) -> gdal::errors::Result<()> {
     let source = in_memory(raster)?;
     let driver = DriverManager::get_driver_by_name(driver)?;
-    let options = RasterCreationOptions::from_iter(raster.options.iter().map(|(key, value)| format!("{key}={value}")));
+    let options = RasterCreationOptions::from_iter(
+        raster
+            .options
+            .iter()
+            .map(|(key, value)| format!("{key}={value}")),
+    );
     source.create_copy(&driver, path, &options)?.close()
 }
 
@@ -114,7 +141,10 @@ fn in_memory(raster: &NewRaster) -> gdal::errors::Result<Dataset> {
         if let (Some(palette), 0) = (&raster.palette, position) {
             let mut table = ColorTable::new(PaletteInterpretation::Rgba);
             for (index, [r, g, b, a]) in (0u16..).zip(palette) {
-                table.set_color_entry(index, &ColorEntry::rgba((*r).into(), (*g).into(), (*b).into(), (*a).into()));
+                table.set_color_entry(
+                    index,
+                    &ColorEntry::rgba((*r).into(), (*g).into(), (*b).into(), (*a).into()),
+                );
             }
             band.set_color_interpretation(ColorInterpretation::PaletteIndex)?;
             band.set_color_table(&table);
@@ -124,25 +154,61 @@ fn in_memory(raster: &NewRaster) -> gdal::errors::Result<Dataset> {
         // Safety: the length was checked by `write_raster`; GDAL only reads the values.
         let status = unsafe {
             let band = band.c_rasterband();
-            gdal_sys::GDALRasterIO(band, gdal_sys::GDALRWFlag::GF_Write, 0, 0, width, height, data, width, height, ordinal, 0, 0)
+            gdal_sys::GDALRasterIO(
+                band,
+                gdal_sys::GDALRWFlag::GF_Write,
+                0,
+                0,
+                width,
+                height,
+                data,
+                width,
+                height,
+                ordinal,
+                0,
+                0,
+            )
         };
         if status != gdal_sys::CPLErr::CE_None {
-            return Err(gdal::errors::GdalError::CplError { class: status, number: 0, msg: String::new() });
+            return Err(gdal::errors::GdalError::CplError {
+                class: status,
+                number: 0,
+                msg: String::new(),
+            });
         }
     }
     Ok(dataset)
 }
 
 /// The `gdal` crate creates datasets by static type only.
-fn create(raster: &NewRaster, ordinal: gdal_sys::GDALDataType::Type) -> gdal::errors::Result<Dataset> {
+fn create(
+    raster: &NewRaster,
+    ordinal: gdal_sys::GDALDataType::Type,
+) -> gdal::errors::Result<Dataset> {
     let driver = DriverManager::get_driver_by_name("MEM")?;
     let name = CString::default();
-    let (width, height, bands) = (int(raster.width)?, int(raster.height)?, int(raster.bands.len())?);
-    // Safety: a registered driver, a C string and no options; the result is checked and then owned by `Dataset`.
+    let (width, height, bands) = (
+        int(raster.width)?,
+        int(raster.height)?,
+        int(raster.bands.len())?,
+    );
+    // Safety: a registered driver, a C string and no options; the result is checked and then owned
+    // by `Dataset`.
     unsafe {
-        let handle = gdal_sys::GDALCreate(driver.c_driver(), name.as_ptr(), width, height, bands, ordinal, std::ptr::null_mut());
+        let handle = gdal_sys::GDALCreate(
+            driver.c_driver(),
+            name.as_ptr(),
+            width,
+            height,
+            bands,
+            ordinal,
+            std::ptr::null_mut(),
+        );
         if handle.is_null() {
-            return Err(gdal::errors::GdalError::NullPointer { method_name: "GDALCreate", msg: String::new() });
+            return Err(gdal::errors::GdalError::NullPointer {
+                method_name: "GDALCreate",
+                msg: String::new(),
+            });
         }
         Ok(Dataset::from_c_dataset(handle))
     }

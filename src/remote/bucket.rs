@@ -11,7 +11,8 @@ pub(super) struct Bucket {
     pub client: HttpClient,
     /// Its name.
     pub name: String,
-    /// Without trailing slash: S3, the bucket; Azure, the container; Google Cloud Storage, the server.
+    /// Without trailing slash: S3, the bucket; Azure, the container; Google Cloud Storage, the
+    /// server.
     pub url: String,
     /// Protocol and credentials.
     pub signer: Signer,
@@ -19,7 +20,18 @@ pub(super) struct Bucket {
 
 /// The protocol of a store, with the client that has its credentials.
 pub(super) enum Signer {
-    S3 { store: Box<AmazonS3>, region: String, signs: bool },
-    Google { store: Box<GoogleCloudStorage>, signs: bool },
-    Azure { store: Box<MicrosoftAzure>, account: String, signs: bool },
+    S3 {
+        store: Box<AmazonS3>,
+        region: String,
+        signs: bool,
+    },
+    Google {
+        store: Box<GoogleCloudStorage>,
+        signs: bool,
+    },
+    Azure {
+        store: Box<MicrosoftAzure>,
+        account: String,
+        signs: bool,
+    },
 }

@@ -1,5 +1,6 @@
-//! Disk cache for blocks of remote files, one folder per version of a file. Every block has a checksum, so a crash or tampering
-//! leads to a new request, never to wrong bytes. The size is limited; least recently used files are removed first.
+//! Disk cache for blocks of remote files, one folder per version of a file. Every block has a
+//! checksum, so a crash or tampering leads to a new request, never to wrong bytes. The size is
+//! limited; least recently used files are removed first.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::OpenOptions;
@@ -51,8 +52,8 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// The cached blocks of this version of the file at `address`; `None` without a cache, or when the server gives nothing to
-    /// identify versions by.
+    /// The cached blocks of this version of the file at `address`; `None` without a cache, or when
+    /// the server gives nothing to identify versions by.
     pub fn open(address: &str, identity: &FileIdentity) -> Option<Self> {
         if !identity.is_known() || identity.size / BLOCK >= u64::from(u32::MAX) {
             return None;
@@ -74,33 +75,58 @@ impl Blocks {
         make_private(root)?;
         let tag = root.join("CACHEDIR.TAG");
         if !tag.exists() {
-            std::fs::write(tag, "Signature: 8a477f597d28d172789f06886806bc55\n# Bytes of remote files, made by Taco Studio.\n")?;
+            std::fs::write(
+                tag,
+                "Signature: 8a477f597d28d172789f06886806bc55\n# Bytes of remote files, made by \
+                    Taco Studio.\n",
+            )?;
         }
         let mut name = Sha256::new();
-        for part in [address, identity.etag.as_deref().unwrap_or(""), &identity.modified_ms.to_string(), &identity.size.to_string()]
-        {
+        for part in [
+            address,
+            identity.etag.as_deref().unwrap_or(""),
+            &identity.modified_ms.to_string(),
+            &identity.size.to_string(),
+        ] {
             name.update((part.len() as u64).to_le_bytes());
             name.update(part);
         }
         let name = hex::encode(&name.finalize()[..16]);
         let folder = root.join(name);
         make_private(&folder)?;
-        IN_USE.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default().insert(folder.clone());
+        IN_USE
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert_default()
+            .insert(folder.clone());
         // Readable by the owner only, as the files may need credentials on the server.
         let open = |name: &str, options: &mut OpenOptions| -> std::io::Result<Arc<SharedFile>> {
             let file = SharedFile::open_to_write(&folder.join(name), private(options.clone()))?;
             make_file_private(&*file.handle()?)?;
             Ok(file)
         };
-        let data = open("data", OpenOptions::new().read(true).write(true).create(true).truncate(false))?;
-        let index = open("index", OpenOptions::new().read(true).append(true).create(true))?;
+        let data = open(
+            "data",
+            OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false),
+        )?;
+        let index = open(
+            "index",
+            OpenOptions::new().read(true).append(true).create(true),
+        )?;
         let mut records = Vec::new();
         (&*index.handle()?).read_to_end(&mut records)?;
         // An incomplete record at the end, left by a crash, is ignored.
         let known = records
             .chunks_exact(8)
             .filter_map(|record| {
-                Some((u32::from_le_bytes(record[..4].try_into().ok()?), u32::from_le_bytes(record[4..].try_into().ok()?)))
+                Some((
+                    u32::from_le_bytes(record[..4].try_into().ok()?),
+                    u32::from_le_bytes(record[4..].try_into().ok()?),
+                ))
             })
             .collect();
         if records.len() % 8 != 0 {
@@ -108,7 +134,14 @@ impl Blocks {
         }
         // The modification time records the last use.
         let _ = data.handle()?.set_modified(SystemTime::now());
-        Ok(Self { folder, data, index, known, size: identity.size, full: false })
+        Ok(Self {
+            folder,
+            data,
+            index,
+            known,
+            size: identity.size,
+            full: false,
+        })
     }
 
     /// The block, if it exists and its checksum matches.
@@ -116,11 +149,17 @@ impl Blocks {
         let checksum = *self.known.get(&block)?;
         let start = u64::from(block) * BLOCK;
         let mut bytes = vec![0; self.size.checked_sub(start)?.min(BLOCK) as usize];
-        if self.data.read_exact_at(start, &mut bytes).is_err() || crc32fast::hash(&bytes) != checksum {
+        if self.data.read_exact_at(start, &mut bytes).is_err()
+            || crc32fast::hash(&bytes) != checksum
+        {
             self.known.remove(&block);
             return None;
         }
-        tracing::debug!("reads {} bytes from the cache in {}", bytes.len(), self.folder.display());
+        tracing::debug!(
+            "reads {} bytes from the cache in {}",
+            bytes.len(),
+            self.folder.display()
+        );
         Some(bytes)
     }
 
@@ -130,8 +169,8 @@ impl Blocks {
         self.known.contains_key(&block)
     }
 
-    /// Stores the whole blocks contained in `bytes`, which begin at offset `start`. A failed write is not an error: the blocks
-    /// are not stored.
+    /// Stores the whole blocks contained in `bytes`, which begin at offset `start`. A failed write
+    /// is not an error: the blocks are not stored.
     pub fn put(&mut self, start: u64, bytes: &[u8]) {
         if self.full {
             return;
@@ -142,12 +181,20 @@ impl Blocks {
             let first = block * BLOCK;
             let length = self.size.saturating_sub(first).min(BLOCK);
             let at = (first - start) as usize;
-            let Some(part) = bytes.get(at..at + length as usize).filter(|part| !part.is_empty()) else { break };
+            let Some(part) = bytes
+                .get(at..at + length as usize)
+                .filter(|part| !part.is_empty())
+            else {
+                break;
+            };
             if let Ok(number) = u32::try_from(block)
                 && !self.known.contains_key(&number)
             {
                 if let Err(error) = self.data.write_all_at(first, part) {
-                    tracing::debug!("the cache in {} takes nothing more: {error}", self.folder.display());
+                    tracing::debug!(
+                        "the cache in {} takes nothing more: {error}",
+                        self.folder.display()
+                    );
                     self.full = true;
                     break;
                 }
@@ -159,7 +206,12 @@ impl Blocks {
             block += 1;
         }
         // The index is written after the data, so an indexed block was written.
-        if self.index.handle().and_then(|index| (&*index).write_all(&records)).is_err() {
+        if self
+            .index
+            .handle()
+            .and_then(|index| (&*index).write_all(&records))
+            .is_err()
+        {
             self.full = true;
         }
         let written = records.len() as u64 / 8 * BLOCK;
@@ -167,7 +219,8 @@ impl Blocks {
             && let Some(root) = self.folder.parent()
         {
             WRITTEN.store(0, Ordering::Relaxed);
-            // Files in use are not removed: when they alone reach the limit, no more blocks of this file are stored.
+            // Files in use are not removed: when they alone reach the limit, no more blocks of this
+            // file are stored.
             self.full = trim(root, cache_cap()) > cache_cap();
         }
     }
@@ -175,7 +228,11 @@ impl Blocks {
 
 impl Drop for Blocks {
     fn drop(&mut self) {
-        if let Some(used) = IN_USE.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        if let Some(used) = IN_USE
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_mut()
+        {
             used.remove(&self.folder);
         }
     }
@@ -187,18 +244,25 @@ fn root() -> Option<PathBuf> {
 
 /// Folder of each version, its size on disk in bytes, and the time of its last use.
 fn contents(root: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
-    let Ok(entries) = std::fs::read_dir(root) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(root) else {
+        return Vec::new();
+    };
     let version = |entry: std::fs::DirEntry| {
         let folder = entry.path();
         let data = folder.join("data").metadata().ok()?;
         let index = folder.join("index").metadata().ok()?;
         // The data file is sparse: the index gives the number of blocks.
-        Some((folder, (index.len() / 8).saturating_mul(BLOCK).min(data.len()) + index.len(), data.modified().ok()?))
+        Some((
+            folder,
+            (index.len() / 8).saturating_mul(BLOCK).min(data.len()) + index.len(),
+            data.modified().ok()?,
+        ))
     };
     entries.flatten().filter_map(version).collect()
 }
 
-/// Removes the least recently used files until the limit holds; returns the remaining size in bytes.
+/// Removes the least recently used files until the limit holds; returns the remaining size in
+/// bytes.
 fn trim(root: &Path, cap: u64) -> u64 {
     let mut versions = contents(root);
     let mut total: u64 = versions.iter().map(|(_, bytes, _)| bytes).sum();
@@ -206,7 +270,11 @@ fn trim(root: &Path, cap: u64) -> u64 {
         return total;
     }
     versions.sort_by_key(|(.., used)| *used);
-    let used = IN_USE.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
+    let used = IN_USE
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone()
+        .unwrap_or_default();
     for (folder, bytes, _) in versions {
         if total <= cap {
             break;
@@ -220,7 +288,9 @@ fn trim(root: &Path, cap: u64) -> u64 {
 
 /// State of the cache. Reads folders, so not for the interface thread.
 pub fn cache_state() -> CacheState {
-    let Some(folder) = root() else { return CacheState::default() };
+    let Some(folder) = root() else {
+        return CacheState::default();
+    };
     let versions = contents(&folder);
     CacheState {
         bytes: versions.iter().map(|(_, bytes, _)| bytes).sum(),
@@ -233,8 +303,15 @@ pub fn cache_state() -> CacheState {
 /// Clears the cache, except for files in use by this process.
 pub fn clear_cache() -> CacheState {
     if let Some(root) = root() {
-        let used = IN_USE.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
-        for (folder, ..) in contents(&root).into_iter().filter(|(folder, ..)| !used.contains(folder)) {
+        let used = IN_USE
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+            .unwrap_or_default();
+        for (folder, ..) in contents(&root)
+            .into_iter()
+            .filter(|(folder, ..)| !used.contains(folder))
+        {
             let _ = std::fs::remove_dir_all(folder);
         }
     }
@@ -248,24 +325,37 @@ mod tests {
     use super::*;
 
     fn identity(etag: &str) -> FileIdentity {
-        FileIdentity { etag: Some(etag.into()), modified_ms: 0, size: 3 * BLOCK - 100 }
+        FileIdentity {
+            etag: Some(etag.into()),
+            modified_ms: 0,
+            size: 3 * BLOCK - 100,
+        }
     }
 
     #[test]
     fn blocks_read_back_and_damaged_ones_are_ignored() {
         let root = tempfile::tempdir().expect("a folder");
         let bytes: Vec<u8> = (0..identity("a").size).map(|i| (i % 251) as u8).collect();
-        let mut blocks = Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
+        let mut blocks =
+            Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
         // The incomplete first block is not stored; the short last block of the file is.
         blocks.put(100, &bytes[100..]);
         assert!(!blocks.has(0));
         let folder = blocks.folder.clone();
         drop(blocks);
         let mut again = Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
-        assert_eq!(again.get(1).as_deref(), Some(&bytes[BLOCK as usize..2 * BLOCK as usize]));
+        assert_eq!(
+            again.get(1).as_deref(),
+            Some(&bytes[BLOCK as usize..2 * BLOCK as usize])
+        );
         assert_eq!(again.get(2).expect("is there").len() as u64, BLOCK - 100);
-        let mut data = OpenOptions::new().write(true).open(folder.join("data")).expect("opens");
-        data.seek(SeekFrom::Start(BLOCK + 5)).and_then(|_| data.write_all(b"damage")).expect("writes");
+        let mut data = OpenOptions::new()
+            .write(true)
+            .open(folder.join("data"))
+            .expect("opens");
+        data.seek(SeekFrom::Start(BLOCK + 5))
+            .and_then(|_| data.write_all(b"damage"))
+            .expect("writes");
         assert_eq!(again.get(1), None);
         let mut other = Blocks::open_in(root.path(), "https://h/a", &identity("b")).expect("opens");
         assert_eq!(other.get(2), None);
@@ -275,24 +365,44 @@ mod tests {
     fn the_size_limit_holds_and_files_in_use_stay() {
         let root = tempfile::tempdir().expect("a folder");
         let fill = |etag: &str| {
-            let mut blocks = Blocks::open_in(root.path(), "https://h/a", &identity(etag)).expect("opens");
+            let mut blocks =
+                Blocks::open_in(root.path(), "https://h/a", &identity(etag)).expect("opens");
             blocks.put(0, &vec![7; 2 * BLOCK as usize]);
             blocks
         };
         let day = std::time::Duration::from_secs(86_400);
         for (etag, age) in [("oldest", 3), ("older", 2)] {
             let blocks = fill(etag);
-            blocks.data.handle().expect("is open").set_modified(SystemTime::now() - day * age).expect("sets the time");
+            blocks
+                .data
+                .handle()
+                .expect("is open")
+                .set_modified(SystemTime::now() - day * age)
+                .expect("sets the time");
         }
         let used = fill("used");
-        used.data.handle().expect("is open").set_modified(SystemTime::now() - day * 9).expect("sets the time");
+        used.data
+            .handle()
+            .expect("is open")
+            .set_modified(SystemTime::now() - day * 9)
+            .expect("sets the time");
         assert_eq!(contents(root.path()).len(), 3);
         let left = trim(root.path(), 5 * BLOCK);
         assert!(left <= 5 * BLOCK && left > 4 * BLOCK, "{left}");
         drop(used);
-        let mut older = Blocks::open_in(root.path(), "https://h/a", &identity("older")).expect("opens");
-        assert!(older.get(0).is_some(), "the oldest that nobody uses goes first");
-        assert_eq!(trim(root.path(), 0), contents(root.path()).iter().map(|(_, bytes, _)| bytes).sum::<u64>());
+        let mut older =
+            Blocks::open_in(root.path(), "https://h/a", &identity("older")).expect("opens");
+        assert!(
+            older.get(0).is_some(),
+            "the oldest that nobody uses goes first"
+        );
+        assert_eq!(
+            trim(root.path(), 0),
+            contents(root.path())
+                .iter()
+                .map(|(_, bytes, _)| bytes)
+                .sum::<u64>()
+        );
         assert_eq!(contents(root.path()).len(), 1, "the one in use");
     }
 
@@ -307,22 +417,38 @@ mod tests {
         let blocks = Blocks::open_in(&root, "https://h/a", &identity("a")).expect("opens");
         let mode = |path: &Path| path.metadata().expect("is there").permissions().mode() & 0o777;
         assert_eq!((mode(&root), mode(&blocks.folder)), (0o700, 0o700));
-        assert_eq!((mode(&blocks.folder.join("data")), mode(&blocks.folder.join("index"))), (0o600, 0o600));
+        assert_eq!(
+            (
+                mode(&blocks.folder.join("data")),
+                mode(&blocks.folder.join("index"))
+            ),
+            (0o600, 0o600)
+        );
     }
 
     #[test]
     fn a_torn_index_loses_its_last_block_only() {
         let root = tempfile::tempdir().expect("a folder");
-        let mut blocks = Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
+        let mut blocks =
+            Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
         blocks.put(0, &vec![7; 2 * BLOCK as usize]);
         let index = blocks.folder.join("index");
         drop(blocks);
         let length = index.metadata().expect("is there").len();
-        OpenOptions::new().write(true).open(&index).and_then(|file| file.set_len(length - 3)).expect("cuts");
+        OpenOptions::new()
+            .write(true)
+            .open(&index)
+            .and_then(|file| file.set_len(length - 3))
+            .expect("cuts");
         let mut again = Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens");
         assert!(again.get(0).is_some() && again.get(1).is_none());
         again.put(BLOCK, &vec![7; BLOCK as usize]);
         drop(again);
-        assert!(Blocks::open_in(root.path(), "https://h/a", &identity("a")).expect("opens").get(1).is_some());
+        assert!(
+            Blocks::open_in(root.path(), "https://h/a", &identity("a"))
+                .expect("opens")
+                .get(1)
+                .is_some()
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Fetches one range of a file: with timeouts, retries, and checks of the response against the requested range and the opened
-//! version. Failures become errors with a suggestion.
+//! Fetches one range of a file: with timeouts, retries, and checks of the response against the
+//! requested range and the opened version. Failures become errors with a suggestion.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,11 +19,15 @@ use crate::error::{Cause, Error, Kind};
 use crate::model::{Address, Modified, Scheme, Stamp};
 
 /// Pauses before the second, third and fourth attempt.
-const PAUSES: [Duration; 3] = [Duration::from_millis(300), Duration::from_millis(1000), Duration::from_millis(3000)];
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(300),
+    Duration::from_millis(1000),
+    Duration::from_millis(3000),
+];
 /// Maximum pause that a server may request.
 const PAUSE_MAX: Duration = Duration::from_secs(20);
-/// Maximum number of attempts while a server answers with another version: servers behind one name may state an ETag or date of their
-/// own each, and only answers of the opened version are taken.
+/// Maximum number of attempts while a server answers with another version: servers behind one name
+/// may state an ETag or date of their own each, and only answers of the opened version are taken.
 const VERSION_TRIES: usize = 12;
 
 /// Maximum plausible file size in bytes; no store has larger files.
@@ -50,7 +54,12 @@ impl FileIdentity {
     /// The same as the version of a file that holds samples.
     pub fn stamp(&self) -> Stamp {
         let modified = Modified(self.modified_ms.saturating_mul(1_000_000));
-        Stamp { size: self.size, modified, etag: self.etag.as_deref().map(Into::into), directory: None }
+        Stamp {
+            size: self.size,
+            modified,
+            etag: self.etag.as_deref().map(Into::into),
+            directory: None,
+        }
     }
 
     fn of_answer(meta: &ObjectMeta, mark: VersionMark) -> Self {
@@ -59,15 +68,26 @@ impl FileIdentity {
             VersionMark::Modified => (None, meta.last_modified.timestamp_millis()),
             VersionMark::Size => (None, 0),
         };
-        Self { etag, modified_ms, size: meta.size }
+        Self {
+            etag,
+            modified_ms,
+            size: meta.size,
+        }
     }
 
     /// True when both may be the same version: no property stated by both responses differs.
     fn agrees(&self, other: &FileIdentity) -> bool {
         let etags = match (&self.etag, &other.etag) {
-            // A weak ETag only promises equivalent content; the tags are compared without the prefix.
-            (Some(own), Some(other)) => own.trim_start_matches("W/") == other.trim_start_matches("W/"),
-            _ => self.modified_ms == 0 || other.modified_ms == 0 || self.modified_ms == other.modified_ms,
+            // A weak ETag only promises equivalent content; the tags are compared without the
+            // prefix.
+            (Some(own), Some(other)) => {
+                own.trim_start_matches("W/") == other.trim_start_matches("W/")
+            }
+            _ => {
+                self.modified_ms == 0
+                    || other.modified_ms == 0
+                    || self.modified_ms == other.modified_ms
+            }
         };
         etags && self.size == other.size
     }
@@ -113,7 +133,8 @@ impl RequestFault {
     /// Maximum number of attempts for this failure.
     fn tries(&self) -> usize {
         match self {
-            RequestFault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | RequestFault::Cut(_) => PAUSES.len() + 1,
+            RequestFault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _)
+            | RequestFault::Cut(_) => PAUSES.len() + 1,
             RequestFault::Connect(_) => 3,
             RequestFault::Timeout | RequestFault::Slow => 2,
             RequestFault::Changed => VERSION_TRIES,
@@ -135,7 +156,10 @@ impl RequestFault {
         match self {
             // The next attempt may reach another server.
             RequestFault::Changed => Duration::ZERO,
-            _ => PAUSES.get(attempt_number as usize - 1).copied().unwrap_or(PAUSE_MAX),
+            _ => PAUSES
+                .get(attempt_number as usize - 1)
+                .copied()
+                .unwrap_or(PAUSE_MAX),
         }
     }
 }
@@ -150,10 +174,25 @@ pub struct RemoteTarget {
 }
 
 impl RemoteTarget {
-    fn attempt(&self, part: &FetchPart, known_size: Option<u64>, purpose: &Purpose) -> Arc<RequestAttempt> {
+    fn attempt(
+        &self,
+        part: &FetchPart,
+        known_size: Option<u64>,
+        purpose: &Purpose,
+    ) -> Arc<RequestAttempt> {
         let name = self.address.name().to_ascii_lowercase();
-        let is_page = [".html", ".htm", ".xhtml"].iter().any(|ending| name.ends_with(ending)) || self.address.path.ends_with('/');
-        Arc::new(RequestAttempt::of_range(purpose.clone(), RangeRequest { part: part.clone(), known_size, is_page }))
+        let is_page = [".html", ".htm", ".xhtml"]
+            .iter()
+            .any(|ending| name.ends_with(ending))
+            || self.address.path.ends_with('/');
+        Arc::new(RequestAttempt::of_range(
+            purpose.clone(),
+            RangeRequest {
+                part: part.clone(),
+                known_size,
+                is_page,
+            },
+        ))
     }
 }
 
@@ -191,8 +230,8 @@ impl FetchPart {
     }
 }
 
-/// Fetches `part` with retries; the result is shorter only at the end of the file. With `expected`, the response must be of that
-/// version.
+/// Fetches `part` with retries; the result is shorter only at the end of the file. With `expected`,
+/// the response must be of that version.
 ///
 /// # Errors
 /// [`Kind::Io`] with a typed cause ([`Cause::HttpStatus`], [`Cause::NoRanges`], …).
@@ -206,12 +245,15 @@ pub async fn fetch(
     loop {
         let begun = Instant::now();
         let mut received = 0;
-        let (attempt, outcome) = once(&target, &part, expected.as_ref(), &purpose, &mut received).await;
+        let (attempt, outcome) =
+            once(&target, &part, expected.as_ref(), &purpose, &mut received).await;
         tracing::info!(
             "asks {} for {}: status {}, {received} bytes",
             target.text,
             part.text(),
-            attempt.status().map_or_else(|| "none".to_owned(), |status| status.to_string())
+            attempt
+                .status()
+                .map_or_else(|| "none".to_owned(), |status| status.to_string())
         );
         purpose.ended(RequestLine {
             action: "".into(),
@@ -224,7 +266,10 @@ pub async fn fetch(
             bytes: received,
             elapsed_ms: begun.elapsed().as_secs_f64() * 1e3,
             attempt: attempt_number,
-            fault: outcome.as_ref().err().map(|fault| sentence(&target.address, fault)),
+            fault: outcome
+                .as_ref()
+                .err()
+                .map(|fault| sentence(&target.address, fault)),
         });
         let fault = match outcome {
             Ok(fetched) => return Ok(fetched),
@@ -233,19 +278,25 @@ pub async fn fetch(
         if attempt_number as usize >= fault.tries() {
             let failed = error(&target.address, &fault, attempt_number);
             return Err(match attempt.long_pause_asked_s() {
-                Some(seconds) => failed.hint(format!("the server asks to wait {seconds} s: try again then")),
+                Some(seconds) => failed.hint(format!(
+                    "the server asks to wait {seconds} s: try again then"
+                )),
                 None => failed,
             });
         }
         let pause = fault.pause(attempt_number);
-        tracing::debug!("{}: {}; trying again", target.text, sentence(&target.address, &fault));
+        tracing::debug!(
+            "{}: {}; trying again",
+            target.text,
+            sentence(&target.address, &fault)
+        );
         tokio::time::sleep(pause.max(attempt.pause_asked()).min(PAUSE_MAX)).await;
         attempt_number += 1;
     }
 }
 
-/// One attempt: the request and, when the server does not answer it in this form, the same one with the range in a file of the stated
-/// size.
+/// One attempt: the request and, when the server does not answer it in this form, the same one with
+/// the range in a file of the stated size.
 async fn once(
     target: &RemoteTarget,
     part: &FetchPart,
@@ -253,7 +304,9 @@ async fn once(
     purpose: &Purpose,
     received: &mut u64,
 ) -> (Arc<RequestAttempt>, Result<FetchedRange, RequestFault>) {
-    let known_size = expected.filter(|expected| expected.is_known()).map(|expected| expected.size);
+    let known_size = expected
+        .filter(|expected| expected.is_known())
+        .map(|expected| expected.size);
     let attempt = target.attempt(part, known_size, purpose);
     let fault = match send(target, part, expected, &attempt, received).await {
         Ok(fetched) => return (attempt, Ok(fetched)),
@@ -267,18 +320,28 @@ async fn once(
     if !may_be_rephrased {
         return (attempt, Err(fault));
     }
-    let Some((size, version)) = find_size(target, &attempt, &fault, purpose).await else { return (attempt, Err(fault)) };
+    let Some((size, version)) = find_size(target, &attempt, &fault, purpose).await else {
+        return (attempt, Err(fault));
+    };
     let range = part.within(size);
     let other = FetchPart::Range(range.clone());
     if range.is_empty() || (other == *part && !matches!(fault, RequestFault::SizeUnstated)) {
         return (attempt, Err(fault));
     }
     let attempt = target.attempt(&other, Some(size), purpose);
-    let outcome = send(target, &other, expected.or(version.as_ref()), &attempt, received).await;
+    let outcome = send(
+        target,
+        &other,
+        expected.or(version.as_ref()),
+        &attempt,
+        received,
+    )
+    .await;
     (attempt, outcome)
 }
 
-/// The size of a file whose server does not answer a range without it, and the version that has this size when another request found it.
+/// The size of a file whose server does not answer a range without it, and the version that has
+/// this size when another request found it.
 async fn find_size(
     target: &RemoteTarget,
     attempt: &RequestAttempt,
@@ -301,9 +364,17 @@ async fn find_size(
             }
         }
     }
-    let mut options = GetOptions { head: true, ..GetOptions::default() };
-    options.extensions.insert(Arc::new(RequestAttempt::new(purpose.clone())));
-    let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await.ok()?.ok()?;
+    let mut options = GetOptions {
+        head: true,
+        ..GetOptions::default()
+    };
+    options
+        .extensions
+        .insert(Arc::new(RequestAttempt::new(purpose.clone())));
+    let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options))
+        .await
+        .ok()?
+        .ok()?;
     Some((answer.meta.size, None)).filter(|(size, _)| *size < SIZE_MAX)
 }
 
@@ -316,14 +387,20 @@ async fn send(
     received: &mut u64,
 ) -> Result<FetchedRange, RequestFault> {
     *received = 0;
-    let mut options = GetOptions { range: Some(part.get_range()), ..GetOptions::default() };
+    let mut options = GetOptions {
+        range: Some(part.get_range()),
+        ..GetOptions::default()
+    };
     options.extensions.insert(attempt.clone());
-    let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await;
-    let answer = answer.map_err(|_| RequestFault::Timeout)?.map_err(|error| match attempt.sent_inside() {
-        Some(host) => RequestFault::SentInside(host.into()),
-        None if attempt.was_sent_on_too_often() => RequestFault::SentOn,
-        None => fault_of(&error, attempt),
-    })?;
+    let answer =
+        tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await;
+    let answer = answer
+        .map_err(|_| RequestFault::Timeout)?
+        .map_err(|error| match attempt.sent_inside() {
+            Some(host) => RequestFault::SentInside(host.into()),
+            None if attempt.was_sent_on_too_often() => RequestFault::SentOn,
+            None => fault_of(&error, attempt),
+        })?;
     let meta = &answer.meta;
     if meta.size >= SIZE_MAX {
         return Err(RequestFault::Size(meta.size));
@@ -333,14 +410,18 @@ async fn send(
         return Err(RequestFault::Changed);
     }
     if answer.range != part.within(identity.size) {
-        return Err(RequestFault::Other("the server sent another range than requested".into()));
+        return Err(RequestFault::Other(
+            "the server sent another range than requested".into(),
+        ));
     }
     let (start, wanted) = (answer.range.start, answer.range.end - answer.range.start);
     let mut stream = answer.into_stream();
     let mut bytes = BytesMut::with_capacity(wanted.min(ROOM) as usize);
     let mut pace = Pace::new();
     loop {
-        let chunk = tokio::time::timeout(patience(), stream.next()).await.map_err(|_| RequestFault::Timeout)?;
+        let chunk = tokio::time::timeout(patience(), stream.next())
+            .await
+            .map_err(|_| RequestFault::Timeout)?;
         if !pace.holds(*received) {
             return Err(RequestFault::Slow);
         }
@@ -349,9 +430,12 @@ async fn send(
             Some(Ok(chunk)) => {
                 *received += chunk.len() as u64;
                 if *received > wanted {
-                    return Err(RequestFault::Cut(format!("the server sent more than the {wanted} bytes that it announced")));
+                    return Err(RequestFault::Cut(format!(
+                        "the server sent more than the {wanted} bytes that it announced"
+                    )));
                 }
-                // The buffer is enlarged to the full length once half of the initial buffer has arrived.
+                // The buffer is enlarged to the full length once half of the initial buffer has
+                // arrived.
                 if bytes.len() as u64 >= ROOM.min(wanted) / 2 {
                     bytes.reserve((wanted - bytes.len() as u64) as usize);
                 }
@@ -364,10 +448,18 @@ async fn send(
         return Err(RequestFault::Cut(cut(*received, wanted)));
     }
     let is_page = attempt.range().is_some_and(|range| range.is_page);
-    if attempt.is_html() && !is_page && start == 0 && bytes.trim_ascii_start().first() == Some(&b'<') {
+    if attempt.is_html()
+        && !is_page
+        && start == 0
+        && bytes.trim_ascii_start().first() == Some(&b'<')
+    {
         return Err(RequestFault::WebPage);
     }
-    Ok(FetchedRange { identity, start, bytes: bytes.freeze() })
+    Ok(FetchedRange {
+        identity,
+        start,
+        bytes: bytes.freeze(),
+    })
 }
 
 /// Monitors the transfer rate.
@@ -378,7 +470,10 @@ struct Pace {
 
 impl Pace {
     fn new() -> Self {
-        Self { since: Instant::now(), received: 0 }
+        Self {
+            since: Instant::now(),
+            received: 0,
+        }
     }
 
     /// False when the rate was too low for the duration of the timeout.
@@ -388,7 +483,10 @@ impl Pace {
             return true;
         }
         let enough = (received - self.received) as f64 >= RATE_MIN * elapsed.as_secs_f64();
-        *self = Self { since: Instant::now(), received };
+        *self = Self {
+            since: Instant::now(),
+            received,
+        };
         enough
     }
 }
@@ -406,16 +504,24 @@ fn fault_of(error: &object_store::Error, attempt: &RequestAttempt) -> RequestFau
         Some(AnswerFault::BodyCut) => return RequestFault::Cut(reason),
         None => {}
     }
-    let chain = || std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
+    let chain = || {
+        std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| {
+            error.source()
+        })
+    };
     let is_refused = || chain().any(|error| error.is::<RefusedAnswer>());
     match attempt.status() {
-        Some(200) if attempt.stated_size() == Some(0) => RequestFault::Other("the file is empty".into()),
+        Some(200) if attempt.stated_size() == Some(0) => {
+            RequestFault::Other("the file is empty".into())
+        }
         Some(200 | 206) if is_refused() => RequestFault::Other(reason),
         Some(200) => RequestFault::NoRanges,
         Some(206) => RequestFault::UnreadableRange,
         Some(status) => RequestFault::Status(status, attempt.code()),
         None => {
-            let sent = chain().filter_map(|error| error.downcast_ref::<reqwest::Error>()).next();
+            let sent = chain()
+                .filter_map(|error| error.downcast_ref::<reqwest::Error>())
+                .next();
             match error {
                 _ if sent.is_some_and(reqwest::Error::is_timeout) => RequestFault::Timeout,
                 object_store::Error::Generic { .. } => RequestFault::Connect(reason),
@@ -429,7 +535,10 @@ pub(super) fn sentence(address: &Address, fault: &RequestFault) -> String {
     let host = address.host();
     match fault {
         RequestFault::Status(status, code) => {
-            let code = code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
+            let code = code
+                .as_ref()
+                .map(|code| format!(" ({code})"))
+                .unwrap_or_default();
             format!("{host} answered {status}{}{code}", reason_phrase(*status))
         }
         RequestFault::Timeout => format!("{host} sent nothing for {} s", patience().as_secs_f32()),
@@ -437,17 +546,31 @@ pub(super) fn sentence(address: &Address, fault: &RequestFault) -> String {
         RequestFault::Cut(reason) | RequestFault::Other(reason) => format!("{host}: {reason}"),
         RequestFault::NoRanges => format!("{host} does not support range requests"),
         RequestFault::SizeUnstated => format!("{host} does not state the size of the file"),
-        RequestFault::RangeUnstated => format!("{host} does not state which bytes it sent: its answer 206 has no Content-Range"),
-        RequestFault::UnreadableRange => format!("{host} answered a range request with headers that can't be read"),
-        RequestFault::WebPage => format!("{host} answered with a web page (HTML) instead of the file"),
+        RequestFault::RangeUnstated => format!(
+            "{host} does not state which bytes it sent: its answer 206 has no Content-Range"
+        ),
+        RequestFault::UnreadableRange => {
+            format!("{host} answered a range request with headers that can't be read")
+        }
+        RequestFault::WebPage => {
+            format!("{host} answered with a web page (HTML) instead of the file")
+        }
         RequestFault::SentOn => format!("{host} redirects endlessly"),
         RequestFault::SentInside(there) => {
-            format!("{host} redirects to {there}, which is on this machine or in a private network: that is not followed")
+            format!(
+                "{host} redirects to {there}, which is on this machine or in a private network: \
+                    that is not followed"
+            )
         }
         RequestFault::Slow => {
-            format!("{host} sent less than {RATE_MIN} bytes a second for {} s", patience().max(PACE_MIN).as_secs_f32())
+            format!(
+                "{host} sent less than {RATE_MIN} bytes a second for {} s",
+                patience().max(PACE_MIN).as_secs_f32()
+            )
         }
-        RequestFault::Size(bytes) => format!("{host} reports an implausible file size of {bytes} bytes"),
+        RequestFault::Size(bytes) => {
+            format!("{host} reports an implausible file size of {bytes} bytes")
+        }
         RequestFault::Changed => "the file on the server changed since it was opened".into(),
     }
 }
@@ -480,22 +603,31 @@ pub(super) fn error(address: &Address, fault: &RequestFault, tries: u32) -> Erro
     let hint = match fault {
         RequestFault::Status(401 | 403, _) => match address.scheme {
             Scheme::S3 => {
-                "check the credentials (AWS_ACCESS_KEY_ID, --aws-profile), or omit them for a public bucket (--anonymous); some \
+                "check the credentials (AWS_ACCESS_KEY_ID, --aws-profile), or omit them for a \
+                    public bucket (--anonymous); some \
                  buckets say 403 for names that they do not have"
             }
-            Scheme::Gs => "check the credentials (GOOGLE_APPLICATION_CREDENTIALS), or omit them for a public bucket (--anonymous)",
+            Scheme::Gs => {
+                "check the credentials (GOOGLE_APPLICATION_CREDENTIALS), or omit them for a public \
+                    bucket (--anonymous)"
+            }
             Scheme::Az => {
-                "check the credentials (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY), or omit them (--anonymous)"
+                "check the credentials (AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY), or \
+                    omit them (--anonymous)"
             }
             Scheme::Oss => {
-                "check OSS_ENDPOINT and the credentials (OSS_ACCESS_KEY_ID), or omit them for a public bucket (--anonymous)"
+                "check OSS_ENDPOINT and the credentials (OSS_ACCESS_KEY_ID), or omit them for a \
+                    public bucket (--anonymous)"
             }
-            Scheme::Swift => "check SWIFT_STORAGE_URL and the token (SWIFT_AUTH_TOKEN), which may have expired",
+            Scheme::Swift => {
+                "check SWIFT_STORAGE_URL and the token (SWIFT_AUTH_TOKEN), which may have expired"
+            }
             Scheme::Http | Scheme::Https if super::credentials::is_hub(address) => {
                 "the address needs a token (HF_TOKEN) or a fresh link"
             }
             Scheme::Http | Scheme::Https => {
-                "the address needs a fresh link, or a token: GDAL_HTTP_BEARER, with this server in TACO_STUDIO_BEARER_HOSTS; tokens go \
+                "the address needs a fresh link, or a token: GDAL_HTTP_BEARER, with this server in \
+                    TACO_STUDIO_BEARER_HOSTS; tokens go \
                  over https:// alone"
             }
         },
@@ -503,44 +635,64 @@ pub(super) fn error(address: &Address, fault: &RequestFault, tries: u32) -> Erro
         RequestFault::Status(301 | 307 | 308 | 400, _) if address.scheme == Scheme::S3 => {
             "name the bucket's region (--region, AWS_REGION)"
         }
-        RequestFault::Status(416, _) => "the file is empty, or shorter than its index says: compare its size with the original",
-        RequestFault::Status(429, _) => "the server wants fewer requests: wait a little, or lower --connections",
-        RequestFault::Status(500.., _) => "this is a problem of the server: try again later",
-        RequestFault::Status(..) | RequestFault::SentOn | RequestFault::Size(_) | RequestFault::Other(_) => {
-            "try the address in a browser"
+        RequestFault::Status(416, _) => {
+            "the file is empty, or shorter than its index says: compare its size with the original"
         }
-        RequestFault::SentInside(_) => "open the address that it redirects to itself, if you trust the server",
+        RequestFault::Status(429, _) => {
+            "the server wants fewer requests: wait a little, or lower --connections"
+        }
+        RequestFault::Status(500.., _) => "this is a problem of the server: try again later",
+        RequestFault::Status(..)
+        | RequestFault::SentOn
+        | RequestFault::Size(_)
+        | RequestFault::Other(_) => "try the address in a browser",
+        RequestFault::SentInside(_) => {
+            "open the address that it redirects to itself, if you trust the server"
+        }
         RequestFault::Timeout | RequestFault::Slow => {
             "check the connection, or wait longer with TACO_STUDIO_HTTP_TIMEOUT (seconds)"
         }
-        RequestFault::Connect(_) => "check the name of the host, the connection and the proxy (HTTPS_PROXY, NO_PROXY)",
+        RequestFault::Connect(_) => {
+            "check the name of the host, the connection and the proxy (HTTPS_PROXY, NO_PROXY)"
+        }
         RequestFault::Cut(_) => "check the connection, then try again",
         RequestFault::WebPage => {
-            "open the address in a browser: the file may have another address, need a sign-in, or be missing, as some servers answer a \
+            "open the address in a browser: the file may have another address, need a sign-in, or \
+                be missing, as some servers answer a \
              missing file with their start page"
         }
-        RequestFault::NoRanges | RequestFault::SizeUnstated | RequestFault::RangeUnstated | RequestFault::UnreadableRange => {
+        RequestFault::NoRanges
+        | RequestFault::SizeUnstated
+        | RequestFault::RangeUnstated
+        | RequestFault::UnreadableRange => {
             "download the file and open it from this disk, or serve it with range requests"
         }
         RequestFault::Changed => "open the dataset again: it was replaced meanwhile",
     };
-    let kind = if matches!(fault, RequestFault::Changed) { Kind::Changed } else { Kind::Io };
+    let kind = if matches!(fault, RequestFault::Changed) {
+        Kind::Changed
+    } else {
+        Kind::Io
+    };
     let error = Error::new(kind, summary).at(address).hint(hint);
     let error = match fault {
         RequestFault::Changed => error.hint(
-            "if it was not replaced, its server states several ETags or dates for one version: TACO_STUDIO_REMOTE_VERSIONS=modified \
+            "if it was not replaced, its server states several ETags or dates for one version: \
+                TACO_STUDIO_REMOTE_VERSIONS=modified \
              compares date and size alone, =size the size alone",
         ),
-        RequestFault::Status(401 | 403, _) if address.is_web() => {
-            error.hint("check the address, letter by letter: some servers say 403 for names that they do not have")
-        }
+        RequestFault::Status(401 | 403, _) if address.is_web() => error.hint(
+            "check the address, letter by letter: some servers say 403 for names that \
+                they do not have",
+        ),
         _ => error,
     };
     match fault {
         RequestFault::Status(status, _) => error.caused_by(Cause::HttpStatus(*status)),
-        RequestFault::NoRanges | RequestFault::SizeUnstated | RequestFault::RangeUnstated | RequestFault::UnreadableRange => {
-            error.caused_by(Cause::NoRanges)
-        }
+        RequestFault::NoRanges
+        | RequestFault::SizeUnstated
+        | RequestFault::RangeUnstated
+        | RequestFault::UnreadableRange => error.caused_by(Cause::NoRanges),
         RequestFault::WebPage => error.caused_by(Cause::WebPage),
         RequestFault::Timeout
         | RequestFault::Slow
@@ -553,16 +705,21 @@ pub(super) fn error(address: &Address, fault: &RequestFault, tries: u32) -> Erro
     }
 }
 
-/// True for an error after which the address may still be a folder: servers respond to folder requests in various ways, some with
-/// a list of its files.
+/// True for an error after which the address may still be a folder: servers respond to folder
+/// requests in various ways, some with a list of its files.
 pub fn may_be_folder(error: &Error) -> bool {
     means_absent(error) || error.is_caused_by(Cause::NoRanges)
 }
 
-/// True for an error that means that the file does not exist or must not be accessed: 401, 403, 404, 405 and 410, or a web page, which
-/// some servers send for every name that they do not have.
+/// True for an error that means that the file does not exist or must not be accessed: 401, 403,
+/// 404, 405 and 410, or a web page, which some servers send for every name that they do not have.
 pub fn means_absent(error: &Error) -> bool {
-    error.causes().any(|cause| matches!(cause, Cause::HttpStatus(401 | 403 | 404 | 405 | 410) | Cause::WebPage))
+    error.causes().any(|cause| {
+        matches!(
+            cause,
+            Cause::HttpStatus(401 | 403 | 404 | 405 | 410) | Cause::WebPage
+        )
+    })
 }
 
 #[cfg(test)]
@@ -571,7 +728,11 @@ mod tests {
 
     #[test]
     fn versions_differ_by_properties_in_both_responses() {
-        let version = |etag: Option<&str>, modified_ms, size| FileIdentity { etag: etag.map(str::to_owned), modified_ms, size };
+        let version = |etag: Option<&str>, modified_ms, size| FileIdentity {
+            etag: etag.map(str::to_owned),
+            modified_ms,
+            size,
+        };
         let opened = version(Some("\"a\""), 5, 10);
         assert!(opened.agrees(&version(Some("\"a\""), 7, 10)));
         assert!(opened.agrees(&version(Some("W/\"a\""), 5, 10)));
@@ -587,20 +748,37 @@ mod tests {
             let address = Address::parse(address).expect("is an address");
             error(&address, &RequestFault::Status(403, None), 1).report()
         };
-        assert!(said("s3://b/a").contains("--aws-profile"), "{}", said("s3://b/a"));
+        assert!(
+            said("s3://b/a").contains("--aws-profile"),
+            "{}",
+            said("s3://b/a")
+        );
         assert!(said("https://huggingface.co/a").contains("HF_TOKEN"));
         let elsewhere = said("https://example.org/a");
-        assert!(elsewhere.contains("GDAL_HTTP_BEARER") && !elsewhere.contains("HF_TOKEN"), "{elsewhere}");
+        assert!(
+            elsewhere.contains("GDAL_HTTP_BEARER") && !elsewhere.contains("HF_TOKEN"),
+            "{elsewhere}"
+        );
     }
 
     #[test]
     fn absence_is_decided_by_the_status() {
         let address = Address::parse("https://h/a").expect("is an address");
-        let absent = |status| means_absent(&error(&address, &RequestFault::Status(status, Some("NoSuchKey".into())), 1));
+        let absent = |status| {
+            means_absent(&error(
+                &address,
+                &RequestFault::Status(status, Some("NoSuchKey".into())),
+                1,
+            ))
+        };
         assert!(absent(404) && absent(403) && !absent(416) && !absent(500));
         assert!(!means_absent(&error(&address, &RequestFault::Timeout, 2)));
         // Also inside another error.
-        let below = Error::format("the part is missing").because(error(&address, &RequestFault::Status(404, None), 1));
+        let below = Error::format("the part is missing").because(error(
+            &address,
+            &RequestFault::Status(404, None),
+            1,
+        ));
         assert!(means_absent(&below));
     }
 }

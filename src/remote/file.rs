@@ -1,5 +1,6 @@
-//! A remote file read by byte ranges: from memory, from the disk cache, otherwise by coalesced parallel requests. The first
-//! response determines the version; responses of another version are errors.
+//! A remote file read by byte ranges: from memory, from the disk cache, otherwise by coalesced
+//! parallel requests. The first response determines the version; responses of another version are
+//! errors.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -23,11 +24,13 @@ use crate::model::{Address, Scheme};
 
 /// Size in bytes of the first request for a dataset: its header, or all of a small file.
 pub const FIRST_OF_DATASET: u64 = 64 << 10;
-/// Size in bytes of the first request for a sample stored as a separate file: small ones are fetched whole.
+/// Size in bytes of the first request for a sample stored as a separate file: small ones are
+/// fetched whole.
 pub const FIRST_OF_SAMPLE: u64 = 512 << 10;
 /// Ranges with a smaller gap in bytes are merged into one request.
 const GAP: u64 = 128 << 10;
-/// Maximum bytes per request: a failure costs at most this, and parallel requests need little memory.
+/// Maximum bytes per request: a failure costs at most this, and parallel requests need little
+/// memory.
 const PIECE: u64 = 16 << 20;
 /// Longer ranges fetched at once are not cached, as streamed data is not read again.
 const KEEP_MAX: u64 = 40 << 20;
@@ -35,7 +38,8 @@ const KEEP_MAX: u64 = 40 << 20;
 const READ_MAX: u64 = 384 << 20;
 /// Minimum and maximum read-ahead in bytes for sequential reads.
 const AHEAD: Range<u64> = 128 << 10..4 << 20;
-/// Maximum number of files opened in parallel; each first response is kept in memory until the last one arrives.
+/// Maximum number of files opened in parallel; each first response is kept in memory until the last
+/// one arrives.
 const OPENED_AT_ONCE: usize = 128;
 /// An open file is not revalidated within this time.
 const FRESH: Duration = Duration::from_secs(2);
@@ -66,9 +70,16 @@ struct Open {
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 
-/// The open file for `target` if it uses the same client: new credentials mean a new client, possibly of another server.
+/// The open file for `target` if it uses the same client: new credentials mean a new client,
+/// possibly of another server.
 fn known(target: &RemoteTarget) -> Option<Arc<RemoteFile>> {
-    let found = OPEN.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.files.get(&*target.text)?.upgrade();
+    let found = OPEN
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .as_ref()?
+        .files
+        .get(&*target.text)?
+        .upgrade();
     found.filter(|file| Arc::ptr_eq(&file.target.store, &target.store))
 }
 
@@ -76,8 +87,10 @@ fn remember(file: &Arc<RemoteFile>) {
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let open = open.get_or_insert_default();
     open.files.retain(|_, file| file.strong_count() > 0);
-    open.files.insert(file.target.text.clone(), Arc::downgrade(file));
-    open.idle.retain(|other| other.target.text != file.target.text);
+    open.files
+        .insert(file.target.text.clone(), Arc::downgrade(file));
+    open.idle
+        .retain(|other| other.target.text != file.target.text);
     open.idle.push_back(file.clone());
     let surplus = (open.idle.len() > IDLE).then(|| open.idle.pop_front());
     drop(surplus);
@@ -88,18 +101,27 @@ pub(super) fn forget_open() {
     std::mem::forget(OPEN.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
-/// Closes the files below a remote folder, so that they are revalidated on next use. Users of an open file keep it. Does nothing
-/// for local folders.
+/// Closes the files below a remote folder, so that they are revalidated on next use. Users of an
+/// open file keep it. Does nothing for local folders.
 pub fn forget_below(path: &Path) {
-    let Some(address) = Address::of(path) else { return };
+    let Some(address) = Address::of(path) else {
+        return;
+    };
     // The query follows the path, so it is removed for the comparison.
-    let above = Address { query: None, ..address }.to_string();
+    let above = Address {
+        query: None,
+        ..address
+    }
+    .to_string();
     let above = format!("{}/", above.trim_end_matches('/'));
     let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(kept) = open.as_mut() else { return };
-    kept.files.retain(|text, _| !text.starts_with(above.as_str()));
+    kept.files
+        .retain(|text, _| !text.starts_with(above.as_str()));
     let all = std::mem::take(&mut kept.idle);
-    let (gone, stay): (VecDeque<_>, VecDeque<_>) = all.into_iter().partition(|file| file.text().starts_with(above.as_str()));
+    let (gone, stay): (VecDeque<_>, VecDeque<_>) = all
+        .into_iter()
+        .partition(|file| file.text().starts_with(above.as_str()));
     kept.idle = stay;
     // Dropped outside the lock, as closing files may take time.
     drop(open);
@@ -113,32 +135,43 @@ pub(super) fn forget(path: &Path) {
     let Some(kept) = open.as_mut() else { return };
     kept.files.remove(&target.text);
     let all = std::mem::take(&mut kept.idle);
-    let (gone, stay): (VecDeque<_>, VecDeque<_>) = all.into_iter().partition(|file| file.text() == &*target.text);
+    let (gone, stay): (VecDeque<_>, VecDeque<_>) = all
+        .into_iter()
+        .partition(|file| file.text() == &*target.text);
     kept.idle = stay;
     drop(open);
     drop(gone);
 }
 
 fn target_of(path: &Path) -> Result<RemoteTarget> {
-    let address = Address::of(path).ok_or_else(|| Error::usage("this is not the address of a remote file").at_path(path))?;
+    let address = Address::of(path)
+        .ok_or_else(|| Error::usage("this is not the address of a remote file").at_path(path))?;
     // Secrets in the query are removed here, as the address may be shown.
     let address = cleaned(address);
     let (store, key) = store_for(&address)?;
-    Ok(RemoteTarget { text: address.to_string().into(), address: Arc::new(address), store, key })
+    Ok(RemoteTarget {
+        text: address.to_string().into(),
+        address: Arc::new(address),
+        store,
+        key,
+    })
 }
 
 impl RemoteFile {
-    /// Opens the file by requesting its first `first` bytes, which returns its length and version. A file that is already open in
-    /// the same version keeps its cache.
+    /// Opens the file by requesting its first `first` bytes, which returns its length and version.
+    /// A file that is already open in the same version keeps its cache.
     ///
     /// # Errors
     /// When the request fails, or the server does not support range requests.
     pub fn open(path: &Path, first: u64) -> Result<Arc<Self>> {
         let mut opened = Self::open_parts(&[path], FetchPart::Range(0..first.max(1)))?;
-        opened.pop().unwrap_or_else(|| Err(Error::internal("a file was not opened")))
+        opened
+            .pop()
+            .unwrap_or_else(|| Err(Error::internal("a file was not opened")))
     }
 
-    /// Opens several files in parallel by requesting the last `last` bytes of each, where Parquet has its footer.
+    /// Opens several files in parallel by requesting the last `last` bytes of each, where Parquet
+    /// has its footer.
     ///
     /// # Errors
     /// When the job is cancelled; other errors are in the results.
@@ -164,7 +197,9 @@ impl RemoteFile {
         let mut asked = Vec::new();
         for path in paths {
             let target = target_of(path)?;
-            match known(&target).filter(|file| file.lock().checked.is_some_and(|at| at.elapsed() < FRESH)) {
+            match known(&target)
+                .filter(|file| file.lock().checked.is_some_and(|at| at.elapsed() < FRESH))
+            {
                 Some(file) => opened.push(Some(Ok(file))),
                 None => {
                     opened.push(None);
@@ -174,9 +209,21 @@ impl RemoteFile {
         }
         let mut slots = opened.iter_mut().filter(|slot| slot.is_none());
         for some in asked.chunks(OPENED_AT_ONCE) {
-            let (purpose, part, limit, targets) = (Purpose::of_thread(), part.clone(), connections(), some.to_vec());
-            let requests = targets.into_iter().map(move |target| fetch(target, part.clone(), None, purpose.clone()));
-            let answers = async move { futures::stream::iter(requests).buffered(limit).collect::<Vec<_>>().await };
+            let (purpose, part, limit, targets) = (
+                Purpose::of_thread(),
+                part.clone(),
+                connections(),
+                some.to_vec(),
+            );
+            let requests = targets
+                .into_iter()
+                .map(move |target| fetch(target, part.clone(), None, purpose.clone()));
+            let answers = async move {
+                futures::stream::iter(requests)
+                    .buffered(limit)
+                    .collect::<Vec<_>>()
+                    .await
+            };
             for (target, answer) in some.iter().zip(runtime::wait(answers)?) {
                 if let Some(slot) = slots.next() {
                     *slot = Some(answer.map(|fetched| Self::of_answer(target.clone(), fetched)));
@@ -189,16 +236,29 @@ impl RemoteFile {
     /// Asks the servers whether these files are still of the versions that were opened.
     ///
     /// # Errors
-    /// [`Kind::Changed`] for a file of another version, or that is gone; when a request fails, or the job is cancelled.
+    /// [`Kind::Changed`] for a file of another version, or that is gone; when a request fails, or
+    /// the job is cancelled.
     pub fn expect_unchanged(files: &[Arc<Self>]) -> Result<()> {
         for some in files.chunks(OPENED_AT_ONCE) {
             let (purpose, limit) = (Purpose::of_thread(), connections());
-            let opened: Vec<(RemoteTarget, FileIdentity)> =
-                some.iter().map(|file| (file.target.clone(), file.identity.clone())).collect();
-            let requests = opened
-                .into_iter()
-                .map(move |(target, identity)| fetch(target, FetchPart::Range(0..1), Some(identity), purpose.clone()));
-            let answers = async move { futures::stream::iter(requests).buffered(limit).collect::<Vec<_>>().await };
+            let opened: Vec<(RemoteTarget, FileIdentity)> = some
+                .iter()
+                .map(|file| (file.target.clone(), file.identity.clone()))
+                .collect();
+            let requests = opened.into_iter().map(move |(target, identity)| {
+                fetch(
+                    target,
+                    FetchPart::Range(0..1),
+                    Some(identity),
+                    purpose.clone(),
+                )
+            });
+            let answers = async move {
+                futures::stream::iter(requests)
+                    .buffered(limit)
+                    .collect::<Vec<_>>()
+                    .await
+            };
             for (file, answer) in some.iter().zip(runtime::wait(answers)?) {
                 answer.map_err(|error| match means_absent(&error) {
                     true => Error::new(Kind::Changed, "the file is no longer on the server")
@@ -214,13 +274,26 @@ impl RemoteFile {
 
     /// The open file of the response's version: the existing one or a new one.
     fn of_answer(target: RemoteTarget, fetched: FetchedRange) -> Arc<Self> {
-        let FetchedRange { identity, start, bytes } = fetched;
-        let file = known(&target).filter(|file| file.identity == identity).unwrap_or_else(|| {
-            // The same bucket name at another endpoint is a different file.
-            let endpoint = access_for(&target.address).endpoint.unwrap_or_default();
-            let blocks = Blocks::open(&format!("{endpoint} {}", target.text), &identity);
-            Arc::new(Self { target, identity, state: Mutex::new(RemoteFileState { blocks, ..RemoteFileState::default() }) })
-        });
+        let FetchedRange {
+            identity,
+            start,
+            bytes,
+        } = fetched;
+        let file = known(&target)
+            .filter(|file| file.identity == identity)
+            .unwrap_or_else(|| {
+                // The same bucket name at another endpoint is a different file.
+                let endpoint = access_for(&target.address).endpoint.unwrap_or_default();
+                let blocks = Blocks::open(&format!("{endpoint} {}", target.text), &identity);
+                Arc::new(Self {
+                    target,
+                    identity,
+                    state: Mutex::new(RemoteFileState {
+                        blocks,
+                        ..RemoteFileState::default()
+                    }),
+                })
+            });
         let mut state = file.lock();
         state.checked = Some(Instant::now());
         state.keep(start, bytes);
@@ -229,8 +302,8 @@ impl RemoteFile {
         file
     }
 
-    /// The file in the version that was opened before, or opened now with the `first` bytes at `offset`. For samples, which must
-    /// be of the version that their dataset was opened in.
+    /// The file in the version that was opened before, or opened now with the `first` bytes at
+    /// `offset`. For samples, which must be of the version that their dataset was opened in.
     ///
     /// # Errors
     /// As [`RemoteFile::open`].
@@ -238,12 +311,17 @@ impl RemoteFile {
         if let Some(file) = known(&target_of(path)?) {
             return Ok(file);
         }
-        let end = offset.checked_add(first.max(1)).ok_or_else(|| Error::format("the range is outside the file").at_path(path))?;
+        let end = offset
+            .checked_add(first.max(1))
+            .ok_or_else(|| Error::format("the range is outside the file").at_path(path))?;
         let mut opened = Self::open_parts(&[path], FetchPart::Range(offset..end))?;
-        opened.pop().unwrap_or_else(|| Err(Error::internal("a file was not opened")))
+        opened
+            .pop()
+            .unwrap_or_else(|| Err(Error::internal("a file was not opened")))
     }
 
-    /// As [`RemoteFile::open`]; `None` when the server reports that the file does not exist or must not be accessed.
+    /// As [`RemoteFile::open`]; `None` when the server reports that the file does not exist or must
+    /// not be accessed.
     ///
     /// # Errors
     /// Any other failure.
@@ -274,13 +352,18 @@ impl RemoteFile {
     ///
     /// # Errors
     /// [`Kind::Format`](crate::error::Kind::Format) when the range is outside the file,
-    /// [`Kind::Changed`](crate::error::Kind::Changed) when the file on the server changed, or a failed request.
+    /// [`Kind::Changed`](crate::error::Kind::Changed) when the file on the server changed, or a
+    /// failed request.
     pub fn read(&self, offset: u64, size: u64) -> Result<Bytes> {
         let mut range = self.inside(offset, size)?;
         let mut state = self.lock();
         let (end, window) = state.ahead;
         let follows = offset >= end.saturating_sub(BLOCK) && offset <= end + BLOCK && end > 0;
-        let window = if follows { (window * 2).clamp(AHEAD.start, AHEAD.end) } else { 0 };
+        let window = if follows {
+            (window * 2).clamp(AHEAD.start, AHEAD.end)
+        } else {
+            0
+        };
         state.ahead = (range.end, window);
         drop(state);
         let wanted = range.clone();
@@ -288,7 +371,9 @@ impl RemoteFile {
             range.end = (range.end + window).min(self.identity.size);
         }
         let mut pieces = self.fill(&[wanted], Some(range))?;
-        pieces.pop().ok_or_else(|| Error::internal("a read gave nothing"))
+        pieces
+            .pop()
+            .ok_or_else(|| Error::internal("a read gave nothing"))
     }
 
     /// Reads several `(offset, length)` ranges, in their order, with as few requests as possible.
@@ -296,11 +381,15 @@ impl RemoteFile {
     /// # Errors
     /// As [`RemoteFile::read`].
     pub fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Bytes>> {
-        let ranges: Vec<Range<u64>> = ranges.iter().map(|&(offset, size)| self.inside(offset, size)).collect::<Result<_>>()?;
+        let ranges: Vec<Range<u64>> = ranges
+            .iter()
+            .map(|&(offset, size)| self.inside(offset, size))
+            .collect::<Result<_>>()?;
         self.fill(&ranges, None)
     }
 
-    /// Fetches ranges for later reads: as many, in order, as fit into half of the memory for remote files.
+    /// Fetches ranges for later reads: as many, in order, as fit into half of the memory for remote
+    /// files.
     ///
     /// # Errors
     /// When a request fails.
@@ -316,13 +405,17 @@ impl RemoteFile {
     }
 
     fn inside(&self, offset: u64, size: u64) -> Result<Range<u64>> {
-        match offset.checked_add(size).filter(|end| *end <= self.identity.size) {
+        match offset
+            .checked_add(size)
+            .filter(|end| *end <= self.identity.size)
+        {
             Some(end) => Ok(offset..end),
-            None => {
-                Err(Error::format(format!("{size} bytes at {offset} lie outside the file, which has {} bytes", self.identity.size))
-                    .at(&self.target.text)
-                    .hint("the file may be cut short: compare its size with the original"))
-            }
+            None => Err(Error::format(format!(
+                "{size} bytes at {offset} lie outside the file, which has {} bytes",
+                self.identity.size
+            ))
+            .at(&self.target.text)
+            .hint("the file may be cut short: compare its size with the original")),
         }
     }
 
@@ -330,13 +423,20 @@ impl RemoteFile {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The bytes of every range. If any range is not cached, `with` is requested instead of the ranges.
+    /// The bytes of every range. If any range is not cached, `with` is requested instead of the
+    /// ranges.
     fn fill(&self, ranges: &[Range<u64>], with: Option<Range<u64>>) -> Result<Vec<Bytes>> {
         let purpose = Purpose::of_thread();
-        let total = ranges.iter().map(|range| range.end - range.start).fold(0, u64::saturating_add);
+        let total = ranges
+            .iter()
+            .map(|range| range.end - range.start)
+            .fold(0, u64::saturating_add);
         if total > READ_MAX {
-            let summary = format!("a remote read of {total} bytes exceeds the limit of {READ_MAX} bytes");
-            return Err(Error::format(summary).at(&self.target.text).hint("download the file and open it from this disk"));
+            let summary =
+                format!("a remote read of {total} bytes exceeds the limit of {READ_MAX} bytes");
+            return Err(Error::format(summary)
+                .at(&self.target.text)
+                .hint("download the file and open it from this disk"));
         }
         let mut state = self.lock();
         let mut here = RemotePieces::default();
@@ -353,7 +453,11 @@ impl RemoteFile {
             }
             drop(state);
             let missing = merged(missing);
-            let is_kept = missing.iter().map(|range| range.end - range.start).sum::<u64>() <= KEEP_MAX;
+            let is_kept = missing
+                .iter()
+                .map(|range| range.end - range.start)
+                .sum::<u64>()
+                <= KEEP_MAX;
             let fetched = self.fetch_all(missing, &purpose)?;
             state = self.lock();
             for FetchedRange { start, bytes, .. } in fetched {
@@ -363,11 +467,15 @@ impl RemoteFile {
                 }
             }
         }
-        let lost = || Error::internal("a range is not among the bytes that were read for it").at(&self.target.text);
+        let lost = || {
+            Error::internal("a range is not among the bytes that were read for it")
+                .at(&self.target.text)
+        };
         let mut filled = Vec::with_capacity(ranges.len());
         for range in ranges {
             let (bytes, is_whole) = here.cut(range).ok_or_else(lost)?;
-            // Blocks from the disk cache become one piece in memory; slices of a piece share its memory.
+            // Blocks from the disk cache become one piece in memory; slices of a piece share its
+            // memory.
             if is_whole && bytes.len() as u64 <= KEEP_MAX {
                 state.memory.hold(range.start, bytes.clone());
             }
@@ -377,10 +485,16 @@ impl RemoteFile {
     }
 
     fn fetch_all(&self, ranges: Vec<Range<u64>>, purpose: &Purpose) -> Result<Vec<FetchedRange>> {
-        let (target, identity, purpose) = (self.target.clone(), self.identity.clone(), purpose.clone());
-        let requests = ranges
-            .into_iter()
-            .map(move |range| fetch(target.clone(), FetchPart::Range(range), Some(identity.clone()), purpose.clone()));
+        let (target, identity, purpose) =
+            (self.target.clone(), self.identity.clone(), purpose.clone());
+        let requests = ranges.into_iter().map(move |range| {
+            fetch(
+                target.clone(),
+                FetchPart::Range(range),
+                Some(identity.clone()),
+                purpose.clone(),
+            )
+        });
         let limit = connections();
         runtime::wait(async move {
             let mut answers = futures::stream::iter(requests).buffered(limit);
@@ -395,7 +509,13 @@ impl RemoteFile {
 
 impl RemoteFileState {
     /// Adds the cached parts of `range` to `here`, and the others, as whole blocks, to `missing`.
-    fn gather(&mut self, range: &Range<u64>, size: u64, here: &mut RemotePieces, missing: &mut Vec<Range<u64>>) {
+    fn gather(
+        &mut self,
+        range: &Range<u64>,
+        size: u64,
+        here: &mut RemotePieces,
+        missing: &mut Vec<Range<u64>>,
+    ) {
         if range.is_empty() {
             return;
         }
@@ -405,11 +525,16 @@ impl RemoteFileState {
         }
         for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             let (from, to) = (block * BLOCK, ((block + 1) * BLOCK).min(size));
-            if let Some((start, bytes)) = self.memory.covering(&(from.max(range.start)..to.min(range.end))) {
+            if let Some((start, bytes)) = self
+                .memory
+                .covering(&(from.max(range.start)..to.min(range.end)))
+            {
                 here.add(start, bytes);
                 continue;
             }
-            let stored = u32::try_from(block).ok().and_then(|block| self.blocks.as_mut()?.get(block));
+            let stored = u32::try_from(block)
+                .ok()
+                .and_then(|block| self.blocks.as_mut()?.get(block));
             match stored {
                 Some(bytes) => here.add(from, bytes.into()),
                 None => missing.push(from..to),
@@ -437,13 +562,17 @@ struct RemotePieces {
 
 impl RemotePieces {
     fn add(&mut self, start: u64, bytes: Bytes) {
-        let longer = self.pieces.get(&start).is_none_or(|known| known.len() < bytes.len());
+        let longer = self
+            .pieces
+            .get(&start)
+            .is_none_or(|known| known.len() < bytes.len());
         if longer {
             self.pieces.insert(start, bytes);
         }
     }
 
-    /// The bytes of a range, without copying if one piece contains it, and whether they are a whole piece.
+    /// The bytes of a range, without copying if one piece contains it, and whether they are a whole
+    /// piece.
     fn cut(&self, range: &Range<u64>) -> Option<(Bytes, bool)> {
         if range.is_empty() {
             return Some((Bytes::new(), true));
@@ -453,7 +582,8 @@ impl RemotePieces {
         while position < range.end {
             // Pieces may overlap: the one that extends furthest is used.
             let candidates = self.pieces.range(..=position);
-            let (start, bytes) = candidates.max_by_key(|(start, bytes)| **start + bytes.len() as u64)?;
+            let (start, bytes) =
+                candidates.max_by_key(|(start, bytes)| **start + bytes.len() as u64)?;
             let from = (position - start) as usize;
             let to = ((range.end - start) as usize).min(bytes.len());
             if from >= to {
@@ -489,15 +619,26 @@ fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init, reason = "requests are lists of ranges")]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "requests are lists of ranges"
+)]
 mod tests {
     use super::*;
     use crate::remote::admit;
 
     /// A file as after a server's response.
     fn opened(target: &RemoteTarget) -> Arc<RemoteFile> {
-        let identity = FileIdentity { etag: None, modified_ms: 0, size: 1 };
-        let file = Arc::new(RemoteFile { target: target.clone(), identity, state: Mutex::default() });
+        let identity = FileIdentity {
+            etag: None,
+            modified_ms: 0,
+            size: 1,
+        };
+        let file = Arc::new(RemoteFile {
+            target: target.clone(),
+            identity,
+            state: Mutex::default(),
+        });
         remember(&file);
         file
     }
@@ -517,13 +658,28 @@ mod tests {
 
     #[test]
     fn files_below_a_folder_are_closed() {
-        let names = ["set/DATA/a.tif", "set/DATA/b/c.tif?version=2", "set/DATAS/a.tif", "set/COLLECTION.json"];
-        let targets = names.map(|name| target_of(Path::new(&format!("https://forgotten.example/{name}"))).expect("is an address"));
+        let names = [
+            "set/DATA/a.tif",
+            "set/DATA/b/c.tif?version=2",
+            "set/DATAS/a.tif",
+            "set/COLLECTION.json",
+        ];
+        let targets = names.map(|name| {
+            target_of(Path::new(&format!("https://forgotten.example/{name}")))
+                .expect("is an address")
+        });
         let held = targets.each_ref().map(opened);
         forget_below(Path::new("https://forgotten.example/set/DATA?version=2"));
-        assert_eq!(targets.each_ref().map(|target| known(target).is_some()), [false, false, true, true]);
+        assert_eq!(
+            targets.each_ref().map(|target| known(target).is_some()),
+            [false, false, true, true]
+        );
         let open = OPEN.lock().expect("is whole");
-        let idle = |file: &Arc<RemoteFile>| open.iter().flat_map(|open| &open.idle).any(|other| Arc::ptr_eq(other, file));
+        let idle = |file: &Arc<RemoteFile>| {
+            open.iter()
+                .flat_map(|open| &open.idle)
+                .any(|other| Arc::ptr_eq(other, file))
+        };
         assert!(!idle(&held[0]) && !idle(&held[1]));
         drop(open);
         forget_below(Path::new("/data/set"));
@@ -531,10 +687,16 @@ mod tests {
 
     #[test]
     fn near_ranges_are_one_request_and_long_ones_several() {
-        assert_eq!(merged(vec![500_000..600_000, 0..10, 100..200]), [0..200, 500_000..600_000]);
+        assert_eq!(
+            merged(vec![500_000..600_000, 0..10, 100..200]),
+            [0..200, 500_000..600_000]
+        );
         assert_eq!(merged(vec![0..10, GAP..GAP + 5]), [0..GAP + 5]);
         let pieces = merged(vec![0..2 * PIECE + 1]);
-        assert_eq!((pieces.len(), pieces[2].clone()), (3, 2 * PIECE..2 * PIECE + 1));
+        assert_eq!(
+            (pieces.len(), pieces[2].clone()),
+            (3, 2 * PIECE..2 * PIECE + 1)
+        );
     }
 
     #[test]
@@ -555,16 +717,27 @@ mod tests {
         let target = target_of(Path::new("https://prefetched.example/a")).expect("is an address");
         let file = opened(&target);
         // More than the memory limit: nothing is requested, and this is not an error.
-        file.prefetch(&[(0, 1 << 40)]).expect("is left to the reads");
+        file.prefetch(&[(0, 1 << 40)])
+            .expect("is left to the reads");
     }
 
     #[test]
     fn reads_above_the_limit_are_refused_without_a_request() {
         let target = target_of(Path::new("https://large.example/a")).expect("is an address");
-        let identity = FileIdentity { etag: None, modified_ms: 0, size: 1 << 49 };
-        let file = RemoteFile { target, identity, state: Mutex::default() };
-        for error in [file.read(0, 1 << 49).expect_err("is refused"), file.read_ranges(&[(0, READ_MAX), (5, 1)]).expect_err("too")]
-        {
+        let identity = FileIdentity {
+            etag: None,
+            modified_ms: 0,
+            size: 1 << 49,
+        };
+        let file = RemoteFile {
+            target,
+            identity,
+            state: Mutex::default(),
+        };
+        for error in [
+            file.read(0, 1 << 49).expect_err("is refused"),
+            file.read_ranges(&[(0, READ_MAX), (5, 1)]).expect_err("too"),
+        ] {
             assert!(error.to_string().contains("exceeds the limit"), "{error}");
         }
     }

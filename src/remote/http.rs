@@ -1,5 +1,6 @@
-//! HTTP client for `object_store`: counts requests, records the status for error messages, follows redirects without forwarding
-//! credentials and not into private networks, and limits the size of responses.
+//! HTTP client for `object_store`: counts requests, records the status for error messages, follows
+//! redirects without forwarding credentials and not into private networks, and limits the size of
+//! responses.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
@@ -9,13 +10,17 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use chrono::{DateTime, Utc};
 use futures::StreamExt;
-use object_store::client::{HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService};
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService,
+};
 use object_store::{ClientOptions, HeaderMap};
 use reqwest::header::{ACCEPT, HeaderName, LOCATION, RANGE, RETRY_AFTER};
 use reqwest::{Method, StatusCode, Url};
 
 use super::meter::Purpose;
-use super::range_answer::{AnswerFault, RangeRequest, normalize_answer, refuse, size_of_refused_range};
+use super::range_answer::{
+    AnswerFault, RangeRequest, normalize_answer, refuse, size_of_refused_range,
+};
 use super::reach::{Hosts, Reach};
 
 /// Maximum number of redirects.
@@ -24,7 +29,8 @@ const HOPS: usize = 10;
 const SAYS_MAX: usize = 1 << 20;
 /// Maximum pause before a retry that a server may ask for.
 const PAUSE_ASKED_MAX: Duration = Duration::from_secs(30);
-/// Headers that are forwarded to another server: they describe the request, and contain no credentials.
+/// Headers that are forwarded to another server: they describe the request, and contain no
+/// credentials.
 const HARMLESS: [HeaderName; 2] = [ACCEPT, RANGE];
 
 /// State of one request, shared by its sender and the waiting thread.
@@ -45,12 +51,27 @@ impl RequestAttempt {
     pub fn new(purpose: Purpose) -> Self {
         let (status, retry_after_s, sent_on, html) = Default::default();
         let (sent_inside, code, size, fault) = Default::default();
-        Self { purpose, status, retry_after_s, sent_on, sent_inside, html, code, range: None, size, fault }
+        Self {
+            purpose,
+            status,
+            retry_after_s,
+            sent_on,
+            sent_inside,
+            html,
+            code,
+            range: None,
+            size,
+            fault,
+        }
     }
 
-    /// The state of a request for a part of a file, whose answer is brought into the form that the library reads.
+    /// The state of a request for a part of a file, whose answer is brought into the form that the
+    /// library reads.
     pub fn of_range(purpose: Purpose, range: RangeRequest) -> Self {
-        Self { range: Some(range), ..Self::new(purpose) }
+        Self {
+            range: Some(range),
+            ..Self::new(purpose)
+        }
     }
 
     /// The requested part of a file.
@@ -95,14 +116,17 @@ impl RequestAttempt {
         Some(self.status.load(Ordering::Relaxed)).filter(|status| *status != 0)
     }
 
-    /// The pause before a retry that the server asks for, at most 30 s: nobody waits for an hour because of a header.
+    /// The pause before a retry that the server asks for, at most 30 s: nobody waits for an hour
+    /// because of a header.
     pub fn pause_asked(&self) -> Duration {
         Duration::from_secs(self.retry_after_s.load(Ordering::Relaxed)).min(PAUSE_ASKED_MAX)
     }
 
-    /// Seconds to wait before a retry that the server asks for, where that is longer than the program waits.
+    /// Seconds to wait before a retry that the server asks for, where that is longer than the
+    /// program waits.
     pub fn long_pause_asked_s(&self) -> Option<u64> {
-        Some(self.retry_after_s.load(Ordering::Relaxed)).filter(|seconds| *seconds > PAUSE_ASKED_MAX.as_secs())
+        Some(self.retry_after_s.load(Ordering::Relaxed))
+            .filter(|seconds| *seconds > PAUSE_ASKED_MAX.as_secs())
     }
 
     /// The host inside a private network to which a redirect leads that was not followed.
@@ -116,12 +140,13 @@ impl RequestAttempt {
     }
 }
 
-/// Creates counting clients. They send `headers` with every request to the original server, and never a `Referer`, which would
-/// reveal the key of a signed link after a redirect.
+/// Creates counting clients. They send `headers` with every request to the original server, and
+/// never a `Referer`, which would reveal the key of a signed link after a redirect.
 #[derive(Default)]
 pub struct Connector {
     pub headers: HeaderMap,
-    /// Bypass the proxies of the environment: unencrypted requests to this machine must not leave it.
+    /// Bypass the proxies of the environment: unencrypted requests to this machine must not leave
+    /// it.
     pub direct: bool,
 }
 
@@ -136,7 +161,11 @@ impl HttpConnector for Connector {
     /// The options are ignored: they cannot be read, and this behaviour must not be disabled.
     fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
         let client = reqwest::Client::builder();
-        let client = if self.direct { client.no_proxy() } else { client };
+        let client = if self.direct {
+            client.no_proxy()
+        } else {
+            client
+        };
         let hosts = Hosts::default();
         let client = client
             .referer(false)
@@ -144,8 +173,8 @@ impl HttpConnector for Connector {
             // Redirects are followed below, where forwarded headers are selected.
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("taco-studio/", env!("CARGO_PKG_VERSION")))
-            // Retries are done in `fetch`, where they are counted and can be cancelled; so are timeouts, which must not end a
-            // slow but steady transfer.
+            // Retries are done in `fetch`, where they are counted and can be cancelled; so are
+            // timeouts, which must not end a slow but steady transfer.
             .connect_timeout(super::limits::patience().min(Duration::from_secs(10)))
             .http1_only()
             // Ranges and lengths refer to the file, not to a compressed body.
@@ -154,8 +183,15 @@ impl HttpConnector for Connector {
             .no_zstd()
             .no_deflate()
             .build()
-            .map_err(|error| object_store::Error::Generic { store: "http", source: Box::new(error) })?;
-        Ok(HttpClient::new(Counting { inner: HttpClient::new(client), headers: self.headers.clone(), hosts }))
+            .map_err(|error| object_store::Error::Generic {
+                store: "http",
+                source: Box::new(error),
+            })?;
+        Ok(HttpClient::new(Counting {
+            inner: HttpClient::new(client),
+            headers: self.headers.clone(),
+            hosts,
+        }))
     }
 }
 
@@ -189,10 +225,14 @@ impl Counting {
             let answer = self.inner.execute(request).await?;
             if let Some(on) = asked.sent_on(&answer) {
                 if hops >= HOPS {
-                    attempt.iter().for_each(|attempt| attempt.sent_on.store(true, Ordering::Relaxed));
+                    attempt
+                        .iter()
+                        .for_each(|attempt| attempt.sent_on.store(true, Ordering::Relaxed));
                 } else if let Some(host) = self.inner_host(&asked, &on).await {
                     tracing::debug!("a redirect to {host} is not followed");
-                    attempt.iter().for_each(|attempt| drop(attempt.sent_inside.set(host.clone())));
+                    attempt
+                        .iter()
+                        .for_each(|attempt| drop(attempt.sent_inside.set(host.clone())));
                 } else {
                     next = Some(on);
                 }
@@ -202,9 +242,16 @@ impl Counting {
         }
         let response = response.ok_or_else(|| refuse("nothing was sent"))?;
         if let Some(attempt) = &attempt {
-            attempt.status.store(response.status().as_u16(), Ordering::Relaxed);
-            let wait = response.headers().get(RETRY_AFTER).and_then(|value| retry_after(value.to_str().ok()?, Utc::now()));
-            attempt.retry_after_s.store(wait.unwrap_or_default(), Ordering::Relaxed);
+            attempt
+                .status
+                .store(response.status().as_u16(), Ordering::Relaxed);
+            let wait = response
+                .headers()
+                .get(RETRY_AFTER)
+                .and_then(|value| retry_after(value.to_str().ok()?, Utc::now()));
+            attempt
+                .retry_after_s
+                .store(wait.unwrap_or_default(), Ordering::Relaxed);
             if response.status() == StatusCode::RANGE_NOT_SATISFIABLE
                 && let Some(size) = size_of_refused_range(&response)
             {
@@ -222,12 +269,16 @@ impl Counting {
 impl Counting {
     /// The host that a redirect leads to, when the server that redirects may not lead there.
     async fn inner_host(&self, asked: &Asked, on: &HttpRequest) -> Option<String> {
-        let (here, there) = (asked.url.as_ref()?, on.uri().to_string().parse::<Url>().ok()?);
+        let (here, there) = (
+            asked.url.as_ref()?,
+            on.uri().to_string().parse::<Url>().ok()?,
+        );
         if here.host_str() == there.host_str() {
             return None;
         }
         let target = self.hosts.reach_of(&there).await;
-        let may_follow = target == Reach::Public || self.hosts.reach_of(here).await.may_redirect_to(target);
+        let may_follow =
+            target == Reach::Public || self.hosts.reach_of(here).await.may_redirect_to(target);
         (!may_follow).then(|| there.host_str().unwrap_or_default().to_owned())
     }
 }
@@ -238,9 +289,14 @@ fn retry_after(value: &str, now: DateTime<Utc>) -> Option<u64> {
     if let Ok(seconds) = value.parse() {
         return Some(seconds);
     }
-    let wait = DateTime::parse_from_rfc2822(value).ok()?.with_timezone(&Utc) - now;
+    let wait = DateTime::parse_from_rfc2822(value)
+        .ok()?
+        .with_timezone(&Utc)
+        - now;
     // A part of a second counts as a whole one.
-    u64::try_from(wait.num_milliseconds()).ok().map(|wait_ms| wait_ms.div_ceil(1000))
+    u64::try_from(wait.num_milliseconds())
+        .ok()
+        .map(|wait_ms| wait_ms.div_ceil(1000))
 }
 
 /// The parts of a request needed to follow a redirect.
@@ -252,18 +308,25 @@ struct Asked {
 
 impl Asked {
     fn of(request: &HttpRequest) -> Self {
-        Self { method: request.method().clone(), url: request.uri().to_string().parse().ok(), headers: request.headers().clone() }
+        Self {
+            method: request.method().clone(),
+            url: request.uri().to_string().parse().ok(),
+            headers: request.headers().clone(),
+        }
     }
 
-    /// The request for the redirect target. To the same scheme, host and port everything is forwarded; to another server no
-    /// token, signature or cookie, and only the query in the redirect itself.
+    /// The request for the redirect target. To the same scheme, host and port everything is
+    /// forwarded; to another server no token, signature or cookie, and only the query in the
+    /// redirect itself.
     fn sent_on(&self, answer: &HttpResponse) -> Option<HttpRequest> {
         let moved = matches!(answer.status().as_u16(), 301 | 302 | 303 | 307 | 308);
         if !moved || !(self.method == Method::GET || self.method == Method::HEAD) {
             return None;
         }
         let here = self.url.as_ref()?;
-        let there = here.join(answer.headers().get(LOCATION)?.to_str().ok()?).ok()?;
+        let there = here
+            .join(answer.headers().get(LOCATION)?.to_str().ok()?)
+            .ok()?;
         if !matches!(there.scheme(), "http" | "https") {
             return None;
         }
@@ -273,19 +336,29 @@ impl Asked {
             && here.host() == there.host()
             && here.port_or_known_default() == there.port_or_known_default();
         let kept = |name: &HeaderName| same || HARMLESS.contains(name);
-        *request.headers_mut() =
-            self.headers.iter().filter(|(name, _)| kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
+        *request.headers_mut() = self
+            .headers
+            .iter()
+            .filter(|(name, _)| kept(name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         // User name and password in the address would be sent as a header.
         let mut plain = there;
-        let _ = plain.set_username("").and_then(|()| plain.set_password(None));
+        let _ = plain
+            .set_username("")
+            .and_then(|()| plain.set_password(None));
         plain.set_fragment(None);
         *request.uri_mut() = plain.as_str().parse().ok()?;
         Some(request)
     }
 }
 
-/// The response with a truncated body: the library reads it completely, and its length is not limited.
-async fn shortened(response: HttpResponse, attempt: Option<&RequestAttempt>) -> Result<HttpResponse, HttpError> {
+/// The response with a truncated body: the library reads it completely, and its length is not
+/// limited.
+async fn shortened(
+    response: HttpResponse,
+    attempt: Option<&RequestAttempt>,
+) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
     let mut stream = body.bytes_stream();
     let mut says = BytesMut::new();
@@ -332,7 +405,9 @@ mod tests {
 
     #[test]
     fn servers_state_a_pause_in_seconds_or_as_a_date() {
-        let now = DateTime::parse_from_rfc2822("Wed, 25 Nov 2026 07:00:00 GMT").expect("a date").with_timezone(&Utc);
+        let now = DateTime::parse_from_rfc2822("Wed, 25 Nov 2026 07:00:00 GMT")
+            .expect("a date")
+            .with_timezone(&Utc);
         assert_eq!(retry_after(" 7 ", now), Some(7));
         assert_eq!(retry_after("Wed, 25 Nov 2026 07:00:03 GMT", now), Some(3));
         assert_eq!(retry_after("Wed, 25 Nov 2026 06:59:00 GMT", now), None);
@@ -344,7 +419,10 @@ mod tests {
         let asked = |seconds: u64| {
             let attempt = RequestAttempt::new(Purpose::of_thread());
             attempt.retry_after_s.store(seconds, Ordering::Relaxed);
-            (attempt.pause_asked().as_secs(), attempt.long_pause_asked_s())
+            (
+                attempt.pause_asked().as_secs(),
+                attempt.long_pause_asked_s(),
+            )
         };
         assert_eq!(asked(7), (7, None));
         assert_eq!(asked(3600), (30, Some(3600)));

@@ -7,9 +7,11 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct RemoteLimits {
-    /// Maximum number of parallel requests, 1 to 64. Overridden by `--connections` and the dialog for addresses.
+    /// Maximum number of parallel requests, 1 to 64. Overridden by `--connections` and the dialog
+    /// for addresses.
     pub connections: usize,
-    /// Seconds without data after which a request is aborted, 0.1 to 3600. Overridden by `TACO_STUDIO_HTTP_TIMEOUT`.
+    /// Seconds without data after which a request is aborted, 0.1 to 3600. Overridden by
+    /// `TACO_STUDIO_HTTP_TIMEOUT`.
     pub silence_s: f64,
     /// Size of the disk cache in MB; 0 disables it. Overridden by `TACO_STUDIO_CACHE_MB`.
     pub cache_mb: u64,
@@ -17,19 +19,32 @@ pub struct RemoteLimits {
 
 impl Default for RemoteLimits {
     fn default() -> Self {
-        Self { connections: 8, silence_s: 20.0, cache_mb: 2048 }
+        Self {
+            connections: 8,
+            silence_s: 20.0,
+            cache_mb: 2048,
+        }
     }
 }
 
 impl RemoteLimits {
     /// Clamps the values, as stored settings may have been edited by hand.
     fn sane(self) -> Self {
-        let silence_s = if self.silence_s.is_finite() { self.silence_s.clamp(0.1, 3600.0) } else { Self::default().silence_s };
-        Self { connections: self.connections.clamp(1, 64), silence_s, ..self }
+        let silence_s = if self.silence_s.is_finite() {
+            self.silence_s.clamp(0.1, 3600.0)
+        } else {
+            Self::default().silence_s
+        };
+        Self {
+            connections: self.connections.clamp(1, 64),
+            silence_s,
+            ..self
+        }
     }
 }
 
-/// Default size of the memory cache for remote files in MB. Overridden by `TACO_STUDIO_REMOTE_MEMORY_MB`.
+/// Default size of the memory cache for remote files in MB. Overridden by
+/// `TACO_STUDIO_REMOTE_MEMORY_MB`.
 const MEMORY_MB: u64 = 256;
 
 static SET: Mutex<Option<RemoteLimits>> = Mutex::new(None);
@@ -40,7 +55,9 @@ pub fn set_limits(limits: RemoteLimits) {
 }
 
 fn set() -> RemoteLimits {
-    SET.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_default()
+    SET.lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .unwrap_or_default()
 }
 
 /// Maximum number of parallel requests.
@@ -51,7 +68,11 @@ pub(super) fn connections() -> usize {
 /// Time without data after which a request is aborted.
 pub(super) fn patience() -> Duration {
     static STATED: LazyLock<Option<f64>> = LazyLock::new(|| stated("TACO_STUDIO_HTTP_TIMEOUT"));
-    Duration::from_secs_f64(STATED.filter(|seconds| (0.1..=3600.0).contains(seconds)).unwrap_or(set().silence_s))
+    Duration::from_secs_f64(
+        STATED
+            .filter(|seconds| (0.1..=3600.0).contains(seconds))
+            .unwrap_or(set().silence_s),
+    )
 }
 
 /// Size limit of the disk cache in bytes.
@@ -63,7 +84,10 @@ pub(super) fn cache_cap() -> u64 {
 /// Size limit of the memory cache for all remote files in bytes.
 pub(super) fn memory_cap() -> u64 {
     static STATED: LazyLock<Option<u64>> = LazyLock::new(|| stated("TACO_STUDIO_REMOTE_MEMORY_MB"));
-    STATED.unwrap_or(MEMORY_MB).clamp(1, 1 << 20).saturating_mul(1 << 20)
+    STATED
+        .unwrap_or(MEMORY_MB)
+        .clamp(1, 1 << 20)
+        .saturating_mul(1 << 20)
 }
 
 /// What identifies a version of a remote file, besides its size.
@@ -90,10 +114,11 @@ impl std::str::FromStr for VersionMark {
     }
 }
 
-/// What identifies a version of a remote file, by `TACO_STUDIO_REMOTE_VERSIONS`: for servers that state several ETags or dates for one
-/// version.
+/// What identifies a version of a remote file, by `TACO_STUDIO_REMOTE_VERSIONS`: for servers that
+/// state several ETags or dates for one version.
 pub(super) fn version_mark() -> VersionMark {
-    static STATED: LazyLock<Option<VersionMark>> = LazyLock::new(|| stated("TACO_STUDIO_REMOTE_VERSIONS"));
+    static STATED: LazyLock<Option<VersionMark>> =
+        LazyLock::new(|| stated("TACO_STUDIO_REMOTE_VERSIONS"));
     STATED.unwrap_or(VersionMark::Etag)
 }
 
@@ -107,7 +132,11 @@ mod tests {
 
     #[test]
     fn limits_are_clamped_to_valid_values() {
-        let limits = |connections, silence_s| RemoteLimits { connections, silence_s, cache_mb: 0 };
+        let limits = |connections, silence_s| RemoteLimits {
+            connections,
+            silence_s,
+            cache_mb: 0,
+        };
         assert_eq!(RemoteLimits::default().sane(), RemoteLimits::default());
         assert_eq!(limits(0, f64::NAN).sane(), limits(1, 20.0));
         assert_eq!(limits(1000, -3.0).sane(), limits(64, 0.1));

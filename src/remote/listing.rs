@@ -1,4 +1,5 @@
-//! The files below a folder of a server: objects of a store, files of a hub's repository, or the pages that web servers make of folders.
+//! The files below a folder of a server: objects of a store, files of a hub's repository, or the
+//! pages that web servers make of folders.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,9 +33,12 @@ pub struct ListedFile {
 /// The files below a remote folder, sorted by their paths.
 ///
 /// # Errors
-/// When the server refuses a list, answers with something else, or can't be reached; for more files than are listed; cancellation.
+/// When the server refuses a list, answers with something else, or can't be reached; for more files
+/// than are listed; cancellation.
 pub fn list_files(folder: &Path, ctx: &JobContext) -> Result<Vec<ListedFile>> {
-    let address = Address::of(folder).ok_or_else(|| Error::usage("this is not the address of a remote folder").at_path(folder))?;
+    let address = Address::of(folder).ok_or_else(|| {
+        Error::usage("this is not the address of a remote folder").at_path(folder)
+    })?;
     let mut found = match HubListing::of(&address) {
         Some(_) => files_of_repository(&address)?,
         None if address.is_web() => files_of_pages(&address, ctx)?,
@@ -58,7 +62,9 @@ pub fn list_files(folder: &Path, ctx: &JobContext) -> Result<Vec<ListedFile>> {
 }
 
 fn too_many(address: &Address) -> Error {
-    Error::unsupported("the folder has more files than are listed").at(address).hint("name a folder in it")
+    Error::unsupported("the folder has more files than are listed")
+        .at(address)
+        .hint("name a folder in it")
 }
 
 /// The addresses of the files of a hub's repository, by one request; `None` on other servers.
@@ -66,23 +72,37 @@ fn too_many(address: &Address) -> Error {
 /// # Errors
 /// When the hub refuses the list, or answers with something else.
 pub fn hub_files(address: &Address) -> Result<Option<Vec<String>>> {
-    let Some(listing) = HubListing::of(address) else { return Ok(None) };
+    let Some(listing) = HubListing::of(address) else {
+        return Ok(None);
+    };
     // Hubs answer without ranges.
     let file = RemoteFile::open(Path::new(&listing.request), LIST_MAX)?;
     if file.size_bytes() > LIST_MAX {
         return Err(Error::too_large("the list of the repository is too long").at(&listing.request));
     }
     let files = listing.files(&file.read(0, file.size_bytes())?);
-    files.ok_or_else(|| Error::format("the hub answered with no list of files").at(&listing.request)).map(Some)
+    files
+        .ok_or_else(|| Error::format("the hub answered with no list of files").at(&listing.request))
+        .map(Some)
 }
 
 fn files_of_repository(folder: &Address) -> Result<Vec<ListedFile>> {
     let above = format!("{}/", folder.to_string().trim_end_matches('/'));
     let listed = |place: String| {
-        let below = percent_decode_str(place.strip_prefix(&above)?).decode_utf8_lossy().into_owned();
-        Some(ListedFile { place: PathBuf::from(place), below, size: None })
+        let below = percent_decode_str(place.strip_prefix(&above)?)
+            .decode_utf8_lossy()
+            .into_owned();
+        Some(ListedFile {
+            place: PathBuf::from(place),
+            below,
+            size: None,
+        })
     };
-    Ok(hub_files(folder)?.unwrap_or_default().into_iter().filter_map(listed).collect())
+    Ok(hub_files(folder)?
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(listed)
+        .collect())
 }
 
 /// The files that the pages of a folder and the folders in it link to.
@@ -97,7 +117,11 @@ fn files_of_pages(folder: &Address, ctx: &JobContext) -> Result<Vec<ListedFile>>
             return Err(too_many(folder));
         }
         // With a slash: the page of the folder.
-        let page = if below.is_empty() { folder.child("") } else { folder.child(&below) };
+        let page = if below.is_empty() {
+            folder.child("")
+        } else {
+            folder.child(&below)
+        };
         let file = RemoteFile::open(Path::new(&page.to_string()), LIST_MAX)?;
         if file.size_bytes() > LIST_MAX {
             return Err(Error::too_large("the page of the folder is too long").at(&page));
@@ -105,7 +129,9 @@ fn files_of_pages(folder: &Address, ctx: &JobContext) -> Result<Vec<ListedFile>>
         let text = file.read(0, file.size_bytes())?;
         let text = String::from_utf8_lossy(&text);
         if !text.trim_start().starts_with('<') {
-            return Err(Error::format("the server has no page with the files of this folder").at(&page));
+            return Err(
+                Error::format("the server has no page with the files of this folder").at(&page),
+            );
         }
         for name in links_below(&text, &page) {
             let path = format!("{below}{name}");
@@ -113,7 +139,14 @@ fn files_of_pages(folder: &Address, ctx: &JobContext) -> Result<Vec<ListedFile>>
                 true => folders.push((path, depth + 1)),
                 false => {
                     let place = PathBuf::from(folder.child(&path).to_string());
-                    files.insert(path.clone(), ListedFile { place, below: path, size: None });
+                    files.insert(
+                        path.clone(),
+                        ListedFile {
+                            place,
+                            below: path,
+                            size: None,
+                        },
+                    );
                 }
             }
         }
@@ -129,12 +162,21 @@ fn links_below(html: &str, page: &Address) -> Vec<String> {
     let mut names: Vec<String> = hrefs(html)
         .filter_map(|href| {
             let href = href.split(['?', '#']).next()?;
-            let rest = href.strip_prefix(&own).or_else(|| href.strip_prefix(path).filter(|_| href.starts_with('/')));
+            let rest = href
+                .strip_prefix(&own)
+                .or_else(|| href.strip_prefix(path).filter(|_| href.starts_with('/')));
             let name = rest.unwrap_or(href).trim_start_matches("./");
-            let name = percent_decode_str(&unescaped(name)).decode_utf8().ok()?.into_owned();
+            let name = percent_decode_str(&unescaped(name))
+                .decode_utf8()
+                .ok()?
+                .into_owned();
             let plain = name.strip_suffix('/').unwrap_or(&name);
-            let is_child = !plain.is_empty() && plain != ".." && !plain.contains(['/', '\\', '\0']) && !plain.contains("://");
-            (is_child && !plain.starts_with("mailto:") && !plain.starts_with("javascript:")).then_some(name)
+            let is_child = !plain.is_empty()
+                && plain != ".."
+                && !plain.contains(['/', '\\', '\0'])
+                && !plain.contains("://");
+            (is_child && !plain.starts_with("mailto:") && !plain.starts_with("javascript:"))
+                .then_some(name)
         })
         .collect();
     names.sort();
@@ -149,7 +191,10 @@ fn hrefs(html: &str) -> impl Iterator<Item = &str> {
     anchors.into_iter().filter_map(move |at| {
         let end = at + html[at..].find('>')?;
         let begin = at + lower[at..end].find("href")? + 4;
-        let value = html[begin..end].trim_start().strip_prefix('=')?.trim_start();
+        let value = html[begin..end]
+            .trim_start()
+            .strip_prefix('=')?
+            .trim_start();
         match value.chars().next()? {
             quote @ ('"' | '\'') => value[1..].split(quote).next(),
             _ => value.split_whitespace().next(),
@@ -171,9 +216,13 @@ mod tests {
         let page = Address::parse("https://host/data/set/").expect("an address");
         // Apache, nginx, Python, Caddy and S3-like pages.
         let html = r##"<html><a href="?C=N;O=D">Name</a> <a href="/data/">Parent</a> <A HREF='../'>..</A>
-            <a href="a%20b.tif">a b.tif</a><a class=x href=sub/>sub</a> <a href="./c&amp;d.tif">c</a>
+            <a href="a%20b.tif">a b.tif</a>
+            <a class=x href=sub/>sub</a> <a href="./c&amp;d.tif">c</a>
             <a href="/data/set/e.tif">e</a> <a href="https://host/data/set/f.tif?x=1">f</a> <a href="https://other/g.tif">g</a>
             <a href="mailto:x@y">m</a> <a href="#top">t</a> <a href="/etc/passwd">p</a> <a href="h/../../x">u</a><a href="a%2Fb">v</a>"##;
-        assert_eq!(links_below(html, &page), ["a b.tif", "c&d.tif", "e.tif", "f.tif", "sub/"]);
+        assert_eq!(
+            links_below(html, &page),
+            ["a b.tif", "c&d.tif", "e.tif", "f.tif", "sub/"]
+        );
     }
 }

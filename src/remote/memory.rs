@@ -1,4 +1,5 @@
-//! Memory cache of remote files with a common size limit; least recently used pieces are evicted first, across files.
+//! Memory cache of remote files with a common size limit; least recently used pieces are evicted
+//! first, across files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -19,7 +20,8 @@ struct CachedPiece {
 /// All pieces of all files.
 #[derive(Default)]
 struct Memory {
-    /// By file and offset. No piece contains another of the same file, so their ends are sorted too.
+    /// By file and offset. No piece contains another of the same file, so their ends are sorted
+    /// too.
     files: HashMap<u64, BTreeMap<u64, CachedPiece>>,
     /// File and offset of each piece by order of use, least recent first.
     order: BTreeMap<u64, (u64, u64)>,
@@ -31,14 +33,19 @@ static MEMORY: Mutex<Option<Memory>> = Mutex::new(None);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
-    let mut memory: MutexGuard<'_, Option<Memory>> = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut memory: MutexGuard<'_, Option<Memory>> =
+        MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     work(memory.get_or_insert_default())
 }
 
 impl Memory {
     /// The piece that contains `range`, which is marked as used.
     fn covering(&mut self, file: u64, range: &Range<u64>) -> Option<(u64, Bytes)> {
-        let (start, piece) = self.files.get_mut(&file)?.range_mut(..=range.start).next_back()?;
+        let (start, piece) = self
+            .files
+            .get_mut(&file)?
+            .range_mut(..=range.start)
+            .next_back()?;
         if range.end > start + piece.bytes.len() as u64 {
             return None;
         }
@@ -51,18 +58,31 @@ impl Memory {
 
     fn hold(&mut self, file: u64, start: u64, bytes: Bytes, cap: u64) {
         let end = start + bytes.len() as u64;
-        if bytes.is_empty() || bytes.len() as u64 > cap || self.covering(file, &(start..end)).is_some() {
+        if bytes.is_empty()
+            || bytes.len() as u64 > cap
+            || self.covering(file, &(start..end)).is_some()
+        {
             return;
         }
         let within: Vec<u64> = self.files.get(&file).map_or(Vec::new(), |pieces| {
-            let behind = pieces.range(start..).take_while(|(other, piece)| *other + piece.bytes.len() as u64 <= end);
+            let behind = pieces
+                .range(start..)
+                .take_while(|(other, piece)| *other + piece.bytes.len() as u64 <= end);
             behind.map(|(other, _)| *other).collect()
         });
-        within.into_iter().for_each(|other| self.remove(file, other));
+        within
+            .into_iter()
+            .for_each(|other| self.remove(file, other));
         self.clock += 1;
         self.total += bytes.len() as u64;
         self.order.insert(self.clock, (file, start));
-        self.files.entry(file).or_default().insert(start, CachedPiece { bytes, used: self.clock });
+        self.files.entry(file).or_default().insert(
+            start,
+            CachedPiece {
+                bytes,
+                used: self.clock,
+            },
+        );
         while self.total > cap
             && let Some((_, (file, start))) = self.order.pop_first()
         {
@@ -71,7 +91,9 @@ impl Memory {
     }
 
     fn remove(&mut self, file: u64, start: u64) {
-        let Some(pieces) = self.files.get_mut(&file) else { return };
+        let Some(pieces) = self.files.get_mut(&file) else {
+            return;
+        };
         if let Some(piece) = pieces.remove(&start) {
             self.order.remove(&piece.used);
             self.total -= piece.bytes.len() as u64;
@@ -89,7 +111,9 @@ pub struct KeptPieces {
 
 impl Default for KeptPieces {
     fn default() -> Self {
-        Self { file: NEXT.fetch_add(1, Ordering::Relaxed) }
+        Self {
+            file: NEXT.fetch_add(1, Ordering::Relaxed),
+        }
     }
 }
 
@@ -99,7 +123,8 @@ impl KeptPieces {
         with(|memory| memory.covering(self.file, range))
     }
 
-    /// Stores a piece, which must not be a small slice of a larger buffer, as the whole buffer would stay allocated.
+    /// Stores a piece, which must not be a small slice of a larger buffer, as the whole buffer
+    /// would stay allocated.
     pub fn hold(&self, start: u64, bytes: Bytes) {
         with(|memory| memory.hold(self.file, start, bytes, memory_cap()));
     }
@@ -133,7 +158,11 @@ mod tests {
                 assert!(memory.total <= 1000, "{} bytes", memory.total);
             }
         }
-        assert_eq!((memory.total, memory.order.len()), (1000, 10), "the last two files");
+        assert_eq!(
+            (memory.total, memory.order.len()),
+            (1000, 10),
+            "the last two files"
+        );
         assert!(memory.covering(7, &(0..1)).is_none());
         // The used piece stays although it is the oldest.
         assert!(memory.covering(8, &(0..100)).is_some());
@@ -142,7 +171,10 @@ mod tests {
         }
         assert!(memory.covering(8, &(10..90)).is_some() && memory.covering(9, &(0..1)).is_none());
         memory.hold(21, 0, piece(1001), 1000);
-        assert!(memory.covering(21, &(0..1)).is_none(), "a piece beyond the cap is not kept");
+        assert!(
+            memory.covering(21, &(0..1)).is_none(),
+            "a piece beyond the cap is not kept"
+        );
     }
 
     #[test]
@@ -165,6 +197,7 @@ mod tests {
         let file = kept.file;
         assert!(kept.covering(&(0..10)).is_some());
         drop(kept);
-        assert!(with(|memory| !memory.files.contains_key(&file) && memory.order.values().all(|(other, _)| *other != file)));
+        assert!(with(|memory| !memory.files.contains_key(&file)
+            && memory.order.values().all(|(other, _)| *other != file)));
     }
 }

@@ -1,5 +1,5 @@
-//! Statistics of remote access: requests, bytes, latency and cache use by action, and the most recent requests. Addresses have no
-//! secrets here.
+//! Statistics of remote access: requests, bytes, latency and cache use by action, and the most
+//! recent requests. Addresses have no secrets here.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -95,13 +95,22 @@ impl Purpose {
     /// The action of this thread.
     pub fn of_thread() -> Self {
         if let Some(job) = jobs::current() {
-            return Self { job: Some(job.id), label: job.label };
+            return Self {
+                job: Some(job.id),
+                label: job.label,
+            };
         }
         let meter = lock();
         let last = meter.as_ref().and_then(|meter| meter.actions.back());
         match last {
-            Some((job, action, Some(at))) if at.elapsed() < RECENT => Self { job: *job, label: action.label.clone() },
-            _ => Self { job: None, label: "Other".into() },
+            Some((job, action, Some(at))) if at.elapsed() < RECENT => Self {
+                job: *job,
+                label: action.label.clone(),
+            },
+            _ => Self {
+                job: None,
+                label: "Other".into(),
+            },
         }
     }
 
@@ -138,12 +147,19 @@ impl Purpose {
         let mut meter = lock();
         let meter = meter.get_or_insert_default();
         change(&mut meter.total);
-        let at = meter.actions.iter().rposition(|(job, action, _)| *job == self.job && action.label == self.label);
+        let at = meter
+            .actions
+            .iter()
+            .rposition(|(job, action, _)| *job == self.job && action.label == self.label);
         let at = at.unwrap_or_else(|| {
             if meter.actions.len() == ACTIONS {
                 meter.actions.pop_front();
             }
-            let action = ActionTraffic { label: self.label.clone(), started: Some(SystemTime::now()), ..Default::default() };
+            let action = ActionTraffic {
+                label: self.label.clone(),
+                started: Some(SystemTime::now()),
+                ..Default::default()
+            };
             meter.actions.push_back((self.job, action, None));
             meter.actions.len() - 1
         });
@@ -161,10 +177,16 @@ fn lock() -> MutexGuard<'static, Option<Meter>> {
 /// Statistics since the start.
 pub fn traffic() -> Traffic {
     let meter = lock();
-    let Some(meter) = meter.as_ref() else { return Traffic::default() };
+    let Some(meter) = meter.as_ref() else {
+        return Traffic::default();
+    };
     Traffic {
         total: meter.total.clone(),
-        actions: meter.actions.iter().map(|(_, action, _)| action.clone()).collect(),
+        actions: meter
+            .actions
+            .iter()
+            .map(|(_, action, _)| action.clone())
+            .collect(),
         requests: meter.requests.iter().cloned().collect(),
     }
 }
@@ -172,7 +194,20 @@ pub fn traffic() -> Traffic {
 /// Statistics of a job's requests; without a job, those since the start.
 pub fn traffic_of(job: Option<JobId>) -> ActionTraffic {
     let meter = lock();
-    let Some(meter) = meter.as_ref() else { return ActionTraffic::default() };
-    let own = || meter.actions.iter().rev().find(|(known, ..)| *known == job).map(|(_, action, _)| action.clone());
-    if job.is_some() { own().unwrap_or_default() } else { meter.total.clone() }
+    let Some(meter) = meter.as_ref() else {
+        return ActionTraffic::default();
+    };
+    let own = || {
+        meter
+            .actions
+            .iter()
+            .rev()
+            .find(|(known, ..)| *known == job)
+            .map(|(_, action, _)| action.clone())
+    };
+    if job.is_some() {
+        own().unwrap_or_default()
+    } else {
+        meter.total.clone()
+    }
 }

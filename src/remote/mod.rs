@@ -1,9 +1,10 @@
-//! Remote files: credentials ([`Access`]), byte ranges over HTTP, S3, Google Cloud Storage and Azure ([`RemoteFile`]) with few
-//! requests, retries, a disk cache, and traffic statistics ([`traffic`]); objects are written by [`ObjectWriter`]. Credentials are never logged or stored, and bytes of
-//! two versions of a file are never mixed.
+//! Remote files: credentials ([`Access`]), byte ranges over HTTP, S3, Google Cloud Storage and
+//! Azure ([`RemoteFile`]) with few requests, retries, a disk cache, and traffic statistics
+//! ([`traffic`]); objects are written by [`ObjectWriter`]. Credentials are never logged or stored,
+//! and bytes of two versions of a file are never mixed.
 //!
-//! All functions block and must not be called on the interface thread; requests run on a separate runtime. Cancelling a job ends
-//! its waits immediately.
+//! All functions block and must not be called on the interface thread; requests run on a separate
+//! runtime. Cancelling a job ends its waits immediately.
 
 mod bucket;
 mod cache;
@@ -29,7 +30,8 @@ pub use limits::{RemoteLimits, set_limits};
 pub use listing::{ListedFile, hub_files, list_files};
 pub use meter::{ActionTraffic, RequestLine, Traffic, traffic, traffic_of};
 pub use reach::may_link_to;
-/// Forgets files, clients and the thread for requests of the process that this one was forked from, before anything is read in this one.
+/// Forgets files, clients and the thread for requests of the process that this one was forked from,
+/// before anything is read in this one.
 pub fn forget_after_fork() {
     runtime::forget_thread();
     credentials::forget_clients();
@@ -37,6 +39,6 @@ pub fn forget_after_fork() {
 }
 
 pub use upload::{
-    NewObject, ObjectComparison, ObjectWriter, StoredObject, delete_object, expect_writable, object_exists, object_is,
-    object_requests, objects_below, objects_have, put_objects,
+    NewObject, ObjectComparison, ObjectWriter, StoredObject, delete_object, expect_writable,
+    object_exists, object_is, object_requests, objects_below, objects_have, put_objects,
 };

@@ -1,20 +1,31 @@
-//! Profiles of the AWS command line in `~/.aws/credentials` and `~/.aws/config`. Read on every use, never cached.
+//! Profiles of the AWS command line in `~/.aws/credentials` and `~/.aws/config`. Read on every use,
+//! never cached.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// Settings of a profile with the keys of the files: `endpoint_url`, `region`, and the three keys of credentials among others.
+/// Settings of a profile with the keys of the files: `endpoint_url`, `region`, and the three keys
+/// of credentials among others.
 pub type ProfileSettings = HashMap<String, String>;
 
-/// The profile `name`, merged from both files with precedence for the credentials file. `None` when neither has it.
+/// The profile `name`, merged from both files with precedence for the credentials file. `None` when
+/// neither has it.
 pub fn load(name: &str) -> Option<ProfileSettings> {
     let read = |variable: &str, file: &str| {
         let named = std::env::var_os(variable).map(PathBuf::from);
-        let path = named.or_else(|| Some(directories::BaseDirs::new()?.home_dir().join(".aws").join(file)))?;
+        let path = named.or_else(|| {
+            Some(
+                directories::BaseDirs::new()?
+                    .home_dir()
+                    .join(".aws")
+                    .join(file),
+            )
+        })?;
         std::fs::read_to_string(path).ok()
     };
     let config = read("AWS_CONFIG_FILE", "config").and_then(|text| section(&text, name, true));
-    let credentials = read("AWS_SHARED_CREDENTIALS_FILE", "credentials").and_then(|text| section(&text, name, false));
+    let credentials = read("AWS_SHARED_CREDENTIALS_FILE", "credentials")
+        .and_then(|text| section(&text, name, false));
     match (config, credentials) {
         (None, None) => None,
         (config, credentials) => {
@@ -25,7 +36,8 @@ pub fn load(name: &str) -> Option<ProfileSettings> {
     }
 }
 
-/// A section of an INI file. With `prefixed`, all sections but the default are named `profile NAME`.
+/// A section of an INI file. With `prefixed`, all sections but the default are named
+/// `profile NAME`.
 fn section(text: &str, name: &str, prefixed: bool) -> Option<ProfileSettings> {
     let mut found: Option<ProfileSettings> = None;
     let mut inside = false;
@@ -34,9 +46,15 @@ fn section(text: &str, name: &str, prefixed: bool) -> Option<ProfileSettings> {
         if trimmed.is_empty() || trimmed.starts_with(['#', ';']) {
             continue;
         }
-        if let Some(title) = trimmed.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
+        if let Some(title) = trimmed
+            .strip_prefix('[')
+            .and_then(|rest| rest.split(']').next())
+        {
             let title = title.trim();
-            let own = title.strip_prefix("profile ").map(str::trim).filter(|_| prefixed);
+            let own = title
+                .strip_prefix("profile ")
+                .map(str::trim)
+                .filter(|_| prefixed);
             inside = title == name || own == Some(name);
             if inside {
                 found.get_or_insert_default();
@@ -60,11 +78,21 @@ mod tests {
 
     #[test]
     fn profiles_are_found_under_both_spellings() {
-        let config =
-            "[default]\nregion = eu-west-1\n[profile work]\n# note\nregion=us-west-2\ns3 =\n  max = 9\n[other]\nregion=x\n";
-        assert_eq!(section(config, "work", true).expect("is there")["region"], "us-west-2");
-        assert_eq!(section(config, "default", true).expect("is there")["region"], "eu-west-1");
+        let config = "[default]\nregion = eu-west-1\n[profile work]\n# note\nregion=us-west-2\ns3 \
+            =\n  max = 9\n[other]\nregion=x\n";
+        assert_eq!(
+            section(config, "work", true).expect("is there")["region"],
+            "us-west-2"
+        );
+        assert_eq!(
+            section(config, "default", true).expect("is there")["region"],
+            "eu-west-1"
+        );
         assert_eq!(section(config, "work", false), None);
-        assert!(!section(config, "work", true).expect("is there").contains_key("max"));
+        assert!(
+            !section(config, "work", true)
+                .expect("is there")
+                .contains_key("max")
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Answers to range requests, brought into the one form that `object_store` reads: status 206 with a complete Content-Range and a
-//! Content-Length. Servers also send the whole file with status 200, leave out its size, send chunks, or compress the range.
+//! Answers to range requests, brought into the one form that `object_store` reads: status 206 with
+//! a complete Content-Range and a Content-Length. Servers also send the whole file with status 200,
+//! leave out its size, send chunks, or compress the range.
 
 use std::io::Read;
 
@@ -7,7 +8,9 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use object_store::client::{HttpError, HttpErrorKind, HttpResponse};
 use reqwest::StatusCode;
-use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName, HeaderValue};
+use reqwest::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName, HeaderValue,
+};
 
 use super::fetch::FetchPart;
 use super::http::RequestAttempt;
@@ -77,12 +80,18 @@ pub(super) fn refuse(why: &'static str) -> HttpError {
     HttpError::new(HttpErrorKind::Decode, RefusedAnswer(why))
 }
 
-/// The answer in the library's form. Answers that can't be brought into it are returned as they are, and `attempt` gets the reason.
+/// The answer in the library's form. Answers that can't be brought into it are returned as they
+/// are, and `attempt` gets the reason.
 ///
 /// # Errors
 /// When the answer contradicts the request or itself.
-pub(super) async fn normalize_answer(response: HttpResponse, attempt: &RequestAttempt) -> Result<HttpResponse, HttpError> {
-    let Some(request) = attempt.range() else { return Ok(response) };
+pub(super) async fn normalize_answer(
+    response: HttpResponse,
+    attempt: &RequestAttempt,
+) -> Result<HttpResponse, HttpError> {
+    let Some(request) = attempt.range() else {
+        return Ok(response);
+    };
     match response.status() {
         StatusCode::PARTIAL_CONTENT => normalize_partial(response, request, attempt).await,
         StatusCode::OK => normalize_whole(response, request, attempt).await,
@@ -113,13 +122,18 @@ async fn normalize_partial(
     if last >= size || length > request.most() {
         return Err(refuse("the server sent an invalid Content-Range"));
     }
-    let Some(coding) = coding_of(&response) else { return Ok(with_range(response, first, length, size)) };
+    let Some(coding) = coding_of(&response) else {
+        return Ok(with_range(response, first, length, size));
+    };
     if coding != "gzip" {
         return Err(refuse(COMPRESSED));
     }
     let (mut response, packed) = collect_body(response, packed_max(length), attempt).await?;
-    // A range of the compressed file instead of a compressed range of the file does not unpack to its length.
-    let bytes = packed.and_then(|packed| unzipped(&packed, length)).filter(|bytes| bytes.len() as u64 == length);
+    // A range of the compressed file instead of a compressed range of the file does not unpack to
+    // its length.
+    let bytes = packed
+        .and_then(|packed| unzipped(&packed, length))
+        .filter(|bytes| bytes.len() as u64 == length);
     *response.body_mut() = bytes.ok_or_else(|| refuse(COMPRESSED))?.into();
     Ok(with_range(response, first, length, size))
 }
@@ -134,34 +148,50 @@ async fn normalize_whole(
         return Ok(response);
     }
     let coding = coding_of(&response);
-    let stated = text_of(&response, CONTENT_LENGTH).and_then(|length| length.trim().parse::<u64>().ok());
+    let stated =
+        text_of(&response, CONTENT_LENGTH).and_then(|length| length.trim().parse::<u64>().ok());
     if coding.is_none()
         && let Some(size) = stated
     {
         attempt.state_size(size);
-        return Ok(if request.covers(size) { with_range(response, 0, size, size) } else { response });
+        return Ok(if request.covers(size) {
+            with_range(response, 0, size, size)
+        } else {
+            response
+        });
     }
     let most = request.most().min(UNSTATED_MAX);
     let (mut response, bytes) = match coding.as_deref() {
         None => collect_body(response, most, attempt).await?,
         Some("gzip") => {
             let (response, packed) = collect_body(response, packed_max(most), attempt).await?;
-            let bytes = packed.and_then(|packed| unzipped(&packed, most)).ok_or_else(|| refuse(COMPRESSED))?;
+            let bytes = packed
+                .and_then(|packed| unzipped(&packed, most))
+                .ok_or_else(|| refuse(COMPRESSED))?;
             (response, Some(bytes.into()))
         }
         Some(_) => return Err(refuse(COMPRESSED)),
     };
-    let Some(bytes) = bytes else { return Ok(response) };
+    let Some(bytes) = bytes else {
+        return Ok(response);
+    };
     let size = bytes.len() as u64;
     attempt.state_size(size);
     *response.body_mut() = bytes.into();
-    Ok(if request.covers(size) { with_range(response, 0, size, size) } else { response })
+    Ok(if request.covers(size) {
+        with_range(response, 0, size, size)
+    } else {
+        response
+    })
 }
 
 /// The response as an answer with the `length` bytes at `first`.
 fn with_range(mut response: HttpResponse, first: u64, length: u64, size: u64) -> HttpResponse {
     *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-    let range = format!("bytes {first}-{}/{size}", first.saturating_add(length).saturating_sub(1));
+    let range = format!(
+        "bytes {first}-{}/{size}",
+        first.saturating_add(length).saturating_sub(1)
+    );
     let headers = response.headers_mut();
     headers.remove(CONTENT_ENCODING);
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -172,18 +202,30 @@ fn with_range(mut response: HttpResponse, first: u64, length: u64, size: u64) ->
 }
 
 fn text_of(response: &HttpResponse, name: HeaderName) -> Option<&str> {
-    response.headers().get(name).and_then(|value| value.to_str().ok())
+    response
+        .headers()
+        .get(name)
+        .and_then(|value| value.to_str().ok())
 }
 
 /// The coding of a body that has to be unpacked, in small letters.
 fn coding_of(response: &HttpResponse) -> Option<String> {
-    let coding = text_of(response, CONTENT_ENCODING)?.trim().to_ascii_lowercase();
-    let coding = if coding == "x-gzip" { "gzip".to_owned() } else { coding };
+    let coding = text_of(response, CONTENT_ENCODING)?
+        .trim()
+        .to_ascii_lowercase();
+    let coding = if coding == "x-gzip" {
+        "gzip".to_owned()
+    } else {
+        coding
+    };
     (!["", "identity", "aws-chunked"].contains(&coding.as_str())).then_some(coding)
 }
 
 fn is_html(response: &HttpResponse) -> bool {
-    let kind = text_of(response, CONTENT_TYPE).and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+    let kind = text_of(response, CONTENT_TYPE)
+        .and_then(|kind| kind.split(';').next())
+        .unwrap_or_default()
+        .trim();
     kind.eq_ignore_ascii_case("text/html") || kind.eq_ignore_ascii_case("application/xhtml+xml")
 }
 
@@ -192,13 +234,24 @@ fn parse_content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (range, size) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let (first, last) = range.split_once('-')?;
     let (first, last): (u64, u64) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-    let size = if size.trim() == "*" { None } else { Some(size.trim().parse::<u64>().ok()?) };
+    let size = if size.trim() == "*" {
+        None
+    } else {
+        Some(size.trim().parse::<u64>().ok()?)
+    };
     (first <= last && size.is_none_or(|size| last < size)).then_some((first, last, size))
 }
 
 /// The size in the `Content-Range: bytes */size` of a refused range.
 pub(super) fn size_of_refused_range(response: &HttpResponse) -> Option<u64> {
-    text_of(response, CONTENT_RANGE)?.trim().strip_prefix("bytes")?.trim().strip_prefix("*/")?.trim().parse().ok()
+    text_of(response, CONTENT_RANGE)?
+        .trim()
+        .strip_prefix("bytes")?
+        .trim()
+        .strip_prefix("*/")?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// Maximum bytes of `length` bytes in gzip: what can't be compressed grows a little.
@@ -230,6 +283,9 @@ async fn collect_body(
 fn unzipped(packed: &[u8], most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(most.min(ROOM) as usize);
     let decoder = flate2::read::MultiGzDecoder::new(packed);
-    decoder.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
+    decoder
+        .take(most.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .ok()?;
     (bytes.len() as u64 <= most).then_some(bytes)
 }

@@ -1,5 +1,5 @@
-//! From where addresses can be reached. A redirect must not lead this program from a server of the internet to one that only this
-//! machine or its network reaches.
+//! From where addresses can be reached. A redirect must not lead this program from a server of the
+//! internet to one that only this machine or its network reaches.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -30,12 +30,14 @@ pub(super) enum Reach {
     Private,
     /// From this machine.
     Loopback,
-    /// From the same link (RFC 3927, RFC 4291), such as the metadata of a virtual machine; and addresses of no single host.
+    /// From the same link (RFC 3927, RFC 4291), such as the metadata of a virtual machine; and
+    /// addresses of no single host.
     LinkLocal,
 }
 
 impl Reach {
-    /// True when a server that is reached from here may redirect to one that is reached from `target`.
+    /// True when a server that is reached from here may redirect to one that is reached from
+    /// `target`.
     pub fn may_redirect_to(self, target: Self) -> bool {
         match target {
             Self::Public => true,
@@ -55,9 +57,12 @@ impl Reach {
         match address.octets() {
             [0 | 127, ..] => Self::Loopback,
             [169, 254, ..] | [224..=255, ..] => Self::LinkLocal,
-            [10, ..] | [192, 168, ..] | [192, 0, 0, _] | [172, 16..=31, ..] | [100, 64..=127, ..] | [198, 18 | 19, ..] => {
-                Self::Private
-            }
+            [10, ..]
+            | [192, 168, ..]
+            | [192, 0, 0, _]
+            | [172, 16..=31, ..]
+            | [100, 64..=127, ..]
+            | [198, 18 | 19, ..] => Self::Private,
             _ => Self::Public,
         }
     }
@@ -84,8 +89,8 @@ impl Reach {
     }
 }
 
-/// Resolves names of hosts, and keeps the addresses of those that were redirected to: the connection goes to the addresses that were
-/// looked at.
+/// Resolves names of hosts, and keeps the addresses of those that were redirected to: the
+/// connection goes to the addresses that were looked at.
 #[derive(Clone, Default)]
 pub(super) struct Hosts {
     known: Arc<Mutex<HashMap<String, KnownHost>>>,
@@ -102,13 +107,18 @@ impl Hosts {
     }
 
     fn addresses(&self, host: &str) -> Option<Vec<SocketAddr>> {
-        self.lock().get(host).filter(|known| known.since.elapsed() < KNOWN_FOR).map(|known| known.addresses.clone())
+        self.lock()
+            .get(host)
+            .filter(|known| known.since.elapsed() < KNOWN_FOR)
+            .map(|known| known.addresses.clone())
     }
 
-    /// From where the host of an address is reached: the narrowest of its addresses. A name that can't be resolved counts as public:
-    /// nothing is sent to it, or a proxy resolves it.
+    /// From where the host of an address is reached: the narrowest of its addresses. A name that
+    /// can't be resolved counts as public: nothing is sent to it, or a proxy resolves it.
     pub async fn reach_of(&self, url: &Url) -> Reach {
-        let Some(host) = url.host_str() else { return Reach::Public };
+        let Some(host) = url.host_str() else {
+            return Reach::Public;
+        };
         let plain = host.trim_start_matches('[').trim_end_matches(']');
         if let Ok(address) = plain.parse::<IpAddr>() {
             return Reach::of(address);
@@ -129,11 +139,21 @@ impl Hosts {
                 if known.len() >= KNOWN_MAX {
                     known.clear();
                 }
-                known.insert(host.to_owned(), KnownHost { addresses: addresses.clone(), since: Instant::now() });
+                known.insert(
+                    host.to_owned(),
+                    KnownHost {
+                        addresses: addresses.clone(),
+                        since: Instant::now(),
+                    },
+                );
                 addresses
             }
         };
-        addresses.iter().map(|address| Reach::of(address.ip())).max().unwrap_or(Reach::Public)
+        addresses
+            .iter()
+            .map(|address| Reach::of(address.ip()))
+            .max()
+            .unwrap_or(Reach::Public)
     }
 }
 
@@ -150,13 +170,20 @@ impl Resolve for Hosts {
     }
 }
 
-/// True when a document at `from` may name `to`, as a server may redirect: always where `from` is on this machine.
+/// True when a document at `from` may name `to`, as a server may redirect: always where `from` is
+/// on this machine.
 ///
 /// # Errors
 /// When the thread of requests can't be started.
 pub fn may_link_to(from: &Path, to: &Path) -> Result<bool> {
-    let url = |path: &Path| Address::of(path).filter(Address::is_web).and_then(|address| Url::parse(&address.to_string()).ok());
-    let (Some(from), Some(to)) = (url(from), url(to)) else { return Ok(true) };
+    let url = |path: &Path| {
+        Address::of(path)
+            .filter(Address::is_web)
+            .and_then(|address| Url::parse(&address.to_string()).ok())
+    };
+    let (Some(from), Some(to)) = (url(from), url(to)) else {
+        return Ok(true);
+    };
     runtime::wait(async move {
         let hosts = Hosts::default();
         let target = hosts.reach_of(&to).await;
@@ -173,17 +200,59 @@ mod tests {
         for (reach, addresses) in [
             (
                 Reach::Public,
-                ["1.1.1.1", "172.15.0.1", "172.32.0.1", "100.63.0.1", "2606:4700::1111", "::ffff:1.1.1.1", "2002:101:101::"],
+                [
+                    "1.1.1.1",
+                    "172.15.0.1",
+                    "172.32.0.1",
+                    "100.63.0.1",
+                    "2606:4700::1111",
+                    "::ffff:1.1.1.1",
+                    "2002:101:101::",
+                ],
             ),
-            (Reach::Private, ["10.0.0.1", "172.16.0.1", "192.168.1.1", "100.64.0.1", "fd12::1", "::ffff:10.0.0.1", "2002:a00:1::"]),
-            (Reach::Loopback, ["127.0.0.1", "127.9.9.9", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1", "64:ff9b::7f00:1"]),
+            (
+                Reach::Private,
+                [
+                    "10.0.0.1",
+                    "172.16.0.1",
+                    "192.168.1.1",
+                    "100.64.0.1",
+                    "fd12::1",
+                    "::ffff:10.0.0.1",
+                    "2002:a00:1::",
+                ],
+            ),
+            (
+                Reach::Loopback,
+                [
+                    "127.0.0.1",
+                    "127.9.9.9",
+                    "0.0.0.0",
+                    "::1",
+                    "::",
+                    "::ffff:127.0.0.1",
+                    "64:ff9b::7f00:1",
+                ],
+            ),
             (
                 Reach::LinkLocal,
-                ["169.254.169.254", "224.0.0.1", "255.255.255.255", "fe80::1", "ff02::1", "fd00:ec2::254", "::ffff:a9fe:a9fe"],
+                [
+                    "169.254.169.254",
+                    "224.0.0.1",
+                    "255.255.255.255",
+                    "fe80::1",
+                    "ff02::1",
+                    "fd00:ec2::254",
+                    "::ffff:a9fe:a9fe",
+                ],
             ),
         ] {
             for address in addresses {
-                assert_eq!(Reach::of(address.parse().expect(address)), reach, "{address}");
+                assert_eq!(
+                    Reach::of(address.parse().expect(address)),
+                    reach,
+                    "{address}"
+                );
             }
         }
     }
@@ -191,17 +260,29 @@ mod tests {
     #[test]
     fn redirects_lead_outwards_or_stay() {
         use Reach::{LinkLocal, Loopback, Private, Public};
-        let allowed = [(Private, Private), (Loopback, Private), (Loopback, Loopback), (LinkLocal, LinkLocal)];
+        let allowed = [
+            (Private, Private),
+            (Loopback, Private),
+            (Loopback, Loopback),
+            (LinkLocal, LinkLocal),
+        ];
         for from in [Public, Private, Loopback, LinkLocal] {
             for to in [Public, Private, Loopback, LinkLocal] {
-                assert_eq!(from.may_redirect_to(to), to == Public || allowed.contains(&(from, to)), "{from:?} to {to:?}");
+                assert_eq!(
+                    from.may_redirect_to(to),
+                    to == Public || allowed.contains(&(from, to)),
+                    "{from:?} to {to:?}"
+                );
             }
         }
     }
 
     #[test]
     fn hosts_are_told_by_their_addresses_however_they_are_written() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
         let hosts = Hosts::default();
         let reach = |text: &str| runtime.block_on(hosts.reach_of(&text.parse().expect(text)));
         for text in [

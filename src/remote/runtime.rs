@@ -19,7 +19,8 @@ fn runtime() -> MutexGuard<'static, Option<Handle>> {
     RUNTIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Forgets the thread of the process that this one was forked from. Nothing is freed, which would wait for that thread.
+/// Forgets the thread of the process that this one was forked from. Nothing is freed, which would
+/// wait for that thread.
 pub(super) fn forget_thread() {
     std::mem::forget(runtime().take());
 }
@@ -36,9 +37,13 @@ fn handle() -> Result<Handle> {
                 let _ = sender.send(Err(error.to_string()));
             }
         };
-        let spawned = std::thread::Builder::new().name("requests".into()).spawn(work);
+        let spawned = std::thread::Builder::new()
+            .name("requests".into())
+            .spawn(work);
         spawned.map_err(|error| error.to_string())?;
-        receiver.recv().unwrap_or_else(|_| Err("the thread ended".into()))
+        receiver
+            .recv()
+            .unwrap_or_else(|_| Err("the thread ended".into()))
     };
     let mut runtime = runtime();
     if let Some(handle) = runtime.as_ref() {
@@ -46,7 +51,9 @@ fn handle() -> Result<Handle> {
     }
     // If the thread could not be created, the next request tries again.
     let made: Result<Handle, String> = start();
-    let made = made.map_err(|reason| Error::internal("the thread for network requests can't be started").because(reason))?;
+    let made = made.map_err(|reason| {
+        Error::internal("the thread for network requests can't be started").because(reason)
+    })?;
     Ok(runtime.insert(made).clone())
 }
 
@@ -66,12 +73,17 @@ impl<T> Drop for Task<T> {
 ///
 /// # Errors
 /// When the thread can't be started.
-pub fn start<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Result<Task<T>> {
+pub fn start<T: Send + 'static>(
+    future: impl Future<Output = T> + Send + 'static,
+) -> Result<Task<T>> {
     let (sender, answer) = sync_channel(1);
     let task = handle()?.spawn(async move {
         let _ = sender.send(future.await);
     });
-    Ok(Task { answer, handle: task.abort_handle() })
+    Ok(Task {
+        answer,
+        handle: task.abort_handle(),
+    })
 }
 
 impl<T> Task<T> {
@@ -83,19 +95,25 @@ impl<T> Task<T> {
     /// Waits for the result.
     ///
     /// # Errors
-    /// [`Kind::Cancelled`](crate::error::Kind::Cancelled) when the job is cancelled, which also aborts the request.
+    /// [`Kind::Cancelled`](crate::error::Kind::Cancelled) when the job is cancelled, which also
+    /// aborts the request.
     pub fn join(self) -> Result<T> {
         let job = jobs::current();
         loop {
             match self.answer.recv_timeout(LOOK) {
                 Ok(value) => return Ok(value),
-                Err(RecvTimeoutError::Timeout) => job.iter().try_for_each(|job| job.context.check())?,
-                Err(RecvTimeoutError::Disconnected) => return Err(Error::internal("a request ended without a result")),
+                Err(RecvTimeoutError::Timeout) => {
+                    job.iter().try_for_each(|job| job.context.check())?
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::internal("a request ended without a result"));
+                }
             }
         }
     }
 
-    /// Waits for the result at most this long, also for a job that is cancelled: to clean up after it.
+    /// Waits for the result at most this long, also for a job that is cancelled: to clean up after
+    /// it.
     pub fn join_within(self, most: Duration) -> Option<T> {
         self.answer.recv_timeout(most).ok()
     }
@@ -104,7 +122,8 @@ impl<T> Task<T> {
 /// Runs `future` on the request thread and waits for its result.
 ///
 /// # Errors
-/// [`Kind::Cancelled`](crate::error::Kind::Cancelled) when the job is cancelled, which also aborts the request.
+/// [`Kind::Cancelled`](crate::error::Kind::Cancelled) when the job is cancelled, which also aborts
+/// the request.
 pub fn wait<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Result<T> {
     start(future)?.join()
 }

@@ -15,8 +15,8 @@ use crate::model::{NodePath, Profile};
 use crate::ops::{self, AnyOperation};
 use crate::query::{Filter, Query};
 
-/// A change of the open document, or an operation. Scripts and logs store commands as JSON; the names of the operations are among
-/// those of the commands.
+/// A change of the open document, or an operation. Scripts and logs store commands as JSON; the
+/// names of the operations are among those of the commands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", tag = "command", rename_all = "snake_case")]
 pub enum Command {
@@ -35,7 +35,8 @@ pub enum Command {
         #[serde(default)]
         options: Box<OpenOptions>,
     },
-    /// Sets endpoints, regions and credentials for remote storage. A token is used but neither logged nor stored.
+    /// Sets endpoints, regions and credentials for remote storage. A token is used but neither
+    /// logged nor stored.
     Connect {
         /// Connection settings.
         access: crate::remote::Access,
@@ -55,13 +56,15 @@ pub enum Command {
         #[serde(default)]
         metadata: Option<PathBuf>,
     },
-    /// Adds the files of a folder to the roots of the draft, or of a new one, arranged by a layout; files without a place go into the tray.
+    /// Adds the files of a folder to the roots of the draft, or of a new one, arranged by a layout;
+    /// files without a place go into the tray.
     ImportLayout {
         /// The folder, its layout and what is left out.
         #[serde(flatten)]
         request: ops::LayoutRequest,
     },
-    /// Adds the samples of a dataset of any generation to the draft, or to a new one, with their metadata.
+    /// Adds the samples of a dataset of any generation to the draft, or to a new one, with their
+    /// metadata.
     ImportDataset {
         /// The dataset, where it goes, and what it becomes.
         #[serde(flatten)]
@@ -113,7 +116,8 @@ pub enum Command {
         /// Target position.
         slot: Slot,
     },
-    /// Infers the file-name pattern from example placements; result: [`Event::PatternFound`](super::Event::PatternFound).
+    /// Infers the file-name pattern from example placements; result:
+    /// [`Event::PatternFound`](super::Event::PatternFound).
     FindPattern {
         /// Files with their positions.
         examples: Vec<Example>,
@@ -126,7 +130,8 @@ pub enum Command {
         #[serde(default)]
         alternative: Option<usize>,
     },
-    /// Computes the fixes of a finding of the last check; result: [`Event::FixesFound`](super::Event::FixesFound).
+    /// Computes the fixes of a finding of the last check; result:
+    /// [`Event::FixesFound`](super::Event::FixesFound).
     FindFixes {
         /// Index of the finding in the report.
         finding: usize,
@@ -140,7 +145,8 @@ pub enum Command {
     },
     /// Makes the sidecars of the draft's rasters samples beside them, in one edit.
     PackSidecars,
-    /// Replaces the draft's GeoTIFFs that have sidecars by copies that contain what these hold, in one edit.
+    /// Replaces the draft's GeoTIFFs that have sidecars by copies that contain what these hold, in
+    /// one edit.
     BurnInSidecars {
         /// New folder for the copies.
         copies: PathBuf,
@@ -160,8 +166,8 @@ pub enum Command {
         /// State of the window, stored in the project; `None` keeps the stored state.
         #[serde(default)]
         view: Option<Json>,
-        /// Whether to replace an existing file. `None` replaces it unless it is the draft's own file and another program changed
-        /// it.
+        /// Whether to replace an existing file. `None` replaces it unless it is the draft's own
+        /// file and another program changed it.
         #[serde(default)]
         overwrite: Option<bool>,
     },
@@ -208,11 +214,13 @@ pub enum Command {
         /// Reads every member and compares its CRC-32.
         #[serde(default)]
         deep: bool,
-        /// Which rules apply where the specification and the tools differ; default: those of the tools.
+        /// Which rules apply where the specification and the tools differ; default: those of the
+        /// tools.
         #[serde(default)]
         profile: Profile,
     },
-    /// Reads the headers of all rasters and compares them by position; the findings then follow every edit.
+    /// Reads the headers of all rasters and compares them by position; the findings then follow
+    /// every edit.
     CheckConsistency {
         /// True reads headers again that were read before.
         #[serde(default)]
@@ -265,7 +273,8 @@ pub enum Command {
         #[serde(default)]
         depth: ops::Depth,
     },
-    /// Writes the draft without validation as TORTILLA 0.5, or as TACO 0.2 if the target's name says so.
+    /// Writes the draft without validation as TORTILLA 0.5, or as TACO 0.2 if the target's name
+    /// says so.
     WriteTortilla {
         /// Target and options.
         options: TortillaOptions,
@@ -329,11 +338,18 @@ impl<'de> Deserialize<'de> for Command {
         use serde::de::Error as _;
         let mut line = Json::deserialize(deserializer)?;
         let name = line.get("command").and_then(Json::as_str);
-        // `query`, `validate`, `extend` and `leakage` are about the document, unless they name a dataset.
-        let is_about_document = !line.get("input").is_some_and(Json::is_string) && name.is_some_and(is_of_document);
-        if let Some(name) = name.filter(|name| AnyOperation::NAMES.contains(name) && !is_about_document).map(str::to_owned) {
-            line.as_object_mut().and_then(|fields| fields.remove("command"));
-            let operation = AnyOperation::from_request(&name, line).map_err(|error| D::Error::custom(error.sentence()))?;
+        // `query`, `validate`, `extend` and `leakage` are about the document, unless they name a
+        // dataset.
+        let is_about_document =
+            !line.get("input").is_some_and(Json::is_string) && name.is_some_and(is_of_document);
+        if let Some(name) = name
+            .filter(|name| AnyOperation::NAMES.contains(name) && !is_about_document)
+            .map(str::to_owned)
+        {
+            line.as_object_mut()
+                .and_then(|fields| fields.remove("command"));
+            let operation = AnyOperation::from_request(&name, line)
+                .map_err(|error| D::Error::custom(error.sentence()))?;
             return Ok(Self::Operate(operation));
         }
         if let Some(name) = name
@@ -342,7 +358,10 @@ impl<'de> Deserialize<'de> for Command {
             let mut known = [commands, AnyOperation::NAMES].concat();
             known.sort_unstable();
             known.dedup();
-            return Err(D::Error::custom(format!("there is no command {name}; the commands are {}", known.join(", "))));
+            return Err(D::Error::custom(format!(
+                "there is no command {name}; the commands are {}",
+                known.join(", ")
+            )));
         }
         Self::deserialize(line).map_err(D::Error::custom)
     }
@@ -406,18 +425,39 @@ mod tests {
 
     #[test]
     fn a_command_that_names_a_dataset_is_an_operation() {
-        for (name, input) in [("query", json!("a.tacozip")), ("validate", json!("a.tacozip")), ("leakage", json!("a.tacozip"))] {
-            let command = |line: Json| serde_json::from_value::<Command>(line).expect("is a command");
-            assert!(matches!(command(json!({ "command": name, "input": input })), Command::Operate(_)), "{name}");
-            assert!(!matches!(command(json!({ "command": name })), Command::Operate(_)), "{name}");
+        for (name, input) in [
+            ("query", json!("a.tacozip")),
+            ("validate", json!("a.tacozip")),
+            ("leakage", json!("a.tacozip")),
+        ] {
+            let command =
+                |line: Json| serde_json::from_value::<Command>(line).expect("is a command");
+            assert!(
+                matches!(
+                    command(json!({ "command": name, "input": input })),
+                    Command::Operate(_)
+                ),
+                "{name}"
+            );
+            assert!(
+                !matches!(command(json!({ "command": name })), Command::Operate(_)),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn an_unknown_name_is_answered_with_all_names() {
-        let read = |text: Json| serde_json::from_value::<Command>(text).expect_err("is no command").to_string();
+        let read = |text: Json| {
+            serde_json::from_value::<Command>(text)
+                .expect_err("is no command")
+                .to_string()
+        };
         let unknown = read(json!({ "command": "converte" }));
-        assert!(unknown.contains("load_level") && unknown.contains("edit_tortilla"), "{unknown}");
+        assert!(
+            unknown.contains("load_level") && unknown.contains("edit_tortilla"),
+            "{unknown}"
+        );
         let incomplete = read(json!({ "command": "load_level" }));
         assert!(incomplete.contains("missing field `level`"), "{incomplete}");
         let incomplete = read(json!({ "command": "convert" }));

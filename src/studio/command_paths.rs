@@ -1,4 +1,5 @@
-//! Relative paths in the commands of a script are resolved against the script's folder, not the working directory.
+//! Relative paths in the commands of a script are resolved against the script's folder, not the
+//! working directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,11 +16,15 @@ impl Command {
         // Exhaustive, so that a new command does not compile before its targets are listed.
         match self {
             Self::SaveAsset { target, .. } | Self::SaveRows { target, .. } => vec![target.clone()],
-            Self::SplitOff { path, .. } | Self::BurnInSidecars { copies: path } => vec![path.clone()],
+            Self::SplitOff { path, .. } | Self::BurnInSidecars { copies: path } => {
+                vec![path.clone()]
+            }
             Self::SaveProject { path, .. } => path.iter().cloned().collect(),
             Self::Write { options } => vec![options.target.clone()],
             Self::WriteTortilla { options } => vec![options.target.clone()],
-            Self::PlanDraft { request } => vec![request.folder.clone(), request.options.target.clone()],
+            Self::PlanDraft { request } => {
+                vec![request.folder.clone(), request.options.target.clone()]
+            }
             Self::Operate(operation) => operation.targets(),
             Self::Open { .. }
             | Self::ImportCollection { .. }
@@ -66,7 +71,8 @@ impl Command {
         }
     }
 
-    /// Joins every relative path in the command to `base`. Addresses of other machines stay as they are.
+    /// Joins every relative path in the command to `base`. Addresses of other machines stay as they
+    /// are.
     pub(super) fn resolve(&mut self, base: &Path) {
         let base = &ScriptFolder(base);
         // Exhaustive, so that a new command does not compile before its paths are listed.
@@ -100,19 +106,25 @@ impl Command {
                     base.join(file);
                 }
             }
-            Self::Import { paths, metadata, .. } => base.join_all(paths.iter_mut().chain(metadata)),
-            Self::AddToTray { paths } | Self::RemoveFromTray { files: paths } | Self::Verify { paths, .. } => base.join_all(paths),
+            Self::Import {
+                paths, metadata, ..
+            } => base.join_all(paths.iter_mut().chain(metadata)),
+            Self::AddToTray { paths }
+            | Self::RemoveFromTray { files: paths }
+            | Self::Verify { paths, .. } => base.join_all(paths),
             Self::FindPattern { examples } | Self::PlaceByPattern { examples, .. } => {
                 base.join_all(examples.iter_mut().map(|example| &mut example.file));
             }
             Self::Edit { edit } => base.edit(edit),
-            Self::Extend { calls, .. } | Self::SetRecipe { recipe: calls } => {
-                calls.iter_mut().for_each(|call| call.visit_paths(&mut |path| base.join(path)))
-            }
+            Self::Extend { calls, .. } | Self::SetRecipe { recipe: calls } => calls
+                .iter_mut()
+                .for_each(|call| call.visit_paths(&mut |path| base.join(path))),
             Self::Write { options } => base.join(&mut options.target),
             Self::WriteTortilla { options } => base.join(&mut options.target),
             Self::Operate(operation) => operation.visit_paths(&mut |_, path| base.join(path)),
-            Self::PlanDraft { request } => base.join_all([&mut request.folder, &mut request.options.target]),
+            Self::PlanDraft { request } => {
+                base.join_all([&mut request.folder, &mut request.options.target])
+            }
             Self::ReadChunk { request } => base.join(&mut request.input),
             Self::New
             | Self::Connect { .. }
@@ -156,7 +168,10 @@ impl ScriptFolder<'_> {
 
     fn asset(&self, asset: &mut AssetPath) {
         match asset {
-            AssetPath::File(path) | AssetPath::Range { container: path, .. } => {
+            AssetPath::File(path)
+            | AssetPath::Range {
+                container: path, ..
+            } => {
                 let mut whole = path.to_path_buf();
                 self.join(&mut whole);
                 *path = whole.into();
@@ -173,7 +188,10 @@ impl ScriptFolder<'_> {
     fn payload(&self, payload: &mut Payload) {
         match payload {
             Payload::Asset { path, .. } => self.asset(path),
-            Payload::Folder(tortilla) => Arc::make_mut(tortilla).samples.iter_mut().for_each(|sample| self.sample(sample)),
+            Payload::Folder(tortilla) => Arc::make_mut(tortilla)
+                .samples
+                .iter_mut()
+                .for_each(|sample| self.sample(sample)),
             Payload::Bytes(_) => {}
         }
     }
@@ -185,9 +203,13 @@ impl ScriptFolder<'_> {
     fn edit(&self, edit: &mut Edit) {
         match edit {
             Edit::Relocate { from, to } => self.join_all([from, to]),
-            Edit::Insert { samples, .. } => samples.iter_mut().for_each(|sample| self.sample(sample)),
+            Edit::Insert { samples, .. } => {
+                samples.iter_mut().for_each(|sample| self.sample(sample))
+            }
             Edit::SetPayload { payload, .. } => self.payload(payload),
-            Edit::AddToTray { files } => self.join_all(files.iter_mut().map(|placed| &mut placed.file.path)),
+            Edit::AddToTray { files } => {
+                self.join_all(files.iter_mut().map(|placed| &mut placed.file.path))
+            }
             _ => {}
         }
     }

@@ -1,4 +1,5 @@
-//! Consistency by position in the session: headers are read once on request; findings follow every edit from then on.
+//! Consistency by position in the session: headers are read once on request; findings follow every
+//! edit from then on.
 
 use std::sync::Arc;
 
@@ -19,21 +20,32 @@ pub(super) struct ConsistencyState {
 
 impl ConsistencyState {
     /// Adds the comparison of the headers that are known to the report of a draft.
-    pub fn after_edit(&self) -> Option<impl Fn(&crate::model::Dataset, &mut Report, &JobContext) -> Result<()> + use<>> {
+    pub fn after_edit(
+        &self,
+    ) -> Option<impl Fn(&crate::model::Dataset, &mut Report, &JobContext) -> Result<()> + use<>>
+    {
         let (headers, options) = (self.headers.clone()?, self.settings.options(true));
-        Some(move |dataset: &crate::model::Dataset, report: &mut Report, ctx: &JobContext| {
-            let consistency = validate::consistency_of_draft(dataset, &options, &headers, ctx)?;
-            replace_consistency(report, consistency);
-            Ok(())
-        })
+        Some(
+            move |dataset: &crate::model::Dataset, report: &mut Report, ctx: &JobContext| {
+                let consistency = validate::consistency_of_draft(dataset, &options, &headers, ctx)?;
+                replace_consistency(report, consistency);
+                Ok(())
+            },
+        )
     }
 }
 
 /// Replaces the findings of consistency in a report.
 fn replace_consistency(report: &mut Report, consistency: crate::model::Consistency) {
-    report.findings.retain(|finding| Property::of_rule(finding.rule).is_none());
-    report.more.retain(|rule, _| Property::of_rule(*rule).is_none());
-    report.added.retain(|rule, _| Property::of_rule(*rule).is_none());
+    report
+        .findings
+        .retain(|finding| Property::of_rule(finding.rule).is_none());
+    report
+        .more
+        .retain(|rule, _| Property::of_rule(*rule).is_none());
+    report
+        .added
+        .retain(|rule, _| Property::of_rule(*rule).is_none());
     validate::report_consistency(consistency, report);
     report.fold();
 }
@@ -49,7 +61,8 @@ impl Studio {
         self.consistency.headers.is_some()
     }
 
-    /// Sets the report. A report without a comparison of headers gets the findings of the last comparison.
+    /// Sets the report. A report without a comparison of headers gets the findings of the last
+    /// comparison.
     pub(super) fn set_report(&mut self, mut report: Report) {
         if let (None, Some(known)) = (&report.consistency, &self.report.consistency) {
             replace_consistency(&mut report, (**known).clone());
@@ -62,7 +75,8 @@ impl Studio {
         HeaderCache::of_drafts().clear();
     }
 
-    /// Reads the headers of the open document and compares them by position. Known headers are read again only with `again`.
+    /// Reads the headers of the open document and compares them by position. Known headers are read
+    /// again only with `again`.
     pub(super) fn check_consistency(&mut self, again: bool) -> Result<Outcome> {
         // Own headers: those of all drafts are forgotten when any window opens another document.
         let headers = self.consistency.headers.clone().unwrap_or_default();
@@ -79,7 +93,9 @@ impl Studio {
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
-                Box::new(move |ctx| validate::consistency_of_container(reader.as_ref(), &options, &cache, ctx))
+                Box::new(move |ctx| {
+                    validate::consistency_of_container(reader.as_ref(), &options, &cache, ctx)
+                })
             }
         };
         let outcome = self.start(tr!("Compare rasters by position"), move |ctx| {

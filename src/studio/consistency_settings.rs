@@ -7,7 +7,8 @@ use crate::validate::ConsistencyOptions;
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct ConsistencySettings {
-    /// Largest difference of equal pixel sizes in thousandths of the common pixel size; 1 when absent.
+    /// Largest difference of equal pixel sizes in thousandths of the common pixel size; 1 when
+    /// absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
     /// Properties that are not compared.
@@ -21,7 +22,10 @@ pub struct ConsistencySettings {
 impl ConsistencySettings {
     /// Tolerance as a fraction of the common pixel size.
     pub fn fraction(&self) -> f64 {
-        self.tolerance.filter(|tolerance| tolerance.is_finite() && *tolerance >= 0.0).unwrap_or(1.0) / 1000.0
+        self.tolerance
+            .filter(|tolerance| tolerance.is_finite() && *tolerance >= 0.0)
+            .unwrap_or(1.0)
+            / 1000.0
     }
 
     pub(super) fn options(&self, cached_only: bool) -> ConsistencyOptions {

@@ -1,5 +1,5 @@
-//! Crash reports: version, system, source location, backtrace and the names of the last commands, without their contents. The
-//! window offers the newest report at its next start. Nothing is sent.
+//! Crash reports: version, system, source location, backtrace and the names of the last commands,
+//! without their contents. The window offers the newest report at its next start. Nothing is sent.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
@@ -22,7 +22,8 @@ static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 static LAST: Mutex<VecDeque<String>> = Mutex::new(VecDeque::new());
 static WRITTEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Installs a panic hook that writes a report to `folder`. Once per process; later calls have no effect.
+/// Installs a panic hook that writes a report to `folder`. Once per process; later calls have no
+/// effect.
 pub fn install(folder: PathBuf) {
     if FOLDER.set(folder).is_err() {
         return;
@@ -32,9 +33,19 @@ pub fn install(folder: PathBuf) {
         before(info);
         let what = info.payload_as_str().map_or_else(
             || "unknown reason".to_owned(),
-            |text| text.lines().next().unwrap_or_default().chars().take(400).collect(),
+            |text| {
+                text.lines()
+                    .next()
+                    .unwrap_or_default()
+                    .chars()
+                    .take(400)
+                    .collect()
+            },
         );
-        let place = info.location().map_or_else(|| "unknown place".to_owned(), |at| format!("{}:{}", at.file(), at.line()));
+        let place = info.location().map_or_else(
+            || "unknown place".to_owned(),
+            |at| format!("{}:{}", at.file(), at.line()),
+        );
         let backtrace = std::backtrace::Backtrace::force_capture();
         if let Some(folder) = FOLDER.get() {
             // A failed write must not panic again.
@@ -48,7 +59,8 @@ pub(super) fn note(command: &Command) {
     let mut name = CommandName(String::new());
     match command {
         Command::Operate(operation) => name.0.push_str(operation.name()),
-        // The writer fails at the end of the name, so that a command with a million edits costs no more than an empty one.
+        // The writer fails at the end of the name, so that a command with a million edits costs no
+        // more than an empty one.
         command => drop(write!(name, "{command:?}")),
     }
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -63,19 +75,30 @@ struct CommandName(String);
 
 impl Write for CommandName {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = text.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(text.len());
+        let end = text
+            .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
+            .unwrap_or(text.len());
         self.0.push_str(&text[..end]);
-        if end == text.len() { Ok(()) } else { Err(fmt::Error) }
+        if end == text.len() {
+            Ok(())
+        } else {
+            Err(fmt::Error)
+        }
     }
 }
 
 fn report(what: &str, place: &str, backtrace: &str) -> String {
     let last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    let commands = if last.is_empty() { "none".to_owned() } else { last.iter().cloned().collect::<Vec<_>>().join(", ") };
+    let commands = if last.is_empty() {
+        "none".to_owned()
+    } else {
+        last.iter().cloned().collect::<Vec<_>>().join(", ")
+    };
     let thread = std::thread::current();
     let seconds = now().0;
     let mut text = format!(
-        "Taco Studio {} stopped unexpectedly\n\nwhen: {seconds} s since 1970\nsystem: {} {}\nthread: {}\nwhere: {place}\nwhat: {}\nlast commands: {commands}\n",
+        "Taco Studio {} stopped unexpectedly\n\nwhen: {seconds} s since 1970\nsystem: {} {}\n\
+            thread: {}\nwhere: {place}\nwhat: {}\nlast commands: {commands}\n",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH,
@@ -96,7 +119,9 @@ fn without_home(text: &str) -> String {
 }
 
 fn now() -> (u64, u32) {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or((0, 0), |since| (since.as_secs(), since.subsec_nanos()))
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or((0, 0), |since| (since.as_secs(), since.subsec_nanos()))
 }
 
 fn write(folder: &Path, text: &str) -> std::io::Result<()> {
@@ -106,7 +131,10 @@ fn write(folder: &Path, text: &str) -> std::io::Result<()> {
     let mut draft = tempfile::NamedTempFile::new_in(folder)?;
     std::io::Write::write_all(&mut draft, text.as_bytes())?;
     draft.persist(&path).map_err(|error| error.error)?;
-    WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).push(path);
+    WRITTEN
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(path);
     Ok(())
 }
 
@@ -122,9 +150,14 @@ pub fn take_unseen(folder: &Path) -> Option<PathBuf> {
     seen.into_iter().next_back()
 }
 
-/// Marks reports of this process as seen after a normal exit: those panics were caught and reported.
+/// Marks reports of this process as seen after a normal exit: those panics were caught and
+/// reported.
 pub fn ended_well() {
-    for path in WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+    for path in WRITTEN
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .drain(..)
+    {
         mark_seen(&path);
     }
 }
@@ -137,10 +170,16 @@ fn mark_seen(path: &Path) -> Option<PathBuf> {
 
 /// Oldest first.
 fn listed(folder: &Path, prefix: &str) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(prefix)))
+        .filter(|path| {
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| name.starts_with(prefix))
+        })
         .collect();
     paths.sort();
     paths
@@ -152,7 +191,9 @@ mod tests {
 
     #[test]
     fn a_report_names_commands_without_what_they_hold() {
-        note(&Command::Open { path: "/home/somebody/secret.tacozip".into() });
+        note(&Command::Open {
+            path: "/home/somebody/secret.tacozip".into(),
+        });
         note(&Command::New);
         let text = report("index out of bounds", "src/x.rs:1", "0: main");
         assert!(text.contains("Open"), "{text}");

@@ -1,5 +1,6 @@
-//! Looks at the files of an opened local dataset, so that the window says when another program replaces, cuts or deletes them. Reads of
-//! samples compare the version of the file themselves and fail; tables that are in memory stay those of the opened version.
+//! Looks at the files of an opened local dataset, so that the window says when another program
+//! replaces, cuts or deletes them. Reads of samples compare the version of the file themselves and
+//! fail; tables that are in memory stay those of the opened version.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -33,12 +34,17 @@ pub struct DiskWatch {
 }
 
 impl DiskWatch {
-    /// Starts looking at the files of `open`, and wakes the window when they change; `None` where all are on servers, whose answers are
-    /// compared with the opened version, or when no thread can be started.
+    /// Starts looking at the files of `open`, and wakes the window when they change; `None` where
+    /// all are on servers, whose answers are compared with the opened version, or when no thread
+    /// can be started.
     pub fn of(open: &OpenDataset, jobs: &Jobs) -> Option<Self> {
-        let places: Vec<PathBuf> =
-            std::iter::once(open.reader.info().path.clone()).chain(open.options.with.iter().cloned()).collect();
-        let places: Vec<PathBuf> = places.into_iter().filter(|place| !is_remote(place)).collect();
+        let places: Vec<PathBuf> = std::iter::once(open.reader.info().path.clone())
+            .chain(open.options.with.iter().cloned())
+            .collect();
+        let places: Vec<PathBuf> = places
+            .into_iter()
+            .filter(|place| !is_remote(place))
+            .collect();
         if places.is_empty() {
             return None;
         }
@@ -47,7 +53,11 @@ impl DiskWatch {
         let (running, ended) = channel();
         let (told, jobs) = (change.clone(), jobs.clone());
         let look = move || {
-            let mut files: Vec<OpenedFile> = places.iter().flat_map(|place| files_of(place)).map(OpenedFile::new).collect();
+            let mut files: Vec<OpenedFile> = places
+                .iter()
+                .flat_map(|place| files_of(place))
+                .map(OpenedFile::new)
+                .collect();
             // The file may have changed between its opening and this look.
             if let (Some(first), Some(size)) = (files.first_mut(), size) {
                 first.mark = first.mark.filter(|(length, _)| *length == size);
@@ -62,13 +72,22 @@ impl DiskWatch {
                 }
             }
         };
-        std::thread::Builder::new().name("dataset on disk".into()).spawn(look).ok()?;
-        Some(Self { change, _running: running })
+        std::thread::Builder::new()
+            .name("dataset on disk".into())
+            .spawn(look)
+            .ok()?;
+        Some(Self {
+            change,
+            _running: running,
+        })
     }
 
     /// How the files differ from the opened version now.
     pub fn change(&self) -> Option<DiskChange> {
-        self.change.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.change
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -80,7 +99,10 @@ struct OpenedFile {
 
 impl OpenedFile {
     fn new(path: PathBuf) -> Self {
-        Self { mark: mark_of(&path), path }
+        Self {
+            mark: mark_of(&path),
+            path,
+        }
     }
 
     fn change(&self) -> Option<DiskChange> {
@@ -98,8 +120,15 @@ fn files_of(place: &Path) -> Vec<PathBuf> {
         return vec![place.to_owned()];
     }
     let list = |folder: PathBuf| {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        entries.filter(|path| path.is_file()).take(FILES_MAX).collect::<Vec<_>>()
+        let entries = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
+        entries
+            .filter(|path| path.is_file())
+            .take(FILES_MAX)
+            .collect::<Vec<_>>()
     };
     let mut files = list(place.to_owned());
     files.extend(list(place.join("METADATA")));
@@ -119,18 +148,40 @@ mod tests {
             std::fs::write(set.join(name), "whole").expect("writes");
         }
         let files = files_of(&set);
-        assert_eq!(files, [set.join("COLLECTION.json"), set.join("METADATA/level0.parquet")]);
+        assert_eq!(
+            files,
+            [
+                set.join("COLLECTION.json"),
+                set.join("METADATA/level0.parquet")
+            ]
+        );
         for file in files {
             let opened = OpenedFile::new(file.clone());
             assert_eq!(opened.change(), None);
             let later = SystemTime::now() + Duration::from_secs(7);
-            let set_time = |time| std::fs::File::options().write(true).open(&file).and_then(|file| file.set_modified(time));
-            let before = file.metadata().and_then(|about| about.modified()).expect("has a time");
+            let set_time = |time| {
+                std::fs::File::options()
+                    .write(true)
+                    .open(&file)
+                    .and_then(|file| file.set_modified(time))
+            };
+            let before = file
+                .metadata()
+                .and_then(|about| about.modified())
+                .expect("has a time");
             set_time(later).expect("sets");
-            assert_eq!(opened.change(), Some(DiskChange::Changed(file.clone())), "written again");
+            assert_eq!(
+                opened.change(),
+                Some(DiskChange::Changed(file.clone())),
+                "written again"
+            );
             std::fs::write(&file, "who").expect("cuts");
             set_time(before).expect("sets");
-            assert_eq!(opened.change(), Some(DiskChange::Changed(file.clone())), "cut");
+            assert_eq!(
+                opened.change(),
+                Some(DiskChange::Changed(file.clone())),
+                "cut"
+            );
             std::fs::remove_file(&file).expect("removes");
             assert_eq!(opened.change(), Some(DiskChange::Gone(file.clone())));
         }

@@ -1,4 +1,5 @@
-//! The open document: a draft, or a dataset opened for reading. One interface to both for panels: levels, rows, cells, tree.
+//! The open document: a draft, or a dataset opened for reading. One interface to both for panels:
+//! levels, rows, cells, tree.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -15,7 +16,8 @@ use crate::draft::{Draft, PatternChoice, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{
-    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, SampleKind, SamplePath, Skeleton, Tortilla, Value,
+    AssetPath, Collection, Dataset, FieldSpec, NodePath, Payload, RowRef, Sample, SampleKind,
+    SamplePath, Skeleton, Tortilla, Value,
 };
 use crate::ops::{MissingParts, lazy_tables};
 use crate::query::Tables;
@@ -37,14 +39,26 @@ pub struct OpenDataset {
 
 impl OpenDataset {
     /// Creates the document; checks the disk for the dataset's parts.
-    pub fn new(reader: Arc<dyn ContainerReader>, tree: Arc<Skeleton>, options: OpenOptions) -> Self {
+    pub fn new(
+        reader: Arc<dyn ContainerReader>,
+        tree: Arc<Skeleton>,
+        options: OpenOptions,
+    ) -> Self {
         let lacking = MissingParts::of(reader.as_ref());
-        Self { reader, tree, options, lacking, tables: OnceLock::new() }
+        Self {
+            reader,
+            tree,
+            options,
+            lacking,
+            tables: OnceLock::new(),
+        }
     }
 
     /// Tables for queries, cached with what earlier queries computed.
     pub fn tables(&self) -> Tables {
-        self.tables.get_or_init(|| lazy_tables(&self.reader)).clone()
+        self.tables
+            .get_or_init(|| lazy_tables(&self.reader))
+            .clone()
     }
 }
 
@@ -90,7 +104,11 @@ impl DraftViews {
     fn update(&mut self, dataset: &Dataset) {
         let changes = self.structure.follow(dataset);
         if changes.reshaped {
-            self.tree = self.tree.take().and_then(|tree| tree.after(dataset, &changes)).map(Arc::new);
+            self.tree = self
+                .tree
+                .take()
+                .and_then(|tree| tree.after(dataset, &changes))
+                .map(Arc::new);
         }
     }
 }
@@ -137,7 +155,8 @@ impl DraftDocument {
         }
     }
 
-    /// As [`DraftDocument::new`], with what panels derive from the whole draft computed; for jobs, as it takes long for large drafts.
+    /// As [`DraftDocument::new`], with what panels derive from the whole draft computed; for jobs,
+    /// as it takes long for large drafts.
     pub fn prepared(draft: Draft) -> Self {
         let document = Self::new(draft);
         document.derived();
@@ -157,15 +176,22 @@ impl DraftDocument {
 
     /// The contents of a project file. Cheap: samples are shared.
     pub fn as_project(&self) -> Project {
-        Project { content: self.draft.content().clone(), recipe: self.recipe.clone(), view: self.view.clone() }
+        Project {
+            content: self.draft.content().clone(),
+            recipe: self.recipe.clone(),
+            view: self.view.clone(),
+        }
     }
 
-    /// Changes the draft and queues the change for autosave. Waits while the previous change is not on disk, up to autosave's
-    /// timeout.
+    /// Changes the draft and queues the change for autosave. Waits while the previous change is not
+    /// on disk, up to autosave's timeout.
     ///
     /// # Errors
     /// Those of `change`.
-    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Draft) -> Result<(T, DraftChange)>) -> Result<T> {
+    pub(super) fn change<T>(
+        &mut self,
+        change: impl FnOnce(&mut Draft) -> Result<(T, DraftChange)>,
+    ) -> Result<T> {
         let before = match &self.autosave {
             Some(autosave) => {
                 autosave.settle();
@@ -194,14 +220,23 @@ impl DraftDocument {
 
     /// The structure, updated to the draft; only changed roots are examined.
     pub fn structure(&self) -> LensGuard<'_> {
-        let mut lens = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lens = self
+            .structure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         lens.update(self.draft.dataset());
         LensGuard(lens)
     }
 
     /// Id of the root chosen as pattern, if any.
     pub(super) fn pattern_root(&self) -> Option<Arc<str>> {
-        match self.structure.lock().unwrap_or_else(PoisonError::into_inner).structure.choice() {
+        match self
+            .structure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .structure
+            .choice()
+        {
             PatternChoice::MostCommon => None,
             PatternChoice::Root(id) => Some(id.clone()),
         }
@@ -219,19 +254,37 @@ impl DraftDocument {
     /// Fix finder for this revision, usable on any thread.
     pub(super) fn fix_finder(&self) -> Arc<FixFinder> {
         let (revision, choice) = (self.draft.revision(), self.structure().choice().clone());
-        let mut known = self.fix_finder.lock().unwrap_or_else(PoisonError::into_inner);
-        match known.as_ref().filter(|finder| finder.is_of(revision, &choice)) {
+        let mut known = self
+            .fix_finder
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match known
+            .as_ref()
+            .filter(|finder| finder.is_of(revision, &choice))
+        {
             Some(finder) => finder.clone(),
-            None => known.insert(Arc::new(FixFinder::new(self.draft.content().clone(), revision, choice))).clone(),
+            None => known
+                .insert(Arc::new(FixFinder::new(
+                    self.draft.content().clone(),
+                    revision,
+                    choice,
+                )))
+                .clone(),
         }
     }
 
     fn derived(&self) -> &Derived {
         self.derived.get_or_init(|| {
             let dataset = self.draft.dataset();
-            let mut lens = self.structure.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut lens = self
+                .structure
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             lens.update(dataset);
-            let tree = lens.tree.get_or_insert_with(|| Arc::new(Skeleton::of(dataset))).clone();
+            let tree = lens
+                .tree
+                .get_or_insert_with(|| Arc::new(Skeleton::of(dataset)))
+                .clone();
             let fields = level_fields(dataset, tree.levels.len());
             Derived { tree, fields }
         })
@@ -257,7 +310,15 @@ fn level_fields(dataset: &Dataset, levels: usize) -> Vec<Vec<FieldSpec>> {
             }
         }
         all.push(fields);
-        tortillas = tortillas.iter().flat_map(|t| t.samples.iter().filter_map(Sample::children).map(AsRef::as_ref)).collect();
+        tortillas = tortillas
+            .iter()
+            .flat_map(|t| {
+                t.samples
+                    .iter()
+                    .filter_map(Sample::children)
+                    .map(AsRef::as_ref)
+            })
+            .collect();
     }
     all
 }
@@ -277,9 +338,12 @@ impl Document {
         match self {
             _ if !id.is_empty() => id.into(),
             Document::Draft(_) => tr!("Untitled dataset").into(),
-            Document::Opened(open) => {
-                open.reader.info().path.file_name().map_or(tr!("dataset").into(), |name| name.to_string_lossy())
-            }
+            Document::Opened(open) => open
+                .reader
+                .info()
+                .path
+                .file_name()
+                .map_or(tr!("dataset").into(), |name| name.to_string_lossy()),
         }
     }
 
@@ -328,11 +392,19 @@ impl Document {
     /// The metadata fields of a level, without `id`, `type` and `internal:*`.
     pub fn fields(&self, level: usize) -> Vec<FieldSpec> {
         match self {
-            Document::Draft(document) => document.derived().fields.get(level).cloned().unwrap_or_default(),
+            Document::Draft(document) => document
+                .derived()
+                .fields
+                .get(level)
+                .cloned()
+                .unwrap_or_default(),
             Document::Opened(open) => {
                 let fields = open.reader.levels().fields(level).into_iter();
                 fields
-                    .filter(|field| !matches!(field.name.as_str(), "id" | "type") && !field.name.starts_with("internal:"))
+                    .filter(|field| {
+                        !matches!(field.name.as_str(), "id" | "type")
+                            && !field.name.starts_with("internal:")
+                    })
                     .collect()
             }
         }
@@ -351,16 +423,26 @@ impl Document {
         let none = (Value::Null, DataType::Null);
         match self {
             Document::Draft(_) => {
-                let Some((tortilla, sample)) = self.sample_with_tortilla(at) else { return none };
+                let Some((tortilla, sample)) = self.sample_with_tortilla(at) else {
+                    return none;
+                };
                 match tortilla.field(field) {
-                    Some(index) => (sample.value(index).clone(), tortilla.schema[index].dtype.clone()),
+                    Some(index) => (
+                        sample.value(index).clone(),
+                        tortilla.schema[index].dtype.clone(),
+                    ),
                     None => none,
                 }
             }
             Document::Opened(open) => {
-                let Some(table) = open.reader.levels().decoded(at.level) else { return none };
+                let Some(table) = open.reader.levels().decoded(at.level) else {
+                    return none;
+                };
                 match table.column_index(field) {
-                    Some(column) => (table.value(at.row as usize, column), table.schema().field(column).data_type().clone()),
+                    Some(column) => (
+                        table.value(at.row as usize, column),
+                        table.schema().field(column).data_type().clone(),
+                    ),
                     None => none,
                 }
             }
@@ -370,7 +452,11 @@ impl Document {
     /// One cell as text for the user; empty for null.
     pub fn text(&self, at: RowRef, field: &str) -> String {
         let (value, dtype) = self.value(at, field);
-        let dtype = if dtype == DataType::Null { inferred(&value) } else { dtype };
+        let dtype = if dtype == DataType::Null {
+            inferred(&value)
+        } else {
+            dtype
+        };
         value_text(&value, &dtype)
     }
 
@@ -394,11 +480,15 @@ impl Document {
     /// Size of a sample's data in bytes, where known without reading.
     pub fn size_bytes(&self, at: RowRef) -> Option<u64> {
         match self {
-            Document::Draft(_) => self.sample_with_tortilla(at).map(|(_, sample)| sample.size_bytes()),
+            Document::Draft(_) => self
+                .sample_with_tortilla(at)
+                .map(|(_, sample)| sample.size_bytes()),
             Document::Opened(open) => {
                 let table = open.reader.levels().decoded(at.level)?;
                 match table.value(at.row as usize, table.column_index("internal:size")?) {
-                    Value::Int(size) if self.kind(at) == Some(SampleKind::File) => u64::try_from(size).ok(),
+                    Value::Int(size) if self.kind(at) == Some(SampleKind::File) => {
+                        u64::try_from(size).ok()
+                    }
                     _ => None,
                 }
             }
@@ -411,13 +501,19 @@ impl Document {
         let mut positions = Vec::with_capacity(at.level + 1);
         let mut row = at.row;
         for depth in (0..=at.level).rev() {
-            let level = tree.levels.get(depth).filter(|level| (row as usize) < level.len())?;
+            let level = tree
+                .levels
+                .get(depth)
+                .filter(|level| (row as usize) < level.len())?;
             if depth == 0 {
                 positions.push(row);
                 break;
             }
             let parent = level.parents[row as usize];
-            let position = tree.levels[depth - 1].children(parent).binary_search(&row).ok()?;
+            let position = tree.levels[depth - 1]
+                .children(parent)
+                .binary_search(&row)
+                .ok()?;
             positions.push(position as u32);
             row = parent;
         }
@@ -429,16 +525,27 @@ impl Document {
     pub fn row_of(&self, node: &NodePath) -> Option<RowRef> {
         let tree = self.tree();
         let (&first, rest) = node.0.split_first()?;
-        let mut at = RowRef { level: 0, row: first };
+        let mut at = RowRef {
+            level: 0,
+            row: first,
+        };
         self.id(at)?;
         for &position in rest {
-            let row = *tree.levels.get(at.level)?.children(at.row).get(position as usize)?;
-            at = RowRef { level: at.level + 1, row };
+            let row = *tree
+                .levels
+                .get(at.level)?
+                .children(at.row)
+                .get(position as usize)?;
+            at = RowRef {
+                level: at.level + 1,
+                row,
+            };
         }
         Some(at)
     }
 
-    /// [`Document::asset`] as a function for a job: a container may read its directory first; a draft has the result immediately.
+    /// [`Document::asset`] as a function for a job: a container may read its directory first; a
+    /// draft has the result immediately.
     pub fn asset_later(&self, at: RowRef) -> Box<dyn FnOnce() -> Result<(AssetPath, u64)> + Send> {
         match self {
             Document::Opened(open) => {
@@ -452,16 +559,22 @@ impl Document {
         }
     }
 
-    /// [`Document::asset`] as a raster source; its trust depends on the location of the bytes, and of a file with several variables
-    /// it is the one that the column `cube:variable` names.
-    pub fn raster_later(&self, at: RowRef) -> Box<dyn FnOnce() -> Result<(RasterSource, u64)> + Send> {
+    /// [`Document::asset`] as a raster source; its trust depends on the location of the bytes, and
+    /// of a file with several variables it is the one that the column `cube:variable` names.
+    pub fn raster_later(
+        &self,
+        at: RowRef,
+    ) -> Box<dyn FnOnce() -> Result<(RasterSource, u64)> + Send> {
         match self {
             Document::Opened(open) => {
                 let reader = open.reader.clone();
                 Box::new(move || reader.raster(at.level, at.row))
             }
             Document::Draft(_) => {
-                let (place, variable) = (self.asset(at), variable_of_value(&self.value(at, VARIABLE_COLUMN).0));
+                let (place, variable) = (
+                    self.asset(at),
+                    variable_of_value(&self.value(at, VARIABLE_COLUMN).0),
+                );
                 Box::new(move || {
                     let (asset, size) = place?;
                     Ok((packed_source(&asset).with_variable(variable), size))
@@ -470,18 +583,23 @@ impl Document {
         }
     }
 
-    /// Location and size in bytes of a FILE's data. May read the container, so not for the interface thread: see
-    /// [`Document::asset_later`].
+    /// Location and size in bytes of a FILE's data. May read the container, so not for the
+    /// interface thread: see [`Document::asset_later`].
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for a FOLDER, a sample in memory, or a row that does not exist; those of reading the
-    /// container.
+    /// [`crate::error::Kind::Usage`] for a FOLDER, a sample in memory, or a row that does not
+    /// exist; those of reading the container.
     pub fn asset(&self, at: RowRef) -> Result<(AssetPath, u64)> {
         match self {
             Document::Opened(open) => open.reader.asset(at.level, at.row),
-            Document::Draft(_) => match self.sample_with_tortilla(at).map(|(_, sample)| &sample.payload) {
+            Document::Draft(_) => match self
+                .sample_with_tortilla(at)
+                .map(|(_, sample)| &sample.payload)
+            {
                 Some(Payload::Asset { path, size, .. }) => Ok((path.clone(), *size)),
-                Some(Payload::Bytes(_)) => Err(Error::usage("this sample holds bytes in memory, not a file")),
+                Some(Payload::Bytes(_)) => Err(Error::usage(
+                    "this sample holds bytes in memory, not a file",
+                )),
                 Some(Payload::Folder(_)) => Err(Error::usage("a FOLDER has no bytes of its own")),
                 None => Err(Error::usage("there is no such sample")),
             },

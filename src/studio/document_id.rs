@@ -1,5 +1,5 @@
-//! Document ids: a job records the id of its document, so that its result is applied to no other. Documents open and close while
-//! jobs run.
+//! Document ids: a job records the id of its document, so that its result is applied to no other.
+//! Documents open and close while jobs run.
 
 use std::time::{Duration, Instant};
 
@@ -52,30 +52,52 @@ impl Studio {
         let mut left = self.document.take();
         if let Some(Document::Draft(document)) = &mut left {
             self.pending_writes.retain(|writes| !writes.is_done());
-            self.pending_writes.extend(document.autosave.take().map(Autosave::leave));
+            self.pending_writes
+                .extend(document.autosave.take().map(Autosave::leave));
         }
-        discard((left, std::mem::take(&mut self.live), std::mem::take(&mut self.report)));
+        discard((
+            left,
+            std::mem::take(&mut self.live),
+            std::mem::take(&mut self.report),
+        ));
         self.document_id = DocumentId(self.document_id.0 + 1);
-        let late = self.running.iter().filter(|running| running.document.is_some_and(|id| id != self.document_id));
+        let late = self
+            .running
+            .iter()
+            .filter(|running| running.document.is_some_and(|id| id != self.document_id));
         late.for_each(|running| running.job.cancel());
     }
 
     /// Document and revision at the time of a command that replaces the document.
     pub(super) fn leaving(&self) -> Leaving {
-        Leaving { document: self.document_id, revision: self.revision() }
+        Leaving {
+            document: self.document_id,
+            revision: self.revision(),
+        }
     }
 
     fn revision(&self) -> Option<u64> {
-        self.document.as_ref().and_then(Document::draft).map(Draft::revision)
+        self.document
+            .as_ref()
+            .and_then(Document::draft)
+            .map(Draft::revision)
     }
 
     /// Fails if the draft has unsaved changes for which discarding was not confirmed.
     pub(super) fn may_leave(&self, leaving: &Leaving) -> Result<()> {
-        let unsaved = self.document.as_ref().and_then(Document::draft).is_some_and(Draft::has_unsaved);
-        if !unsaved || (self.document_id == leaving.document && self.revision() == leaving.revision) {
+        let unsaved = self
+            .document
+            .as_ref()
+            .and_then(Document::draft)
+            .is_some_and(Draft::has_unsaved);
+        if !unsaved || (self.document_id == leaving.document && self.revision() == leaving.revision)
+        {
             return Ok(());
         }
-        Err(Error::usage("the draft was changed meanwhile, so it stays open").hint("save it, and open the other again"))
+        Err(
+            Error::usage("the draft was changed meanwhile, so it stays open")
+                .hint("save it, and open the other again"),
+        )
     }
 
     /// Deletes the draft's autosave journal. Without this call it can be restored.
@@ -91,7 +113,8 @@ impl Studio {
         self.running.iter().for_each(|running| running.job.cancel());
         let end = Instant::now() + patience;
         while !self.running.is_empty() && Instant::now() < end {
-            self.running.retain_mut(|running| running.job.wait_for(Duration::from_millis(20)).is_none());
+            self.running
+                .retain_mut(|running| running.job.wait_for(Duration::from_millis(20)).is_none());
         }
     }
 }
@@ -117,9 +140,18 @@ mod tests {
     }
 
     fn insert(id: &str, parts: &[&str]) -> Command {
-        let parts = parts.iter().map(|part| Sample::file(part, "/data/x.tif", 1)).collect();
+        let parts = parts
+            .iter()
+            .map(|part| Sample::file(part, "/data/x.tif", 1))
+            .collect();
         let samples = vec![Sample::folder(id, Tortilla::new(parts))];
-        Command::Edit { edit: Edit::Insert { parent: NodePath::root(), at: 0, samples } }
+        Command::Edit {
+            edit: Edit::Insert {
+                parent: NodePath::root(),
+                at: 0,
+                samples,
+            },
+        }
     }
 
     fn start(studio: &mut Studio, command: Command) -> JobId {
@@ -130,8 +162,17 @@ mod tests {
     }
 
     fn ids(studio: &Studio) -> Vec<String> {
-        let draft = studio.document().and_then(Document::draft).expect("is a draft");
-        draft.dataset().root.samples.iter().map(|sample| sample.id.to_string()).collect()
+        let draft = studio
+            .document()
+            .and_then(Document::draft)
+            .expect("is a draft");
+        draft
+            .dataset()
+            .root
+            .samples
+            .iter()
+            .map(|sample| sample.id.to_string())
+            .collect()
     }
 
     #[test]
@@ -143,15 +184,26 @@ mod tests {
         std::fs::write(scene.join("x.tif"), b"x").expect("writes");
         let jobs = [
             Command::FixSafe,
-            Command::SaveProject { path: Some(project.clone()), view: None, overwrite: None },
-            Command::Import { paths: vec![scene.clone()], into: NodePath::root(), metadata: None },
+            Command::SaveProject {
+                path: Some(project.clone()),
+                view: None,
+                overwrite: None,
+            },
+            Command::Import {
+                paths: vec![scene.clone()],
+                into: NodePath::root(),
+                metadata: None,
+            },
             Command::AddToTray { paths: vec![scene] },
         ];
         for command in jobs {
             let mut studio = studio();
             done(&mut studio, Command::New);
             for id in ["c", "b", "a"] {
-                done(&mut studio, insert(id, if id == "b" { &["x"] } else { &["x", "y"] }));
+                done(
+                    &mut studio,
+                    insert(id, if id == "b" { &["x"] } else { &["x", "y"] }),
+                );
             }
             let saves = matches!(command, Command::SaveProject { .. });
             let job = start(&mut studio, command);
@@ -162,42 +214,93 @@ mod tests {
             }
             assert_eq!(studio.wait(job, &mut |_| {}).is_ok(), saves);
             assert_eq!(ids(&studio), ["1", "2", "3"]);
-            let Some(Document::Draft(document)) = studio.document() else { panic!("is a draft") };
-            assert!(document.project().is_none() && document.draft.has_unsaved() && document.draft.tray().is_empty());
+            let Some(Document::Draft(document)) = studio.document() else {
+                panic!("is a draft")
+            };
+            assert!(
+                document.project().is_none()
+                    && document.draft.has_unsaved()
+                    && document.draft.tray().is_empty()
+            );
         }
     }
 
     #[test]
     fn what_was_asked_of_one_dataset_reaches_neither_the_next_one_nor_an_empty_window() {
-        let golden = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden").join(name);
+        let golden = |name: &str| {
+            Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("tests/fixtures/golden")
+                .join(name)
+        };
         let first = golden("01_flat_zip/flat.tacozip");
-        let select = crate::query::Query { sql: Some("SELECT id FROM data".into()), ..Default::default() };
+        let select = crate::query::Query {
+            sql: Some("SELECT id FROM data".into()),
+            ..Default::default()
+        };
         let asked = || {
             vec![
-                Command::Query { query: select.clone(), path: None },
+                Command::Query {
+                    query: select.clone(),
+                    path: None,
+                },
                 Command::LoadLevel { level: 0 },
-                Command::Leakage { request: Default::default() },
-                Command::Filter { filters: vec![crate::query::Filter::bbox([-180.0, -90.0, 180.0, 90.0])] },
-                Command::Validate { deep: false, profile: Default::default() },
+                Command::Leakage {
+                    request: Default::default(),
+                },
+                Command::Filter {
+                    filters: vec![crate::query::Filter::bbox([-180.0, -90.0, 180.0, 90.0])],
+                },
+                Command::Validate {
+                    deep: false,
+                    profile: Default::default(),
+                },
             ]
         };
-        let next = [Command::Close, Command::New, Command::Open { path: golden("05_nested3_zip/stack.tacozip") }];
+        let next = [
+            Command::Close,
+            Command::New,
+            Command::Open {
+                path: golden("05_nested3_zip/stack.tacozip"),
+            },
+        ];
         for next in next {
             for command in asked() {
                 let mut studio = studio();
-                done(&mut studio, Command::Open { path: first.clone() });
+                done(
+                    &mut studio,
+                    Command::Open {
+                        path: first.clone(),
+                    },
+                );
                 let what = format!("{command:?} before {next:?}");
                 let job = start(&mut studio, command.clone());
                 done(&mut studio, next.clone());
                 assert!(studio.filters().is_empty(), "{what}");
                 let mut ended = None;
                 while ended.is_none() {
-                    ended = studio.poll_jobs().into_iter().find(|(of, _)| *of == Some(job)).map(|(_, event)| event);
+                    ended = studio
+                        .poll_jobs()
+                        .into_iter()
+                        .find(|(of, _)| *of == Some(job))
+                        .map(|(_, event)| event);
                 }
-                assert!(matches!(ended, Some(super::super::Event::Cancelled { .. })), "{what}: {ended:?}");
-                assert!(studio.kept().is_none() && studio.filters().is_empty() && studio.report().findings.is_empty(), "{what}");
+                assert!(
+                    matches!(ended, Some(super::super::Event::Cancelled { .. })),
+                    "{what}: {ended:?}"
+                );
+                assert!(
+                    studio.kept().is_none()
+                        && studio.filters().is_empty()
+                        && studio.report().findings.is_empty(),
+                    "{what}"
+                );
                 // `wait` returns the error.
-                done(&mut studio, Command::Open { path: first.clone() });
+                done(
+                    &mut studio,
+                    Command::Open {
+                        path: first.clone(),
+                    },
+                );
                 let job = start(&mut studio, command);
                 done(&mut studio, next.clone());
                 studio.wait(job, &mut |_| {}).expect_err(&what);
@@ -207,16 +310,22 @@ mod tests {
 
     #[test]
     fn a_draft_that_was_changed_while_something_else_was_opened_stays() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/01_flat_zip/flat.tacozip");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/fixtures/golden/01_flat_zip/flat.tacozip");
         let mut studio = studio();
         done(&mut studio, Command::New);
         done(&mut studio, insert("a", &["x"]));
         let job = start(&mut studio, Command::Open { path: path.clone() });
         done(&mut studio, insert("b", &["x"]));
-        studio.wait(job, &mut |_| {}).expect_err("nobody decided to lose b");
+        studio
+            .wait(job, &mut |_| {})
+            .expect_err("nobody decided to lose b");
         assert_eq!(ids(&studio), ["b", "a"]);
         done(&mut studio, Command::Open { path });
-        assert!(studio.document().and_then(Document::opened).is_some(), "what was decided is done");
+        assert!(
+            studio.document().and_then(Document::opened).is_some(),
+            "what was decided is done"
+        );
     }
 
     #[test]
@@ -230,16 +339,56 @@ mod tests {
             done(&mut studio, insert(id, &["x"]));
         }
         let into = NodePath(vec![1]);
-        let job = start(&mut studio, Command::Import { paths: vec![file.clone()], into: into.clone(), metadata: None });
-        done(&mut studio, Command::Edit { edit: Edit::Remove { parent: NodePath::root(), at: 0, count: 1 } });
+        let job = start(
+            &mut studio,
+            Command::Import {
+                paths: vec![file.clone()],
+                into: into.clone(),
+                metadata: None,
+            },
+        );
+        done(
+            &mut studio,
+            Command::Edit {
+                edit: Edit::Remove {
+                    parent: NodePath::root(),
+                    at: 0,
+                    count: 1,
+                },
+            },
+        );
         studio.wait(job, &mut |_| {}).expect("adds");
         let parts = |studio: &Studio, at: usize| {
-            let draft = studio.document().and_then(Document::draft).expect("is a draft");
-            draft.dataset().root.samples[at].children().map(|below| below.samples.len())
+            let draft = studio
+                .document()
+                .and_then(Document::draft)
+                .expect("is a draft");
+            draft.dataset().root.samples[at]
+                .children()
+                .map(|below| below.samples.len())
         };
-        assert_eq!((ids(&studio), parts(&studio, 0), parts(&studio, 1)), (vec!["b".into(), "c".into()], Some(2), Some(1)));
-        let job = start(&mut studio, Command::Import { paths: vec![file], into, metadata: None });
-        done(&mut studio, Command::Edit { edit: Edit::Remove { parent: NodePath::root(), at: 1, count: 1 } });
+        assert_eq!(
+            (ids(&studio), parts(&studio, 0), parts(&studio, 1)),
+            (vec!["b".into(), "c".into()], Some(2), Some(1))
+        );
+        let job = start(
+            &mut studio,
+            Command::Import {
+                paths: vec![file],
+                into,
+                metadata: None,
+            },
+        );
+        done(
+            &mut studio,
+            Command::Edit {
+                edit: Edit::Remove {
+                    parent: NodePath::root(),
+                    at: 1,
+                    count: 1,
+                },
+            },
+        );
         studio.wait(job, &mut |_| {}).expect_err("it is gone");
     }
 }

@@ -1,4 +1,5 @@
-//! Edits of the draft: immediately if quick, otherwise as a job on a clone, whose result is installed unless the draft has changed.
+//! Edits of the draft: immediately if quick, otherwise as a job on a clone, whose result is
+//! installed unless the draft has changed.
 
 use std::path::PathBuf;
 
@@ -44,22 +45,36 @@ impl Studio {
     }
 
     /// `change` returns the label, whether the edit only sets values, and the change for autosave.
-    fn change(&mut self, change: impl FnOnce(&mut Draft) -> Result<((String, bool), DraftChange)>) -> Result<Outcome> {
-        let Some(Document::Draft(document)) = &mut self.document else { return Err(not_a_draft()) };
+    fn change(
+        &mut self,
+        change: impl FnOnce(&mut Draft) -> Result<((String, bool), DraftChange)>,
+    ) -> Result<Outcome> {
+        let Some(Document::Draft(document)) = &mut self.document else {
+            return Err(not_a_draft());
+        };
         let (label, sets) = document.change(change)?;
         let revision = document.draft.revision();
         self.check_live();
-        Ok(Outcome::Done(Event::Edited { label, revision, sets }))
+        Ok(Outcome::Done(Event::Edited {
+            label,
+            revision,
+            sets,
+        }))
     }
 
-    /// Computes and applies an edit as a job. The draft changes when the job finishes, unless the draft has changed.
+    /// Computes and applies an edit as a job. The draft changes when the job finishes, unless the
+    /// draft has changed.
     pub(super) fn edit_later(
         &mut self,
         label: &str,
         find: impl FnOnce(&Content, &JobContext) -> Result<Edit> + Send + 'static,
     ) -> Result<Outcome> {
         let draft = self.need_draft()?;
-        let (mut content, revision, document) = (draft.content().clone(), draft.revision(), self.document_id());
+        let (mut content, revision, document) = (
+            draft.content().clone(),
+            draft.revision(),
+            self.document_id(),
+        );
         Ok(self.start(label, move |ctx| {
             let edit = find(&content, ctx)?;
             ctx.check()?;
@@ -73,7 +88,8 @@ impl Studio {
 
     pub(super) fn pack_sidecars(&mut self) -> Result<Outcome> {
         self.edit_later(tr!("Pack sidecars"), |content, ctx| {
-            ops::pack_sidecars(&content.dataset, ctx)?.ok_or_else(|| Error::usage("no raster of the draft has sidecars"))
+            ops::pack_sidecars(&content.dataset, ctx)?
+                .ok_or_else(|| Error::usage("no raster of the draft has sidecars"))
         })
     }
 
@@ -84,10 +100,21 @@ impl Studio {
         })
     }
 
-    fn take_over(&mut self, revision: u64, edit: Edit, content: Content, inverse: Edit) -> Result<Event> {
-        let Some(Document::Draft(document)) = &mut self.document else { return Err(not_a_draft()) };
+    fn take_over(
+        &mut self,
+        revision: u64,
+        edit: Edit,
+        content: Content,
+        inverse: Edit,
+    ) -> Result<Event> {
+        let Some(Document::Draft(document)) = &mut self.document else {
+            return Err(not_a_draft());
+        };
         if document.draft.revision() != revision {
-            return Err(Error::usage("the draft was changed meanwhile, so the change would not fit it").hint("try it again"));
+            return Err(Error::usage(
+                "the draft was changed meanwhile, so the change would not fit it",
+            )
+            .hint("try it again"));
         }
         let sets = edit.only_sets();
         let label = document.change(|draft| {
@@ -96,7 +123,11 @@ impl Studio {
         })?;
         let revision = document.draft.revision();
         self.check_live();
-        Ok(Event::Edited { label, revision, sets })
+        Ok(Event::Edited {
+            label,
+            revision,
+            sets,
+        })
     }
 
     pub(super) fn draft_document(&self) -> Result<&DraftDocument> {

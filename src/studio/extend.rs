@@ -1,5 +1,5 @@
-//! `Extend`: runs extensions on a clone of the draft; the columns become one undoable edit. A cancelled run, or one during which
-//! the draft changed, changes nothing.
+//! `Extend`: runs extensions on a clone of the draft; the columns become one undoable edit. A
+//! cancelled run, or one during which the draft changed, changes nothing.
 
 use super::{Command, Event, Finish, JobTopic, Outcome, Studio};
 use crate::draft::Edit;
@@ -19,23 +19,46 @@ impl Studio {
             registry.make(&call.extension, &call.options)?;
         }
         extensions::need_consent(&calls)?;
-        let (dataset, revision, document) = (draft.dataset().clone(), draft.revision(), self.document_id());
+        let (dataset, revision, document) = (
+            draft.dataset().clone(),
+            draft.revision(),
+            self.document_id(),
+        );
         let label = tr!("Add {name}", name = names_of(&calls));
         let outcome = self.start(label.clone(), move |ctx| {
-            let Extended { outcome: edits, computed, failures, notes } = extend_draft(&dataset, &calls, replace, ctx)?;
-            notes.iter().flat_map(RunNote::lines).for_each(|line| ctx.warn(line));
+            let Extended {
+                outcome: edits,
+                computed,
+                failures,
+                notes,
+            } = extend_draft(&dataset, &calls, replace, ctx)?;
+            notes
+                .iter()
+                .flat_map(RunNote::lines)
+                .for_each(|line| ctx.warn(line));
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
                 if studio.need_draft()?.revision() != revision {
-                    let error = Error::usage("the draft was changed meanwhile, so the new columns would not fit it");
+                    let error = Error::usage(
+                        "the draft was changed meanwhile, so the new columns would not fit it",
+                    );
                     return Err(error.hint("run the extensions again"));
                 }
-                let edit = Edit::Batch { label: label.clone(), edits };
+                let edit = Edit::Batch {
+                    label: label.clone(),
+                    edits,
+                };
                 let outcome = studio.run(Command::Edit { edit })?;
                 match outcome {
-                    Outcome::Done(Event::Edited { label, revision, .. }) => {
-                        Ok(Event::Extended { label, revision, computed, failures, notes })
-                    }
+                    Outcome::Done(Event::Edited {
+                        label, revision, ..
+                    }) => Ok(Event::Extended {
+                        label,
+                        revision,
+                        computed,
+                        failures,
+                        notes,
+                    }),
                     _ => Err(Error::internal("the edit did not end at once")),
                 }
             }) as Finish)
@@ -45,7 +68,9 @@ impl Studio {
 
     /// True while an extension job runs.
     pub fn is_extending(&self) -> bool {
-        self.running.iter().any(|running| running.topic == Some(JobTopic::Extensions))
+        self.running
+            .iter()
+            .any(|running| running.topic == Some(JobTopic::Extensions))
     }
 }
 

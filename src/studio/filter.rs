@@ -1,5 +1,5 @@
-//! The filter of an opened dataset, shared by all views. Filters are plain data; the rows that they keep are computed by a job and
-//! cached until filter or dataset change.
+//! The filter of an opened dataset, shared by all views. Filters are plain data; the rows that they
+//! keep are computed by a job and cached until filter or dataset change.
 
 use std::sync::Arc;
 
@@ -24,7 +24,12 @@ impl Studio {
     /// Filters the opened dataset; an empty list removes the filter.
     pub(super) fn filter(&mut self, filters: Vec<Filter>) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
-        if let Some(old) = self.filter.job.take().and_then(|id| self.running_job(id).ok()) {
+        if let Some(old) = self
+            .filter
+            .job
+            .take()
+            .and_then(|id| self.running_job(id).ok())
+        {
             old.cancel();
         }
         self.filter.of = Some(self.document_id());
@@ -60,22 +65,35 @@ impl Studio {
 
     /// The most recent filters.
     pub fn filters(&self) -> &[Filter] {
-        if self.filter_is_current() { &self.filter.wanted } else { &[] }
+        if self.filter_is_current() {
+            &self.filter.wanted
+        } else {
+            &[]
+        }
     }
 
-    /// The rows that the filter keeps; while a new filter is computed, those of the previous one. `None` without a filter.
+    /// The rows that the filter keeps; while a new filter is computed, those of the previous one.
+    /// `None` without a filter.
     pub fn kept(&self) -> Option<&Arc<KeptRows>> {
-        self.filter.kept.as_ref().filter(|_| self.filter_is_current())
+        self.filter
+            .kept
+            .as_ref()
+            .filter(|_| self.filter_is_current())
     }
 
     /// Error message of the failed filter, if any.
     pub fn filter_failure(&self) -> Option<&str> {
-        self.filter.failed.as_deref().filter(|_| self.filter_is_current())
+        self.filter
+            .failed
+            .as_deref()
+            .filter(|_| self.filter_is_current())
     }
 
     /// True while the filter is computed. A failure is shown beside the filter chips.
     pub fn is_filtering(&self) -> bool {
-        self.filter.job.is_some_and(|id| self.running_job(id).is_ok())
+        self.filter
+            .job
+            .is_some_and(|id| self.running_job(id).is_ok())
     }
 
     fn filter_is_current(&self) -> bool {

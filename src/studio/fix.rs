@@ -1,15 +1,19 @@
-//! Fixes of findings: computed off the interface thread by a [`FixFinder`], each applied as one undoable edit.
+//! Fixes of findings: computed off the interface thread by a [`FixFinder`], each applied as one
+//! undoable edit.
 
 use std::sync::{Arc, OnceLock};
 
 use super::{Event, Outcome, Studio};
-use crate::draft::{self, Content, Edit, FileKind, Fix, FixPlan, Kinds, PatternChoice, Structure, TrayIndex};
+use crate::draft::{
+    self, Content, Edit, FileKind, Fix, FixPlan, Kinds, PatternChoice, Structure, TrayIndex,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Finding};
 use crate::raster::{self, RasterSource, claims_raster};
 
-/// Snapshot of the draft and its pattern, for computing fixes on any thread. Cheap to create: samples are shared.
+/// Snapshot of the draft and its pattern, for computing fixes on any thread. Cheap to create:
+/// samples are shared.
 pub struct FixFinder {
     content: Content,
     revision: u64,
@@ -40,7 +44,14 @@ fn kind_of(asset: &AssetPath) -> Option<FileKind> {
 
 impl FixFinder {
     pub(super) fn new(content: Content, revision: u64, choice: PatternChoice) -> Self {
-        Self { content, revision, choice, structure: OnceLock::new(), tray: OnceLock::new(), kinds: Kinds::new(kind_of) }
+        Self {
+            content,
+            revision,
+            choice,
+            structure: OnceLock::new(),
+            tray: OnceLock::new(),
+            kinds: Kinds::new(kind_of),
+        }
     }
 
     /// True for the finder of this revision and choice.
@@ -50,7 +61,13 @@ impl FixFinder {
 
     /// The fixes of a finding, best first. The first call examines the whole draft.
     pub fn fixes(&self, finding: &Finding) -> Vec<Fix> {
-        draft::fixes_of(&self.content.dataset, self.structure(), finding, self.tray(), &self.kinds)
+        draft::fixes_of(
+            &self.content.dataset,
+            self.structure(),
+            finding,
+            self.tray(),
+            &self.kinds,
+        )
     }
 
     /// One plan for each kind of fix of the roots that break the pattern.
@@ -58,22 +75,41 @@ impl FixFinder {
     /// # Errors
     /// When the job is cancelled.
     pub fn plans(&self, ctx: &JobContext) -> Result<Vec<FixPlan>> {
-        draft::group_plans(&self.content.dataset, self.structure(), |finding| self.fixes(finding), || ctx.check())
+        draft::group_plans(
+            &self.content.dataset,
+            self.structure(),
+            |finding| self.fixes(finding),
+            || ctx.check(),
+        )
     }
 
     /// One edit with all safe fixes; `None` when there are none.
     fn safe(&self) -> Option<Edit> {
-        draft::fix_safe(&self.content.dataset, self.structure(), self.tray(), &self.kinds).map(|(edit, _)| edit)
+        draft::fix_safe(
+            &self.content.dataset,
+            self.structure(),
+            self.tray(),
+            &self.kinds,
+        )
+        .map(|(edit, _)| edit)
     }
 
     /// Changes of the first fix without removal in every root that violates PIT-1.
     pub fn safe_plan(&self) -> Option<FixPlan> {
-        draft::safe_plan(&self.content.dataset, self.structure(), |finding| self.fixes(finding))
+        draft::safe_plan(&self.content.dataset, self.structure(), |finding| {
+            self.fixes(finding)
+        })
     }
 
     /// Changes of the same kind of fix in every root with the shape of `root`.
     pub fn alike_plan(&self, root: usize, like: &Fix) -> Option<FixPlan> {
-        draft::alike_plan(&self.content.dataset, self.structure(), root, like, |finding| self.fixes(finding))
+        draft::alike_plan(
+            &self.content.dataset,
+            self.structure(),
+            root,
+            like,
+            |finding| self.fixes(finding),
+        )
     }
 
     fn structure(&self) -> &Structure {
@@ -85,20 +121,25 @@ impl FixFinder {
     }
 
     fn tray(&self) -> &TrayIndex {
-        self.tray.get_or_init(|| TrayIndex::of(self.content.tray.clone()))
+        self.tray
+            .get_or_init(|| TrayIndex::of(self.content.tray.clone()))
     }
 }
 
 impl Studio {
     /// Fix finder for the current revision of the open draft; `None` without a draft.
     pub fn fix_finder(&self) -> Option<Arc<FixFinder>> {
-        self.draft_document().ok().map(|document| document.fix_finder())
+        self.draft_document()
+            .ok()
+            .map(|document| document.fix_finder())
     }
 
     pub(super) fn fix_safe(&mut self) -> Result<Outcome> {
         let finder = self.draft_document()?.fix_finder();
         self.edit_later(tr!("Fix what is safe"), move |_, _| {
-            finder.safe().ok_or_else(|| Error::usage("there is nothing that can be fixed without a choice"))
+            finder
+                .safe()
+                .ok_or_else(|| Error::usage("there is nothing that can be fixed without a choice"))
         })
     }
 
@@ -113,7 +154,10 @@ impl Studio {
         let (finder, found) = (self.draft_document()?.fix_finder(), self.finding(finding)?);
         self.start_with_event(
             tr!("Look for fixes"),
-            |(finding, fixes)| Event::FixesFound { finding, fixes: Arc::new(fixes) },
+            |(finding, fixes)| Event::FixesFound {
+                finding,
+                fixes: Arc::new(fixes),
+            },
             move |_| Ok((finding, finder.fixes(&found))),
         )
     }
@@ -123,8 +167,11 @@ impl Studio {
         self.edit_later(tr!("Fix"), move |_, _| {
             let mut fixes = finder.fixes(&found);
             match fixes.len() {
-                0 => Err(Error::usage("this finding has no fix").hint("change the samples that it names")),
-                count if fix >= count => Err(Error::usage(format!("there is no fix {fix}; this finding has {count}"))),
+                0 => Err(Error::usage("this finding has no fix")
+                    .hint("change the samples that it names")),
+                count if fix >= count => Err(Error::usage(format!(
+                    "there is no fix {fix}; this finding has {count}"
+                ))),
                 _ => Ok(fixes.swap_remove(fix).edit),
             }
         })
@@ -133,9 +180,13 @@ impl Studio {
     fn finding(&self, finding: usize) -> Result<Finding> {
         // Findings of an older revision must not be applied.
         if self.is_checking() {
-            return Err(Error::usage("the draft is being checked").hint("try again when the check is done"));
+            return Err(
+                Error::usage("the draft is being checked").hint("try again when the check is done")
+            );
         }
         let found = self.report.findings.get(finding).cloned();
-        found.ok_or_else(|| Error::usage(format!("there is no finding {finding}")).hint("check the draft first"))
+        found.ok_or_else(|| {
+            Error::usage(format!("there is no finding {finding}")).hint("check the draft first")
+        })
     }
 }

@@ -1,5 +1,6 @@
-//! The session without a window: commands in, events out. The window, the command line and the tests run the same commands; nothing
-//! else changes a dataset. It uses no window types; longer work runs as a job.
+//! The session without a window: commands in, events out. The window, the command line and the
+//! tests run the same commands; nothing else changes a dataset. It uses no window types; longer
+//! work runs as a job.
 
 mod command;
 mod command_paths;
@@ -128,7 +129,10 @@ type SharedReader = Arc<Mutex<Option<Arc<dyn ContainerReader>>>>;
 impl Opening {
     /// Reader of the dataset, once its container is open.
     pub fn reader(&self) -> Option<Arc<dyn ContainerReader>> {
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.reader
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 }
 
@@ -162,7 +166,8 @@ pub struct Studio {
 }
 
 impl Studio {
-    /// An empty session that runs its jobs on `jobs`. Documents are checked after opening and after every edit.
+    /// An empty session that runs its jobs on `jobs`. Documents are checked after opening and after
+    /// every edit.
     pub fn new(jobs: Jobs) -> Self {
         Self {
             jobs,
@@ -198,7 +203,10 @@ impl Studio {
         let outcome = self.dispatch(command);
         if about && let Ok(Outcome::Started(id)) = &outcome {
             let document = Some(self.document_id);
-            self.running.iter_mut().filter(|running| running.job.id() == *id).for_each(|running| running.document = document);
+            self.running
+                .iter_mut()
+                .filter(|running| running.job.id() == *id)
+                .for_each(|running| running.document = document);
         }
         if let Err(error) = &outcome {
             self.log(LogLevel::Error, error.report());
@@ -217,7 +225,11 @@ impl Studio {
             }
             Command::Close => self.close(),
             Command::Fork => self.fork(),
-            Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
+            Command::Import {
+                paths,
+                into,
+                metadata,
+            } => self.import(paths, into, metadata),
             Command::ImportLayout { request } => self.import_layout(request),
             Command::ImportDataset { request } => self.import_dataset(request),
             Command::ImportCollection { path } => self.import_collection(path),
@@ -228,13 +240,20 @@ impl Studio {
             Command::RemoveFromTray { files } => self.remove_from_tray(files),
             Command::PlaceUnplaced { file, slot } => self.place_unplaced(&file, &slot),
             Command::FindPattern { examples } => self.find_pattern(examples),
-            Command::PlaceByPattern { examples, alternative } => self.place_by_pattern(examples, alternative),
+            Command::PlaceByPattern {
+                examples,
+                alternative,
+            } => self.place_by_pattern(examples, alternative),
             Command::FindFixes { finding } => self.find_fixes(finding),
             Command::ApplyFix { finding, fix } => self.apply_fix(finding, fix),
             Command::PackSidecars => self.pack_sidecars(),
             Command::BurnInSidecars { copies } => self.burn_in_sidecars(copies),
             Command::SplitOff { root, path } => self.split_off(root, path),
-            Command::SaveProject { path, view, overwrite } => self.save_project(path, view, overwrite),
+            Command::SaveProject {
+                path,
+                view,
+                overwrite,
+            } => self.save_project(path, view, overwrite),
             Command::OpenProject { path } => self.open_project(path),
             Command::Restore { path } => self.restore(path),
             Command::Forget { path } => self.forget(&path),
@@ -267,13 +286,19 @@ impl Studio {
 
     /// Returns the events of finished jobs. Never blocks.
     pub fn poll(&mut self) -> Vec<Event> {
-        self.poll_jobs().into_iter().map(|(_, event)| event).collect()
+        self.poll_jobs()
+            .into_iter()
+            .map(|(_, event)| event)
+            .collect()
     }
 
     /// As [`Studio::poll`], with the job of each event, if any.
     pub fn poll_jobs(&mut self) -> Vec<(Option<JobId>, Event)> {
         self.poll_watched();
-        let mut events: Vec<_> = std::mem::take(&mut self.pending).into_iter().map(|event| (None, event)).collect();
+        let mut events: Vec<_> = std::mem::take(&mut self.pending)
+            .into_iter()
+            .map(|event| (None, event))
+            .collect();
         let mut index = 0;
         while index < self.running.len() {
             match self.running[index].job.try_take() {
@@ -293,10 +318,15 @@ impl Studio {
     /// Waits for one job. Events of other jobs are returned by the next [`Studio::poll`].
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for an unknown job or when its document was closed; the error of the job.
+    /// [`crate::error::Kind::Usage`] for an unknown job or when its document was closed; the error
+    /// of the job.
     pub fn wait(&mut self, id: JobId, on_progress: &mut dyn FnMut(&Progress)) -> Result<Event> {
         loop {
-            let Some(index) = self.running.iter().position(|running| running.job.id() == id) else {
+            let Some(index) = self
+                .running
+                .iter()
+                .position(|running| running.job.id() == id)
+            else {
                 return Err(Error::usage(format!("there is no {id}")));
             };
             match self.running[index].job.wait_for(Duration::from_millis(100)) {
@@ -314,11 +344,14 @@ impl Studio {
         }
     }
 
-    /// Programs, with arguments, that a command would start and the user of this session has not agreed to.
+    /// Programs, with arguments, that a command would start and the user of this session has not
+    /// agreed to.
     pub fn programs_of(&self, command: &Command) -> Vec<Vec<String>> {
         match command {
             Command::Extend { calls, .. } => crate::extensions::programs_in(calls),
-            Command::PlanDraft { request } if request.recipe => self.programs_of(&Command::RunRecipe),
+            Command::PlanDraft { request } if request.recipe => {
+                self.programs_of(&Command::RunRecipe)
+            }
             Command::Operate(operation) => operation.programs_without_consent(),
             Command::RunRecipe => match &self.document {
                 Some(Document::Draft(draft)) => crate::extensions::programs_in(&draft.recipe),
@@ -332,35 +365,59 @@ impl Studio {
     ///
     /// # Errors
     /// As [`Studio::run`] and [`Studio::wait`].
-    pub fn run_to_end(&mut self, command: Command, on_progress: &mut dyn FnMut(&Progress)) -> Result<Event> {
+    pub fn run_to_end(
+        &mut self,
+        command: Command,
+        on_progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Event> {
         match self.run(command)? {
             Outcome::Done(event) => Ok(event),
             Outcome::Started(id) => self.wait(id, on_progress),
         }
     }
 
-    fn finish(&mut self, RunningJob { job, document, .. }: &RunningJob, outcome: Result<Finish>) -> Event {
+    fn finish(
+        &mut self,
+        RunningJob { job, document, .. }: &RunningJob,
+        outcome: Result<Finish>,
+    ) -> Event {
         let label = job.label().to_owned();
         if document.is_some_and(|id| id != self.document_id) {
             // Its document was closed.
-            return Event::Cancelled { job: job.id(), label };
+            return Event::Cancelled {
+                job: job.id(),
+                label,
+            };
         }
         for warning in job.progress().warnings {
             self.log(LogLevel::Warning, format!("{label}: {warning}"));
         }
         let applied = outcome.and_then(|finish| {
-            self.log(LogLevel::Info, format!("{label} took {:.1} s", job.elapsed().as_secs_f32()));
+            self.log(
+                LogLevel::Info,
+                format!("{label} took {:.1} s", job.elapsed().as_secs_f32()),
+            );
             finish(self)
         });
         match applied {
             Ok(event) => event,
             Err(error) if error.is_cancelled() => {
-                self.log(LogLevel::Info, format!("{label} was cancelled; nothing was changed"));
-                Event::Cancelled { job: job.id(), label }
+                self.log(
+                    LogLevel::Info,
+                    format!("{label} was cancelled; nothing was changed"),
+                );
+                Event::Cancelled {
+                    job: job.id(),
+                    label,
+                }
             }
             Err(error) => {
                 self.log(LogLevel::Error, error.report());
-                Event::Failed { job: job.id(), label, error: Arc::new(error) }
+                Event::Failed {
+                    job: job.id(),
+                    label,
+                    error: Arc::new(error),
+                }
             }
         }
     }
@@ -380,17 +437,28 @@ impl Studio {
     }
 
     /// Starts a job with this label for the user.
-    fn start(&mut self, label: impl Into<String>, work: impl FnOnce(&JobContext) -> Result<Finish> + Send + 'static) -> Outcome {
+    fn start(
+        &mut self,
+        label: impl Into<String>,
+        work: impl FnOnce(&JobContext) -> Result<Finish> + Send + 'static,
+    ) -> Outcome {
         let job = self.jobs.start(label, work);
         let id = job.id();
-        self.running.push(RunningJob { job, document: None, topic: None });
+        self.running.push(RunningJob {
+            job,
+            document: None,
+            topic: None,
+        });
         Outcome::Started(id)
     }
 
     /// Sets what the started job works on.
     fn about(&mut self, topic: JobTopic, outcome: Outcome) -> Outcome {
         if let Outcome::Started(id) = &outcome {
-            let started = self.running.iter_mut().filter(|running| running.job.id() == *id);
+            let started = self
+                .running
+                .iter_mut()
+                .filter(|running| running.job.id() == *id);
             started.for_each(|running| running.topic = Some(topic));
         }
         outcome
@@ -405,8 +473,14 @@ impl Studio {
         if builds_plan_parts {
             self.one_plan_at_a_time()?;
         }
-        let outcome = self.start_with_event(operation.label(), Event::Finished, move |ctx| operation.run(ctx))?;
-        Ok(if builds_plan_parts { self.about(JobTopic::Plan, outcome) } else { outcome })
+        let outcome = self.start_with_event(operation.label(), Event::Finished, move |ctx| {
+            operation.run(ctx)
+        })?;
+        Ok(if builds_plan_parts {
+            self.about(JobTopic::Plan, outcome)
+        } else {
+            outcome
+        })
     }
 
     /// Starts a job whose result becomes an event; the document is not changed.
@@ -433,7 +507,11 @@ impl Studio {
     }
 
     fn running_job(&self, id: JobId) -> Result<&Job<Finish>> {
-        let found = self.running.iter().map(|running| &running.job).find(|job| job.id() == id);
+        let found = self
+            .running
+            .iter()
+            .map(|running| &running.job)
+            .find(|job| job.id() == id);
         found.ok_or_else(|| Error::usage(format!("there is no {id}")))
     }
 
@@ -459,7 +537,9 @@ impl Studio {
 
     /// The dataset that is being opened.
     pub fn opening(&self) -> Option<&Opening> {
-        self.opening.as_ref().filter(|opening| self.running_job(opening.job).is_ok())
+        self.opening
+            .as_ref()
+            .filter(|opening| self.running_job(opening.job).is_ok())
     }
 
     /// The running jobs, oldest first.
@@ -490,7 +570,11 @@ impl Studio {
         if self.log.len() == LOG_KEPT {
             self.log.pop_front();
         }
-        self.log.push_back(LogLine { time: SystemTime::now(), level, text });
+        self.log.push_back(LogLine {
+            time: SystemTime::now(),
+            level,
+            text,
+        });
     }
 
     /// Network requests since the start. Never blocks.
@@ -498,8 +582,8 @@ impl Studio {
         remote::traffic()
     }
 
-    /// Turns the live check on or off: it runs when a document opens and after every edit. Scripts turn it off and run checks
-    /// explicitly.
+    /// Turns the live check on or off: it runs when a document opens and after every edit. Scripts
+    /// turn it off and run checks explicitly.
     pub fn set_live_check(&mut self, on: bool) {
         self.checks_by_itself = on;
     }

@@ -25,25 +25,49 @@ pub struct PlanDraft {
 impl Studio {
     pub(super) fn plan_draft(&mut self, plan: PlanDraft) -> Result<Outcome> {
         let document = self.draft_document()?;
-        let calls = if plan.recipe { document.recipe.clone() } else { Vec::new() };
-        let inputs = document.project().map(|path| vec![path.to_owned()]).unwrap_or_default();
+        let calls = if plan.recipe {
+            document.recipe.clone()
+        } else {
+            Vec::new()
+        };
+        let inputs = document
+            .project()
+            .map(|path| vec![path.to_owned()])
+            .unwrap_or_default();
         let source = PlanSource::Draft(document.draft.dataset().clone());
-        let PlanDraft { folder, options, most_parts, .. } = plan;
-        let request = PlanRequest { source, inputs, calls, options, most_parts, folder: folder.clone() };
+        let PlanDraft {
+            folder,
+            options,
+            most_parts,
+            ..
+        } = plan;
+        let request = PlanRequest {
+            source,
+            inputs,
+            calls,
+            options,
+            most_parts,
+            folder: folder.clone(),
+        };
         let label = tr!("Plan the parts in {path}", path = folder.display());
-        let outcome = self.start_with_event(label, Event::Planned, move |ctx| make_plan(&request, ctx).map(|_| folder))?;
+        let outcome = self.start_with_event(label, Event::Planned, move |ctx| {
+            make_plan(&request, ctx).map(|_| folder)
+        })?;
         Ok(self.about(JobTopic::Plan, outcome))
     }
 
     pub(super) fn one_plan_at_a_time(&self) -> Result<()> {
         match self.is_building_plan() {
-            true => Err(Error::usage("a plan is being built").hint("wait until it is done, or stop it in Jobs")),
+            true => Err(Error::usage("a plan is being built")
+                .hint("wait until it is done, or stop it in Jobs")),
             false => Ok(()),
         }
     }
 
     /// True while a plan is written, or its parts are built by this program.
     pub fn is_building_plan(&self) -> bool {
-        self.running.iter().any(|running| running.topic == Some(JobTopic::Plan))
+        self.running
+            .iter()
+            .any(|running| running.topic == Some(JobTopic::Plan))
     }
 }

@@ -1,5 +1,5 @@
-//! Scripts: a JSON list of commands with expected results, run by a session without a window. Interface steps that make sense
-//! without a window are run too.
+//! Scripts: a JSON list of commands with expected results, run by a session without a window.
+//! Interface steps that make sense without a window are run too.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use crate::model::NodePath;
 use crate::ops::AnyOutput;
 use crate::query::QueryResult;
 
-/// Runs a script without a window; its paths are relative to its folder. `on_line` receives the 1-based number of each finished
-/// line.
+/// Runs a script without a window; its paths are relative to its folder. `on_line` receives the
+/// 1-based number of each finished line.
 ///
 /// # Errors
 /// Those of [`super::read_script`]; the first line that fails or does not meet its expectation.
@@ -41,14 +41,27 @@ pub fn replay(
 /// Runs one command of a script and checks its expectation.
 ///
 /// # Errors
-/// The command's error unless it is expected; [`crate::error::Kind::Invalid`] when the result differs from the expectation.
-pub fn run_line(line: ReplayLine, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progress)) -> Result<()> {
+/// The command's error unless it is expected; [`crate::error::Kind::Invalid`] when the result
+/// differs from the expectation.
+pub fn run_line(
+    line: ReplayLine,
+    studio: &mut Studio,
+    on_progress: &mut dyn FnMut(&Progress),
+) -> Result<()> {
     let outcome = studio.run_to_end(line.command, on_progress);
     let expect = line.expect.unwrap_or_default();
     match (&outcome, &expect.error) {
         (Err(error), Some(part)) if error.report().contains(part.as_str()) => return Ok(()),
-        (Err(error), Some(part)) => return Err(Error::invalid(format!("expected an error with {part:?}, got: {error}"))),
-        (Ok(_), Some(part)) => return Err(Error::invalid(format!("expected an error with {part:?}, but it worked"))),
+        (Err(error), Some(part)) => {
+            return Err(Error::invalid(format!(
+                "expected an error with {part:?}, got: {error}"
+            )));
+        }
+        (Ok(_), Some(part)) => {
+            return Err(Error::invalid(format!(
+                "expected an error with {part:?}, but it worked"
+            )));
+        }
         _ => {}
     }
     check_expectation(studio, &outcome?, &expect)
@@ -65,7 +78,8 @@ pub fn check_expectation(studio: &Studio, event: &Event, expect: &Expect) -> Res
 /// Runs an interface step that needs no window.
 fn run_step(step: Step, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progress)) -> Result<()> {
     if step.needs_window() {
-        return Err(Error::usage("this step needs a window").hint("run the script with --headless or --window"));
+        return Err(Error::usage("this step needs a window")
+            .hint("run the script with --headless or --window"));
     }
     match step {
         Step::Drop { paths } => {
@@ -79,9 +93,18 @@ fn run_step(step: Step, studio: &mut Studio, on_progress: &mut dyn FnMut(&Progre
 }
 
 fn check(studio: &Studio, event: &Event, expect: &Expect) -> Result<(), String> {
-    let document = || studio.document().ok_or_else(|| "nothing is open".to_owned());
+    let document = || {
+        studio
+            .document()
+            .ok_or_else(|| "nothing is open".to_owned())
+    };
     if let Some(rows) = &expect.rows {
-        let found: Vec<usize> = document()?.tree().levels.iter().map(|level| level.len()).collect();
+        let found: Vec<usize> = document()?
+            .tree()
+            .levels
+            .iter()
+            .map(|level| level.len())
+            .collect();
         compare("rows", rows, &found)?;
     }
     if let Some(rules) = &expect.rules {
@@ -89,27 +112,46 @@ fn check(studio: &Studio, event: &Event, expect: &Expect) -> Result<(), String> 
             Event::Finished(AnyOutput::Validate(report)) => report,
             _ => studio.report().as_ref(),
         };
-        let mut found: Vec<String> = report.findings.iter().map(|finding| finding.rule.code().to_owned()).collect();
+        let mut found: Vec<String> = report
+            .findings
+            .iter()
+            .map(|finding| finding.rule.code().to_owned())
+            .collect();
         found.sort();
         found.dedup();
         compare("rules", rules, &found)?;
     }
     for (key, value) in expect.collection.iter().flatten() {
-        let found = document()?.collection().fields.get(key).cloned().unwrap_or(Json::Null);
+        let found = document()?
+            .collection()
+            .fields
+            .get(key)
+            .cloned()
+            .unwrap_or(Json::Null);
         compare(key, value, &found)?;
     }
     if let Some(tray) = &expect.tray {
-        let found = document()?.draft().map(|draft| draft.tray().len()).unwrap_or_default();
+        let found = document()?
+            .draft()
+            .map(|draft| draft.tray().len())
+            .unwrap_or_default();
         compare("tray", tray, &found)?;
     }
     if let Some(offers) = &expect.offers {
         let found: Vec<&str> = match event {
             Event::FixesFound { fixes, .. } => fixes.iter().map(|fix| fix.label.as_str()).collect(),
-            Event::PatternFound(report) => report.alternatives.iter().map(|way| way.label.as_str()).collect(),
+            Event::PatternFound(report) => report
+                .alternatives
+                .iter()
+                .map(|way| way.label.as_str())
+                .collect(),
             _ => return Err("this command offers nothing".into()),
         };
-        let alike =
-            offers.len() == found.len() && offers.iter().zip(&found).all(|(offer, found)| found.starts_with(offer.as_str()));
+        let alike = offers.len() == found.len()
+            && offers
+                .iter()
+                .zip(&found)
+                .all(|(offer, found)| found.starts_with(offer.as_str()));
         if !alike {
             return Err(format!("offers: expected {offers:?}, found {found:?}"));
         }
@@ -126,6 +168,14 @@ fn check(studio: &Studio, event: &Event, expect: &Expect) -> Result<(), String> 
     Ok(())
 }
 
-fn compare<T: PartialEq + std::fmt::Debug>(what: &str, expected: &T, found: &T) -> Result<(), String> {
-    if expected == found { Ok(()) } else { Err(format!("{what}: expected {expected:?}, found {found:?}")) }
+fn compare<T: PartialEq + std::fmt::Debug>(
+    what: &str,
+    expected: &T,
+    found: &T,
+) -> Result<(), String> {
+    if expected == found {
+        Ok(())
+    } else {
+        Err(format!("{what}: expected {expected:?}, found {found:?}"))
+    }
 }

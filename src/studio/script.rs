@@ -1,6 +1,6 @@
-//! Scripts: lists of commands and of steps of the interface, each a line of a JSON list. This file has the types only:
-//! [`super::replay()`] runs commands, the window runs interface steps. A line is a command when it has a `command`, a step when it
-//! has a `step`:
+//! Scripts: lists of commands and of steps of the interface, each a line of a JSON list. This file
+//! has the types only: [`super::replay()`] runs commands, the window runs interface steps. A line
+//! is a command when it has a `command`, a step when it has a `step`:
 //!
 //! ```json
 //! [
@@ -62,7 +62,8 @@ pub struct Expect {
     pub result: Option<Vec<Json>>,
     /// Number of files in the tray.
     pub tray: Option<usize>,
-    /// Labels, or their prefixes, of the fixes of a finding or of the alternatives of a name pattern.
+    /// Labels, or their prefixes, of the fixes of a finding or of the alternatives of a name
+    /// pattern.
     pub offers: Option<Vec<String>>,
 }
 
@@ -76,7 +77,8 @@ pub enum ScriptLine {
     Step(Step),
 }
 
-/// An interface step. Labels are accessible names; `nth` selects among several controls with one label, the first by default.
+/// An interface step. Labels are accessible names; `nth` selects among several controls with one
+/// label, the first by default.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Step {
@@ -210,8 +212,12 @@ impl<'de> Deserialize<'de> for ScriptLine {
             return Err(D::Error::custom(why));
         }
         match (line.get("command").is_some(), line.get("step").is_some()) {
-            (true, false) => serde_json::from_value(line).map(|line| ScriptLine::Command(Box::new(line))).map_err(D::Error::custom),
-            (false, true) => serde_json::from_value(line).map(ScriptLine::Step).map_err(D::Error::custom),
+            (true, false) => serde_json::from_value(line)
+                .map(|line| ScriptLine::Command(Box::new(line)))
+                .map_err(D::Error::custom),
+            (false, true) => serde_json::from_value(line)
+                .map(ScriptLine::Step)
+                .map_err(D::Error::custom),
             _ => Err(D::Error::custom("a line needs either a command or a step")),
         }
     }
@@ -220,41 +226,66 @@ impl<'de> Deserialize<'de> for ScriptLine {
 /// Error message for a command of earlier versions that was removed; `None` for other names.
 fn removed(command: &str) -> Option<String> {
     let instead = match command {
-        "summarize" | "footprints" | "preview" | "thumbnail" | "bytes" => "the window asks for it by itself",
+        "summarize" | "footprints" | "preview" | "thumbnail" | "bytes" => {
+            "the window asks for it by itself"
+        }
         "check_togs" => "use `taco-studio validate --tog`",
         "pool_statistics" => "use `taco-studio stats`",
         "fix_alike" | "align_schema" => "use find_fixes and apply_fix, or fix_safe",
         "fill_missing" | "pad_to" => "use `taco-studio create --fill-missing --pad-to N`",
         _ => return None,
     };
-    Some(format!("the command {command} is not offered any more: {instead}"))
+    Some(format!(
+        "the command {command} is not offered any more: {instead}"
+    ))
 }
 
 /// Reads a script and resolves its paths against its folder.
 ///
 /// # Errors
-/// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for a file that is not a script; [`crate::error::Kind::Usage`] when
-/// it starts programs or sets connection settings without the consent of the user of this session. Nothing is run.
+/// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for a file that is not a script;
+/// [`crate::error::Kind::Usage`] when it starts programs or sets connection settings without the
+/// consent of the user of this session. Nothing is run.
 pub fn read_script(file: &Path) -> Result<Vec<ScriptLine>> {
     let text = read_json_document(file, "read the command file")?;
-    let wrong = |error| Error::usage("the command file is not a list of commands").because(error).at_path(file);
+    let wrong = |error| {
+        Error::usage("the command file is not a list of commands")
+            .because(error)
+            .at_path(file)
+    };
     let mut lines: Vec<ScriptLine> = serde_json::from_slice(&text).map_err(wrong)?;
-    let base = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let base = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     for line in &mut lines {
         match line {
             ScriptLine::Command(line) => line.command.resolve(base),
-            ScriptLine::Step(Step::Drop { paths }) => paths.iter_mut().for_each(|path| *path = base.join(&*path)),
+            ScriptLine::Step(Step::Drop { paths }) => {
+                paths.iter_mut().for_each(|path| *path = base.join(&*path))
+            }
             ScriptLine::Step(Step::Type { text, .. }) if text.contains(HERE) => {
-                let here = std::path::absolute(base).io_at("look at the folder of the script", base)?;
+                let here =
+                    std::path::absolute(base).io_at("look at the folder of the script", base)?;
                 *text = text.replace(HERE, &here.display().to_string());
             }
             ScriptLine::Step(Step::Screenshot { name }) if !is_file_name(name) => {
-                let error = Error::usage("a picture is saved in the folder of the screenshots, so its name is a file name alone");
+                let error = Error::usage(
+                    "a picture is saved in the folder of the screenshots, so its name is a file \
+                        name alone",
+                );
                 return Err(error.at(name.printable_line()));
             }
-            ScriptLine::Step(Step::Resize { width, height }) if !(SIDE.contains(&*width) && SIDE.contains(&*height)) => {
-                let error = Error::usage(format!("a window can't have {width} × {height} points")).at_path(file);
-                return Err(error.hint(format!("each side has {} to {}", SIDE.start(), SIDE.end())));
+            ScriptLine::Step(Step::Resize { width, height })
+                if !(SIDE.contains(&*width) && SIDE.contains(&*height)) =>
+            {
+                let error = Error::usage(format!("a window can't have {width} × {height} points"))
+                    .at_path(file);
+                return Err(error.hint(format!(
+                    "each side has {} to {}",
+                    SIDE.start(),
+                    SIDE.end()
+                )));
             }
             ScriptLine::Step(_) => {}
         }
@@ -267,25 +298,43 @@ fn is_file_name(name: &str) -> bool {
     crate::model::safe_relative(name) && !name.contains('/')
 }
 
-/// Refuses a script with lines that need consent. Programs known only later, such as those of a project's recipe, are refused when
-/// they are run.
+/// Refuses a script with lines that need consent. Programs known only later, such as those of a
+/// project's recipe, are refused when they are run.
 fn need_consent(lines: &[ScriptLine]) -> Result<()> {
-    let commands = lines.iter().filter_map(|line| if let ScriptLine::Command(line) = line { Some(&line.command) } else { None });
+    let commands = lines.iter().filter_map(|line| {
+        if let ScriptLine::Command(line) = line {
+            Some(&line.command)
+        } else {
+            None
+        }
+    });
     let mut calls = Vec::new();
     for command in commands {
         match command {
-            Command::Extend { calls: own, .. } | Command::SetRecipe { recipe: own } => calls.extend(own.iter().cloned()),
-            Command::Operate(AnyOperation::Extend(request)) => calls.extend(request.calls.iter().cloned()),
+            Command::Extend { calls: own, .. } | Command::SetRecipe { recipe: own } => {
+                calls.extend(own.iter().cloned())
+            }
+            Command::Operate(AnyOperation::Extend(request)) => {
+                calls.extend(request.calls.iter().cloned())
+            }
             Command::Connect { .. } if !crate::consent::allows_connect() => {
-                let error = Error::usage("the script says how to reach other machines (connect), which you have not agreed to");
+                let error = Error::usage(
+                    "the script says how to reach other machines (connect), which you have not \
+                        agreed to",
+                );
                 return Err(error.hint("look at what it says; --allow-connect lets it"));
             }
             _ => {}
         }
-        if let Some(target) = command.targets().into_iter().find(|target| is_remote(target))
+        if let Some(target) = command
+            .targets()
+            .into_iter()
+            .find(|target| is_remote(target))
             && !crate::consent::allows_connect()
         {
-            let error = Error::usage("the script writes to another machine, which you have not agreed to").at_path(&target);
+            let error =
+                Error::usage("the script writes to another machine, which you have not agreed to")
+                    .at_path(&target);
             return Err(error.hint("look at what it writes; --allow-connect lets it"));
         }
     }
@@ -300,8 +349,17 @@ mod tests {
     fn a_window_without_an_end_is_refused() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let file = folder.path().join("x.json");
-        for (width, height, good) in [("800", "600.5", true), ("1e308", "600", false), ("800", "-1", false), ("0", "600", false)] {
-            std::fs::write(&file, format!(r#"[{{"step": "resize", "width": {width}, "height": {height}}}]"#)).expect("writes");
+        for (width, height, good) in [
+            ("800", "600.5", true),
+            ("1e308", "600", false),
+            ("800", "-1", false),
+            ("0", "600", false),
+        ] {
+            std::fs::write(
+                &file,
+                format!(r#"[{{"step": "resize", "width": {width}, "height": {height}}}]"#),
+            )
+            .expect("writes");
             assert_eq!(read_script(&file).is_ok(), good, "{width} × {height}");
         }
     }
@@ -313,10 +371,18 @@ mod tests {
             ScriptLine::Step(step) => step,
             ScriptLine::Command(line) => panic!("{line:?}"),
         };
-        assert!(matches!(read(r#"{"command": "undo"}"#), Ok(ScriptLine::Command(_))));
+        assert!(matches!(
+            read(r#"{"command": "undo"}"#),
+            Ok(ScriptLine::Command(_))
+        ));
         assert_eq!(
             step(r#"{"step": "click", "label": "Undo"}"#),
-            Step::Click { label: "Undo".into(), nth: 0, secondary: false, double: false }
+            Step::Click {
+                label: "Undo".into(),
+                nth: 0,
+                secondary: false,
+                double: false
+            }
         );
         assert!(!step(r#"{"step": "drop", "paths": ["a"]}"#).needs_window());
         assert!(step(r#"{"step": "expect", "shown": ["Problems"]}"#).needs_window());
@@ -332,10 +398,15 @@ mod tests {
         ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
-        let removed = read(r#"{"command": "check_togs"}"#).expect_err("was removed").to_string();
+        let removed = read(r#"{"command": "check_togs"}"#)
+            .expect_err("was removed")
+            .to_string();
         assert!(removed.contains("validate --tog"), "{removed}");
         // Scripts of earlier versions use `select` for a query with filters.
-        for query in [r#"{"command": "query", "sql": "FROM data", "limit": 3}"#, r#"{"command": "select", "filters": []}"#] {
+        for query in [
+            r#"{"command": "query", "sql": "FROM data", "limit": 3}"#,
+            r#"{"command": "select", "filters": []}"#,
+        ] {
             assert!(matches!(read(query), Ok(ScriptLine::Command(_))), "{query}");
         }
     }

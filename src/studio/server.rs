@@ -12,6 +12,10 @@ pub struct Server {
 impl Server {
     /// Number of files as text for the user.
     pub fn files_text(&self) -> String {
-        if self.files == 1 { "1 file".to_owned() } else { format!("{} files", self.files) }
+        if self.files == 1 {
+            "1 file".to_owned()
+        } else {
+            format!("{} files", self.files)
+        }
     }
 }

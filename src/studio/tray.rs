@@ -1,11 +1,14 @@
-//! Commands on the tray of unplaced files: add, remove, place one file or all files that match a pattern.
+//! Commands on the tray of unplaced files: add, remove, place one file or all files that match a
+//! pattern.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Event, Finish, Outcome, Studio};
-use crate::draft::{Edit, Example, PatternReport, Slot, Unplaced, find_pattern, place_by_pattern, place_file};
+use crate::draft::{
+    Edit, Example, PatternReport, Slot, Unplaced, find_pattern, place_by_pattern, place_file,
+};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::ops::is_data;
@@ -30,7 +33,9 @@ impl Studio {
                 studio.need_document(document)?;
                 let tray = studio.need_draft()?.tray().clone();
                 let edit = Edit::append_to_tray(&tray, files);
-                let edit = edit.ok_or_else(|| Error::usage("there is no file that is not in the tray already"))?;
+                let edit = edit.ok_or_else(|| {
+                    Error::usage("there is no file that is not in the tray already")
+                })?;
                 match studio.edit(edit)? {
                     Outcome::Done(event) => Ok(event),
                     Outcome::Started(_) => Ok(Event::None),
@@ -42,7 +47,11 @@ impl Studio {
     pub(super) fn remove_from_tray(&mut self, files: Vec<PathBuf>) -> Result<Outcome> {
         let wanted: HashSet<PathBuf> = files.into_iter().collect();
         let tray = self.need_draft()?.tray();
-        let places: Vec<u32> = (0..).zip(tray.iter()).filter(|(_, file)| wanted.contains(&file.path)).map(|(at, _)| at).collect();
+        let places: Vec<u32> = (0..)
+            .zip(tray.iter())
+            .filter(|(_, file)| wanted.contains(&file.path))
+            .map(|(at, _)| at)
+            .collect();
         if places.is_empty() {
             return Err(Error::usage("none of these files is in the tray"));
         }
@@ -54,9 +63,25 @@ impl Studio {
         let tray = document.draft.tray();
         let at = tray.iter().position(|unplaced| unplaced.path == file);
         let at = at.ok_or_else(|| Error::usage("this file is not in the tray").at_path(file))?;
-        let place = place_file(document.draft.dataset(), document.structure().pattern(), &tray[at], slot)?;
-        let label = tr!("Place {name}", name = file.file_name().unwrap_or_default().to_string_lossy());
-        self.edit(Edit::Batch { label, edits: vec![place, Edit::RemoveFromTray { places: vec![at as u32] }] })
+        let place = place_file(
+            document.draft.dataset(),
+            document.structure().pattern(),
+            &tray[at],
+            slot,
+        )?;
+        let label = tr!(
+            "Place {name}",
+            name = file.file_name().unwrap_or_default().to_string_lossy()
+        );
+        self.edit(Edit::Batch {
+            label,
+            edits: vec![
+                place,
+                Edit::RemoveFromTray {
+                    places: vec![at as u32],
+                },
+            ],
+        })
     }
 
     pub(super) fn find_pattern(&mut self, examples: Vec<Example>) -> Result<Outcome> {
@@ -67,15 +92,29 @@ impl Studio {
         }))
     }
 
-    pub(super) fn place_by_pattern(&mut self, examples: Vec<Example>, alternative: Option<usize>) -> Result<Outcome> {
+    pub(super) fn place_by_pattern(
+        &mut self,
+        examples: Vec<Example>,
+        alternative: Option<usize>,
+    ) -> Result<Outcome> {
         self.edit_later(tr!("Place files by pattern"), move |content, ctx| {
             let report = find_pattern(content, &examples, ctx)?;
             let chosen = match (alternative, report.alternatives.as_slice()) {
                 (None, [only]) => only,
                 (None, [_, _, ..]) => return Err(ambiguous(&report)),
-                (Some(chosen), alternatives) if chosen < alternatives.len() => &alternatives[chosen],
-                (Some(chosen), [_, ..]) => return Err(Error::usage(format!("there is no alternative {chosen}"))),
-                (_, []) => return Err(Error::usage(report.trouble.unwrap_or_else(|| "no pattern was found".into()))),
+                (Some(chosen), alternatives) if chosen < alternatives.len() => {
+                    &alternatives[chosen]
+                }
+                (Some(chosen), [_, ..]) => {
+                    return Err(Error::usage(format!("there is no alternative {chosen}")));
+                }
+                (_, []) => {
+                    return Err(Error::usage(
+                        report
+                            .trouble
+                            .unwrap_or_else(|| "no pattern was found".into()),
+                    ));
+                }
             };
             place_by_pattern(content, chosen)
         })
@@ -83,22 +122,43 @@ impl Studio {
 }
 
 fn ambiguous(report: &PatternReport) -> Error {
-    let ways = report.alternatives.iter().map(|way| format!("{}: {} files, {} roots", way.label, way.placed.len(), way.roots));
-    let error = Error::usage(format!("the names can be read in {} ways", report.alternatives.len()));
+    let ways = report.alternatives.iter().map(|way| {
+        format!(
+            "{}: {} files, {} roots",
+            way.label,
+            way.placed.len(),
+            way.roots
+        )
+    });
+    let error = Error::usage(format!(
+        "the names can be read in {} ways",
+        report.alternatives.len()
+    ));
     ways.fold(error, Error::hint)
 }
 
 /// Collects a file, or all files below a folder in name order, without hidden files and sidecars.
-pub(super) fn collect(path: &Path, depth: usize, files: &mut Vec<Unplaced>, ctx: &JobContext) -> Result<()> {
+pub(super) fn collect(
+    path: &Path,
+    depth: usize,
+    files: &mut Vec<Unplaced>,
+    ctx: &JobContext,
+) -> Result<()> {
     ctx.check()?;
     let meta = std::fs::metadata(path).io_at("read", path)?;
     if meta.is_file() {
         ctx.step(1);
-        files.push(Unplaced { path: path.to_owned(), size: meta.len() });
+        files.push(Unplaced {
+            path: path.to_owned(),
+            size: meta.len(),
+        });
         return Ok(());
     }
     if depth == DEEPEST {
-        return Err(Error::usage("folders are nested too deep; is there a link to a folder above?").at_path(path));
+        return Err(Error::usage(
+            "folders are nested too deep; is there a link to a folder above?",
+        )
+        .at_path(path));
     }
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(path).io_at("read the folder", path)? {
@@ -109,7 +169,10 @@ pub(super) fn collect(path: &Path, depth: usize, files: &mut Vec<Unplaced>, ctx:
         match entry.file_name().to_str() {
             Some(name) if is_data(name) => collect(&entry.path(), depth + 1, files, ctx)?,
             Some(_) => {}
-            None => ctx.warn(format!("{}: its name is not Unicode", entry.path().display())),
+            None => ctx.warn(format!(
+                "{}: its name is not Unicode",
+                entry.path().display()
+            )),
         }
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! Implementation of the commands: quick ones immediately, others as jobs on cheap clones whose results are applied when polled.
+//! Implementation of the commands: quick ones immediately, others as jobs on cheap clones whose
+//! results are applied when polled.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -11,10 +12,12 @@ use crate::draft::{Draft, Edit, Unplaced, joined};
 use crate::error::{Error, Result};
 use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
-use crate::model::{Collection, Dataset, Finding, NodePath, Profile, Report, RowRef, Rule, Tortilla, is_remote};
+use crate::model::{
+    Collection, Dataset, Finding, NodePath, Profile, Report, RowRef, Rule, Tortilla, is_remote,
+};
 use crate::ops::{
-    self, ChunkRequest, DatasetImport, Depth, LayoutRequest, Operation, QueryRequest, draft_of, import_paths, import_scenes,
-    is_folder_of_folders, join_metadata,
+    self, ChunkRequest, DatasetImport, Depth, LayoutRequest, Operation, QueryRequest, draft_of,
+    import_paths, import_scenes, is_folder_of_folders, join_metadata,
 };
 use crate::query::{self, Query, Tables};
 use crate::validate::{self, CheckOptions};
@@ -52,7 +55,10 @@ impl Studio {
         };
         let outcome = self.start(label, move |ctx| {
             let open = open_dataset(&path, &options, &shared, ctx)?;
-            let notes = Report { findings: open.reader.notes().to_vec(), ..Report::default() };
+            let notes = Report {
+                findings: open.reader.notes().to_vec(),
+                ..Report::default()
+            };
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.may_leave(&leaving)?;
                 studio.show(Document::Opened(open));
@@ -61,7 +67,11 @@ impl Studio {
             }) as Finish)
         });
         if let Outcome::Started(job) = &outcome {
-            self.opening = Some(Opening { job: *job, path: of, reader });
+            self.opening = Some(Opening {
+                job: *job,
+                path: of,
+                reader,
+            });
         }
         Ok(outcome)
     }
@@ -78,20 +88,31 @@ impl Studio {
         }))
     }
 
-    pub(super) fn import(&mut self, paths: Vec<PathBuf>, into: NodePath, metadata: Option<PathBuf>) -> Result<Outcome> {
+    pub(super) fn import(
+        &mut self,
+        paths: Vec<PathBuf>,
+        into: NodePath,
+        metadata: Option<PathBuf>,
+    ) -> Result<Outcome> {
         if self.document.is_none() {
             self.new_draft()?;
         }
         let dataset = self.need_draft()?.dataset();
         let empty = dataset.root.samples.is_empty() && into.0.is_empty();
-        let folder = dataset.ids(&into).ok_or_else(|| Error::usage("there is no such FOLDER to add to"))?;
+        let folder = dataset
+            .ids(&into)
+            .ok_or_else(|| Error::usage("there is no such FOLDER to add to"))?;
         let document = self.document_id();
         Ok(self.start(import_label(paths.len()), move |ctx| {
             let (samples, unplaced, report) = match paths.as_slice() {
                 [folder] if empty && is_folder_of_folders(folder) => import_scenes(folder, ctx)?,
-                paths => import_paths(paths, ctx).map(|(samples, report)| (samples, Vec::new(), report))?,
+                paths => import_paths(paths, ctx)
+                    .map(|(samples, report)| (samples, Vec::new(), report))?,
             };
-            let mut incoming = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+            let mut incoming = Dataset {
+                root: Tortilla::new(samples).into(),
+                ..Dataset::default()
+            };
             if let Some(table) = metadata {
                 join_metadata(&mut incoming, &table, ctx)?;
             }
@@ -100,8 +121,14 @@ impl Studio {
                 // The FOLDER may have moved, or another may be at its position.
                 let dataset = studio.need_draft()?.dataset();
                 let stays = dataset.ids(&into).is_some_and(|ids| ids == folder);
-                let found = if stays { Some(into) } else { dataset.find(&folder) };
-                let into = found.ok_or_else(|| Error::usage(format!("the FOLDER {folder} to add to is gone")))?;
+                let found = if stays {
+                    Some(into)
+                } else {
+                    dataset.find(&folder)
+                };
+                let into = found.ok_or_else(|| {
+                    Error::usage(format!("the FOLDER {folder} to add to is gone"))
+                })?;
                 studio.insert_imported(incoming, into, unplaced)?;
                 Ok(Event::Imported(report))
             }) as Finish)
@@ -118,7 +145,10 @@ impl Studio {
             let proposal = ops::propose_layout(&request, ctx)?;
             ops::warn_of_mended_names(&proposal, ctx);
             let (root, unplaced, report) = proposal.into_import();
-            let incoming = Dataset { root: root.into(), ..Dataset::default() };
+            let incoming = Dataset {
+                root: root.into(),
+                ..Dataset::default()
+            };
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
                 studio.insert_imported(incoming, NodePath::root(), unplaced)?;
@@ -131,7 +161,10 @@ impl Studio {
         if self.document.is_none() {
             self.new_draft()?;
         }
-        let name = request.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let name = request
+            .path
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         self.edit_later(&tr!("Add {name}", name), move |content, ctx| {
             let imported = ops::import_dataset(&content.dataset, &request, ctx)?;
             imported.changes.into_iter().for_each(|line| ctx.warn(line));
@@ -139,16 +172,34 @@ impl Studio {
         })
     }
 
-    fn insert_imported(&mut self, incoming: Dataset, into: NodePath, unplaced: Vec<Unplaced>) -> Result<()> {
+    fn insert_imported(
+        &mut self,
+        incoming: Dataset,
+        into: NodePath,
+        unplaced: Vec<Unplaced>,
+    ) -> Result<()> {
         let draft = self.need_draft()?;
-        let tortilla = draft.dataset().tortilla(&into).ok_or_else(|| Error::usage("the FOLDER to add to is gone"))?;
+        let tortilla = draft
+            .dataset()
+            .tortilla(&into)
+            .ok_or_else(|| Error::usage("the FOLDER to add to is gone"))?;
         let merged = joined(tortilla, &incoming.root)?;
         let label = match incoming.root.samples.as_slice() {
             [one] => tr!("Add {name}", name = one.id),
-            many => tr_n!(many.len(), "Add {n} sample", "Add {n} samples", n = many.len()),
+            many => tr_n!(
+                many.len(),
+                "Add {n} sample",
+                "Add {n} samples",
+                n = many.len()
+            ),
         };
-        let edit = Edit::ReplaceTortilla { tortilla: into, with: merged.into() };
-        let edits = std::iter::once(edit).chain(Edit::append_to_tray(self.need_draft()?.tray(), unplaced)).collect();
+        let edit = Edit::ReplaceTortilla {
+            tortilla: into,
+            with: merged.into(),
+        };
+        let edits = std::iter::once(edit)
+            .chain(Edit::append_to_tray(self.need_draft()?.tray(), unplaced))
+            .collect();
         self.edit(Edit::Batch { label, edits }).map(|_| ())
     }
 
@@ -158,22 +209,24 @@ impl Studio {
         }
         self.need_draft()?;
         let document = self.document_id();
-        Ok(self.start(tr!("Read {path}", path = path.display()), move |_| {
-            let given = read_collection_file(&path)?;
-            // Fields that the file lacks come from the template of a new draft.
-            let mut collection = Collection::template();
-            for (key, value) in given.descriptive() {
-                collection.set(&key, Some(value));
-            }
-            let edit = Edit::ReplaceCollection { collection };
-            Ok(Box::new(move |studio: &mut Studio| {
-                studio.need_document(document)?;
-                match studio.edit(edit)? {
-                    Outcome::Done(event) => Ok(event),
-                    Outcome::Started(_) => Ok(Event::None),
+        Ok(
+            self.start(tr!("Read {path}", path = path.display()), move |_| {
+                let given = read_collection_file(&path)?;
+                // Fields that the file lacks come from the template of a new draft.
+                let mut collection = Collection::template();
+                for (key, value) in given.descriptive() {
+                    collection.set(&key, Some(value));
                 }
-            }) as Finish)
-        }))
+                let edit = Edit::ReplaceCollection { collection };
+                Ok(Box::new(move |studio: &mut Studio| {
+                    studio.need_document(document)?;
+                    match studio.edit(edit)? {
+                        Outcome::Done(event) => Ok(event),
+                        Outcome::Started(_) => Ok(Event::None),
+                    }
+                }) as Finish)
+            }),
+        )
     }
 
     /// Starts a check of the document and cancels a running one.
@@ -183,33 +236,50 @@ impl Studio {
         }
         match &self.document {
             Some(Document::Draft(document)) => {
-                let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
+                let (dataset, pattern) =
+                    (document.draft.dataset().clone(), document.pattern_root());
                 let (live, compare) = (self.live.clone(), self.consistency.after_edit());
-                self.live_check.start(&self.jobs, tr!("Check the draft"), move |ctx| {
-                    // A cancelled check leaves a consistent state, which is updated first.
-                    let mut report = {
-                        let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                        live.check_beside(&dataset, pattern.as_deref(), ctx)?
-                    };
-                    // Imported files are opened once, so that damaged files are listed as problems immediately.
-                    let mut left = FILES_OPENED;
-                    if has_few_files(&dataset.root, &mut left) {
-                        let sources = validate::sources(&dataset, ctx)?;
-                        let shown = |finding: &Finding| {
-                            matches!(finding.rule, Rule::RasterRead | Rule::SidecarLeft | Rule::FileTorn | Rule::PitTransposed)
+                self.live_check
+                    .start(&self.jobs, tr!("Check the draft"), move |ctx| {
+                        // A cancelled check leaves a consistent state, which is updated first.
+                        let mut report = {
+                            let mut live = live
+                                .lock()
+                                .unwrap_or_else(std::sync::PoisonError::into_inner);
+                            live.check_beside(&dataset, pattern.as_deref(), ctx)?
                         };
-                        sources.findings.into_iter().filter(shown).for_each(|finding| report.push(finding));
-                    }
-                    if let Some(compare) = &compare {
-                        compare(&dataset, &mut report, ctx)?;
-                    }
-                    Ok(report)
-                });
+                        // Imported files are opened once, so that damaged files are listed as
+                        // problems immediately.
+                        let mut left = FILES_OPENED;
+                        if has_few_files(&dataset.root, &mut left) {
+                            let sources = validate::sources(&dataset, ctx)?;
+                            let shown = |finding: &Finding| {
+                                matches!(
+                                    finding.rule,
+                                    Rule::RasterRead
+                                        | Rule::SidecarLeft
+                                        | Rule::FileTorn
+                                        | Rule::PitTransposed
+                                )
+                            };
+                            sources
+                                .findings
+                                .into_iter()
+                                .filter(shown)
+                                .for_each(|finding| report.push(finding));
+                        }
+                        if let Some(compare) = &compare {
+                            compare(&dataset, &mut report, ctx)?;
+                        }
+                        Ok(report)
+                    });
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
                 self.live_check
-                    .start(&self.jobs, tr!("Check the dataset"), move |ctx| validate::container(reader.as_ref(), false, ctx));
+                    .start(&self.jobs, tr!("Check the dataset"), move |ctx| {
+                        validate::container(reader.as_ref(), false, ctx)
+                    });
             }
             None => {}
         }
@@ -225,24 +295,46 @@ impl Studio {
 
     pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
         let id = self.document_id();
-        let label = if deep { tr!("Check every byte") } else { tr!("Check the dataset") };
+        let label = if deep {
+            tr!("Check every byte")
+        } else {
+            tr!("Check the dataset")
+        };
         match &self.document {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
-                let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
-                let options = CheckOptions { profile, deep, ..CheckOptions::default() };
-                Ok(self
-                    .start(label, move |ctx| Ok(show_report(ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?, id))))
+                let (dataset, pattern) =
+                    (document.draft.dataset().clone(), document.pattern_root());
+                let options = CheckOptions {
+                    profile,
+                    deep,
+                    ..CheckOptions::default()
+                };
+                Ok(self.start(label, move |ctx| {
+                    Ok(show_report(
+                        ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?,
+                        id,
+                    ))
+                }))
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
-                Ok(self.start(label, move |ctx| Ok(show_report(validate::container_as(reader.as_ref(), profile, deep, ctx)?, id))))
+                Ok(self.start(label, move |ctx| {
+                    Ok(show_report(
+                        validate::container_as(reader.as_ref(), profile, deep, ctx)?,
+                        id,
+                    ))
+                }))
             }
         }
     }
 
     pub(super) fn query(&mut self, query: Query, path: Option<PathBuf>) -> Result<Outcome> {
-        let tables = if path.is_none() { Some(self.tables_of_document()?) } else { None };
+        let tables = if path.is_none() {
+            Some(self.tables_of_document()?)
+        } else {
+            None
+        };
         self.start_with_event(tr!("Run the query"), Event::Queried, move |ctx| {
             let result = match (tables, path) {
                 (Some(tables), _) => query::run(&tables(ctx)?, &query, ctx),
@@ -267,27 +359,37 @@ impl Studio {
         let tables = self.tables_of_document()?;
         ops::row_format(&target)?;
         let label = tr!("Save rows to {path}", path = target.display());
-        self.start_with_event(label, Event::Saved, move |ctx| ops::save_rows(&tables(ctx)?, &query, &target, ctx).map(|()| target))
+        self.start_with_event(label, Event::Saved, move |ctx| {
+            ops::save_rows(&tables(ctx)?, &query, &target, ctx).map(|()| target)
+        })
     }
 
     pub(super) fn leakage(&mut self, request: LeakageRequest) -> Result<Outcome> {
         match self.document() {
             Some(Document::Draft(draft)) => {
                 let dataset = draft.draft.dataset().clone();
-                let look = move |ctx: &JobContext| ops::leakage_of_draft(&dataset, &request, ctx).map(Arc::new);
+                let look = move |ctx: &JobContext| {
+                    ops::leakage_of_draft(&dataset, &request, ctx).map(Arc::new)
+                };
                 self.start_with_event(tr!("Look for leaks"), Event::Leakage, look)
             }
             Some(Document::Opened(opened)) => {
                 let reader = opened.reader.clone();
-                let look = move |ctx: &JobContext| ops::leakage_of_container(reader.as_ref(), &request, ctx).map(Arc::new);
+                let look = move |ctx: &JobContext| {
+                    ops::leakage_of_container(reader.as_ref(), &request, ctx).map(Arc::new)
+                };
                 self.start_with_event(tr!("Look for leaks"), Event::Leakage, look)
             }
-            None => Err(Error::usage("nothing is open").hint("open a dataset with a split, or begin a draft")),
+            None => Err(Error::usage("nothing is open")
+                .hint("open a dataset with a split, or begin a draft")),
         }
     }
 
     pub(super) fn read_chunk(&mut self, request: ChunkRequest) -> Result<Outcome> {
-        let opened = self.document().and_then(Document::opened).map(|open| open.reader.clone());
+        let opened = self
+            .document()
+            .and_then(Document::opened)
+            .map(|open| open.reader.clone());
         self.start_with_event(
             tr!("Read {chunk}", chunk = &request.chunk),
             |array| Event::ChunkRead(Box::new(array)),
@@ -297,9 +399,11 @@ impl Studio {
 
     pub(super) fn verify(&mut self, paths: Vec<PathBuf>, depth: Depth) -> Result<Outcome> {
         let dataset = self.need_draft()?.dataset().clone();
-        self.start_with_event(tr!("Verify what was written"), Event::Verified, move |ctx| {
-            ops::verify(&dataset, &paths, depth, ctx).map(Arc::new)
-        })
+        self.start_with_event(
+            tr!("Verify what was written"),
+            Event::Verified,
+            move |ctx| ops::verify(&dataset, &paths, depth, ctx).map(Arc::new),
+        )
     }
 
     pub(super) fn write_tortilla(&mut self, options: TortillaOptions) -> Result<Outcome> {
@@ -311,7 +415,11 @@ impl Studio {
 
     pub(super) fn write(&mut self, options: BuildOptions) -> Result<Outcome> {
         let draft = self.need_draft()?;
-        let (dataset, revision, id) = (draft.dataset().clone(), draft.revision(), self.document_id());
+        let (dataset, revision, id) = (
+            draft.dataset().clone(),
+            draft.revision(),
+            self.document_id(),
+        );
         Ok(self.start(write_label(&options.target), move |ctx| {
             let built = ops::checked_build(&dataset, &options, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
@@ -327,13 +435,25 @@ impl Studio {
         }))
     }
 
-    pub(super) fn save_asset(&mut self, level: usize, row: u32, target: PathBuf) -> Result<Outcome> {
-        let document = self.document.as_ref().ok_or_else(|| Error::usage("nothing is open"))?;
+    pub(super) fn save_asset(
+        &mut self,
+        level: usize,
+        row: u32,
+        target: PathBuf,
+    ) -> Result<Outcome> {
+        let document = self
+            .document
+            .as_ref()
+            .ok_or_else(|| Error::usage("nothing is open"))?;
         let place = document.asset_later(RowRef { level, row });
-        self.start_with_event(tr!("Save {path}", path = target.display()), Event::Saved, move |ctx| {
-            let (asset, _) = place()?;
-            ops::export_asset(&asset, &target, ctx).map(|()| target)
-        })
+        self.start_with_event(
+            tr!("Save {path}", path = target.display()),
+            Event::Saved,
+            move |ctx| {
+                let (asset, _) = place()?;
+                ops::export_asset(&asset, &target, ctx).map(|()| target)
+            },
+        )
     }
 
     pub(super) fn show(&mut self, mut document: Document) {
@@ -350,12 +470,17 @@ impl Studio {
     }
 
     pub(super) fn need_draft(&self) -> Result<&Draft> {
-        self.document.as_ref().and_then(Document::draft).ok_or_else(not_a_draft)
+        self.document
+            .as_ref()
+            .and_then(Document::draft)
+            .ok_or_else(not_a_draft)
     }
 
     pub(super) fn need_opened(&self) -> Result<&OpenDataset> {
         let opened = self.document.as_ref().and_then(Document::opened);
-        opened.ok_or_else(|| Error::usage("no dataset is open for reading").hint("open a .tacozip or a FOLDER"))
+        opened.ok_or_else(|| {
+            Error::usage("no dataset is open for reading").hint("open a .tacozip or a FOLDER")
+        })
     }
 }
 
@@ -367,18 +492,22 @@ fn write_label(target: &Path) -> String {
     tr!("Write {path}", path = target.display())
 }
 
-/// Largest number of FILEs whose headers the check while editing reads; with more, the whole check and the write do.
+/// Largest number of FILEs whose headers the check while editing reads; with more, the whole check
+/// and the write do.
 const FILES_OPENED: usize = 5_000;
 
 /// True when the tortilla has at most `left` FILEs.
 fn has_few_files(tortilla: &Tortilla, left: &mut usize) -> bool {
-    tortilla.samples.iter().all(|sample| match sample.children() {
-        Some(children) => has_few_files(children, left),
-        None => {
-            *left = left.saturating_sub(1);
-            *left > 0
-        }
-    })
+    tortilla
+        .samples
+        .iter()
+        .all(|sample| match sample.children() {
+            Some(children) => has_few_files(children, left),
+            None => {
+                *left = left.saturating_sub(1);
+                *left > 0
+            }
+        })
 }
 
 pub(super) fn not_a_draft() -> Error {
@@ -394,7 +523,12 @@ fn show_report(report: Report, id: DocumentId) -> Finish {
     })
 }
 
-fn open_dataset(path: &Path, options: &OpenOptions, shared: &SharedReader, ctx: &JobContext) -> Result<OpenDataset> {
+fn open_dataset(
+    path: &Path,
+    options: &OpenOptions,
+    shared: &SharedReader,
+    ctx: &JobContext,
+) -> Result<OpenDataset> {
     let reader = container::open_with(path, options, ctx)?;
     *shared.lock().unwrap_or_else(PoisonError::into_inner) = Some(reader.clone());
     ctx.stage(tr!("Reading the samples"), None);
@@ -405,7 +539,8 @@ fn open_dataset(path: &Path, options: &OpenOptions, shared: &SharedReader, ctx: 
     Ok(OpenDataset::new(reader, tree, options.clone()))
 }
 
-/// The command for pasted or dropped paths: a single dataset opens, a COLLECTION.json is imported, other paths are added.
+/// The command for pasted or dropped paths: a single dataset opens, a COLLECTION.json is imported,
+/// other paths are added.
 pub fn command_for(paths: Vec<PathBuf>, into: NodePath) -> Command {
     if let [path] = paths.as_slice() {
         if is_project(path) {
@@ -418,9 +553,16 @@ pub fn command_for(paths: Vec<PathBuf>, into: NodePath) -> Command {
         if container::detect(path).is_ok() {
             return Command::Open { path: path.clone() };
         }
-        if path.file_name().is_some_and(|name| name == "COLLECTION.json") {
+        if path
+            .file_name()
+            .is_some_and(|name| name == "COLLECTION.json")
+        {
             return Command::ImportCollection { path: path.clone() };
         }
     }
-    Command::Import { paths, into, metadata: None }
+    Command::Import {
+        paths,
+        into,
+        metadata: None,
+    }
 }

@@ -1,5 +1,5 @@
-//! Watched folders: new files are added to the tray once they are complete. The system reports changes; where it can't, as on some
-//! network file systems, the folder is listed every 5 s.
+//! Watched folders: new files are added to the tray once they are complete. The system reports
+//! changes; where it can't, as on some network file systems, the folder is listed every 5 s.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -44,32 +44,42 @@ impl Studio {
         let given = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let (jobs, document) = (self.jobs.clone(), self.document_id());
         // A job: listing a folder recursively may be slow.
-        Ok(self.start(tr!("Look through {path}", path = folder.display()), move |ctx| {
-            ctx.stage(tr!("Looking at the files"), None);
-            let folder = crate::files::canonical(&given).io_at("find the folder", &given)?;
-            if !folder.is_dir() {
-                return Err(Error::usage("only folders are watched").at_path(&folder));
-            }
-            // Watching starts before the listing, so that no file is missed.
-            let watched = begin(given, &folder, jobs)?;
-            let files = new_files(&content, &[folder], ctx)?;
-            Ok(Box::new(move |studio: &mut Studio| {
-                if studio.document_id() != document {
-                    return Ok(Event::None);
+        Ok(self.start(
+            tr!("Look through {path}", path = folder.display()),
+            move |ctx| {
+                ctx.stage(tr!("Looking at the files"), None);
+                let folder = crate::files::canonical(&given).io_at("find the folder", &given)?;
+                if !folder.is_dir() {
+                    return Err(Error::usage("only folders are watched").at_path(&folder));
                 }
-                if studio.watched.iter().any(|known| known.folder == watched.folder) {
-                    return Err(Error::usage("this folder is watched already").at_path(&watched.folder));
-                }
-                studio.watched.push(watched);
-                take(studio, files)
-            }) as Finish)
-        }))
+                // Watching starts before the listing, so that no file is missed.
+                let watched = begin(given, &folder, jobs)?;
+                let files = new_files(&content, &[folder], ctx)?;
+                Ok(Box::new(move |studio: &mut Studio| {
+                    if studio.document_id() != document {
+                        return Ok(Event::None);
+                    }
+                    if studio
+                        .watched
+                        .iter()
+                        .any(|known| known.folder == watched.folder)
+                    {
+                        return Err(
+                            Error::usage("this folder is watched already").at_path(&watched.folder)
+                        );
+                    }
+                    studio.watched.push(watched);
+                    take(studio, files)
+                }) as Finish)
+            },
+        ))
     }
 
     pub(super) fn unwatch(&mut self, folder: &Path) -> Result<Outcome> {
         let named = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let before = self.watched.len();
-        self.watched.retain(|watched| watched.folder != named && watched.given != named);
+        self.watched
+            .retain(|watched| watched.folder != named && watched.given != named);
         if self.watched.len() == before {
             return Err(Error::usage("this folder is not watched").at_path(folder));
         }
@@ -85,7 +95,12 @@ impl Studio {
     pub(super) fn poll_watched(&mut self) {
         let mut arrived: Vec<PathBuf> = Vec::new();
         for watched in &self.watched {
-            arrived.append(&mut watched.arrived.lock().unwrap_or_else(PoisonError::into_inner));
+            arrived.append(
+                &mut watched
+                    .arrived
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner),
+            );
         }
         let Ok(draft) = self.need_draft() else { return };
         if arrived.is_empty() {
@@ -96,10 +111,12 @@ impl Studio {
         self.start(tr!("Take files that arrived"), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let files = new_files(&content, &arrived, ctx)?;
-            Ok(Box::new(move |studio: &mut Studio| match studio.document_id() == document {
-                true => take(studio, files),
-                false => Ok(Event::None),
-            }) as Finish)
+            Ok(Box::new(
+                move |studio: &mut Studio| match studio.document_id() == document {
+                    true => take(studio, files),
+                    false => Ok(Event::None),
+                },
+            ) as Finish)
         });
     }
 }
@@ -119,9 +136,15 @@ fn new_files(content: &Content, paths: &[PathBuf], ctx: &JobContext) -> Result<V
 /// Adds files that are not in the tray; adding none is not an error.
 fn take(studio: &mut Studio, files: Vec<Unplaced>) -> Result<Event> {
     // The draft and its watched folders may be gone.
-    let Ok(draft) = studio.need_draft() else { return Ok(Event::None) };
-    let Some(edit) = Edit::append_to_tray(&draft.tray().clone(), files) else { return Ok(Event::None) };
-    let Edit::AddToTray { files } = &edit else { return Ok(Event::None) };
+    let Ok(draft) = studio.need_draft() else {
+        return Ok(Event::None);
+    };
+    let Some(edit) = Edit::append_to_tray(&draft.tray().clone(), files) else {
+        return Ok(Event::None);
+    };
+    let Edit::AddToTray { files } = &edit else {
+        return Ok(Event::None);
+    };
     let count = files.len();
     studio.edit(edit)?;
     Ok(Event::Arrived { files: count })
@@ -132,7 +155,10 @@ fn sources<'a>(tortilla: &'a Tortilla, paths: &mut HashSet<&'a Path>) {
     for sample in &tortilla.samples {
         match &sample.payload {
             Payload::Folder(children) => sources(children, paths),
-            Payload::Asset { path: AssetPath::File(path), .. } => drop(paths.insert(path)),
+            Payload::Asset {
+                path: AssetPath::File(path),
+                ..
+            } => drop(paths.insert(path)),
             _ => {}
         }
     }
@@ -145,7 +171,10 @@ fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
             let Ok(event) = event else { return };
             if !matches!(event.kind, EventKind::Access(_) | EventKind::Remove(_)) {
                 // The receiver is gone once the folder is not watched.
-                event.paths.into_iter().for_each(|path| drop(sender.send(path)));
+                event
+                    .paths
+                    .into_iter()
+                    .for_each(|path| drop(sender.send(path)));
             }
         }
     };
@@ -153,25 +182,44 @@ fn begin(given: PathBuf, folder: &Path, jobs: Jobs) -> Result<Watched> {
     match RecommendedWatcher::new(told(sender.clone()), Config::default()) {
         Ok(mut told) => match told.watch(folder, RecursiveMode::Recursive) {
             Ok(()) => watcher = Some(Box::new(told)),
-            Err(error) => tracing::warn!("{} is looked at every few seconds: {error}", folder.display()),
+            Err(error) => tracing::warn!(
+                "{} is looked at every few seconds: {error}",
+                folder.display()
+            ),
         },
         Err(error) => tracing::warn!("folders are looked at every few seconds: {error}"),
     }
-    let failed =
-        |error: notify::Error| Error::new(crate::error::Kind::Io, "the folder can't be watched").because(error).at_path(folder);
+    let failed = |error: notify::Error| {
+        Error::new(crate::error::Kind::Io, "the folder can't be watched")
+            .because(error)
+            .at_path(folder)
+    };
     let watcher = match watcher {
         Some(watcher) => watcher,
         None => {
-            let mut polled = PollWatcher::new(told(sender), Config::default().with_poll_interval(POLL)).map_err(failed)?;
-            polled.watch(folder, RecursiveMode::Recursive).map_err(failed)?;
+            let mut polled =
+                PollWatcher::new(told(sender), Config::default().with_poll_interval(POLL))
+                    .map_err(failed)?;
+            polled
+                .watch(folder, RecursiveMode::Recursive)
+                .map_err(failed)?;
             Box::new(polled)
         }
     };
     let arrived: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
     let inbox = arrived.clone();
-    let spawned = std::thread::Builder::new().name("watch".into()).spawn(move || settle(&receiver, &inbox, &jobs));
-    spawned.map_err(|error| Error::internal("could not start a thread to watch a folder").because(error))?;
-    Ok(Watched { given, folder: folder.to_owned(), arrived, _watcher: watcher })
+    let spawned = std::thread::Builder::new()
+        .name("watch".into())
+        .spawn(move || settle(&receiver, &inbox, &jobs));
+    spawned.map_err(|error| {
+        Error::internal("could not start a thread to watch a folder").because(error)
+    })?;
+    Ok(Watched {
+        given,
+        folder: folder.to_owned(),
+        arrived,
+        _watcher: watcher,
+    })
 }
 
 /// A file that may still be written.
@@ -198,9 +246,14 @@ fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs
             seen(path, &mut growing);
         }
         growing.retain(|path, file| {
-            let Some(mark) = mark_of(path) else { return false };
+            let Some(mark) = mark_of(path) else {
+                return false;
+            };
             if mark != file.mark {
-                *file = Growing { mark, since: Instant::now() };
+                *file = Growing {
+                    mark,
+                    since: Instant::now(),
+                };
             }
             let done = file.since.elapsed() >= QUIET;
             if done {
@@ -208,9 +261,13 @@ fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs
             }
             !done
         });
-        // Files that arrive together become one edit; a continuous stream is split every 1000 files.
+        // Files that arrive together become one edit; a continuous stream is split every 1000
+        // files.
         if !complete.is_empty() && (growing.is_empty() || complete.len() >= 1000) {
-            inbox.lock().unwrap_or_else(PoisonError::into_inner).append(&mut complete);
+            inbox
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .append(&mut complete);
             jobs.wake();
         }
     }
@@ -218,7 +275,11 @@ fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs
 
 /// Records a file, or all files of a folder that appeared.
 fn seen(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
-    if !path.file_name().and_then(|name| name.to_str()).is_some_and(is_data) {
+    if !path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(is_data)
+    {
         return;
     }
     if path.is_dir() {
@@ -234,12 +295,17 @@ fn seen(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
 
 fn note(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
     let Some(mark) = mark_of(&path) else { return };
-    growing.entry(path).or_insert(Growing { mark, since: Instant::now() });
+    growing.entry(path).or_insert(Growing {
+        mark,
+        since: Instant::now(),
+    });
 }
 
 /// Size and modification time of a file; `None` where there is none.
 pub(super) fn mark_of(path: &Path) -> Option<(u64, Option<SystemTime>)> {
-    let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let meta = std::fs::metadata(path)
+        .ok()
+        .filter(std::fs::Metadata::is_file)?;
     Some((meta.len(), meta.modified().ok()))
 }
 
@@ -265,9 +331,21 @@ mod tests {
     }
 
     fn names(studio: &Studio) -> Vec<String> {
-        let tray = studio.document().and_then(|document| document.draft()).map(|draft| draft.tray().clone()).unwrap_or_default();
-        let mut names: Vec<String> =
-            tray.iter().map(|file| format!("{} {}", file.path.file_name().unwrap().to_string_lossy(), file.size)).collect();
+        let tray = studio
+            .document()
+            .and_then(|document| document.draft())
+            .map(|draft| draft.tray().clone())
+            .unwrap_or_default();
+        let mut names: Vec<String> = tray
+            .iter()
+            .map(|file| {
+                format!(
+                    "{} {}",
+                    file.path.file_name().unwrap().to_string_lossy(),
+                    file.size
+                )
+            })
+            .collect();
         names.sort();
         names
     }
@@ -285,8 +363,19 @@ mod tests {
             metadata: None,
         };
         studio.run_to_end(import, &mut |_| {}).unwrap();
-        studio.run_to_end(Command::Watch { folder: folder.path().to_owned() }, &mut |_| {}).unwrap();
-        assert_eq!(names(&studio), ["early.tif 1"], "what is there already, but what is a sample already");
+        studio
+            .run_to_end(
+                Command::Watch {
+                    folder: folder.path().to_owned(),
+                },
+                &mut |_| {},
+            )
+            .unwrap();
+        assert_eq!(
+            names(&studio),
+            ["early.tif 1"],
+            "what is there already, but what is a sample already"
+        );
 
         std::fs::create_dir(at("day")).unwrap();
         std::fs::write(at("day/one.tif"), b"12").unwrap();
@@ -304,7 +393,14 @@ mod tests {
 
         studio.run_to_end(Command::Undo, &mut |_| {}).unwrap();
         assert!(names(&studio).len() < 3, "taken back as any step");
-        studio.run_to_end(Command::Unwatch { folder: folder.path().to_owned() }, &mut |_| {}).unwrap();
+        studio
+            .run_to_end(
+                Command::Unwatch {
+                    folder: folder.path().to_owned(),
+                },
+                &mut |_| {},
+            )
+            .unwrap();
         assert_eq!(studio.watched().len(), 0);
     }
 
@@ -314,7 +410,11 @@ mod tests {
         let file = folder.path().join("a.tif");
         std::fs::write(&file, b"1").unwrap();
         let mut studio = Studio::new(Jobs::quiet());
-        let mut refused = |folder: PathBuf| studio.run_to_end(Command::Watch { folder }, &mut |_| {}).is_err();
+        let mut refused = |folder: PathBuf| {
+            studio
+                .run_to_end(Command::Watch { folder }, &mut |_| {})
+                .is_err()
+        };
         assert!(refused(file));
         assert!(refused(folder.path().join("nothing")));
         assert!(!refused(folder.path().to_owned()));
@@ -323,9 +423,19 @@ mod tests {
         assert!(!refused(gone.path().to_owned()));
         let path = gone.path().to_owned();
         drop(gone);
-        studio.run_to_end(Command::Unwatch { folder: path }, &mut |_| {}).unwrap();
-        assert_eq!(studio.watched().len(), 1, "a folder that is gone takes no other along");
+        studio
+            .run_to_end(Command::Unwatch { folder: path }, &mut |_| {})
+            .unwrap();
+        assert_eq!(
+            studio.watched().len(),
+            1,
+            "a folder that is gone takes no other along"
+        );
         studio.run_to_end(Command::New, &mut |_| {}).unwrap();
-        assert_eq!(studio.watched().len(), 0, "another draft has folders of its own");
+        assert_eq!(
+            studio.watched().len(),
+            0,
+            "another draft has folders of its own"
+        );
     }
 }

@@ -17,14 +17,16 @@ const SYNC: usize = 16;
 ///
 /// # Errors
 /// [`Kind::Format`](crate::error::Kind::Format) when it is no Avro, is damaged, or is compressed;
-/// [`Kind::TooLarge`](crate::error::Kind::TooLarge) when it unfolds to more than the budget, or states more rows than bytes; when the
-/// job is cancelled.
+/// [`Kind::TooLarge`](crate::error::Kind::TooLarge) when it unfolds to more than the budget, or
+/// states more rows than bytes; when the job is cancelled.
 pub fn read_avro(bytes: &[u8], budget: &DecodeBudget, ctx: &JobContext) -> Result<LevelTable> {
     let damaged = |error: arrow::error::ArrowError| unreadable().because(error.to_string());
     budget.add_stored(bytes.len() as u64);
     guarded("reading Avro", || {
         let header = header_length(bytes).ok_or_else(unreadable)?;
-        let empty = ReaderBuilder::new().build(&bytes[..header]).map_err(damaged)?;
+        let empty = ReaderBuilder::new()
+            .build(&bytes[..header])
+            .map_err(damaged)?;
         let (schema, mut batches) = (empty.schema(), Vec::new());
         let mut at = header;
         while at < bytes.len() {
@@ -32,18 +34,29 @@ pub fn read_avro(bytes: &[u8], budget: &DecodeBudget, ctx: &JobContext) -> Resul
             let (rows, end) = block(bytes, at).ok_or_else(unreadable)?;
             // The id of each row takes a byte at least.
             if rows > end - at {
-                return Err(Error::too_large(format!("the table states more rows than its {} bytes can hold", bytes.len())));
+                return Err(Error::too_large(format!(
+                    "the table states more rows than its {} bytes can hold",
+                    bytes.len()
+                )));
             }
-            // A reader for each block, which ends with the rows of the block: the crate's reader does not return from a block with
-            // bytes behind them.
+            // A reader for each block, which ends with the rows of the block: the crate's reader
+            // does not return from a block with bytes behind them.
             let file = bytes[..header].chain(&bytes[at..end]);
-            let mut reader = ReaderBuilder::new().with_batch_size(rows.max(1)).build(file).map_err(damaged)?;
+            let mut reader = ReaderBuilder::new()
+                .with_batch_size(rows.max(1))
+                .build(file)
+                .map_err(damaged)?;
             if rows > 0 {
                 let batch = reader.next().ok_or_else(unreadable)?.map_err(damaged)?;
                 if batch.num_rows() != rows {
-                    return Err(unreadable().because(format!("a block has {} rows and states {rows}", batch.num_rows())));
+                    return Err(unreadable().because(format!(
+                        "a block has {} rows and states {rows}",
+                        batch.num_rows()
+                    )));
                 }
-                budget.take(batch.get_array_memory_size() as u64, || "the table unfolds".to_owned())?;
+                budget.take(batch.get_array_memory_size() as u64, || {
+                    "the table unfolds".to_owned()
+                })?;
                 batches.push(batch);
             }
             at = end;
@@ -79,7 +92,10 @@ fn header_length(bytes: &[u8]) -> Option<usize> {
 fn block(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let rows = usize::try_from(integer(bytes, &mut at)?).ok()?;
     skip(bytes, &mut at)?;
-    Some((rows, at.checked_add(SYNC).filter(|&end| end <= bytes.len())?))
+    Some((
+        rows,
+        at.checked_add(SYNC).filter(|&end| end <= bytes.len())?,
+    ))
 }
 
 /// Moves `at` behind a length and as many bytes.
@@ -109,11 +125,15 @@ mod tests {
 
     /// A file with one column `id` of texts, and these blocks: number of rows, data.
     fn file(blocks: &[(u8, &[u8])]) -> Vec<u8> {
-        let schema = br#"{"type": "record", "name": "r", "fields": [{"name": "id", "type": "string"}]}"#;
+        let schema =
+            br#"{"type": "record", "name": "r", "fields": [{"name": "id", "type": "string"}]}"#;
         let mut bytes = MAGIC.to_vec();
         bytes.extend([2, 22]);
         bytes.extend(b"avro.schema");
-        bytes.extend([(schema.len() * 2) as u8 | 0x80, ((schema.len() * 2) >> 7) as u8]);
+        bytes.extend([
+            (schema.len() * 2) as u8 | 0x80,
+            ((schema.len() * 2) >> 7) as u8,
+        ]);
         bytes.extend(schema);
         bytes.push(0);
         bytes.extend([7; SYNC]);
@@ -143,7 +163,12 @@ mod tests {
             assert!(read(&file(&[blocks])).is_err(), "{blocks:?}");
         }
         // Bytes behind the rows are no rows.
-        assert_eq!(read(&file(&[(1, b"\x02a\x02b"), (1, b"\x02c")])).expect("reads").rows(), 2);
+        assert_eq!(
+            read(&file(&[(1, b"\x02a\x02b"), (1, b"\x02c")]))
+                .expect("reads")
+                .rows(),
+            2
+        );
         let whole = file(&[(1, b"\x02a")]);
         for end in 0..whole.len() {
             let is_block_missing = end == file(&[]).len();

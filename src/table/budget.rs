@@ -1,5 +1,6 @@
-//! Limits the memory for decoding in proportion to the stored bytes: a few bytes can claim, or expand to, any number of values.
-//! Tables of real datasets, whose ids differ between rows, stay far below the limit.
+//! Limits the memory for decoding in proportion to the stored bytes: a few bytes can claim, or
+//! expand to, any number of values. Tables of real datasets, whose ids differ between rows, stay
+//! far below the limit.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,7 +8,8 @@ use crate::error::{Error, Result};
 
 /// Bytes that any table may expand to.
 const FREE: u64 = 128 << 20;
-/// Decoded bytes per stored byte. A level of ten million samples with twenty columns has ratios of 10 to 60.
+/// Decoded bytes per stored byte. A level of ten million samples with twenty columns has ratios of
+/// 10 to 60.
 const RATIO: u64 = 256;
 
 /// Remaining bytes that may be decoded; shared by all threads of one operation.
@@ -20,7 +22,10 @@ pub struct DecodeBudget {
 impl DecodeBudget {
     /// The budget for tables of `stored` bytes.
     pub fn of_stored(stored: u64) -> Self {
-        Self { stored: AtomicU64::new(stored), used: AtomicU64::new(0) }
+        Self {
+            stored: AtomicU64::new(stored),
+            used: AtomicU64::new(0),
+        }
     }
 
     /// No limit, for tables in memory.
@@ -41,7 +46,8 @@ impl DecodeBudget {
     /// Reserves `bytes` that will be decoded.
     ///
     /// # Errors
-    /// [`crate::error::Kind::TooLarge`] when the budget is exceeded; `what` begins the message: "column big unfolds".
+    /// [`crate::error::Kind::TooLarge`] when the budget is exceeded; `what` begins the message:
+    /// "column big unfolds".
     pub fn take(&self, bytes: u64, what: impl FnOnce() -> String) -> Result<()> {
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
         self.check(before.saturating_add(bytes), what)
@@ -50,7 +56,9 @@ impl DecodeBudget {
     /// Reserves `bytes` if they are within the budget; returns whether they were.
     pub fn reserve(&self, bytes: u64) -> bool {
         let fits = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.limit());
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+        self.used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+            .is_ok()
     }
 
     /// Checks that `bytes` do not exceed the limit.
@@ -64,8 +72,14 @@ impl DecodeBudget {
         }
         let stored = self.stored.load(Ordering::Relaxed);
         let summary = format!("{} to {} or more", what(), size_text(bytes));
-        let most = format!("{} of tables may unfold to {} at the most", size_text(stored), size_text(limit));
-        Err(Error::too_large(summary).because(most).hint("the file is damaged or malicious: do not trust it"))
+        let most = format!(
+            "{} of tables may unfold to {} at the most",
+            size_text(stored),
+            size_text(limit)
+        );
+        Err(Error::too_large(summary)
+            .because(most)
+            .hint("the file is damaged or malicious: do not trust it"))
     }
 }
 
@@ -87,9 +101,16 @@ mod tests {
     fn the_budget_grows_with_the_stored_bytes() {
         let small = DecodeBudget::of_stored(100);
         assert!(small.take(FREE, || "it unfolds".into()).is_ok());
-        let error = small.take(1, || "it unfolds".into()).expect_err("is too much");
-        assert!(error.is_too_large() && error.to_string().contains("it unfolds to 134 MB"), "{error}");
+        let error = small
+            .take(1, || "it unfolds".into())
+            .expect_err("is too much");
+        assert!(
+            error.is_too_large() && error.to_string().contains("it unfolds to 134 MB"),
+            "{error}"
+        );
         let large = DecodeBudget::of_stored(10 << 30);
-        assert!(large.take(1 << 40, String::new).is_ok() && large.check(u64::MAX, String::new).is_err());
+        assert!(
+            large.take(1 << 40, String::new).is_ok() && large.check(u64::MAX, String::new).is_err()
+        );
     }
 }

@@ -13,8 +13,9 @@ use crate::model::Value;
 /// Maximum number of bytes shown of a binary cell.
 const BYTES_SHOWN: usize = 24;
 
-/// The cell at `row` of `array` as text; empty for null. WKB points are shown as `POINT (x y)`, other geometries as their kind and box,
-/// such as `POLYGON (west south, east north)`, structs and maps as `{name: value, …}`.
+/// The cell at `row` of `array` as text; empty for null. WKB points are shown as `POINT (x y)`,
+/// other geometries as their kind and box, such as `POLYGON (west south, east north)`, structs and
+/// maps as `{name: value, …}`.
 pub fn cell_text(array: &ArrayRef, row: usize) -> String {
     if row >= array.len() || array.is_null(row) {
         return String::new();
@@ -23,7 +24,8 @@ pub fn cell_text(array: &ArrayRef, row: usize) -> String {
     match &value {
         Value::Other(one) => nested_text(one).unwrap_or_else(|| {
             let options = FormatOptions::default();
-            ArrayFormatter::try_new(one.as_ref(), &options).map_or(String::new(), |text| text.value(0).to_string())
+            ArrayFormatter::try_new(one.as_ref(), &options)
+                .map_or(String::new(), |text| text.value(0).to_string())
         }),
         plain => value_text(plain, array.data_type()),
     }
@@ -47,8 +49,16 @@ pub fn value_text(value: &Value, dtype: &DataType) -> String {
                 DataType::List(item) => item.data_type().clone(),
                 _ => DataType::Null,
             };
-            let items: Vec<String> =
-                items.iter().map(|item| if item.is_null() { "null".into() } else { value_text(item, &inner) }).collect();
+            let items: Vec<String> = items
+                .iter()
+                .map(|item| {
+                    if item.is_null() {
+                        "null".into()
+                    } else {
+                        value_text(item, &inner)
+                    }
+                })
+                .collect();
             format!("[{}]", items.join(", "))
         }
         Value::Other(array) => cell_text(array, 0),
@@ -73,14 +83,20 @@ fn instant(value: i64, unit: &TimeUnit) -> Option<DateTime<chrono::Utc>> {
 }
 
 fn timestamp_text(value: i64, unit: &TimeUnit) -> String {
-    instant(value, unit).map_or_else(|| value.to_string(), |time| time.format("%Y-%m-%dT%H:%M:%S%.f").to_string())
+    instant(value, unit).map_or_else(
+        || value.to_string(),
+        |time| time.format("%Y-%m-%dT%H:%M:%S%.f").to_string(),
+    )
 }
 
 fn date_text(days: i64) -> String {
     let seconds = days.checked_mul(86_400);
     seconds
         .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
-        .map_or_else(|| days.to_string(), |time| time.format("%Y-%m-%d").to_string())
+        .map_or_else(
+            || days.to_string(),
+            |time| time.format("%Y-%m-%d").to_string(),
+        )
 }
 
 fn bytes_text(bytes: &[u8]) -> String {
@@ -91,7 +107,11 @@ fn bytes_text(bytes: &[u8]) -> String {
         return format!("{kind} ({west} {south}, {east} {north})");
     }
     let shown = hex::encode(&bytes[..bytes.len().min(BYTES_SHOWN)]);
-    if bytes.len() > BYTES_SHOWN { format!("{shown}… {} bytes", bytes.len()) } else { shown }
+    if bytes.len() > BYTES_SHOWN {
+        format!("{shown}… {} bytes", bytes.len())
+    } else {
+        shown
+    }
 }
 
 /// Name of the geometry in WKB, of any dimension.
@@ -104,11 +124,22 @@ fn geometry_kind(bytes: &[u8]) -> Option<&'static str> {
         _ => return None,
     };
     // ISO adds thousands for Z and M, PostGIS sets high bits.
-    let names = ["POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION"];
-    names.get(((kind & 0x0fff_ffff) % 1000).checked_sub(1)? as usize).copied()
+    let names = [
+        "POINT",
+        "LINESTRING",
+        "POLYGON",
+        "MULTIPOINT",
+        "MULTILINESTRING",
+        "MULTIPOLYGON",
+        "GEOMETRYCOLLECTION",
+    ];
+    names
+        .get(((kind & 0x0fff_ffff) % 1000).checked_sub(1)? as usize)
+        .copied()
 }
 
-/// Coordinates (x, y) of a WKB point in either byte order, or of `POINT (x y)`, as older generations store points.
+/// Coordinates (x, y) of a WKB point in either byte order, or of `POINT (x y)`, as older
+/// generations store points.
 pub fn wkb_point(bytes: &[u8]) -> Option<(f64, f64)> {
     if bytes.starts_with(b"POINT") {
         return wkt_point(std::str::from_utf8(bytes).ok()?);
@@ -120,23 +151,36 @@ pub fn wkb_point(bytes: &[u8]) -> Option<(f64, f64)> {
         _ => return None,
     };
     let kind: [u8; 4] = bytes[1..5].try_into().ok()?;
-    let kind = if little { u32::from_le_bytes(kind) } else { u32::from_be_bytes(kind) };
+    let kind = if little {
+        u32::from_le_bytes(kind)
+    } else {
+        u32::from_be_bytes(kind)
+    };
     let number = |part: &[u8]| -> Option<f64> {
         let part: [u8; 8] = part.try_into().ok()?;
-        Some(if little { f64::from_le_bytes(part) } else { f64::from_be_bytes(part) })
+        Some(if little {
+            f64::from_le_bytes(part)
+        } else {
+            f64::from_be_bytes(part)
+        })
     };
     (kind == 1).then_some((number(&bytes[5..13])?, number(&bytes[13..21])?))
 }
 
 fn wkt_point(text: &str) -> Option<(f64, f64)> {
-    let inside = text.strip_prefix("POINT")?.trim().strip_prefix('(')?.strip_suffix(')')?;
+    let inside = text
+        .strip_prefix("POINT")?
+        .trim()
+        .strip_prefix('(')?
+        .strip_suffix(')')?;
     let mut numbers = inside.split_whitespace().map(str::parse);
     let (x, y) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     numbers.next().is_none().then_some((x, y))
 }
 
-/// The cell as JSON: numbers, lists, structs and maps as such, dates, times and durations as ISO 8601 (an instant with its offset or
-/// `Z`, a duration as `P1DT2H3M4.5S`), binary as hexadecimal digits; NaN and infinities as the strings `NaN`, `inf` and `-inf`.
+/// The cell as JSON: numbers, lists, structs and maps as such, dates, times and durations as ISO
+/// 8601 (an instant with its offset or `Z`, a duration as `P1DT2H3M4.5S`), binary as hexadecimal
+/// digits; NaN and infinities as the strings `NaN`, `inf` and `-inf`.
 pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
     if row >= array.len() || array.is_null(row) {
         return Json::Null;
@@ -146,7 +190,13 @@ pub fn cell_json(array: &ArrayRef, row: usize) -> Json {
 
 /// A list, struct or map of one row as text; `None` for other types.
 fn nested_text(one: &ArrayRef) -> Option<String> {
-    let part = |array: &ArrayRef, row: usize| if array.is_null(row) { "null".to_owned() } else { cell_text(array, row) };
+    let part = |array: &ArrayRef, row: usize| {
+        if array.is_null(row) {
+            "null".to_owned()
+        } else {
+            cell_text(array, row)
+        }
+    };
     let list = |values: ArrayRef| {
         let parts: Vec<String> = (0..values.len()).map(|row| part(&values, row)).collect();
         format!("[{}]", parts.join(", "))
@@ -155,7 +205,9 @@ fn nested_text(one: &ArrayRef) -> Option<String> {
         DataType::Struct(_) => {
             let one = one.as_struct();
             let named = one.column_names().into_iter().zip(one.columns());
-            let parts: Vec<String> = named.map(|(name, cell)| format!("{name}: {}", part(cell, 0))).collect();
+            let parts: Vec<String> = named
+                .map(|(name, cell)| format!("{name}: {}", part(cell, 0)))
+                .collect();
             format!("{{{}}}", parts.join(", "))
         }
         DataType::List(_) => list(one.as_list::<i32>().value(0)),
@@ -163,15 +215,20 @@ fn nested_text(one: &ArrayRef) -> Option<String> {
         DataType::FixedSizeList(..) => list(one.as_fixed_size_list().value(0)),
         DataType::Map(..) => {
             let entries = one.as_map().value(0);
-            let [keys, values] = entries.columns() else { return None };
-            let parts: Vec<String> = (0..entries.len()).map(|row| format!("{}: {}", part(keys, row), part(values, row))).collect();
+            let [keys, values] = entries.columns() else {
+                return None;
+            };
+            let parts: Vec<String> = (0..entries.len())
+                .map(|row| format!("{}: {}", part(keys, row), part(values, row)))
+                .collect();
             format!("{{{}}}", parts.join(", "))
         }
         _ => return None,
     })
 }
 
-/// A line of a cell: its depth within the structs that hold it, its name, and its text, empty for what has lines below.
+/// A line of a cell: its depth within the structs that hold it, its name, and its text, empty for
+/// what has lines below.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CellLine {
     /// Number of structs, maps and lists around it.
@@ -182,47 +239,77 @@ pub struct CellLine {
     pub text: Option<String>,
 }
 
-/// A cell as one line per value: structs, maps and lists of such are unfolded, at most `most` lines. Lists of plain values are one line.
+/// A cell as one line per value: structs, maps and lists of such are unfolded, at most `most`
+/// lines. Lists of plain values are one line.
 pub fn cell_lines(name: &str, array: &ArrayRef, row: usize, most: usize) -> Vec<CellLine> {
     let mut lines = Vec::new();
     push_lines(&mut lines, 0, name.to_owned(), array, row, most);
     lines
 }
 
-fn push_lines(lines: &mut Vec<CellLine>, depth: usize, name: String, array: &ArrayRef, row: usize, most: usize) {
+fn push_lines(
+    lines: &mut Vec<CellLine>,
+    depth: usize,
+    name: String,
+    array: &ArrayRef,
+    row: usize,
+    most: usize,
+) {
     if lines.len() >= most {
         return;
     }
     if row >= array.len() || array.is_null(row) {
-        return lines.push(CellLine { depth, name, text: None });
+        return lines.push(CellLine {
+            depth,
+            name,
+            text: None,
+        });
     }
     let mut below: Vec<(String, ArrayRef, usize)> = Vec::new();
     match array.data_type() {
         DataType::Struct(_) => {
             let one = array.as_struct();
-            below
-                .extend(one.column_names().into_iter().zip(one.columns()).map(|(name, cell)| (name.to_owned(), cell.clone(), row)));
+            below.extend(
+                one.column_names()
+                    .into_iter()
+                    .zip(one.columns())
+                    .map(|(name, cell)| (name.to_owned(), cell.clone(), row)),
+            );
         }
         DataType::Map(..) => {
             let entries = array.as_map().value(row);
             if let [keys, values] = entries.columns() {
-                below.extend((0..entries.len().min(most)).map(|at| (cell_text(keys, at), values.clone(), at)));
+                below.extend(
+                    (0..entries.len().min(most))
+                        .map(|at| (cell_text(keys, at), values.clone(), at)),
+                );
             }
         }
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) if item.data_type().is_nested() => {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _)
+            if item.data_type().is_nested() =>
+        {
             let values = match array.data_type() {
                 DataType::List(_) => array.as_list::<i32>().value(row),
                 DataType::LargeList(_) => array.as_list::<i64>().value(row),
                 _ => array.as_fixed_size_list().value(row),
             };
-            below.extend((0..values.len().min(most)).map(|at| (at.to_string(), values.clone(), at)));
+            below
+                .extend((0..values.len().min(most)).map(|at| (at.to_string(), values.clone(), at)));
         }
         _ => {}
     }
     if below.is_empty() {
-        return lines.push(CellLine { depth, name, text: Some(cell_text(array, row)) });
+        return lines.push(CellLine {
+            depth,
+            name,
+            text: Some(cell_text(array, row)),
+        });
     }
-    lines.push(CellLine { depth, name, text: Some(String::new()) });
+    lines.push(CellLine {
+        depth,
+        name,
+        text: Some(String::new()),
+    });
     for (name, cell, row) in below {
         push_lines(lines, depth + 1, name, &cell, row, most);
     }
@@ -230,12 +317,23 @@ fn push_lines(lines: &mut Vec<CellLine>, depth: usize, name: String, array: &Arr
 
 /// A list, struct or map of one row as JSON; any other value as text.
 fn nested_json(one: &ArrayRef) -> Json {
-    let all = |values: ArrayRef| Json::Array((0..values.len()).map(|row| cell_json(&values, row)).collect());
-    let plain = |dtype: &DataType| cast(one, dtype).map_or(Json::Null, |values| cell_json(&values, 0));
+    let all = |values: ArrayRef| {
+        Json::Array(
+            (0..values.len())
+                .map(|row| cell_json(&values, row))
+                .collect(),
+        )
+    };
+    let plain =
+        |dtype: &DataType| cast(one, dtype).map_or(Json::Null, |values| cell_json(&values, 0));
     match one.data_type() {
         DataType::Struct(_) => {
             let one = one.as_struct();
-            one.column_names().into_iter().zip(one.columns()).map(|(name, cell)| (name.to_owned(), cell_json(cell, 0))).collect()
+            one.column_names()
+                .into_iter()
+                .zip(one.columns())
+                .map(|(name, cell)| (name.to_owned(), cell_json(cell, 0)))
+                .collect()
         }
         DataType::List(_) => all(one.as_list::<i32>().value(0)),
         DataType::LargeList(_) => all(one.as_list::<i64>().value(0)),
@@ -249,7 +347,9 @@ fn nested_json(one: &ArrayRef) -> Json {
 
 /// A map as a JSON object when its keys are distinct texts, else as a list of pairs.
 fn map_json(entries: &StructArray) -> Json {
-    let [keys, values] = entries.columns() else { return Json::Null };
+    let [keys, values] = entries.columns() else {
+        return Json::Null;
+    };
     let pairs = || (0..entries.len()).map(|row| (cell_json(keys, row), cell_json(values, row)));
     let named = || pairs().map(|(key, value)| key.as_str().map(|key| (key.to_owned(), value)));
     match named().collect::<Option<serde_json::Map<String, Json>>>() {
@@ -269,10 +369,15 @@ fn clock_text(value: i64, dtype: &DataType) -> Option<String> {
     };
     let seconds = u32::try_from(value.div_euclid(per_second)).ok()?;
     let nanos = u32::try_from(value.rem_euclid(per_second) * (1_000_000_000 / per_second)).ok()?;
-    Some(chrono::NaiveTime::from_num_seconds_from_midnight_opt(seconds, nanos)?.format("%H:%M:%S%.f").to_string())
+    Some(
+        chrono::NaiveTime::from_num_seconds_from_midnight_opt(seconds, nanos)?
+            .format("%H:%M:%S%.f")
+            .to_string(),
+    )
 }
 
-/// A duration in ISO 8601, `P1DT2H3M4.5S`: days of 24 hours and no longer units, no zeros, a sign before the whole. 0 is `PT0S`.
+/// A duration in ISO 8601, `P1DT2H3M4.5S`: days of 24 hours and no longer units, no zeros, a sign
+/// before the whole. 0 is `PT0S`.
 pub fn duration_text(value: i64, unit: &TimeUnit) -> String {
     let per_second: u64 = match unit {
         TimeUnit::Second => 1,
@@ -280,7 +385,10 @@ pub fn duration_text(value: i64, unit: &TimeUnit) -> String {
         TimeUnit::Microsecond => 1_000_000,
         TimeUnit::Nanosecond => 1_000_000_000,
     };
-    let (whole, part) = (value.unsigned_abs() / per_second, value.unsigned_abs() % per_second);
+    let (whole, part) = (
+        value.unsigned_abs() / per_second,
+        value.unsigned_abs() % per_second,
+    );
     let mut text = String::from(if value < 0 { "-P" } else { "P" });
     let days = whole / 86_400;
     if days > 0 {
@@ -315,21 +423,31 @@ fn day_or_time_text(value: i64, dtype: &DataType) -> Option<String> {
     }
 }
 
-/// An instant with its offset: that of a zone such as `+02:00`, else UTC, as names of zones need a table of their rules.
+/// An instant with its offset: that of a zone such as `+02:00`, else UTC, as names of zones need a
+/// table of their rules.
 fn instant_text(value: i64, unit: &TimeUnit, zone: &str) -> Option<String> {
     let instant = instant(value, unit)?;
     let digits = zone.as_bytes();
-    let offset = match (digits, zone.get(1..3), zone.get(digits.len().saturating_sub(2)..)) {
+    let offset = match (
+        digits,
+        zone.get(1..3),
+        zone.get(digits.len().saturating_sub(2)..),
+    ) {
         ([b'+' | b'-', ..], Some(hours), Some(minutes)) if matches!(digits.len(), 5 | 6) => {
             let seconds = hours.parse::<i32>().ok()? * 3600 + minutes.parse::<i32>().ok()? * 60;
             chrono::FixedOffset::east_opt(if digits[0] == b'-' { -seconds } else { seconds })
         }
         _ => None,
     };
-    Some(match offset.filter(|offset| offset.local_minus_utc() != 0) {
-        Some(offset) => instant.with_timezone(&offset).format("%Y-%m-%dT%H:%M:%S%.f%:z").to_string(),
-        None => instant.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string(),
-    })
+    Some(
+        match offset.filter(|offset| offset.local_minus_utc() != 0) {
+            Some(offset) => instant
+                .with_timezone(&offset)
+                .format("%Y-%m-%dT%H:%M:%S%.f%:z")
+                .to_string(),
+            None => instant.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string(),
+        },
+    )
 }
 
 /// An integer of type `dtype` as JSON: dates, times and durations as text.
@@ -348,14 +466,19 @@ pub fn value_json(value: &Value, dtype: &DataType) -> Json {
         Value::Null => Json::Null,
         // JSON has no NaN or infinities.
         Value::Float(value) if value.is_nan() => json!("NaN"),
-        Value::Float(value) if value.is_infinite() => json!(if *value > 0.0 { "inf" } else { "-inf" }),
+        Value::Float(value) if value.is_infinite() => {
+            json!(if *value > 0.0 { "inf" } else { "-inf" })
+        }
         Value::Other(one) => nested_json(one),
         Value::Bool(value) => json!(value),
         Value::Int(value) => integer_json(*value, dtype),
         Value::UInt(value) => json!(value),
         Value::Float(value) if dtype == &DataType::Float32 => {
             // Via text, so that the float32 0.1 becomes 0.1 and not 0.10000000149.
-            (*value as f32).to_string().parse::<f64>().map_or(Json::Null, |value| json!(value))
+            (*value as f32)
+                .to_string()
+                .parse::<f64>()
+                .map_or(Json::Null, |value| json!(value))
         }
         Value::Float(value) => json!(value),
         Value::Bytes(bytes) => json!(hex::encode(bytes)),
@@ -376,8 +499,17 @@ mod tests {
 
     #[test]
     fn points_of_the_older_generations_are_text() {
-        assert_eq!(wkb_point(b"POINT (-77.852045 24.600445)"), Some((-77.852045, 24.600445)));
-        for other in ["POINT (1)", "POINT (1 2 3)", "POINT EMPTY", "POINT (a b)", "POINT (1 2"] {
+        assert_eq!(
+            wkb_point(b"POINT (-77.852045 24.600445)"),
+            Some((-77.852045, 24.600445))
+        );
+        for other in [
+            "POINT (1)",
+            "POINT (1 2 3)",
+            "POINT EMPTY",
+            "POINT (a b)",
+            "POINT (1 2",
+        ] {
             assert_eq!(wkb_point(other.as_bytes()), None, "{other}");
         }
     }
@@ -385,21 +517,41 @@ mod tests {
     #[test]
     fn times_and_points_read_as_people_write_them() {
         let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
-        assert_eq!(value_text(&Value::Int(978_393_600_000_000), &micros), "2001-01-02T00:00:00");
-        assert_eq!(value_text(&Value::Int(i64::MAX), &micros), i64::MAX.to_string());
+        assert_eq!(
+            value_text(&Value::Int(978_393_600_000_000), &micros),
+            "2001-01-02T00:00:00"
+        );
+        assert_eq!(
+            value_text(&Value::Int(i64::MAX), &micros),
+            i64::MAX.to_string()
+        );
         let mut wkb = vec![1, 1, 0, 0, 0];
         wkb.extend(1.5f64.to_le_bytes());
         wkb.extend((-2.0f64).to_le_bytes());
-        assert_eq!(value_text(&Value::Bytes(wkb.into()), &DataType::Binary), "POINT (1.5 -2)");
+        assert_eq!(
+            value_text(&Value::Bytes(wkb.into()), &DataType::Binary),
+            "POINT (1.5 -2)"
+        );
         let mut wkb = vec![1, 3, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0];
-        for (x, y) in [(10.5f64, 20.0f64), (11.0, 20.0), (11.0, 21.25), (10.5, 20.0)] {
+        for (x, y) in [
+            (10.5f64, 20.0f64),
+            (11.0, 20.0),
+            (11.0, 21.25),
+            (10.5, 20.0),
+        ] {
             wkb.extend(x.to_le_bytes());
             wkb.extend(y.to_le_bytes());
         }
         let text = |bytes: &[u8]| value_text(&Value::Bytes(bytes.into()), &DataType::Binary);
         assert_eq!(text(&wkb), "POLYGON (10.5 20, 11 21.25)");
-        assert!(text(&wkb[..40]).starts_with("0103"), "a damaged geometry is bytes");
-        assert_eq!(value_text(&Value::Float(f64::from(0.1f32)), &DataType::Float32), "0.1");
+        assert!(
+            text(&wkb[..40]).starts_with("0103"),
+            "a damaged geometry is bytes"
+        );
+        assert_eq!(
+            value_text(&Value::Float(f64::from(0.1f32)), &DataType::Float32),
+            "0.1"
+        );
     }
 
     #[test]
@@ -413,39 +565,96 @@ mod tests {
         wkb.extend((-2.0f64).to_le_bytes());
         let field = |name: &str, dtype: DataType| Arc::new(Field::new(name, dtype, true));
         let year: ArrayRef = Arc::new(Int32Array::from(vec![Some(2020), None]));
-        let place: ArrayRef = Arc::new(BinaryArray::from(vec![Some(wkb.as_slice()), Some(wkb.as_slice())]));
-        let one: ArrayRef =
-            Arc::new(StructArray::from(vec![(field("year", DataType::Int32), year), (field("place", DataType::Binary), place)]));
+        let place: ArrayRef = Arc::new(BinaryArray::from(vec![
+            Some(wkb.as_slice()),
+            Some(wkb.as_slice()),
+        ]));
+        let one: ArrayRef = Arc::new(StructArray::from(vec![
+            (field("year", DataType::Int32), year),
+            (field("place", DataType::Binary), place),
+        ]));
         assert_eq!(cell_text(&one, 0), "{year: 2020, place: POINT (1.5 -2)}");
         assert_eq!(cell_text(&one, 1), "{year: null, place: POINT (1.5 -2)}");
         let item = field("item", one.data_type().clone());
-        let list: ArrayRef = Arc::new(ListArray::new(item, OffsetBuffer::from_lengths([2]), one, None));
-        assert_eq!(cell_text(&list, 0), "[{year: 2020, place: POINT (1.5 -2)}, {year: null, place: POINT (1.5 -2)}]");
+        let list: ArrayRef = Arc::new(ListArray::new(
+            item,
+            OffsetBuffer::from_lengths([2]),
+            one,
+            None,
+        ));
+        assert_eq!(
+            cell_text(&list, 0),
+            "[{year: 2020, place: POINT (1.5 -2)}, {year: null, place: POINT (1.5 -2)}]"
+        );
         let lines = cell_lines("visits", &list, 0, 50);
         let said: Vec<String> = lines
             .iter()
-            .map(|line| format!("{}{} {}", " ".repeat(line.depth), line.name, line.text.as_deref().unwrap_or("null")))
+            .map(|line| {
+                format!(
+                    "{}{} {}",
+                    " ".repeat(line.depth),
+                    line.name,
+                    line.text.as_deref().unwrap_or("null")
+                )
+            })
             .collect();
         assert_eq!(
             said,
-            ["visits ", " 0 ", "  year 2020", "  place POINT (1.5 -2)", " 1 ", "  year null", "  place POINT (1.5 -2)"]
+            [
+                "visits ",
+                " 0 ",
+                "  year 2020",
+                "  place POINT (1.5 -2)",
+                " 1 ",
+                "  year null",
+                "  place POINT (1.5 -2)"
+            ]
         );
-        assert_eq!(cell_lines("visits", &list, 0, 3).len(), 3, "no more lines than are wanted");
+        assert_eq!(
+            cell_lines("visits", &list, 0, 3).len(),
+            3,
+            "no more lines than are wanted"
+        );
     }
 
     #[test]
     fn dates_and_times_are_iso_8601_in_json() {
         let json = |value, dtype| value_json(&Value::Int(value), &dtype);
         let zoned = |zone: &str| DataType::Timestamp(TimeUnit::Millisecond, Some(zone.into()));
-        assert_eq!(json(1_609_459_200_500, zoned("UTC")), "2021-01-01T00:00:00.500Z");
-        assert_eq!(json(1_609_459_200_000, zoned("+05:30")), "2021-01-01T05:30:00+05:30");
-        assert_eq!(json(1_609_459_200_000, zoned("-0330")), "2020-12-31T20:30:00-03:30");
-        assert_eq!(json(1_609_459_200_000, zoned("Europe/Madrid")), "2021-01-01T00:00:00Z");
-        assert_eq!(json(1_609_459_200_000, DataType::Timestamp(TimeUnit::Millisecond, None)), "2021-01-01T00:00:00");
+        assert_eq!(
+            json(1_609_459_200_500, zoned("UTC")),
+            "2021-01-01T00:00:00.500Z"
+        );
+        assert_eq!(
+            json(1_609_459_200_000, zoned("+05:30")),
+            "2021-01-01T05:30:00+05:30"
+        );
+        assert_eq!(
+            json(1_609_459_200_000, zoned("-0330")),
+            "2020-12-31T20:30:00-03:30"
+        );
+        assert_eq!(
+            json(1_609_459_200_000, zoned("Europe/Madrid")),
+            "2021-01-01T00:00:00Z"
+        );
+        assert_eq!(
+            json(
+                1_609_459_200_000,
+                DataType::Timestamp(TimeUnit::Millisecond, None)
+            ),
+            "2021-01-01T00:00:00"
+        );
         assert_eq!(json(-86_400_000, DataType::Date64), "1969-12-31");
-        assert_eq!(json(86_399_999_999_999, DataType::Time64(TimeUnit::Nanosecond)), "23:59:59.999999999");
+        assert_eq!(
+            json(86_399_999_999_999, DataType::Time64(TimeUnit::Nanosecond)),
+            "23:59:59.999999999"
+        );
         assert_eq!(json(60, DataType::Time32(TimeUnit::Second)), "00:01:00");
-        assert_eq!(json(-1, DataType::Time32(TimeUnit::Second)), -1, "no time of day");
+        assert_eq!(
+            json(-1, DataType::Time32(TimeUnit::Second)),
+            -1,
+            "no time of day"
+        );
         assert_eq!(json(7, DataType::Int64), 7);
     }
 
@@ -455,7 +664,11 @@ mod tests {
         let texts = |value, unit| {
             let dtype = DataType::Duration(unit);
             let text = value_text(&Value::Int(value), &dtype);
-            assert_eq!(value_json(&Value::Int(value), &dtype), text, "JSON and the window say the same");
+            assert_eq!(
+                value_json(&Value::Int(value), &dtype),
+                text,
+                "JSON and the window say the same"
+            );
             text
         };
         assert_eq!(texts(0, Millisecond), "PT0S");
@@ -468,8 +681,15 @@ mod tests {
         assert_eq!(texts(i64::MIN, Nanosecond), "-P106751DT23H47M16.854775808S");
         assert_eq!(texts(i64::MAX, Second), "P106751991167300DT15H30M7S");
         let time = DataType::Time64(Microsecond);
-        assert_eq!(value_text(&Value::Int(45_296_500_000), &time), "12:34:56.500", "the window says no bare number, either");
-        assert_eq!(value_text(&Value::Int(-86_400_000), &DataType::Date64), "1969-12-31");
+        assert_eq!(
+            value_text(&Value::Int(45_296_500_000), &time),
+            "12:34:56.500",
+            "the window says no bare number, either"
+        );
+        assert_eq!(
+            value_text(&Value::Int(-86_400_000), &DataType::Date64),
+            "1969-12-31"
+        );
     }
 
     #[test]
@@ -482,9 +702,14 @@ mod tests {
         let map: ArrayRef = std::sync::Arc::new(map.finish());
         assert_eq!(cell_json(&map, 0), json!([[5, 6]]));
         let entries: ArrayRef = std::sync::Arc::new(map.as_map().value(0));
-        let field = std::sync::Arc::new(arrow::datatypes::Field::new("item", entries.data_type().clone(), true));
+        let field = std::sync::Arc::new(arrow::datatypes::Field::new(
+            "item",
+            entries.data_type().clone(),
+            true,
+        ));
         let offsets = arrow::buffer::OffsetBuffer::from_lengths([1]);
-        let list: ArrayRef = std::sync::Arc::new(arrow::array::ListArray::new(field, offsets, entries, None));
+        let list: ArrayRef =
+            std::sync::Arc::new(arrow::array::ListArray::new(field, offsets, entries, None));
         assert_eq!(cell_json(&list, 0), json!([{"key": 5, "value": 6}]));
     }
 }

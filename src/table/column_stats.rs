@@ -21,12 +21,19 @@ pub struct ColumnRange {
 }
 
 impl TableHead {
-    /// Number of nulls of a column over all row groups; `None` where the writer omitted it, and for lists and structs.
+    /// Number of nulls of a column over all row groups; `None` where the writer omitted it, and for
+    /// lists and structs.
     pub fn null_count(&self, name: &str) -> Option<u64> {
         let metadata = self.parquet_metadata();
         let nulls = guarded("reading the Parquet statistics", || {
-            let converter = StatisticsConverter::try_new(name, self.schema(), metadata.file_metadata().schema_descr());
-            Ok(converter.and_then(|converter| converter.row_group_null_counts(metadata.row_groups())).ok())
+            let converter = StatisticsConverter::try_new(
+                name,
+                self.schema(),
+                metadata.file_metadata().schema_descr(),
+            );
+            Ok(converter
+                .and_then(|converter| converter.row_group_null_counts(metadata.row_groups()))
+                .ok())
         });
         let nulls = nulls.ok().flatten()?;
         (nulls.null_count() == 0).then(|| nulls.iter().flatten().sum())
@@ -40,27 +47,42 @@ impl TableHead {
         let metadata = self.parquet_metadata();
         let parquet_schema = metadata.file_metadata().schema_descr();
         let range = |name: &str, dtype: &DataType| -> Option<ColumnRange> {
-            let bytes = [DataType::Binary, DataType::LargeBinary, DataType::BinaryView].contains(dtype);
+            let bytes = [
+                DataType::Binary,
+                DataType::LargeBinary,
+                DataType::BinaryView,
+            ]
+            .contains(dtype);
             if dtype.is_nested() {
                 return None;
             }
-            let converter = StatisticsConverter::try_new(name, self.schema(), parquet_schema).ok()?;
+            let converter =
+                StatisticsConverter::try_new(name, self.schema(), parquet_schema).ok()?;
             let groups = metadata.row_groups();
             let nulls = converter.row_group_null_counts(groups).ok()?;
             let nulls = (nulls.null_count() == 0).then(|| nulls.iter().flatten().sum());
             let mins = converter.row_group_mins(groups).ok().filter(|_| !bytes);
             let maxes = converter.row_group_maxes(groups).ok().filter(|_| !bytes);
-            Some(ColumnRange { nulls, min: mins.and_then(|m| edge(&m, false)), max: maxes.and_then(|m| edge(&m, true)) })
+            Some(ColumnRange {
+                nulls,
+                min: mins.and_then(|m| edge(&m, false)),
+                max: maxes.and_then(|m| edge(&m, true)),
+            })
         };
         guarded("reading the Parquet statistics", || {
             let fields = self.schema().fields().iter();
-            Ok(fields.map(|field| range(field.name(), field.data_type()).unwrap_or_default()).collect())
+            Ok(fields
+                .map(|field| range(field.name(), field.data_type()).unwrap_or_default())
+                .collect())
         })
     }
 }
 
 fn edge(values: &ArrayRef, descending: bool) -> Option<String> {
-    let options = SortOptions { descending, nulls_first: false };
+    let options = SortOptions {
+        descending,
+        nulls_first: false,
+    };
     let first = sort_limit(values, Some(options), Some(1)).ok()?;
     (first.len() == 1 && first.is_valid(0)).then(|| cell_text(&first, 0))
 }

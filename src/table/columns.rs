@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder, new_null_array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, PrimitiveBuilder, StringBuilder,
+    new_null_array,
+};
 use arrow::datatypes::*;
 
 use crate::error::{Error, Result};
@@ -48,14 +51,19 @@ pub fn value_at(array: &ArrayRef, row: usize) -> Value {
             let native = array.as_primitive::<$kind>().value(row);
             match i64::try_from(native) {
                 Ok(number) => Value::Int(number),
-                #[allow(clippy::unnecessary_cast, reason = "only UInt64 gets here, and the macro is for every type")]
+                #[allow(
+                    clippy::unnecessary_cast,
+                    reason = "only UInt64 gets here, and the macro is for every type"
+                )]
                 Err(_) => Value::UInt(native as u64),
             }
         }};
     }
     match array.data_type() {
         DataType::Boolean => Value::Bool(array.as_boolean().value(row)),
-        DataType::Float32 => Value::Float(f64::from(array.as_primitive::<Float32Type>().value(row))),
+        DataType::Float32 => {
+            Value::Float(f64::from(array.as_primitive::<Float32Type>().value(row)))
+        }
         DataType::Float64 => Value::Float(array.as_primitive::<Float64Type>().value(row)),
         DataType::Utf8 => Value::Text(array.as_string::<i32>().value(row).into()),
         DataType::LargeUtf8 => Value::Text(array.as_string::<i64>().value(row).into()),
@@ -73,10 +81,17 @@ pub fn value_at(array: &ArrayRef, row: usize) -> Value {
 /// True for types that are not represented by [`Value::Other`].
 fn is_plain(dtype: &DataType) -> bool {
     match dtype {
-        DataType::Null | DataType::Boolean | DataType::Float32 | DataType::Float64 | DataType::Utf8 | DataType::Binary => true,
+        DataType::Null
+        | DataType::Boolean
+        | DataType::Float32
+        | DataType::Float64
+        | DataType::Utf8
+        | DataType::Binary => true,
         DataType::List(item) => is_plain(item.data_type()),
         DataType::UInt64 => true,
-        other => other.is_integer() || matches!(other, DataType::Date32 | DataType::Timestamp(_, _)),
+        other => {
+            other.is_integer() || matches!(other, DataType::Date32 | DataType::Timestamp(_, _))
+        }
     }
 }
 
@@ -84,16 +99,26 @@ fn is_plain(dtype: &DataType) -> bool {
 ///
 /// # Errors
 /// [`crate::error::Kind::Invalid`], with the row, when a value does not fit the type.
-pub fn array_of<'a>(field: &FieldSpec, values: impl ExactSizeIterator<Item = &'a Value>) -> Result<ArrayRef> {
+pub fn array_of<'a>(
+    field: &FieldSpec,
+    values: impl ExactSizeIterator<Item = &'a Value>,
+) -> Result<ArrayRef> {
     build(&field.dtype, values).map_err(|(row, value)| {
-        Error::invalid(format!("{value:?} in row {row} does not fit {} of {}", dtype_name(&field.dtype), field.name))
-            .hint("change the value, or the type of the field")
+        Error::invalid(format!(
+            "{value:?} in row {row} does not fit {} of {}",
+            dtype_name(&field.dtype),
+            field.name
+        ))
+        .hint("change the value, or the type of the field")
     })
 }
 
 type Misfit = (usize, Value);
 
-fn build<'a>(dtype: &DataType, values: impl ExactSizeIterator<Item = &'a Value>) -> Result<ArrayRef, Misfit> {
+fn build<'a>(
+    dtype: &DataType,
+    values: impl ExactSizeIterator<Item = &'a Value>,
+) -> Result<ArrayRef, Misfit> {
     let rows = values.len();
     let misfit = |row: usize, value: &Value| (row, value.clone());
     macro_rules! each {
@@ -145,21 +170,31 @@ fn build<'a>(dtype: &DataType, values: impl ExactSizeIterator<Item = &'a Value>)
             let items = build(item.data_type(), flat.into_iter())?;
             let offsets = arrow::buffer::OffsetBuffer::from_lengths(lengths);
             let nulls = arrow::buffer::NullBuffer::from(valid);
-            Ok(Arc::new(arrow::array::ListArray::new(item.clone(), offsets, items, Some(nulls))))
+            Ok(Arc::new(arrow::array::ListArray::new(
+                item.clone(),
+                offsets,
+                items,
+                Some(nulls),
+            )))
         }
         other => with_integer_type!(other, integer, others(dtype, values)),
     }
 }
 
 /// Concatenates values stored as arrays of length 1; other string types are cast.
-fn others<'a>(dtype: &DataType, values: impl ExactSizeIterator<Item = &'a Value>) -> Result<ArrayRef, Misfit> {
+fn others<'a>(
+    dtype: &DataType,
+    values: impl ExactSizeIterator<Item = &'a Value>,
+) -> Result<ArrayRef, Misfit> {
     let null = new_null_array(dtype, 1);
     let mut parts: Vec<ArrayRef> = Vec::with_capacity(values.len());
     for (row, value) in values.enumerate() {
         let part = match value {
             Value::Null => null.clone(),
             Value::Other(array) if array.data_type() == dtype => array.clone(),
-            Value::Other(array) => arrow::compute::cast(array, dtype).map_err(|_| (row, value.clone()))?,
+            Value::Other(array) => {
+                arrow::compute::cast(array, dtype).map_err(|_| (row, value.clone()))?
+            }
             Value::List(_) => return Err((row, value.clone())),
             plain => {
                 let found = match plain {
@@ -183,7 +218,8 @@ fn others<'a>(dtype: &DataType, values: impl ExactSizeIterator<Item = &'a Value>
     arrow::compute::concat(&parts).map_err(|_| (0, Value::Null))
 }
 
-/// The type of a value on its own (TACO 2.0, section 7.1.1, as the Python tools infer it): int64, double, string, binary, list.
+/// The type of a value on its own (TACO 2.0, section 7.1.1, as the Python tools infer it): int64,
+/// double, string, binary, list.
 pub fn inferred(value: &Value) -> DataType {
     match value {
         Value::Null => DataType::Null,
@@ -194,7 +230,10 @@ pub fn inferred(value: &Value) -> DataType {
         Value::Text(_) => DataType::Utf8,
         Value::Bytes(_) => DataType::Binary,
         Value::List(items) => {
-            let item = items.iter().find(|item| !item.is_null()).map_or(DataType::Null, inferred);
+            let item = items
+                .iter()
+                .find(|item| !item.is_null())
+                .map_or(DataType::Null, inferred);
             DataType::List(Arc::new(Field::new("item", item, true)))
         }
         Value::Other(array) => array.data_type().clone(),
@@ -216,18 +255,26 @@ mod tests {
     fn every_kind_of_value_survives() {
         back_and_forth(DataType::Int16, &[Value::Int(-3), Value::Null]);
         back_and_forth(DataType::UInt64, &[Value::UInt(u64::MAX), Value::Int(3)]);
-        back_and_forth(DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), &[Value::Int(1_600_000_000_000_000)]);
+        back_and_forth(
+            DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            &[Value::Int(1_600_000_000_000_000)],
+        );
         back_and_forth(DataType::Date32, &[Value::Int(19_000), Value::Null]);
         let doubles = DataType::List(Arc::new(Field::new("item", DataType::Float64, true)));
         let nested = DataType::List(Arc::new(Field::new("item", doubles.clone(), true)));
         let list = Value::List([Value::Float(1.5), Value::Null].into());
-        back_and_forth(doubles, &[list.clone(), Value::Null, Value::List([].into())]);
+        back_and_forth(
+            doubles,
+            &[list.clone(), Value::Null, Value::List([].into())],
+        );
         back_and_forth(nested, &[Value::List([list].into())]);
     }
 
     #[test]
     fn exotic_types_travel_as_arrays() {
-        let decimals = arrow::array::Decimal128Array::from(vec![Some(12_345), None]).with_precision_and_scale(10, 2).expect("fits");
+        let decimals = arrow::array::Decimal128Array::from(vec![Some(12_345), None])
+            .with_precision_and_scale(10, 2)
+            .expect("fits");
         let array: ArrayRef = Arc::new(decimals);
         let values = [value_at(&array, 0), value_at(&array, 1)];
         let field = FieldSpec::new("price", array.data_type().clone());
@@ -238,7 +285,8 @@ mod tests {
     #[test]
     fn a_value_that_does_not_fit_is_named() {
         let field = FieldSpec::new("clouds", DataType::UInt8);
-        let error = array_of(&field, [Value::Int(1), Value::Int(300)].iter()).expect_err("300 is too large");
+        let error = array_of(&field, [Value::Int(1), Value::Int(300)].iter())
+            .expect_err("300 is too large");
         assert!(error.to_string().contains("row 1"), "{error}");
     }
 }

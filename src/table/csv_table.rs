@@ -1,5 +1,5 @@
-//! Reads CSV tables of users: any usual separator, short rows, an index column without a name. Types are those that come back when
-//! printed ([`super::text_types`]).
+//! Reads CSV tables of users: any usual separator, short rows, an index column without a name.
+//! Types are those that come back when printed ([`super::text_types`]).
 
 use std::sync::Arc;
 
@@ -8,7 +8,9 @@ use arrow::datatypes::{DataType, Field, Schema};
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::LevelTable;
-use super::metadata_table::{CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_names, check_width, free_name};
+use super::metadata_table::{
+    CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_names, check_width, free_name,
+};
 use super::text_types::{SpelledType, TextSummary, arrow_type, null_array, typed_array};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -27,10 +29,15 @@ const BATCH_BYTES: usize = 1 << 29;
 /// Reads a table whose first row has the names of the columns.
 ///
 /// # Errors
-/// [`crate::error::Kind::Format`] for duplicate names and rows that are longer than the header, [`crate::error::Kind::TooLarge`] when
-/// a limit is exceeded.
-pub(super) fn read_csv(content: &str, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
-    let wrong = |error: csv::Error| Error::format("the metadata table can't be read as CSV").because(error);
+/// [`crate::error::Kind::Format`] for duplicate names and rows that are longer than the header,
+/// [`crate::error::Kind::TooLarge`] when a limit is exceeded.
+pub(super) fn read_csv(
+    content: &str,
+    reading: &dyn Fn(&str) -> ColumnReading,
+    ctx: &JobContext,
+) -> Result<MetadataTable> {
+    let wrong =
+        |error: csv::Error| Error::format("the metadata table can't be read as CSV").because(error);
     let (stated, body) = stated_separator(content);
     let body = without_comments(body);
     let lines_before = content[..content.len() - body.len()].matches('\n').count() as u64;
@@ -64,11 +71,16 @@ pub(super) fn read_csv(content: &str, reading: &dyn Fn(&str) -> ColumnReading, c
 
 fn csv_reader(body: &str, separator: u8) -> csv::Reader<&[u8]> {
     let mut builder = ReaderBuilder::new();
-    builder.delimiter(separator).has_headers(false).flexible(true).trim(Trim::All);
+    builder
+        .delimiter(separator)
+        .has_headers(false)
+        .flexible(true)
+        .trim(Trim::All);
     builder.from_reader(body.as_bytes())
 }
 
-/// The table without the lines before its header that begin with `#`. A header may do so as well: then it is as long as the next line.
+/// The table without the lines before its header that begin with `#`. A header may do so as well:
+/// then it is as long as the next line.
 fn without_comments(body: &str) -> &str {
     let mut rest = body;
     while let Some(comment) = rest.strip_prefix('#') {
@@ -86,15 +98,18 @@ fn without_comments(body: &str) -> &str {
     rest
 }
 
-/// Refuses a quotation mark that is not closed, with which a value would go on to the end of the table, and text behind one that closes a
-/// value of several lines, which is that of another value.
+/// Refuses a quotation mark that is not closed, with which a value would go on to the end of the
+/// table, and text behind one that closes a value of several lines, which is that of another value.
 fn check_quotes(body: &str, separator: u8, lines_before: u64, ctx: &JobContext) -> Result<()> {
     let mut line = lines_before + 1;
-    // Where a value is: its first byte is still to come, in quotation marks from a line on, behind those that close it, or without any.
+    // Where a value is: its first byte is still to come, in quotation marks from a line on, behind
+    // those that close it, or without any.
     let (mut begins, mut opened, mut closed) = (true, None, None);
     let unclosed = |line: u64| {
-        Error::format(format!("line {line} of the metadata table has a quotation mark that is not closed"))
-            .hint("write a quotation mark within a text twice, and the text between quotation marks")
+        Error::format(format!(
+            "line {line} of the metadata table has a quotation mark that is not closed"
+        ))
+        .hint("write a quotation mark within a text twice, and the text between quotation marks")
     };
     let bytes = body.as_bytes();
     let mut at = 0;
@@ -125,9 +140,16 @@ fn check_quotes(body: &str, separator: u8, lines_before: u64, ctx: &JobContext) 
 
 /// True when the first rows all have one value more than the header, and the last is a value.
 fn has_unnamed_index(body: &str, separator: u8, columns: usize) -> bool {
-    let rows = csv_reader(body, separator).into_records().skip(1).take(COMPARED_ROWS);
-    let is_longer = |row: StringRecord| row.len() == columns + 1 && row.iter().next_back().is_some_and(|last| !last.is_empty());
-    rows.map_while(Result::ok).filter(|row| row.iter().any(|value| !value.is_empty())).all(is_longer)
+    let rows = csv_reader(body, separator)
+        .into_records()
+        .skip(1)
+        .take(COMPARED_ROWS);
+    let is_longer = |row: StringRecord| {
+        row.len() == columns + 1 && row.iter().next_back().is_some_and(|last| !last.is_empty())
+    };
+    rows.map_while(Result::ok)
+        .filter(|row| row.iter().any(|value| !value.is_empty()))
+        .all(is_longer)
 }
 
 /// The separator that a first line such as `sep=;` states, and the text after that line.
@@ -135,21 +157,41 @@ fn stated_separator(content: &str) -> (Option<u8>, &str) {
     let (first, rest) = content.split_once('\n').unwrap_or((content, ""));
     let stated = first.trim_end_matches('\r').trim_matches('"');
     match stated.as_bytes() {
-        [s, e, p, b'=', separator] if [*s, *e, *p].eq_ignore_ascii_case(b"sep") && separator.is_ascii() => (Some(*separator), rest),
+        [s, e, p, b'=', separator]
+            if [*s, *e, *p].eq_ignore_ascii_case(b"sep") && separator.is_ascii() =>
+        {
+            (Some(*separator), rest)
+        }
         _ => (None, content),
     }
 }
 
-/// The separator with which most of the first rows are as long as the header, among equals that with most columns.
+/// The separator with which most of the first rows are as long as the header, among equals that
+/// with most columns.
 fn separator_of(body: &str) -> u8 {
-    let start = body.get(..body.floor_char_boundary(LOOKED_AT)).unwrap_or_default();
+    let start = body
+        .get(..body.floor_char_boundary(LOOKED_AT))
+        .unwrap_or_default();
     let score = |separator: u8| {
-        let mut lengths = csv_reader(start, separator).into_records().map_while(|record| record.ok().map(|record| record.len()));
+        let mut lengths = csv_reader(start, separator)
+            .into_records()
+            .map_while(|record| record.ok().map(|record| record.len()));
         let columns = lengths.next().filter(|columns| *columns > 1)?;
-        Some((lengths.take(COMPARED_ROWS).filter(|length| *length == columns).count(), columns))
+        Some((
+            lengths
+                .take(COMPARED_ROWS)
+                .filter(|length| *length == columns)
+                .count(),
+            columns,
+        ))
     };
-    let scored = SEPARATORS.into_iter().rev().filter_map(|separator| Some((score(separator)?, separator)));
-    scored.max_by_key(|(score, _)| *score).map_or(b',', |(_, separator)| separator)
+    let scored = SEPARATORS
+        .into_iter()
+        .rev()
+        .filter_map(|separator| Some((score(separator)?, separator)));
+    scored
+        .max_by_key(|(score, _)| *score)
+        .map_or(b',', |(_, separator)| separator)
 }
 
 /// The texts of all columns in batches, and what they are.
@@ -186,24 +228,44 @@ impl CsvColumns {
         let columns = self.builders.len();
         if record.iter().skip(columns).any(|value| !value.is_empty()) {
             let (found, line) = (record.len(), line);
-            return Err(Error::format(format!("line {line} of the metadata table has {found} values; the header has {columns}"))
-                .hint("put texts with separators in them between double quotes"));
+            return Err(Error::format(format!(
+                "line {line} of the metadata table has {found} values; the header has {columns}"
+            ))
+            .hint("put texts with separators in them between double quotes"));
         }
         if record.as_slice().len() > BATCH_BYTES {
-            return Err(Error::too_large(format!("line {line} of the metadata table has {} bytes", record.as_slice().len())));
+            return Err(Error::too_large(format!(
+                "line {line} of the metadata table has {} bytes",
+                record.as_slice().len()
+            )));
         }
         if record.len() < columns {
-            self.short = (self.short.0 + 1, if self.short.0 == 0 { line } else { self.short.1 });
+            self.short = (
+                self.short.0 + 1,
+                if self.short.0 == 0 {
+                    line
+                } else {
+                    self.short.1
+                },
+            );
             // What is missing takes memory as well.
             if self.rows.saturating_mul(columns as u64) > CELLS_FREE.max(2 * size as u64) {
-                return Err(Error::too_large(format!("{columns} columns in {} rows are nearly all empty", self.rows)));
+                return Err(Error::too_large(format!(
+                    "{columns} columns in {} rows are nearly all empty",
+                    self.rows
+                )));
             }
         }
         if self.bytes_in_batch + record.as_slice().len() > BATCH_BYTES {
             self.finish_batch();
         }
         let values = record.iter().map(Some).chain(std::iter::repeat(None));
-        for ((builder, summary), value) in self.builders.iter_mut().zip(&mut self.summaries).zip(values) {
+        for ((builder, summary), value) in self
+            .builders
+            .iter_mut()
+            .zip(&mut self.summaries)
+            .zip(values)
+        {
             let value = value.filter(|value| !value.is_empty());
             builder.append_option(value);
             summary.add(value.unwrap_or_default(), line);
@@ -218,20 +280,37 @@ impl CsvColumns {
     }
 
     fn finish_batch(&mut self) {
-        self.batches.push(self.builders.iter_mut().map(StringBuilder::finish).collect());
+        self.batches.push(
+            self.builders
+                .iter_mut()
+                .map(StringBuilder::finish)
+                .collect(),
+        );
         (self.rows_in_batch, self.bytes_in_batch) = (0, 0);
     }
 
     /// The table with a type for each column.
-    fn finish(mut self, names: Vec<String>, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
+    fn finish(
+        mut self,
+        names: Vec<String>,
+        reading: &dyn Fn(&str) -> ColumnReading,
+        ctx: &JobContext,
+    ) -> Result<MetadataTable> {
         if self.rows_in_batch > 0 {
             self.finish_batch();
         }
         let mut warnings = Vec::new();
         if self.short.0 > 0 {
             let (rows, line) = self.short;
-            let rows = if rows == 1 { "1 row has".to_owned() } else { format!("{rows} rows have") };
-            warnings.push(format!("{rows} fewer values than the header, from line {line} on; the missing ones are null"));
+            let rows = if rows == 1 {
+                "1 row has".to_owned()
+            } else {
+                format!("{rows} rows have")
+            };
+            warnings.push(format!(
+                "{rows} fewer values than the header, from line {line} on; the \
+                missing ones are null"
+            ));
         }
         let mut names = names;
         let mut kept = Vec::new();
@@ -242,28 +321,43 @@ impl CsvColumns {
                     continue;
                 }
                 let name = free_name(&names, &format!("column_{}", index + 1));
-                warnings.push(format!("column {} has no name in the header: it is called {name}", index + 1));
+                warnings.push(format!(
+                    "column {} has no name in the header: it is called {name}",
+                    index + 1
+                ));
                 names[index] = name;
             }
             kept.push((index, ColumnType::choose(summary, reading(&names[index]))));
         }
         for (index, column) in &kept {
-            if matches!(column, ColumnType::Texts) && reading(&names[*index]) == ColumnReading::Inferred {
+            if matches!(column, ColumnType::Texts)
+                && reading(&names[*index]) == ColumnReading::Inferred
+            {
                 warnings.extend(self.summaries[*index].warning(&names[*index]));
             }
         }
-        let fields = kept.iter().map(|(index, column)| Field::new(&names[*index], column.arrow_type(), true));
+        let fields = kept
+            .iter()
+            .map(|(index, column)| Field::new(&names[*index], column.arrow_type(), true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let mut batches = Vec::with_capacity(self.batches.len());
         for texts in std::mem::take(&mut self.batches) {
             ctx.check()?;
             let rows = texts.first().map_or(0, arrow::array::Array::len);
-            let arrays = kept.iter().map(|(index, column)| column.array(&texts[*index], &self.summaries[*index])).collect();
+            let arrays = kept
+                .iter()
+                .map(|(index, column)| column.array(&texts[*index], &self.summaries[*index]))
+                .collect();
             let options = RecordBatchOptions::new().with_row_count(Some(rows));
             let batch = RecordBatch::try_new_with_options(schema.clone(), arrays, &options);
-            batches.push(batch.map_err(|error| Error::internal("columns of one length did not fit").because(error))?);
+            batches.push(batch.map_err(|error| {
+                Error::internal("columns of one length did not fit").because(error)
+            })?);
         }
-        Ok(MetadataTable { table: LevelTable::new(schema, batches), warnings })
+        Ok(MetadataTable {
+            table: LevelTable::new(schema, batches),
+            warnings,
+        })
     }
 }
 
@@ -314,7 +408,13 @@ mod tests {
     use crate::model::dtype_name;
 
     fn read(content: &str) -> Result<MetadataTable> {
-        let reading = |name: &str| if name == "path" { ColumnReading::ExactText } else { ColumnReading::Inferred };
+        let reading = |name: &str| {
+            if name == "path" {
+                ColumnReading::ExactText
+            } else {
+                ColumnReading::Inferred
+            }
+        };
         read_csv(content, &reading, &JobContext::default())
     }
 
@@ -322,8 +422,15 @@ mod tests {
     fn shown(content: &str) -> String {
         let MetadataTable { table, .. } = read(content).expect("reads");
         let column = |(index, field): (usize, crate::model::FieldSpec)| {
-            let values: Vec<String> = (0..table.rows()).map(|row| table.text(row, index)).collect();
-            format!("{}: {}: {}\n", field.name, dtype_name(&field.dtype), values.join(" "))
+            let values: Vec<String> = (0..table.rows())
+                .map(|row| table.text(row, index))
+                .collect();
+            format!(
+                "{}: {}: {}\n",
+                field.name,
+                dtype_name(&field.dtype),
+                values.join(" ")
+            )
         };
         table.fields().into_iter().enumerate().map(column).collect()
     }
@@ -331,7 +438,10 @@ mod tests {
     #[test]
     fn texts_that_look_like_numbers_stay_texts() {
         let found = shown("path,fips,tile\n007,06075,10E10\nNA,48201,31E5\n");
-        assert_eq!(found, "path: string: 007 NA\nfips: string: 06075 48201\ntile: string: 10E10 31E5\n");
+        assert_eq!(
+            found,
+            "path: string: 007 NA\nfips: string: 06075 48201\ntile: string: 10E10 31E5\n"
+        );
     }
 
     #[test]
@@ -348,27 +458,51 @@ mod tests {
         ] {
             assert_eq!(shown(content), wanted, "{content}");
         }
-        assert_eq!(shown("path;n (a, b, c)\na;1\nb;2\n"), "path: string: a b\nn (a, b, c): int64: 1 2\n");
+        assert_eq!(
+            shown("path;n (a, b, c)\na;1\nb;2\n"),
+            "path: string: a b\nn (a, b, c): int64: 1 2\n"
+        );
         assert_eq!(shown("path\na\nb\n"), "path: string: a b\n");
     }
 
     #[test]
     fn missing_values_are_null_and_short_rows_are_filled() {
-        let table = read("path,cloud,ndvi,split\na,12.5,NA,train\nb,NA,0.5,N/A\nc,3,NaN\nd,7,0.25,test,,\n").expect("reads");
-        let types: Vec<_> = table.table.fields().iter().map(|field| dtype_name(&field.dtype)).collect();
+        let table = read(
+            "path,cloud,ndvi,split\na,12.5,NA,train\nb,NA,0.5,N/A\nc,3,NaN\nd,7,0.25,test,,\n",
+        )
+        .expect("reads");
+        let types: Vec<_> = table
+            .table
+            .fields()
+            .iter()
+            .map(|field| dtype_name(&field.dtype))
+            .collect();
         assert_eq!(types, ["string", "double", "double", "string"]);
-        let nulls = |column: usize| (0..4).filter(|row| table.table.value(*row, column).is_null()).collect::<Vec<_>>();
-        assert_eq!((nulls(1), nulls(2), nulls(3)), (vec![1], vec![0, 2], vec![1, 2]));
+        let nulls = |column: usize| {
+            (0..4)
+                .filter(|row| table.table.value(*row, column).is_null())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (nulls(1), nulls(2), nulls(3)),
+            (vec![1], vec![0, 2], vec![1, 2])
+        );
         assert_eq!(table.warnings.len(), 1);
         assert!(table.warnings[0].contains("line 4"), "{:?}", table.warnings);
     }
 
     #[test]
     fn a_column_without_its_type_is_named_with_line_and_value() {
-        let table = read("sep=,\npath,day\na,2021-05-01\n\"b\nc\",2021-05-02\nd,0000-00-00\n").expect("reads");
+        let table = read("sep=,\npath,day\na,2021-05-01\n\"b\nc\",2021-05-02\nd,0000-00-00\n")
+            .expect("reads");
         assert_eq!(table.table.text(2, 1), "0000-00-00");
         let warning = table.warnings.join("\n");
-        assert!(warning.contains("column day") && warning.contains("line 6") && warning.contains("0000-00-00"), "{warning}");
+        assert!(
+            warning.contains("column day")
+                && warning.contains("line 6")
+                && warning.contains("0000-00-00"),
+            "{warning}"
+        );
     }
 
     #[test]
@@ -376,9 +510,16 @@ mod tests {
         let wanted = "__index_level_0__: string: a b\nn: int64: 1 2\n";
         assert_eq!(shown(",n\na,1\nb,2\n"), wanted);
         assert_eq!(shown("n\na,1\nb,2\n"), wanted);
-        assert_eq!(shown("path,n,\na,1,\nb,2,\n"), "path: string: a b\nn: int64: 1 2\n");
+        assert_eq!(
+            shown("path,n,\na,1,\nb,2,\n"),
+            "path: string: a b\nn: int64: 1 2\n"
+        );
         let table = read("path,n,\na,1,x\n").expect("reads");
-        assert!(table.warnings.join("\n").contains("column 3"), "{:?}", table.warnings);
+        assert!(
+            table.warnings.join("\n").contains("column 3"),
+            "{:?}",
+            table.warnings
+        );
         assert_eq!(table.table.text(0, 2), "x");
         assert_eq!(table.table.fields()[2].name, "column_3");
     }
@@ -386,21 +527,36 @@ mod tests {
     #[test]
     fn lines_before_the_header_may_be_comments() {
         let wanted = "path: string: a b\nn: int64: 1 2\n";
-        for content in ["# made by hand\n#\npath,n\na,1\nb,2\n", "#path,n\na,1\nb,2\n", "# 1, 2\n#path;n\na;1\nb;2\n"] {
+        for content in [
+            "# made by hand\n#\npath,n\na,1\nb,2\n",
+            "#path,n\na,1\nb,2\n",
+            "# 1, 2\n#path;n\na;1\nb;2\n",
+        ] {
             assert_eq!(shown(content), wanted, "{content}");
         }
-        let said = read("# one\npath,n\na,1,3\nb,2\n").expect_err("is refused").report();
+        let said = read("# one\npath,n\na,1,3\nb,2\n")
+            .expect_err("is refused")
+            .report();
         assert!(said.contains("line 3"), "{said}");
     }
 
     #[test]
     fn quotation_marks_that_swallow_rows_are_refused() {
-        for content in ["path,t\na,\"abc\nb,x\nc,y\n", "path,t\na,\"abc\nb,\"x\"\nc,y\n"] {
+        for content in [
+            "path,t\na,\"abc\nb,x\nc,y\n",
+            "path,t\na,\"abc\nb,\"x\"\nc,y\n",
+        ] {
             let said = read(content).expect_err("is refused").report();
-            assert!(said.contains("line 2") && said.contains("quotation mark"), "{said}");
+            assert!(
+                said.contains("line 2") && said.contains("quotation mark"),
+                "{said}"
+            );
         }
-        for content in ["path,t\na,\"x\ny\"\nb,\"say \"\"a\"\" , b\" \n", "path,t\na,5\" long\nb,\"x\"y\n", "path,t\na, \"x\nb,y\n"]
-        {
+        for content in [
+            "path,t\na,\"x\ny\"\nb,\"say \"\"a\"\" , b\" \n",
+            "path,t\na,5\" long\nb,\"x\"y\n",
+            "path,t\na, \"x\nb,y\n",
+        ] {
             assert_eq!(read(content).expect("reads").table.rows(), 2, "{content}");
         }
     }
@@ -417,8 +573,19 @@ mod tests {
         ] {
             let content = format!("path;v\na;{}\nb;{}\n", texts[0], texts[1]);
             let found = read(&content).expect("reads");
-            assert_eq!(dtype_name(&found.table.fields()[1].dtype), wanted, "{texts:?}");
-            assert_eq!(found.warnings.iter().any(|warning| warning.contains("1.10 beside 1.9")), wanted == "string", "{texts:?}");
+            assert_eq!(
+                dtype_name(&found.table.fields()[1].dtype),
+                wanted,
+                "{texts:?}"
+            );
+            assert_eq!(
+                found
+                    .warnings
+                    .iter()
+                    .any(|warning| warning.contains("1.10 beside 1.9")),
+                wanted == "string",
+                "{texts:?}"
+            );
         }
     }
 
@@ -427,10 +594,18 @@ mod tests {
         let said = |content: &str| read(content).expect_err("is refused").report();
         assert!(said("path,cloud,cloud\na,1,9\n").contains("cloud"));
         assert!(said("path,cloud\na,1\nb,2,3\n").contains("line 3"));
-        assert!(said("path,cloud\na,1,9\nb,2\n").contains("line 2 "), "a longer first row is no index");
+        assert!(
+            said("path,cloud\na,1,9\nb,2\n").contains("line 2 "),
+            "a longer first row is no index"
+        );
         let rows = format!(
             "{}\n{}",
-            vec!["c"; 5000].iter().enumerate().map(|(n, c)| format!("{c}{n}")).collect::<Vec<_>>().join(","),
+            vec!["c"; 5000]
+                .iter()
+                .enumerate()
+                .map(|(n, c)| format!("{c}{n}"))
+                .collect::<Vec<_>>()
+                .join(","),
             "1\n".repeat(2000)
         );
         assert!(read(&rows).is_err_and(|error| error.is_too_large()));

@@ -19,7 +19,8 @@ use super::{DecodeBudget, LevelTable, TableHead};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
-/// Rows per batch when strings may exceed the memory budget: each batch is counted before its strings are materialized.
+/// Rows per batch when strings may exceed the memory budget: each batch is counted before its
+/// strings are materialized.
 const COUNTED_ROWS: usize = 4_096;
 
 /// Parameters for decoding some columns.
@@ -43,8 +44,8 @@ impl TableHead {
     /// Decodes the named columns, in file order; unknown names are ignored.
     ///
     /// # Errors
-    /// [`crate::error::Kind::TooLarge`] when they exceed the memory budget of the file; [`crate::error::Kind::Format`] when the
-    /// pages are damaged.
+    /// [`crate::error::Kind::TooLarge`] when they exceed the memory budget of the file;
+    /// [`crate::error::Kind::Format`] when the pages are damaged.
     pub fn decode_columns(&self, columns: Option<&[&str]>, ctx: &JobContext) -> Result<LevelTable> {
         self.decode_within(columns, &self.budget(), ctx)
     }
@@ -58,7 +59,12 @@ impl TableHead {
     ///
     /// # Errors
     /// As [`TableHead::decode_columns`].
-    pub fn decode_within(&self, columns: Option<&[&str]>, budget: &DecodeBudget, ctx: &JobContext) -> Result<LevelTable> {
+    pub fn decode_within(
+        &self,
+        columns: Option<&[&str]>,
+        budget: &DecodeBudget,
+        ctx: &JobContext,
+    ) -> Result<LevelTable> {
         let mut batches = Vec::new();
         let runs = self.runs();
         if runs.len() < 2 {
@@ -94,29 +100,62 @@ impl TableHead {
     ///
     /// # Errors
     /// As [`TableHead::decode_columns`], and the errors of `sink`.
-    pub fn for_each_batch(&self, ctx: &JobContext, sink: &mut dyn FnMut(RecordBatch) -> Result<()>) -> Result<()> {
+    pub fn for_each_batch(
+        &self,
+        ctx: &JobContext,
+        sink: &mut dyn FnMut(RecordBatch) -> Result<()>,
+    ) -> Result<()> {
         self.scan(None, &self.budget(), ctx, sink).map(|_| ())
     }
 
     /// Fetches the pages of some columns and checks their size against the budget before decoding.
-    fn reading<'a>(&self, columns: Option<&[&str]>, budget: &'a DecodeBudget, ctx: &JobContext) -> Result<DecodeRequest<'a>> {
+    fn reading<'a>(
+        &self,
+        columns: Option<&[&str]>,
+        budget: &'a DecodeBudget,
+        ctx: &JobContext,
+    ) -> Result<DecodeRequest<'a>> {
         self.fetch_columns(columns)?;
         let wanted = |(index, field): (usize, &FieldRef)| {
-            columns.is_none_or(|columns| columns.contains(&field.name().as_str())).then_some(index)
+            columns
+                .is_none_or(|columns| columns.contains(&field.name().as_str()))
+                .then_some(index)
         };
-        let roots: Vec<usize> = self.schema().fields().iter().enumerate().filter_map(wanted).collect();
-        let mask = ProjectionMask::roots(self.parquet_metadata().file_metadata().schema_descr(), roots.iter().copied());
+        let roots: Vec<usize> = self
+            .schema()
+            .fields()
+            .iter()
+            .enumerate()
+            .filter_map(wanted)
+            .collect();
+        let mask = ProjectionMask::roots(
+            self.parquet_metadata().file_metadata().schema_descr(),
+            roots.iter().copied(),
+        );
         let file = Arc::new(self.slice.clone());
         let mut weight = Weight::default();
         for group in self.parquet_metadata().row_groups() {
             ctx.check()?;
             let rows = u64::try_from(group.num_rows()).unwrap_or_default();
-            for (_, chunk) in group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+            for (_, chunk) in group
+                .columns()
+                .iter()
+                .enumerate()
+                .filter(|(leaf, _)| mask.leaf_included(*leaf))
+            {
                 weight.add(&file, chunk, rows, budget)?;
             }
         }
-        let counted = if budget.reserve(weight.most) { None } else { Some(self.counted(&weight, budget)?) };
-        Ok(DecodeRequest { roots, budget, counted })
+        let counted = if budget.reserve(weight.most) {
+            None
+        } else {
+            Some(self.counted(&weight, budget)?)
+        };
+        Ok(DecodeRequest {
+            roots,
+            budget,
+            counted,
+        })
     }
 
     /// Metadata for columns whose repeated strings may exceed the budget.
@@ -124,18 +163,31 @@ impl TableHead {
         let reading = respelled(&self.metadata, viewed_within);
         match reading {
             Some(reading) => Ok(reading),
-            None => Err(budget.check(weight.most, || "the table unfolds".into()).err().unwrap_or_else(Error::cancelled)),
+            None => Err(budget
+                .check(weight.most, || "the table unfolds".into())
+                .err()
+                .unwrap_or_else(Error::cancelled)),
         }
     }
 
     /// Prefetches the pages of the named columns of a remote file in few requests.
     fn fetch_columns(&self, columns: Option<&[&str]>) -> Result<()> {
-        let Some(prefetch) = &self.slice.prefetch else { return Ok(()) };
+        let Some(prefetch) = &self.slice.prefetch else {
+            return Ok(());
+        };
         let wanted = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
         let mut ranges = Vec::new();
         for group in self.metadata.metadata().row_groups() {
             let chunks = group.columns().iter();
-            let chunks = chunks.filter(|chunk| wanted(chunk.column_path().parts().first().map_or("", String::as_str)));
+            let chunks = chunks.filter(|chunk| {
+                wanted(
+                    chunk
+                        .column_path()
+                        .parts()
+                        .first()
+                        .map_or("", String::as_str),
+                )
+            });
             ranges.extend(chunks.map(|chunk| chunk.byte_range()));
         }
         prefetch(&ranges).map_err(|error| unreadable(Box::new(error)))
@@ -173,7 +225,8 @@ impl TableHead {
                     filled = 0;
                 }
             }
-            filled = filled.saturating_add(usize::try_from(described.num_rows()).unwrap_or_default());
+            filled =
+                filled.saturating_add(usize::try_from(described.num_rows()).unwrap_or_default());
         }
         runs
     }
@@ -187,20 +240,37 @@ impl TableHead {
         sink: &mut dyn FnMut(RecordBatch) -> Result<()>,
     ) -> Result<SchemaRef> {
         let metadata = reading.counted.as_ref().unwrap_or(&self.metadata);
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.slice.clone(), metadata.clone());
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
+            self.slice.clone(),
+            metadata.clone(),
+        );
         if reading.roots.len() < self.schema().fields().len() {
-            let mask = ProjectionMask::roots(builder.parquet_schema(), reading.roots.iter().copied());
+            let mask =
+                ProjectionMask::roots(builder.parquet_schema(), reading.roots.iter().copied());
             builder = builder.with_projection(mask);
         }
         if let Some(only) = only {
             builder = builder.with_row_groups(only);
         }
-        let batch_rows = if reading.counted.is_some() { COUNTED_ROWS } else { BATCH_ROWS };
-        let reader = builder.with_batch_size(batch_rows).build().map_err(|error| damaged(&error))?;
+        let batch_rows = if reading.counted.is_some() {
+            COUNTED_ROWS
+        } else {
+            BATCH_ROWS
+        };
+        let reader = builder
+            .with_batch_size(batch_rows)
+            .build()
+            .map_err(|error| damaged(&error))?;
         let mut schema = arrow::array::RecordBatchReader::schema(&reader);
         if reading.counted.is_some() {
-            let fields = reading.roots.iter().map(|root| self.schema().field(*root).clone());
-            schema = Arc::new(Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema().metadata().clone()));
+            let fields = reading
+                .roots
+                .iter()
+                .map(|root| self.schema().field(*root).clone());
+            schema = Arc::new(Schema::new_with_metadata(
+                fields.collect::<Vec<_>>(),
+                self.schema().metadata().clone(),
+            ));
         }
         for batch in reader {
             ctx.check()?;
@@ -220,7 +290,10 @@ impl TableHead {
     /// Checks that the number of decoded rows equals the footer's.
     fn all_were_there(&self, rows: usize, columns: Option<&[&str]>) -> Result<()> {
         if rows != self.rows() {
-            return Err(Error::format(format!("the Parquet footer claims {} rows, the pages hold {rows}", self.rows())));
+            return Err(Error::format(format!(
+                "the Parquet footer claims {} rows, the pages hold {rows}",
+                self.rows()
+            )));
         }
         if columns.is_none() {
             self.known.decoded.store(true, Ordering::Relaxed);
@@ -230,14 +303,21 @@ impl TableHead {
 }
 
 /// Converts views to the string types of `schema`, after counting their size.
-fn written_out(batch: &RecordBatch, schema: &SchemaRef, budget: &DecodeBudget) -> Result<RecordBatch> {
+fn written_out(
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+    budget: &DecodeBudget,
+) -> Result<RecordBatch> {
     let mut columns: Vec<ArrayRef> = Vec::with_capacity(batch.num_columns());
     for (column, field) in batch.columns().iter().zip(schema.fields()) {
-        budget.take(unfolded_bytes(column), || format!("column {} unfolds", field.name()))?;
+        budget.take(unfolded_bytes(column), || {
+            format!("column {} unfolds", field.name())
+        })?;
         columns.push(match column.data_type() == field.data_type() {
             true => column.clone(),
-            false => cast(column, field.data_type())
-                .map_err(|error| Error::format(format!("column {} can't be read", field.name())).because(error))?,
+            false => cast(column, field.data_type()).map_err(|error| {
+                Error::format(format!("column {} can't be read", field.name())).because(error)
+            })?,
         });
     }
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
@@ -255,21 +335,44 @@ mod tests {
     #[test]
     fn row_groups_side_by_side_keep_their_order() {
         let count = 300_000i64;
-        let column = |factor: i64| Arc::new(Int64Array::from_iter_values((0..count).map(|row| row * factor))) as ArrayRef;
-        let batch = RecordBatch::try_from_iter([("a", column(1)), ("b", column(-1))]).expect("a batch");
+        let column = |factor: i64| {
+            Arc::new(Int64Array::from_iter_values(
+                (0..count).map(|row| row * factor),
+            )) as ArrayRef
+        };
+        let batch =
+            RecordBatch::try_from_iter([("a", column(1)), ("b", column(-1))]).expect("a batch");
         for row_group_rows in [7_000, 30_000, 100_000, 1_000_000] {
-            let options = ParquetOptions { row_group_rows, ..ParquetOptions::local() };
-            let bytes = write_parquet(&batch.schema(), std::slice::from_ref(&batch), &options).expect("writes");
+            let options = ParquetOptions {
+                row_group_rows,
+                ..ParquetOptions::local()
+            };
+            let bytes = write_parquet(&batch.schema(), std::slice::from_ref(&batch), &options)
+                .expect("writes");
             let head = TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("reads");
             let ctx = JobContext::default();
-            let all = head.decode(&ctx).expect("decodes").to_batch().expect("one batch");
+            let all = head
+                .decode(&ctx)
+                .expect("decodes")
+                .to_batch()
+                .expect("one batch");
             assert_eq!(all.columns(), batch.columns(), "{row_group_rows}");
-            let some = head.decode_columns(Some(&["b"]), &ctx).expect("decodes").to_batch().expect("one batch");
+            let some = head
+                .decode_columns(Some(&["b"]), &ctx)
+                .expect("decodes")
+                .to_batch()
+                .expect("one batch");
             assert_eq!(some.columns(), &batch.columns()[1..], "{row_group_rows}");
             let groups: Vec<usize> = head.runs().concat();
-            assert_eq!(groups, (0..(count as usize).div_ceil(row_group_rows)).collect::<Vec<_>>());
+            assert_eq!(
+                groups,
+                (0..(count as usize).div_ceil(row_group_rows)).collect::<Vec<_>>()
+            );
             ctx.cancel();
-            assert!(row_group_rows > 100_000 || head.decode(&ctx).is_err(), "a cancel is heard");
+            assert!(
+                row_group_rows > 100_000 || head.decode(&ctx).is_err(),
+                "a cancel is heard"
+            );
         }
     }
 }

@@ -1,20 +1,23 @@
-//! Lengths of the strings in DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY pages. In the latter each string reuses a prefix of the
-//! previous one, so one byte per row can encode any length. Reads lengths only. Never panics.
+//! Lengths of the strings in DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY pages. In the latter each
+//! string reuses a prefix of the previous one, so one byte per row can encode any length. Reads
+//! lengths only. Never panics.
 
-/// Total bytes of all strings of a page; `None` when it is damaged. `values` is the number of values in the page header.
+/// Total bytes of all strings of a page; `None` when it is damaged. `values` is the number of
+/// values in the page header.
 pub(super) fn front_coded_bytes(page: &[u8], values: u64) -> Option<u64> {
     let (shared, read) = sum(page, values)?;
     let (own, _) = sum(page.get(read..)?, values)?;
     shared.checked_add(own)
 }
 
-/// True when the first `lists` DELTA_BINARY_PACKED lists of a page are well-formed and have at most the `values` of the page header
-/// each. The decoder allocates for the numbers that a list claims.
+/// True when the first `lists` DELTA_BINARY_PACKED lists of a page are well-formed and have at most
+/// the `values` of the page header each. The decoder allocates for the numbers that a list claims.
 pub(super) fn lists_hold_at_most(page: &[u8], lists: usize, values: u64) -> bool {
     let mut at = 0;
     (0..lists).all(|_| {
         let list = DeltaList::read(page, &mut at, values);
-        list.and_then(|list| list.miniblocks(page, &mut at, &mut |_| Some(()))).is_some()
+        list.and_then(|list| list.miniblocks(page, &mut at, &mut |_| Some(())))
+            .is_some()
     })
 }
 
@@ -59,7 +62,8 @@ struct Miniblock<'a> {
 }
 
 impl DeltaList {
-    /// Reads the header at offset `at`; `None` when it is damaged or claims more than `most` numbers.
+    /// Reads the header at offset `at`; `None` when it is damaged or claims more than `most`
+    /// numbers.
     fn read(bytes: &[u8], at: &mut usize, most: u64) -> Option<Self> {
         let block = varint(bytes, at)?;
         let parts = varint(bytes, at)?;
@@ -67,11 +71,21 @@ impl DeltaList {
         let first = zigzag(varint(bytes, at)?);
         let length = block.checked_div(parts).unwrap_or_default();
         let sound = length > 0 && length % 8 == 0 && parts <= 512 && block <= 1 << 20;
-        (count <= most && (sound || count == 0)).then_some(Self { length, parts, count, first })
+        (count <= most && (sound || count == 0)).then_some(Self {
+            length,
+            parts,
+            count,
+            first,
+        })
     }
 
     /// Passes the miniblocks that begin at offset `at` to `each`; `None` when they are damaged.
-    fn miniblocks(&self, bytes: &[u8], at: &mut usize, each: &mut dyn FnMut(Miniblock<'_>) -> Option<()>) -> Option<()> {
+    fn miniblocks(
+        &self,
+        bytes: &[u8],
+        at: &mut usize,
+        each: &mut dyn FnMut(Miniblock<'_>) -> Option<()>,
+    ) -> Option<()> {
         let mut left = self.count.saturating_sub(1);
         while left > 0 {
             let least = zigzag(varint(bytes, at)?);
@@ -81,10 +95,17 @@ impl DeltaList {
                 if left == 0 {
                     break;
                 }
-                let size = usize::try_from(u64::from(width).checked_mul(self.length)? / 8).ok().filter(|_| width <= 64)?;
+                let size = usize::try_from(u64::from(width).checked_mul(self.length)? / 8)
+                    .ok()
+                    .filter(|_| width <= 64)?;
                 let packed = bytes.get(*at..at.checked_add(size)?)?;
                 *at += size;
-                each(Miniblock { least, packed, width, count: self.length.min(left) })?;
+                each(Miniblock {
+                    least,
+                    packed,
+                    width,
+                    count: self.length.min(left),
+                })?;
                 left = left.saturating_sub(self.length);
             }
         }
@@ -100,7 +121,11 @@ fn unpacked(bytes: &[u8], place: u64, width: u8) -> u64 {
     for (at, byte) in bytes.iter().skip(from).take(9).enumerate() {
         number |= u128::from(*byte) << (8 * at);
     }
-    let mask = if width >= 64 { u128::from(u64::MAX) } else { (1u128 << width) - 1 };
+    let mask = if width >= 64 {
+        u128::from(u64::MAX)
+    } else {
+        (1u128 << width) - 1
+    };
     ((number >> (first % 8)) & mask) as u64
 }
 
@@ -127,8 +152,8 @@ mod tests {
 
     #[test]
     fn lengths_are_added_up_without_the_texts() {
-        // A block of 128 values in 4 miniblocks with 3 numbers, the first 5; minimum delta -1, and bit widths 2, 0, 0, 0: 5, 4,
-        // 6.
+        // A block of 128 values in 4 miniblocks with 3 numbers, the first 5; minimum delta -1, and
+        // bit widths 2, 0, 0, 0: 5, 4, 6.
         let mut block = vec![0x80, 0x01, 4, 3, 10, 1, 2, 0, 0, 0];
         let mut part = [0u8; 8];
         part[0] = 0b1100;
@@ -138,9 +163,16 @@ mod tests {
         for cut in 0..block.len() {
             assert_eq!(sum(&block[..cut], 3), None, "cut at {cut}");
         }
-        assert_eq!(front_coded_bytes(&[block.clone(), block.clone()].concat(), 3), Some(30));
+        assert_eq!(
+            front_coded_bytes(&[block.clone(), block.clone()].concat(), 3),
+            Some(30)
+        );
         let two = [block.clone(), block].concat();
-        assert!(lists_hold_at_most(&two, 2, 3) && !lists_hold_at_most(&two, 2, 2) && !lists_hold_at_most(&two, 3, 3));
+        assert!(
+            lists_hold_at_most(&two, 2, 3)
+                && !lists_hold_at_most(&two, 2, 2)
+                && !lists_hold_at_most(&two, 3, 3)
+        );
     }
 
     #[test]
@@ -149,8 +181,14 @@ mod tests {
         for width in [1u8, 7, 8, 31, 57, 64] {
             for place in 0..8u64 {
                 let bit = |at: u64| u64::from(bytes[(at / 8) as usize] >> (at % 8) & 1);
-                let wanted = (0..u64::from(width)).map(|n| bit(place * u64::from(width) + n) << n).fold(0, |a, b| a | b);
-                assert_eq!(unpacked(&bytes, place, width), wanted, "{width} bits at {place}");
+                let wanted = (0..u64::from(width))
+                    .map(|n| bit(place * u64::from(width) + n) << n)
+                    .fold(0, |a, b| a | b);
+                assert_eq!(
+                    unpacked(&bytes, place, width),
+                    wanted,
+                    "{width} bits at {place}"
+                );
             }
         }
     }

@@ -1,5 +1,6 @@
-//! Checks a Parquet footer before it is decoded: numbers of columns, nesting and list lengths are limited, so that decoding can
-//! neither overflow the stack nor allocate memory for claimed but missing data.
+//! Checks a Parquet footer before it is decoded: numbers of columns, nesting and list lengths are
+//! limited, so that decoding can neither overflow the stack nor allocate memory for claimed but
+//! missing data.
 
 use bytes::Bytes;
 use parquet::file::metadata::FooterTail;
@@ -11,14 +12,15 @@ use super::parquet_structs::FILE_METADATA;
 use super::thrift::{self, ThriftCursor};
 use crate::error::{Error, Result};
 
-/// Maximum number of columns. Enough for thousands of bands or embedding dimensions; each row shown or returned has a value for
-/// every column.
+/// Maximum number of columns. Enough for thousands of bands or embedding dimensions; each row shown
+/// or returned has a value for every column.
 pub const COLUMNS_MAX: u64 = 10_000;
 /// Maximum number of schema elements, including groups.
 const ELEMENTS_MAX: u64 = 4 * COLUMNS_MAX;
 /// Maximum nesting of schema elements; a list adds two (its group and the repeated element).
 const DEPTH_MAX: usize = 40;
-/// Maximum number of column chunks. For comparison: 20 columns of 100 million rows in row groups of 100,000 have 20,000.
+/// Maximum number of column chunks. For comparison: 20 columns of 100 million rows in row groups of
+/// 100,000 have 20,000.
 const CHUNKS_MAX: u64 = 250_000;
 /// Maximum number of row groups.
 const GROUPS_MAX: u64 = 100_000;
@@ -32,11 +34,17 @@ const TAIL: u64 = 8;
 /// Reads the footer of a file and checks its limits.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`] when a limit is exceeded, [`crate::error::Kind::Format`] for a damaged footer.
+/// [`crate::error::Kind::TooLarge`] when a limit is exceeded, [`crate::error::Kind::Format`] for a
+/// damaged footer.
 pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
-    let short = || Error::format("this is not readable as Parquet").because("the file is too short to have a footer");
+    let short = || {
+        Error::format("this is not readable as Parquet")
+            .because("the file is too short to have a footer")
+    };
     let start = slice.size_bytes().checked_sub(TAIL).ok_or_else(short)?;
-    let tail = slice.range(start, TAIL as usize).map_err(|error| damaged(&error))?;
+    let tail = slice
+        .range(start, TAIL as usize)
+        .map_err(|error| damaged(&error))?;
     let tail: [u8; TAIL as usize] = tail.as_ref().try_into().map_err(|_| short())?;
     let tail = FooterTail::try_new(&tail).map_err(|error| damaged(&error))?;
     let length = tail.metadata_length() as u64;
@@ -48,15 +56,24 @@ pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
         Error::format("this is not readable as Parquet").because(reason)
     })?;
     if length > BYTES_MAX {
-        return Err(beyond(&format!("{}; {} is the most", size_text(length), size_text(BYTES_MAX))));
+        return Err(beyond(&format!(
+            "{}; {} is the most",
+            size_text(length),
+            size_text(BYTES_MAX)
+        )));
     }
-    let footer = with_stated_types(slice.range(start, length as usize).map_err(|error| damaged(&error))?);
+    let footer = with_stated_types(
+        slice
+            .range(start, length as usize)
+            .map_err(|error| damaged(&error))?,
+    );
     count(&footer)?;
     Ok(footer)
 }
 
-/// The footer without fields of other types than parquet.thrift states, which some old writers stored under numbers that were given
-/// later: Thrift's readers skip them, the decoder does not. A damaged footer is returned as it is.
+/// The footer without fields of other types than parquet.thrift states, which some old writers
+/// stored under numbers that were given later: Thrift's readers skip them, the decoder does not. A
+/// damaged footer is returned as it is.
 fn with_stated_types(footer: Bytes) -> Bytes {
     match ThriftCursor::new(&footer).skip(&FILE_METADATA) {
         Some(()) => footer,
@@ -65,7 +82,11 @@ fn with_stated_types(footer: Bytes) -> Bytes {
 }
 
 fn limit(what: &str, found: u64, most: u64) -> Result<()> {
-    if found <= most { Ok(()) } else { Err(beyond(&format!("more than {most} {what}"))) }
+    if found <= most {
+        Ok(())
+    } else {
+        Err(beyond(&format!("more than {most} {what}")))
+    }
 }
 
 fn beyond(what: &str) -> Error {
@@ -86,7 +107,11 @@ impl FooterCounts {
     fn check(&self) -> Result<()> {
         limit("columns", self.columns, COLUMNS_MAX)?;
         limit("schema elements", self.elements, ELEMENTS_MAX)?;
-        limit("levels of nested columns", self.deepest as u64, DEPTH_MAX as u64)?;
+        limit(
+            "levels of nested columns",
+            self.deepest as u64,
+            DEPTH_MAX as u64,
+        )?;
         limit("row groups", self.groups, GROUPS_MAX)?;
         limit("column chunks", self.chunks, CHUNKS_MAX)
     }
@@ -96,10 +121,11 @@ impl FooterCounts {
     }
 }
 
-/// Checks the types of the footer's fields against parquet.thrift, then counts the schema elements, row groups and column chunks
-/// that a decoder would allocate.
+/// Checks the types of the footer's fields against parquet.thrift, then counts the schema elements,
+/// row groups and column chunks that a decoder would allocate.
 fn count(footer: &[u8]) -> Result<()> {
-    let damaged = || Error::format("this is not readable as Parquet").because("the footer is damaged");
+    let damaged =
+        || Error::format("this is not readable as Parquet").because("the footer is damaged");
     let mut walk = ThriftCursor::new(footer);
     let has_structure = walk.skip(&FILE_METADATA).is_some();
     limit("list elements in the footer", walk.elements, LISTED_MAX)?;
@@ -118,7 +144,10 @@ fn count(footer: &[u8]) -> Result<()> {
 }
 
 /// Reads the header of a list and passes its length to `each`.
-fn list(walk: &mut ThriftCursor, each: impl FnOnce(&mut ThriftCursor, u64) -> Option<()>) -> Option<bool> {
+fn list(
+    walk: &mut ThriftCursor,
+    each: impl FnOnce(&mut ThriftCursor, u64) -> Option<()>,
+) -> Option<bool> {
     let (_, count) = walk.list()?;
     each(walk, count).map(|()| true)
 }
@@ -136,7 +165,8 @@ fn schema(walk: &mut ThriftCursor, count: u64, counts: &mut FooterCounts) -> Opt
             }
             Some(number == 5)
         })?;
-        // The decoder allocates for the stated number of children, so it may not exceed the number of elements that follow.
+        // The decoder allocates for the stated number of children, so it may not exceed the number
+        // of elements that follow.
         if !u64::try_from(children).is_ok_and(|children| children <= behind) {
             return None;
         }
@@ -211,19 +241,32 @@ mod tests {
 
     #[test]
     fn a_known_field_of_another_type_is_damage() {
-        // A list of one schema element, whose field 3 is a boolean; then the same element with an integer.
+        // A list of one schema element, whose field 3 is a boolean; then the same element with an
+        // integer.
         assert!(count(&[0x29, 0x1C, 0x32, 0x00, 0x00]).is_err());
         assert!(count(&[0x29, 0x1C, 0x35, 0x02, 0x00, 0x00]).is_ok());
         // Field 65,541 is field 5 in 16 bits.
         assert!(count(&[0x29, 0x1C, 0x05, 0x8A, 0x80, 0x08, 0x02, 0x00, 0x00]).is_err());
-        // A logical type (field 10) of integers, whose width (field 1) is a number instead of a byte.
-        assert!(count(&[0x29, 0x1C, 0xAC, 0xAC, 0x13, 0x08, 0x11, 0x00, 0x00, 0x00, 0x00]).is_ok());
-        assert!(count(&[0x29, 0x1C, 0xAC, 0xAC, 0x15, 0x08, 0x11, 0x00, 0x00, 0x00, 0x00]).is_err());
+        // A logical type (field 10) of integers, whose width (field 1) is a number instead of a
+        // byte.
+        assert!(
+            count(&[
+                0x29, 0x1C, 0xAC, 0xAC, 0x13, 0x08, 0x11, 0x00, 0x00, 0x00, 0x00
+            ])
+            .is_ok()
+        );
+        assert!(
+            count(&[
+                0x29, 0x1C, 0xAC, 0xAC, 0x15, 0x08, 0x11, 0x00, 0x00, 0x00, 0x00
+            ])
+            .is_err()
+        );
     }
 
     #[test]
     fn fields_of_another_type_are_left_out_of_the_footer() {
-        // A list of one schema element with the name "n", whose field 9 (field_id, a number) is a list of one structure.
+        // A list of one schema element with the name "n", whose field 9 (field_id, a number) is a
+        // list of one structure.
         let footer = Bytes::from_static(&[0x29, 0x1C, 0x48, 1, b'n', 0x59, 0x1C, 0x15, 2, 0, 0, 0]);
         assert!(count(&footer).is_err());
         let kept = with_stated_types(footer);
@@ -248,10 +291,16 @@ mod tests {
         let flat = |columns: u64| footer(&[vec![columns], vec![0; columns as usize]].concat());
         assert!(count(&flat(COLUMNS_MAX)).is_ok());
         let error = count(&flat(COLUMNS_MAX + 1)).expect_err("is too wide");
-        assert!(error.is_too_large() && error.to_string().contains("more than 10000 columns"), "{error}");
+        assert!(
+            error.is_too_large() && error.to_string().contains("more than 10000 columns"),
+            "{error}"
+        );
         assert!(count(&footer(&[vec![1; DEPTH_MAX], vec![0]].concat())).is_ok());
         let error = count(&footer(&vec![1; 10_000])).expect_err("is too deep");
-        assert!(error.is_too_large() && error.to_string().contains("levels of nested columns"), "{error}");
+        assert!(
+            error.is_too_large() && error.to_string().contains("levels of nested columns"),
+            "{error}"
+        );
         let error = count(&flat(3)[..12]).expect_err("is cut");
         assert!(!error.is_too_large(), "{error}");
     }

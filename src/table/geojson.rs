@@ -8,33 +8,56 @@ pub fn geojson_geometry(json: &Json) -> Option<Geometry> {
     let coordinates = json.get("coordinates")?;
     let list = |json: &Json| json.as_array().cloned();
     let position = |json: &Json| match json.as_array()?.as_slice() {
-        [x, y, ..] => Some(Coord { x: x.as_f64()?, y: y.as_f64()? }),
+        [x, y, ..] => Some(Coord {
+            x: x.as_f64()?,
+            y: y.as_f64()?,
+        }),
         _ => None,
     };
-    let line = |json: &Json| Some(LineString::new(list(json)?.iter().map(position).collect::<Option<_>>()?));
+    let line = |json: &Json| {
+        Some(LineString::new(
+            list(json)?.iter().map(position).collect::<Option<_>>()?,
+        ))
+    };
     let polygon = |json: &Json| {
-        let mut rings = list(json)?.iter().map(line).collect::<Option<Vec<_>>>()?.into_iter();
+        let mut rings = list(json)?
+            .iter()
+            .map(line)
+            .collect::<Option<Vec<_>>>()?
+            .into_iter();
         Some(Polygon::new(rings.next()?, rings.collect()))
     };
     Some(match json.get("type")?.as_str()? {
         "Point" => Geometry::Point(Point(position(coordinates)?)),
         "MultiPoint" => Geometry::MultiPoint(MultiPoint::new(
-            list(coordinates)?.iter().map(|point| position(point).map(Point)).collect::<Option<_>>()?,
+            list(coordinates)?
+                .iter()
+                .map(|point| position(point).map(Point))
+                .collect::<Option<_>>()?,
         )),
         "LineString" => Geometry::LineString(line(coordinates)?),
-        "MultiLineString" => {
-            Geometry::MultiLineString(MultiLineString::new(list(coordinates)?.iter().map(line).collect::<Option<_>>()?))
-        }
+        "MultiLineString" => Geometry::MultiLineString(MultiLineString::new(
+            list(coordinates)?.iter().map(line).collect::<Option<_>>()?,
+        )),
         "Polygon" => Geometry::Polygon(polygon(coordinates)?),
-        "MultiPolygon" => Geometry::MultiPolygon(MultiPolygon::new(list(coordinates)?.iter().map(polygon).collect::<Option<_>>()?)),
+        "MultiPolygon" => Geometry::MultiPolygon(MultiPolygon::new(
+            list(coordinates)?
+                .iter()
+                .map(polygon)
+                .collect::<Option<_>>()?,
+        )),
         _ => return None,
     })
 }
 
-/// The name of the coordinate system of a FeatureCollection, where it is another than longitude and latitude in degrees: GeoJSON before
-/// RFC 7946 could state one.
+/// The name of the coordinate system of a FeatureCollection, where it is another than longitude and
+/// latitude in degrees: GeoJSON before RFC 7946 could state one.
 pub(super) fn other_crs(collection: &Json) -> Option<String> {
-    let name = collection.get("crs")?.get("properties")?.get("name")?.as_str()?;
+    let name = collection
+        .get("crs")?
+        .get("properties")?
+        .get("name")?
+        .as_str()?;
     let is_of_degrees = name.ends_with("CRS84") || name.ends_with(":4326");
     (!is_of_degrees).then(|| name.to_owned())
 }
@@ -47,16 +70,35 @@ mod tests {
 
     #[test]
     fn geometries_are_those_of_geojson() {
-        let square = json!({ "type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1, 5], [0, 0]]] });
-        assert!(matches!(geojson_geometry(&square), Some(Geometry::Polygon(polygon)) if polygon.exterior().0.len() == 4));
-        assert_eq!(geojson_geometry(&json!({ "type": "Polygon", "coordinates": [[["x"]]] })), None);
+        let square =
+            json!({ "type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1, 5], [0, 0]]] });
+        assert!(matches!(
+            geojson_geometry(&square),
+            Some(Geometry::Polygon(polygon)) if polygon.exterior().0.len() == 4
+        ));
+        assert_eq!(
+            geojson_geometry(&json!({ "type": "Polygon", "coordinates": [[["x"]]] })),
+            None
+        );
         assert_eq!(geojson_geometry(&Json::Null), None);
     }
 
     #[test]
     fn other_coordinate_systems_are_named() {
-        let of = |name: &str| other_crs(&json!({ "crs": { "type": "name", "properties": { "name": name } } }));
-        assert_eq!(of("urn:ogc:def:crs:EPSG::32633").as_deref(), Some("urn:ogc:def:crs:EPSG::32633"));
-        assert_eq!((of("urn:ogc:def:crs:OGC:1.3:CRS84"), of("EPSG:4326"), other_crs(&json!({}))), (None, None, None));
+        let of = |name: &str| {
+            other_crs(&json!({ "crs": { "type": "name", "properties": { "name": name } } }))
+        };
+        assert_eq!(
+            of("urn:ogc:def:crs:EPSG::32633").as_deref(),
+            Some("urn:ogc:def:crs:EPSG::32633")
+        );
+        assert_eq!(
+            (
+                of("urn:ogc:def:crs:OGC:1.3:CRS84"),
+                of("EPSG:4326"),
+                other_crs(&json!({}))
+            ),
+            (None, None, None)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Tables of users whose rows are found by the path or id of a sample. Every join of such a table with samples finds its key column,
-//! its rows and the columns to add here.
+//! Tables of users whose rows are found by the path or id of a sample. Every join of such a table
+//! with samples finds its key column, its rows and the columns to add here.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,9 +15,16 @@ use crate::jobs::JobContext;
 use crate::model::{FieldSpec, check_field_name, in_nfc};
 use crate::text::{PrintableLine, without_marks};
 
-/// Usual names of a key column, in order of preference; upper and lower case are the same. All hold paths of ids from the root, except
-/// `id`.
-pub const KEYS: [&str; 6] = ["path", "relative_path", "internal:relative_path", "file", "filename", "id"];
+/// Usual names of a key column, in order of preference; upper and lower case are the same. All hold
+/// paths of ids from the root, except `id`.
+pub const KEYS: [&str; 6] = [
+    "path",
+    "relative_path",
+    "internal:relative_path",
+    "file",
+    "filename",
+    "id",
+];
 /// Names of index columns, which are keys where no other column is, and never data.
 const INDEX_COLUMNS: [&str; 2] = [INDEX_COLUMN, "Unnamed: 0"];
 /// Number of keys by which the form of the keys is found.
@@ -41,26 +48,39 @@ pub struct KeyedTable {
 }
 
 impl KeyedTable {
-    /// Reads a table; its key is the first of `keys` that it has. The key columns, and those for which `text` is true, are read as text:
-    /// 007 is no number there.
+    /// Reads a table; its key is the first of `keys` that it has. The key columns, and those for
+    /// which `text` is true, are read as text: 007 is no number there.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) when the table has none of `keys`; else as [`read_metadata_table`].
-    pub fn read(path: &Path, keys: &[&str], text: &dyn Fn(&str) -> bool, ctx: &JobContext) -> Result<Self> {
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when the table has none of `keys`; else as
+    /// [`read_metadata_table`].
+    pub fn read(
+        path: &Path,
+        keys: &[&str],
+        text: &dyn Fn(&str) -> bool,
+        ctx: &JobContext,
+    ) -> Result<Self> {
         let reading = |name: &str| match () {
             () if is_key_name(name, keys) => ColumnReading::ExactText,
             () if text(name) => ColumnReading::Text,
             () => ColumnReading::Inferred,
         };
         let found = read_metadata_table(path, &reading, ctx)?;
-        let names: Vec<String> = found.table.fields().into_iter().map(|field| field.name).collect();
+        let names: Vec<String> = found
+            .table
+            .fields()
+            .into_iter()
+            .map(|field| field.name)
+            .collect();
         let key = key_name(&names, keys).ok_or_else(|| {
             let missing = match keys {
                 [only] => format!("the table has no column {only}"),
                 _ => "the table has no column that names the samples".to_owned(),
             };
             let error = format!("{missing}; it has {}", names.join(", ").printable_line());
-            Error::usage(error).at_path(path).hint(format!("call one of its columns {}", keys.join(", ")))
+            Error::usage(error)
+                .at_path(path)
+                .hint(format!("call one of its columns {}", keys.join(", ")))
         })?;
         let keyed = Self::new(found, path, key, !key.eq_ignore_ascii_case("id"))?;
         keyed.warnings.iter().for_each(|warning| ctx.warn(warning));
@@ -72,24 +92,50 @@ impl KeyedTable {
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when it has no such column.
     pub fn new(found: MetadataTable, path: &Path, key: &str, by_path: bool) -> Result<Self> {
-        let MetadataTable { table, mut warnings } = found;
+        let MetadataTable {
+            table,
+            mut warnings,
+        } = found;
         let fields = table.fields();
-        let empty: Vec<&str> =
-            fields.iter().filter(|field| is_data(field, key) && field.dtype == DataType::Null).map(|field| &*field.name).collect();
+        let empty: Vec<&str> = fields
+            .iter()
+            .filter(|field| is_data(field, key) && field.dtype == DataType::Null)
+            .map(|field| &*field.name)
+            .collect();
         if !empty.is_empty() {
             let names = empty.join(", ").printable_line().to_string();
             warnings.push(match empty.len() {
-                1 => format!("the column {names} of the metadata table has no value, and so no type: it is left out"),
-                _ => format!("the columns {names} of the metadata table have no value, and so no type: they are left out"),
+                1 => format!(
+                    "the column {names} of the metadata table has no value, and so no \
+                    type: it is left out"
+                ),
+                _ => format!(
+                    "the columns {names} of the metadata table have no value, and so no \
+                    type: they are left out"
+                ),
             });
         }
         let keys = table.strings(key)?.ok_or_else(|| {
-            let names = table.fields().into_iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
+            let names = table
+                .fields()
+                .into_iter()
+                .map(|field| field.name)
+                .collect::<Vec<_>>()
+                .join(", ");
             let error = format!("the table has no column {key}; it has {names}");
-            Error::usage(error).at_path(path).hint("name the column with the option key")
+            Error::usage(error)
+                .at_path(path)
+                .hint("name the column with the option key")
         })?;
         let keys = keys.iter().map(|key| Some(normal_key(key?))).collect();
-        Ok(Self { path: path.to_owned(), table, warnings, by_path, key: key.to_owned(), keys })
+        Ok(Self {
+            path: path.to_owned(),
+            table,
+            warnings,
+            by_path,
+            key: key.to_owned(),
+            keys,
+        })
     }
 
     /// The table with names of columns that fields can have; a warning lists the others.
@@ -97,19 +143,28 @@ impl KeyedTable {
     /// # Errors
     /// Those of the columns of a table.
     pub fn with_field_names(mut self, ctx: &JobContext) -> Result<Self> {
-        let mut names: Vec<String> = self.table.fields().into_iter().map(|field| field.name).collect();
+        let mut names: Vec<String> = self
+            .table
+            .fields()
+            .into_iter()
+            .map(|field| field.name)
+            .collect();
         let mut renamed = Vec::new();
         for at in 0..names.len() {
             let name = &names[at];
             if *name == self.key || is_reserved(name) || check_field_name(name).is_ok() {
                 continue;
             }
-            let free = proposed_field_name(name, &names).unwrap_or_else(|| free_name(&names, &format!("column_{}", at + 1)));
+            let free = proposed_field_name(name, &names)
+                .unwrap_or_else(|| free_name(&names, &format!("column_{}", at + 1)));
             renamed.push(format!("{} is {free}", name.printable_line()));
             names[at] = free;
         }
         if !renamed.is_empty() {
-            ctx.warn(format!("columns have other names, as fields have letters, digits and _: {}", renamed.join(", ")));
+            ctx.warn(format!(
+                "columns have other names, as fields have letters, digits and _: {}",
+                renamed.join(", ")
+            ));
             self.table = self.table.with_names(&names)?;
         }
         Ok(self)
@@ -128,7 +183,11 @@ impl KeyedTable {
     /// The key of a row.
     pub fn key_of(&self, row: usize) -> &str {
         use arrow::array::Array;
-        if self.keys.is_valid(row) { self.keys.value(row) } else { "null" }
+        if self.keys.is_valid(row) {
+            self.keys.value(row)
+        } else {
+            "null"
+        }
     }
 
     /// The row of each key.
@@ -139,21 +198,30 @@ impl KeyedTable {
         let mut rows = HashMap::with_capacity(self.table.rows());
         for (row, key) in self.named() {
             if rows.insert(key, row).is_some() {
-                return Err(Error::usage(format!("the table names {} twice", key.printable_line()))
-                    .at_path(&self.path)
-                    .hint("keep one row for each sample, or choose another key"));
+                return Err(Error::usage(format!(
+                    "the table names {} twice",
+                    key.printable_line()
+                ))
+                .at_path(&self.path)
+                .hint("keep one row for each sample, or choose another key"));
             }
         }
         Ok(rows)
     }
 
-    /// The rows by the samples that they belong to. `show_samples` calls its argument with path and id of every sample. Keys may begin
-    /// with folders that all of them share, as absolute paths do, and may lack the extensions of files: the form that finds most
-    /// samples is used. Keys that find none in this form may share other folders, as a few absolute paths among relative ones do.
+    /// The rows by the samples that they belong to. `show_samples` calls its argument with path and
+    /// id of every sample. Keys may begin with folders that all of them share, as absolute paths
+    /// do, and may lack the extensions of files: the form that finds most samples is used. Keys
+    /// that find none in this form may share other folders, as a few absolute paths among relative
+    /// ones do.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key, and the errors of `show_samples`.
-    pub fn rows_of_samples(&self, show_samples: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<()>) -> Result<KeyedRows<'_>> {
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key, and the errors of
+    /// `show_samples`.
+    pub fn rows_of_samples(
+        &self,
+        show_samples: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<()>,
+    ) -> Result<KeyedRows<'_>> {
         let rows = self.rows()?;
         let mut probe = KeyProbe::new(self.named().map(|(_, key)| key));
         show_samples(&mut |path, id| probe.see(path, id))?;
@@ -161,23 +229,36 @@ impl KeyedTable {
         let other_folders = probe.folders_of_the_others(form, self.by_path);
         let mut others = Vec::new();
         for (&key, &row) in &rows {
-            let rest = other_folders.as_deref().and_then(|folders| key.strip_prefix(folders)?.strip_prefix('/'));
+            let rest = other_folders
+                .as_deref()
+                .and_then(|folders| key.strip_prefix(folders)?.strip_prefix('/'));
             others.extend(rest.map(|rest| (rest, row)));
         }
         let mut rows: HashMap<&str, usize> = match form.folders_before {
             0 => rows,
-            folders => rows.into_iter().map(|(key, row)| (behind_folders(key, folders).unwrap_or(key), row)).collect(),
+            folders => rows
+                .into_iter()
+                .map(|(key, row)| (behind_folders(key, folders).unwrap_or(key), row))
+                .collect(),
         };
         for (key, row) in others {
             rows.entry(key).or_insert(row);
         }
-        Ok(KeyedRows { rows, by_path: self.by_path, by_stem: form.by_stem })
+        Ok(KeyedRows {
+            rows,
+            by_path: self.by_path,
+            by_stem: form.by_stem,
+        })
     }
 
-    /// Indices of the columns that a join adds: all but the key, `id`, `type`, `internal:*`, index columns and columns of type null.
+    /// Indices of the columns that a join adds: all but the key, `id`, `type`, `internal:*`, index
+    /// columns and columns of type null.
     pub fn columns(&self) -> Vec<usize> {
         let fields = self.table.fields().into_iter().enumerate();
-        fields.filter(|(_, field)| is_joined(field, &self.key)).map(|(index, _)| index).collect()
+        fields
+            .filter(|(_, field)| is_joined(field, &self.key))
+            .map(|(index, _)| index)
+            .collect()
     }
 }
 
@@ -194,7 +275,11 @@ impl KeyedRows<'_> {
     pub fn row_of(&self, path: &str, id: &str) -> Option<usize> {
         let name = in_nfc(if self.by_path { path } else { id });
         let exact = self.rows.get(name.as_ref());
-        let stem = || self.by_stem.then(|| self.rows.get(without_extension(&name)?)).flatten();
+        let stem = || {
+            self.by_stem
+                .then(|| self.rows.get(without_extension(&name)?))
+                .flatten()
+        };
         exact.or_else(stem).copied()
     }
 
@@ -248,9 +333,13 @@ impl KeyProbe {
                 probed.push(key);
             }
         }
-        let endings = probed.iter().flat_map(|key| (0..=FOLDERS_BEFORE).map_while(|folders| behind_folders(key, folders)));
+        let endings = probed
+            .iter()
+            .flat_map(|key| (0..=FOLDERS_BEFORE).map_while(|folders| behind_folders(key, folders)));
         Self {
-            endings: endings.map(|ending| (ending.to_owned(), [false; 4])).collect(),
+            endings: endings
+                .map(|ending| (ending.to_owned(), [false; 4]))
+                .collect(),
             shared: folder_count(shared.unwrap_or_default()),
             probed: probed.into_iter().map(str::to_owned).collect(),
         }
@@ -259,22 +348,45 @@ impl KeyProbe {
     /// True when a key without its first folders finds a sample.
     fn finds(&self, key: &str, folders: usize, by_stem: bool, by_path: bool) -> bool {
         let place = if by_path { BY_PATH } else { BY_ID };
-        let found = behind_folders(key, folders).and_then(|key| self.endings.get(key)).copied().unwrap_or_default();
+        let found = behind_folders(key, folders)
+            .and_then(|key| self.endings.get(key))
+            .copied()
+            .unwrap_or_default();
         found[place] || (by_stem && found[place + OF_STEMS])
     }
 
-    /// Keys that find no sample in the form of most keys may share folders of their own before the path of a sample, as one absolute path
-    /// among relative ones does: these folders.
+    /// Keys that find no sample in the form of most keys may share folders of their own before the
+    /// path of a sample, as one absolute path among relative ones does: these folders.
     pub fn folders_of_the_others(&self, form: KeyForm, by_path: bool) -> Option<String> {
         let is_other = |key: &&String| !self.finds(key, form.folders_before, form.by_stem, by_path);
-        let others: Vec<&str> = self.probed.iter().filter(is_other).map(String::as_str).collect();
+        let others: Vec<&str> = self
+            .probed
+            .iter()
+            .filter(is_other)
+            .map(String::as_str)
+            .collect();
         if form.hits == 0 || others.is_empty() {
             return None;
         }
-        let folders = |key: &'_ str| key.rsplit_once('/').map_or("", |(folders, _)| folders).to_owned();
-        let shared = others.iter().map(|key| folders(key)).reduce(|one, other| shared_folders(&one, &other).to_owned())?;
-        let hits = |count: &usize| others.iter().filter(|key| self.finds(key, *count, form.by_stem, by_path)).count();
-        let best = (1..=folder_count(&shared)).rev().max_by_key(hits).filter(|count| hits(count) > 0)?;
+        let folders = |key: &'_ str| {
+            key.rsplit_once('/')
+                .map_or("", |(folders, _)| folders)
+                .to_owned()
+        };
+        let shared = others
+            .iter()
+            .map(|key| folders(key))
+            .reduce(|one, other| shared_folders(&one, &other).to_owned())?;
+        let hits = |count: &usize| {
+            others
+                .iter()
+                .filter(|key| self.finds(key, *count, form.by_stem, by_path))
+                .count()
+        };
+        let best = (1..=folder_count(&shared))
+            .rev()
+            .max_by_key(hits)
+            .filter(|count| hits(count) > 0)?;
         Some(shared.split('/').take(best).collect::<Vec<_>>().join("/"))
     }
 
@@ -285,7 +397,9 @@ impl KeyProbe {
             if let Some(found) = self.endings.get_mut(name.as_ref()) {
                 found[place] = true;
             }
-            if let Some(found) = without_extension(&name).and_then(|stem| self.endings.get_mut(stem)) {
+            if let Some(found) =
+                without_extension(&name).and_then(|stem| self.endings.get_mut(stem))
+            {
                 found[place + OF_STEMS] = true;
             }
         }
@@ -294,10 +408,19 @@ impl KeyProbe {
     /// The form by which most keys find a sample by path, or by id; among equals the plainest.
     pub fn best_form(&self, by_path: bool) -> KeyForm {
         let form = |folders_before: usize, by_stem: bool| {
-            let hits = self.probed.iter().filter(|key| self.finds(key, folders_before, by_stem, by_path)).count();
-            KeyForm { hits, folders_before, by_stem }
+            let hits = self
+                .probed
+                .iter()
+                .filter(|key| self.finds(key, folders_before, by_stem, by_path))
+                .count();
+            KeyForm {
+                hits,
+                folders_before,
+                by_stem,
+            }
         };
-        let forms = (0..=self.shared).flat_map(|folders| [false, true].map(|by_stem| form(folders, by_stem)));
+        let forms = (0..=self.shared)
+            .flat_map(|folders| [false, true].map(|by_stem| form(folders, by_stem)));
         forms.rev().max_by_key(|form| form.hits).unwrap_or_default()
     }
 }
@@ -316,7 +439,11 @@ fn shared_folders<'a>(one: &'a str, other: &str) -> &'a str {
 
 /// Number of folders of a path of folders.
 fn folder_count(folders: &str) -> usize {
-    if folders.is_empty() { 0 } else { folders.split('/').count().min(FOLDERS_BEFORE) }
+    if folders.is_empty() {
+        0
+    } else {
+        folders.split('/').count().min(FOLDERS_BEFORE)
+    }
 }
 
 /// A path without its first folders.
@@ -334,8 +461,15 @@ fn without_extension(path: &str) -> Option<&str> {
 pub fn key_name<'n>(names: &'n [String], keys: &[&str]) -> Option<&'n str> {
     let exact = |key: &&str| names.iter().find(|name| name == key);
     let any_case = |key: &&str| names.iter().find(|name| name.eq_ignore_ascii_case(key));
-    let usual = keys.iter().find_map(|key| exact(key).or_else(|| any_case(key)));
-    let index = || INDEX_COLUMNS.iter().find_map(exact).filter(|_| keys.len() > 1);
+    let usual = keys
+        .iter()
+        .find_map(|key| exact(key).or_else(|| any_case(key)));
+    let index = || {
+        INDEX_COLUMNS
+            .iter()
+            .find_map(exact)
+            .filter(|_| keys.len() > 1)
+    };
     usual.or_else(index).map(String::as_str)
 }
 
@@ -346,11 +480,15 @@ pub fn is_key_name(name: &str, keys: &[&str]) -> bool {
 
 /// The non-empty keys of a column with their rows.
 pub fn key_texts(keys: &StringArray) -> impl Iterator<Item = (usize, &str)> {
-    let texts = keys.iter().enumerate().filter_map(|(row, key)| Some((row, key?)));
+    let texts = keys
+        .iter()
+        .enumerate()
+        .filter_map(|(row, key)| Some((row, key?)));
     texts.filter(|(_, key)| !key.is_empty())
 }
 
-/// A key without surrounding whitespace, leading `./` and trailing `/`, with `/` between steps, in NFC.
+/// A key without surrounding whitespace, leading `./` and trailing `/`, with `/` between steps, in
+/// NFC.
 pub fn normal_key(key: &str) -> Cow<'_, str> {
     let key = key.trim();
     match key.contains('\\') {
@@ -363,16 +501,24 @@ fn trimmed(key: &str) -> &str {
     key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')
 }
 
-/// A name for a column whose own is refused: letters without marks, digits and underscores, different from those `taken`. `None` for a
-/// name that is accepted, or has neither letters nor digits.
+/// A name for a column whose own is refused: letters without marks, digits and underscores,
+/// different from those `taken`. `None` for a name that is accepted, or has neither letters nor
+/// digits.
 pub fn proposed_field_name(name: &str, taken: &[String]) -> Option<String> {
     check_field_name(name).err()?;
     let plain = without_marks(name).to_ascii_lowercase();
-    let words: Vec<&str> = plain.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = plain
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     let base = words.join("_");
     let numbered = (2..).map(|number| format!("{base}_{number}"));
     let is_free = |name: &String| check_field_name(name).is_ok() && !taken.contains(name);
-    if base.is_empty() { None } else { std::iter::once(base.clone()).chain(numbered).find(is_free) }
+    if base.is_empty() {
+        None
+    } else {
+        std::iter::once(base.clone()).chain(numbered).find(is_free)
+    }
 }
 
 fn is_joined(field: &FieldSpec, key: &str) -> bool {
@@ -402,24 +548,46 @@ mod tests {
 
     #[test]
     fn the_key_is_the_most_usual_column_and_its_texts_are_paths() {
-        let table = read("id,path,n,type,internal:offset\n1, ./a/007/ ,1,FILE,3\n2,,2,FILE,4\n").expect("reads");
+        let table = read("id,path,n,type,internal:offset\n1, ./a/007/ ,1,FILE,3\n2,,2,FILE,4\n")
+            .expect("reads");
         assert_eq!((table.key(), table.by_path), ("path", true));
         assert_eq!(table.named().collect::<Vec<_>>(), [(0, "a/007")]);
         assert_eq!(table.columns(), [2]);
         let table = read("file_id,id\n1,007\n").expect("reads");
-        assert_eq!((table.key(), table.by_path, table.rows().expect("rows")["007"]), ("id", false, 0));
+        assert_eq!(
+            (
+                table.key(),
+                table.by_path,
+                table.rows().expect("rows")["007"]
+            ),
+            ("id", false, 0)
+        );
     }
 
     fn matched(keys: &[&str], by_path: bool, samples: &[&str]) -> usize {
-        let mut table = read(&format!("path,n\n{}\n", keys.iter().map(|key| format!("{key},1")).collect::<Vec<_>>().join("\n")))
-            .expect("reads");
+        let mut table = read(&format!(
+            "path,n\n{}\n",
+            keys.iter()
+                .map(|key| format!("{key},1"))
+                .collect::<Vec<_>>()
+                .join("\n")
+        ))
+        .expect("reads");
         table.by_path = by_path;
         let show = |see: &mut dyn FnMut(&str, &str)| {
-            samples.iter().for_each(|path| see(path, path.rsplit('/').next().unwrap_or(path)));
+            samples
+                .iter()
+                .for_each(|path| see(path, path.rsplit('/').next().unwrap_or(path)));
             Ok(())
         };
         let rows = table.rows_of_samples(show).expect("one row a key");
-        samples.iter().filter(|path| rows.row_of(path, path.rsplit('/').next().unwrap_or(path)).is_some()).count()
+        samples
+            .iter()
+            .filter(|path| {
+                rows.row_of(path, path.rsplit('/').next().unwrap_or(path))
+                    .is_some()
+            })
+            .count()
     }
 
     #[test]
@@ -437,47 +605,111 @@ mod tests {
             assert_eq!(matched(&keys, true, &samples), 2, "{keys:?}");
         }
         // One path in another spelling.
-        assert_eq!(matched(&["s1/a.tif", "/data/scenes/s2/a.tif"], true, &samples), 2);
-        assert_eq!(matched(&["s1/a.tif", "scenes\\s2\\a.tif"], true, &samples), 2);
-        assert_eq!(matched(&["/data/s1/a.tif", "/data/s2/a.tif", "s1"], true, &samples), 3);
+        assert_eq!(
+            matched(&["s1/a.tif", "/data/scenes/s2/a.tif"], true, &samples),
+            2
+        );
+        assert_eq!(
+            matched(&["s1/a.tif", "scenes\\s2\\a.tif"], true, &samples),
+            2
+        );
+        assert_eq!(
+            matched(&["/data/s1/a.tif", "/data/s2/a.tif", "s1"], true, &samples),
+            3
+        );
         assert_eq!(matched(&["s1/a.tif", "elsewhere/b.tif"], true, &samples), 1);
         assert_eq!(matched(&["a"], false, &samples), 2);
-        assert_eq!(matched(&["x/s1", "y/s2"], true, &samples), 0, "the folders differ");
+        assert_eq!(
+            matched(&["x/s1", "y/s2"], true, &samples),
+            0,
+            "the folders differ"
+        );
     }
 
     #[test]
     fn keys_and_samples_are_compared_in_nfc() {
-        assert_eq!(matched(&["Ca\u{f1}\u{f3}n"], true, &["Can\u{303}o\u{301}n"]), 1);
-        assert_eq!(matched(&["Can\u{303}o\u{301}n"], false, &["Ca\u{f1}\u{f3}n"]), 1);
+        assert_eq!(
+            matched(&["Ca\u{f1}\u{f3}n"], true, &["Can\u{303}o\u{301}n"]),
+            1
+        );
+        assert_eq!(
+            matched(&["Can\u{303}o\u{301}n"], false, &["Ca\u{f1}\u{f3}n"]),
+            1
+        );
     }
 
     #[test]
     fn capital_names_and_index_columns_are_keys() {
         let table = read("Path,n\na,1\n").expect("reads");
-        assert_eq!((table.key(), table.by_path, table.columns()), ("Path", true, vec![1]));
+        assert_eq!(
+            (table.key(), table.by_path, table.columns()),
+            ("Path", true, vec![1])
+        );
         let table = read("n,ID\n1,007\n").expect("reads");
-        assert_eq!((table.key(), table.by_path, table.key_of(0)), ("ID", false, "007"));
+        assert_eq!(
+            (table.key(), table.by_path, table.key_of(0)),
+            ("ID", false, "007")
+        );
         let table = read(",n\n007,1\n").expect("reads");
-        assert_eq!((table.key(), table.key_of(0), table.columns()), (INDEX_COLUMN, "007", vec![1]));
+        assert_eq!(
+            (table.key(), table.key_of(0), table.columns()),
+            (INDEX_COLUMN, "007", vec![1])
+        );
         assert_eq!(read(",path,n\n0,a,1\n").expect("reads").columns(), [2]);
         let empty = read("path,n,note\na,1,\nb,2,\n").expect("reads");
         assert_eq!(empty.columns(), [1]);
-        assert!(empty.warnings.len() == 1 && empty.warnings[0].contains("the column note of"), "{:?}", empty.warnings);
+        assert!(
+            empty.warnings.len() == 1 && empty.warnings[0].contains("the column note of"),
+            "{:?}",
+            empty.warnings
+        );
     }
 
     #[test]
     fn columns_get_names_that_fields_can_have() {
         let ctx = JobContext::default();
-        let table = read("path,cloud cover (%),ann\u{e9}e,a:b:c,eo:cloud,a_b_c,%\na,1,2,3,4,5,6\n").expect("reads");
+        let table = read("path,cloud cover (%),ann\u{e9}e,a:b:c,eo:cloud,a_b_c,%\na,1,2,3,4,5,6\n")
+            .expect("reads");
         let table = table.with_field_names(&ctx).expect("renames");
-        assert_eq!((1..7).map(|column| table.table.text(0, column)).collect::<Vec<_>>(), ["1", "2", "3", "4", "5", "6"]);
-        let names: Vec<String> = table.table.fields().into_iter().map(|field| field.name).collect();
-        assert_eq!(names, ["path", "cloud_cover", "annee", "a_b_c_2", "eo:cloud", "a_b_c", "column_7"]);
+        assert_eq!(
+            (1..7)
+                .map(|column| table.table.text(0, column))
+                .collect::<Vec<_>>(),
+            ["1", "2", "3", "4", "5", "6"]
+        );
+        let names: Vec<String> = table
+            .table
+            .fields()
+            .into_iter()
+            .map(|field| field.name)
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "path",
+                "cloud_cover",
+                "annee",
+                "a_b_c_2",
+                "eo:cloud",
+                "a_b_c",
+                "column_7"
+            ]
+        );
         assert_eq!(table.columns().len(), 6);
         let warning = ctx.progress().warnings.join("\n");
-        assert!(warning.contains("cloud cover (%) is cloud_cover") && warning.contains("a:b:c is a_b_c_2"), "{warning}");
+        assert!(
+            warning.contains("cloud cover (%) is cloud_cover")
+                && warning.contains("a:b:c is a_b_c_2"),
+            "{warning}"
+        );
         assert_eq!(proposed_field_name("2 km", &[]).as_deref(), Some("2_km"));
-        assert_eq!((proposed_field_name("\u{65e5}\u{672c}!", &[]), proposed_field_name("n", &[])), (None, None));
+        assert_eq!(
+            (
+                proposed_field_name("\u{65e5}\u{672c}!", &[]),
+                proposed_field_name("n", &[])
+            ),
+            (None, None)
+        );
     }
 
     #[test]
@@ -485,6 +717,12 @@ mod tests {
         let error = read("name,n\na,1\n").expect_err("has no key");
         assert!(error.sentence().contains("it has name, n"), "{error}");
         let table = read("path,n\na,1\na/,2\n").expect("reads");
-        assert!(table.rows().expect_err("twice").sentence().contains("a twice"));
+        assert!(
+            table
+                .rows()
+                .expect_err("twice")
+                .sentence()
+                .contains("a twice")
+        );
     }
 }

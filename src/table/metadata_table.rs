@@ -1,4 +1,5 @@
-//! Reads metadata tables of users: CSV, workbooks (.xlsx), JSON, GeoJSON or Parquet, detected from the content. Every join of such a table reads it here.
+//! Reads metadata tables of users: CSV, workbooks (.xlsx), JSON, GeoJSON or Parquet, detected from
+//! the content. Every join of such a table reads it here.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -40,7 +41,8 @@ const WARNINGS_MAX: usize = 20;
 /// Name of an index column without a name, as pandas writes it to Parquet.
 pub const INDEX_COLUMN: &str = "__index_level_0__";
 
-/// Name of the column with the geometries of GeoJSON as WKB in longitude and latitude, as that of the Items of a catalogue.
+/// Name of the column with the geometries of GeoJSON as WKB in longitude and latitude, as that of
+/// the Items of a catalogue.
 pub const FEATURE_GEOMETRY: &str = "stac:geometry";
 
 /// A table as it was read.
@@ -48,7 +50,8 @@ pub const FEATURE_GEOMETRY: &str = "stac:geometry";
 pub struct MetadataTable {
     /// Its columns.
     pub table: LevelTable,
-    /// What the user should know about the reading, such as a column that is text because of one value.
+    /// What the user should know about the reading, such as a column that is text because of one
+    /// value.
     pub warnings: Vec<String>,
 }
 
@@ -63,58 +66,92 @@ pub enum ColumnReading {
     ExactText,
 }
 
-/// Reads a table: CSV (types inferred from all rows, see [`ColumnReading`]), JSON (a list of objects, one object per line, an object
-/// of objects by path, or GeoJSON, whose properties are the columns beside [`FEATURE_GEOMETRY`]), a workbook (.xlsx) or Parquet.
+/// Reads a table: CSV (types inferred from all rows, see [`ColumnReading`]), JSON (a list of
+/// objects, one object per line, an object of objects by path, or GeoJSON, whose properties are the
+/// columns beside [`FEATURE_GEOMETRY`]), a workbook (.xlsx) or Parquet.
 ///
 /// # Errors
-/// An IO error, [`crate::error::Kind::Format`] when the content is invalid or two columns have the same name, or
-/// [`crate::error::Kind::TooLarge`] when it exceeds a limit.
-pub fn read_metadata_table(path: &Path, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
+/// An IO error, [`crate::error::Kind::Format`] when the content is invalid or two columns have the
+/// same name, or [`crate::error::Kind::TooLarge`] when it exceeds a limit.
+pub fn read_metadata_table(
+    path: &Path,
+    reading: &dyn Fn(&str) -> ColumnReading,
+    ctx: &JobContext,
+) -> Result<MetadataTable> {
     let mut file = crate::files::open(path).io_at("open the metadata table", path)?;
     let mut magic = [0; 64];
-    let read = file.read(&mut magic).io_at("read the metadata table", path)?;
-    file.seek(SeekFrom::Start(0)).io_at("read the metadata table", path)?;
+    let read = file
+        .read(&mut magic)
+        .io_at("read the metadata table", path)?;
+    file.seek(SeekFrom::Start(0))
+        .io_at("read the metadata table", path)?;
     let start = magic.get(..read).unwrap_or_default();
-    let found =
-        match start {
-            [b'P', b'A', b'R', b'1', ..] => read_parquet(path, ctx),
-            [0xD0, 0xCF, 0x11, 0xE0, ..] => Err(Error::format("the metadata table is a workbook of an old form (.xls)")
-                .hint("save it as .xlsx, or as CSV in UTF-8")),
-            start if begins_as_workbook(start) => {
-                check_size(file.metadata().io_at("read the metadata table", path)?.len(), path)?;
-                let mut bytes = Vec::new();
-                file.read_to_end(&mut bytes).io_at("read the metadata table", path)?;
-                read_workbook(&bytes, reading, ctx)
-            }
-            _ => read_text(&mut file, path, reading, ctx),
-        };
+    let found = match start {
+        [b'P', b'A', b'R', b'1', ..] => read_parquet(path, ctx),
+        [0xD0, 0xCF, 0x11, 0xE0, ..] => Err(Error::format(
+            "the metadata table is a workbook of an old form (.xls)",
+        )
+        .hint("save it as .xlsx, or as CSV in UTF-8")),
+        start if begins_as_workbook(start) => {
+            check_size(
+                file.metadata()
+                    .io_at("read the metadata table", path)?
+                    .len(),
+                path,
+            )?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)
+                .io_at("read the metadata table", path)?;
+            read_workbook(&bytes, reading, ctx)
+        }
+        _ => read_text(&mut file, path, reading, ctx),
+    };
     tracing::info!("reads the table {}", path.display());
-    let mut found =
-        found.map_err(|error| if error.is_cancelled() || error.place().is_some() { error } else { error.at_path(path) })?;
+    let mut found = found.map_err(|error| {
+        if error.is_cancelled() || error.place().is_some() {
+            error
+        } else {
+            error.at_path(path)
+        }
+    })?;
     let more = found.warnings.len().saturating_sub(WARNINGS_MAX);
     found.warnings.truncate(WARNINGS_MAX);
     if more > 0 {
-        found.warnings.push(format!("{more} more columns of the metadata table are text because of some of their values"));
+        found.warnings.push(format!(
+            "{more} more columns of the metadata table are text because of some of their values"
+        ));
     }
     Ok(found)
 }
 
 fn read_parquet(path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
-    let table =
-        ParquetSlice::of_file(path).and_then(TableHead::read).and_then(|head| head.decode(ctx)).map_err(|error| {
-            match error.is_cancelled() {
-                true => error,
-                false => Error::format("the metadata table can't be read").because(error).at_path(path),
-            }
+    let table = ParquetSlice::of_file(path)
+        .and_then(TableHead::read)
+        .and_then(|head| head.decode(ctx))
+        .map_err(|error| match error.is_cancelled() {
+            true => error,
+            false => Error::format("the metadata table can't be read")
+                .because(error)
+                .at_path(path),
         })?;
     let names: Vec<String> = table.fields().into_iter().map(|field| field.name).collect();
     check_names(&names)?;
-    Ok(MetadataTable { table, warnings: Vec::new() })
+    Ok(MetadataTable {
+        table,
+        warnings: Vec::new(),
+    })
 }
 
-fn read_text(file: &mut File, path: &Path, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
+fn read_text(
+    file: &mut File,
+    path: &Path,
+    reading: &dyn Fn(&str) -> ColumnReading,
+    ctx: &JobContext,
+) -> Result<MetadataTable> {
     let decoded = decode_text(bytes_of(file, path, ctx)?)?;
-    let text = decoded.text.trim_start_matches(|letter: char| letter.is_whitespace() || letter == RECORD_SEPARATOR);
+    let text = decoded
+        .text
+        .trim_start_matches(|letter: char| letter.is_whitespace() || letter == RECORD_SEPARATOR);
     let mut found = match text.starts_with(['{', '[']) {
         true => read_json(&decoded.text, ctx)?,
         false => read_csv(&decoded.text, reading, ctx)?,
@@ -129,20 +166,27 @@ fn bytes_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<Vec<u8>> {
     loop {
         ctx.check()?;
         let before = bytes.len();
-        file.take(PIECE).read_to_end(&mut bytes).io_at("read the metadata table", path)?;
-        let Some(piece) = bytes.get(before..).filter(|piece| !piece.is_empty()) else { return Ok(bytes) };
+        file.take(PIECE)
+            .read_to_end(&mut bytes)
+            .io_at("read the metadata table", path)?;
+        let Some(piece) = bytes.get(before..).filter(|piece| !piece.is_empty()) else {
+            return Ok(bytes);
+        };
         // Half of the bytes of UTF-16 are zeros.
         let is_binary = match utf16_order(&bytes) {
             Some(_) => piece.len() > 1 && piece.iter().all(|byte| *byte == 0),
             None => piece.contains(&0),
         };
         if is_binary {
-            let error = Error::format("the metadata table can't be read as text").because("there are zeros in it");
+            let error = Error::format("the metadata table can't be read as text")
+                .because("there are zeros in it");
             return Err(error.at_path(path).hint("save it as CSV in UTF-8"));
         }
         if bytes.len() as u64 > TEXT_MAX {
             let summary = format!("the metadata table has more than {}", size_text(TEXT_MAX));
-            return Err(Error::too_large(summary).at_path(path).hint("save it as Parquet"));
+            return Err(Error::too_large(summary)
+                .at_path(path)
+                .hint("save it as Parquet"));
         }
     }
 }
@@ -151,17 +195,25 @@ fn bytes_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<Vec<u8>> {
 pub(super) fn check_width(columns: usize) -> Result<()> {
     match columns as u64 <= COLUMNS_MAX {
         true => Ok(()),
-        false => Err(Error::too_large(format!("the metadata table has {columns} columns; {COLUMNS_MAX} is the most"))),
+        false => Err(Error::too_large(format!(
+            "the metadata table has {columns} columns; {COLUMNS_MAX} is the most"
+        ))),
     }
 }
 
 /// Checks that no two columns have the same name; several may have none.
 pub(super) fn check_names(names: &[String]) -> Result<()> {
     let mut known = HashSet::with_capacity(names.len());
-    match names.iter().find(|name| !name.is_empty() && !known.insert(name.as_str())) {
+    match names
+        .iter()
+        .find(|name| !name.is_empty() && !known.insert(name.as_str()))
+    {
         None => Ok(()),
         Some(name) => {
-            let error = Error::format(format!("the metadata table has two columns {}", name.printable_line()));
+            let error = Error::format(format!(
+                "the metadata table has two columns {}",
+                name.printable_line()
+            ));
             Err(error.hint("rename or delete one of them"))
         }
     }
@@ -171,7 +223,10 @@ pub(super) fn check_names(names: &[String]) -> Result<()> {
 pub(super) fn free_name(names: &[String], name: &str) -> String {
     let is_free = |name: &String| !names.contains(name);
     let numbered = (2..).map(|number| format!("{name}_{number}"));
-    std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+    std::iter::once(name.to_owned())
+        .chain(numbered)
+        .find(is_free)
+        .unwrap_or_default()
 }
 
 /// Columns in order of first appearance, as [`table_of_json`].
@@ -182,20 +237,35 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
     let (content, numbers) = with_json_numbers(content);
     let mut warnings = Vec::new();
     if numbers.infinite > 0 {
-        warnings.push(format!("{} infinite numbers of the metadata table are null: JSON has none", numbers.infinite));
+        warnings.push(format!(
+            "{} infinite numbers of the metadata table are null: JSON has none",
+            numbers.infinite
+        ));
     }
     if numbers.too_large > 0 {
-        warnings.push(format!("{} integers of the metadata table are text: they have more than 64 bits", numbers.too_large));
+        warnings.push(format!(
+            "{} integers of the metadata table are text: they have more than 64 bits",
+            numbers.too_large
+        ));
     }
     let (rows, other_crs) = json_rows(&content)?;
     let mut geometries = Vec::with_capacity(rows.len());
-    for (row, JsonRow { values: object, geometry }) in rows.into_iter().enumerate() {
+    for (
+        row,
+        JsonRow {
+            values: object,
+            geometry,
+        },
+    ) in rows.into_iter().enumerate()
+    {
         geometries.push(geometry);
         if row % 4096 == 0 {
             ctx.check()?;
         }
         let Json::Object(object) = object else {
-            return Err(Error::format(format!("row {row} of the metadata table is no JSON object")));
+            return Err(Error::format(format!(
+                "row {row} of the metadata table is no JSON object"
+            )));
         };
         for (name, value) in object {
             let place = *places.entry(name.clone()).or_insert_with(|| {
@@ -208,7 +278,10 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
                 // Rows are null in columns that they lack.
                 let cells = (names.len() as u64).saturating_mul(row as u64);
                 if cells > CELLS_FREE.max(content.len() as u64) {
-                    return Err(Error::too_large(format!("{} columns in {row} rows are nearly all empty", names.len())));
+                    return Err(Error::too_large(format!(
+                        "{} columns in {row} rows are nearly all empty",
+                        names.len()
+                    )));
                 }
             }
             if let Some(column) = columns.get_mut(place) {
@@ -222,11 +295,17 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
         _ if geometries.iter().all(Option::is_none) => table,
         Some(crs) => {
             let crs = crs.printable_line();
-            warnings.push(format!("the geometries of the metadata table are left out: they are not in degrees, but in {crs}"));
+            warnings.push(format!(
+                "the geometries of the metadata table are left out: they are not \
+                in degrees, but in {crs}"
+            ));
             table
         }
         None if table.column_index(FEATURE_GEOMETRY).is_some() => {
-            warnings.push(format!("the geometries of the metadata table are left out: it has a property {FEATURE_GEOMETRY}"));
+            warnings.push(format!(
+                "the geometries of the metadata table are left out: it has a \
+                property {FEATURE_GEOMETRY}"
+            ));
             table
         }
         None => with_geometries(&table, &geometries)?,
@@ -237,12 +316,25 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
 /// The table with a column of geometries.
 fn with_geometries(table: &LevelTable, geometries: &[Option<Geometry>]) -> Result<LevelTable> {
     let mut fields: Vec<_> = table.schema().fields().iter().cloned().collect();
-    fields.push(Arc::new(Field::new(FEATURE_GEOMETRY, DataType::Binary, true)));
-    let mut arrays = table.batches().first().map_or_else(Vec::new, |batch| batch.columns().to_vec());
-    arrays.push(Arc::new(geometries.iter().map(|geometry| geometry.as_ref().map(write_wkb)).collect::<BinaryArray>()));
+    fields.push(Arc::new(Field::new(
+        FEATURE_GEOMETRY,
+        DataType::Binary,
+        true,
+    )));
+    let mut arrays = table
+        .batches()
+        .first()
+        .map_or_else(Vec::new, |batch| batch.columns().to_vec());
+    arrays.push(Arc::new(
+        geometries
+            .iter()
+            .map(|geometry| geometry.as_ref().map(write_wkb))
+            .collect::<BinaryArray>(),
+    ));
     let schema = Arc::new(Schema::new(fields));
     let batch = RecordBatch::try_new(schema.clone(), arrays);
-    let batch = batch.map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
+    let batch = batch
+        .map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
     Ok(LevelTable::new(schema, vec![batch]))
 }
 
@@ -255,14 +347,19 @@ struct JsonRow {
 
 impl JsonRow {
     fn of(values: Json) -> Self {
-        Self { values, geometry: None }
+        Self {
+            values,
+            geometry: None,
+        }
     }
 
-    /// The properties of a GeoJSON feature, with its `id` unless they have one, and its geometry; any other object as it is.
+    /// The properties of a GeoJSON feature, with its `id` unless they have one, and its geometry;
+    /// any other object as it is.
     fn of_feature(json: Json) -> Self {
         match json {
             Json::Object(mut feature)
-                if feature.get("type") == Some(&Json::from("Feature")) && feature.contains_key("properties") =>
+                if feature.get("type") == Some(&Json::from("Feature"))
+                    && feature.contains_key("properties") =>
             {
                 let geometry = feature.get("geometry").and_then(geojson_geometry);
                 let id = feature.remove("id");
@@ -273,27 +370,41 @@ impl JsonRow {
                 if let (Some(id), false) = (id, row.contains_key("id")) {
                     row.insert("id".to_owned(), id);
                 }
-                Self { values: Json::Object(row), geometry }
+                Self {
+                    values: Json::Object(row),
+                    geometry,
+                }
             }
             other => Self::of(other),
         }
     }
 }
 
-/// The table of named columns of JSON values; a column that is shorter than others ends in nulls. Nested objects become structs with the
-/// union of their keys; columns of mixed types, and of objects without keys, become JSON text.
+/// The table of named columns of JSON values; a column that is shorter than others ends in nulls.
+/// Nested objects become structs with the union of their keys; columns of mixed types, and of
+/// objects without keys, become JSON text.
 ///
 /// # Errors
 /// When values can't be read as the type that all of them have, or the job is cancelled.
-pub fn table_of_json(columns: impl IntoIterator<Item = (String, Vec<Json>)>, ctx: &JobContext) -> Result<LevelTable> {
+pub fn table_of_json(
+    columns: impl IntoIterator<Item = (String, Vec<Json>)>,
+    ctx: &JobContext,
+) -> Result<LevelTable> {
     let columns: Vec<(String, Vec<Json>)> = columns.into_iter().collect();
-    let rows = columns.iter().map(|(_, column)| column.len()).max().unwrap_or(0);
+    let rows = columns
+        .iter()
+        .map(|(_, column)| column.len())
+        .max()
+        .unwrap_or(0);
     let mut fields = Vec::new();
     let mut arrays = Vec::new();
     for (name, mut column) in columns {
         ctx.check()?;
         column.resize(rows, Json::Null);
-        let dtype = column.iter().map(json_type).try_fold(DataType::Null, |so_far, next| number_type(&so_far, &next?));
+        let dtype = column
+            .iter()
+            .map(json_type)
+            .try_fold(DataType::Null, |so_far, next| number_type(&so_far, &next?));
         let dtype = dtype.filter(|dtype| column.iter().all(|value| is_exact(value, dtype)));
         let (values, dtype): (Vec<Value>, DataType) = match dtype {
             Some(dtype) if has_struct(&dtype) => {
@@ -313,15 +424,21 @@ pub fn table_of_json(columns: impl IntoIterator<Item = (String, Vec<Json>)>, ctx
         return Ok(LevelTable::new(schema, Vec::new()));
     }
     let batch = RecordBatch::try_new(schema.clone(), arrays);
-    let batch = batch.map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
+    let batch = batch
+        .map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
     Ok(LevelTable::new(schema, vec![batch]))
 }
 
-/// The rows, and the name of the coordinate system of their geometries if it is not longitude and latitude.
+/// The rows, and the name of the coordinate system of their geometries if it is not longitude and
+/// latitude.
 fn json_rows(content: &str) -> Result<(Vec<JsonRow>, Option<String>)> {
-    let wrong = |error: serde_json::Error| Error::format("the metadata table can't be read as JSON").because(error);
-    let documents =
-        serde_json::Deserializer::from_str(content).into_iter::<Json>().collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    let wrong = |error: serde_json::Error| {
+        Error::format("the metadata table can't be read as JSON").because(error)
+    };
+    let documents = serde_json::Deserializer::from_str(content)
+        .into_iter::<Json>()
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(wrong)?;
     let by_path = |object: serde_json::Map<String, Json>| {
         let row = |(path, row): (String, Json)| {
             let mut all = serde_json::Map::from_iter([("path".to_owned(), Json::String(path))]);
@@ -334,16 +451,30 @@ fn json_rows(content: &str) -> Result<(Vec<JsonRow>, Option<String>)> {
     let mut crs = None;
     let rows = match (documents.next(), documents.len()) {
         (Some(Json::Array(rows)), 0) => rows.into_iter().map(JsonRow::of_feature).collect(),
-        (Some(Json::Object(mut collection)), 0) if collection.get("type") == Some(&Json::from("FeatureCollection")) => {
+        (Some(Json::Object(mut collection)), 0)
+            if collection.get("type") == Some(&Json::from("FeatureCollection")) =>
+        {
             let features = collection.remove("features");
             crs = other_crs(&Json::Object(collection));
             match features {
-                Some(Json::Array(features)) => features.into_iter().map(JsonRow::of_feature).collect(),
-                _ => return Err(Error::format("the FeatureCollection of the metadata table has no list of features")),
+                Some(Json::Array(features)) => {
+                    features.into_iter().map(JsonRow::of_feature).collect()
+                }
+                _ => {
+                    return Err(Error::format(
+                        "the FeatureCollection of the metadata table has no list of features",
+                    ));
+                }
             }
         }
-        (Some(Json::Object(rows)), 0) if !rows.is_empty() && rows.values().all(Json::is_object) => by_path(rows),
-        (first, _) => first.into_iter().chain(documents).map(JsonRow::of_feature).collect(),
+        (Some(Json::Object(rows)), 0) if !rows.is_empty() && rows.values().all(Json::is_object) => {
+            by_path(rows)
+        }
+        (first, _) => first
+            .into_iter()
+            .chain(documents)
+            .map(JsonRow::of_feature)
+            .collect(),
     };
     Ok((rows, crs))
 }
@@ -356,12 +487,20 @@ struct OddNumbers {
     too_large: u64,
 }
 
-/// The text with `null` for the numbers `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON lacks, with integers beyond 64
-/// bits as texts, and without the record separators of GeoJSON sequences (RFC 8142).
+/// The text with `null` for the numbers `NaN`, `Infinity` and `-Infinity`, which Python writes and
+/// JSON lacks, with integers beyond 64 bits as texts, and without the record separators of GeoJSON
+/// sequences (RFC 8142).
 fn with_json_numbers(content: &str) -> (Cow<'_, str>, OddNumbers) {
     let is_digit = |byte: &u8| byte.is_ascii_digit();
-    let has_long = content.as_bytes().split(|byte| !is_digit(byte)).any(|digits| digits.len() >= LONG_INTEGER);
-    if !has_long && !content.contains("NaN") && !content.contains("Infinity") && !content.contains(RECORD_SEPARATOR) {
+    let has_long = content
+        .as_bytes()
+        .split(|byte| !is_digit(byte))
+        .any(|digits| digits.len() >= LONG_INTEGER);
+    if !has_long
+        && !content.contains("NaN")
+        && !content.contains("Infinity")
+        && !content.contains(RECORD_SEPARATOR)
+    {
         return (Cow::Borrowed(content), OddNumbers::default());
     }
     let (mut text, mut odd) = (String::with_capacity(content.len()), OddNumbers::default());
@@ -369,18 +508,25 @@ fn with_json_numbers(content: &str) -> (Cow<'_, str>, OddNumbers) {
     let (mut in_string, mut escaped) = (false, false);
     while let Some(character) = rest.chars().next() {
         if !in_string {
-            if let Some(word) = ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| rest.starts_with(word)) {
+            if let Some(word) = ["NaN", "Infinity", "-Infinity"]
+                .into_iter()
+                .find(|word| rest.starts_with(word))
+            {
                 text.push_str("null");
                 odd.infinite += u64::from(word != "NaN");
                 rest = &rest[word.len()..];
                 continue;
             }
-            let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter)).unwrap_or(rest.len());
+            let end = rest
+                .find(|letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter))
+                .unwrap_or(rest.len());
             if end > 0 {
                 let (word, after) = rest.split_at(end);
                 let digits = word.strip_prefix('-').unwrap_or(word);
-                let is_integer = digits.len() >= LONG_INTEGER && digits.bytes().all(|byte| byte.is_ascii_digit());
-                let is_too_large = is_integer && word.parse::<i64>().is_err() && word.parse::<u64>().is_err();
+                let is_integer = digits.len() >= LONG_INTEGER
+                    && digits.bytes().all(|byte| byte.is_ascii_digit());
+                let is_too_large =
+                    is_integer && word.parse::<i64>().is_err() && word.parse::<u64>().is_err();
                 odd.too_large += u64::from(is_too_large);
                 let quote = if is_too_large { "\"" } else { "" };
                 text.extend([quote, word, quote]);
@@ -393,7 +539,11 @@ fn with_json_numbers(content: &str) -> (Cow<'_, str>, OddNumbers) {
             _ => {}
         }
         escaped = in_string && character == '\\' && !escaped;
-        text.push(if character == RECORD_SEPARATOR && !in_string { ' ' } else { character });
+        text.push(if character == RECORD_SEPARATOR && !in_string {
+            ' '
+        } else {
+            character
+        });
         rest = &rest[character.len_utf8()..];
     }
     (Cow::Owned(text), odd)
@@ -414,17 +564,29 @@ fn plain_value(json: &Json) -> Value {
     }
 }
 
-/// The type of a value as the official writer infers it; `None` when it can only be stored as JSON text.
+/// The type of a value as the official writer infers it; `None` when it can only be stored as JSON
+/// text.
 fn json_type(json: &Json) -> Option<DataType> {
     Some(match json {
         Json::Array(items) => {
-            let item = items.iter().map(json_type).try_fold(DataType::Null, |so_far, next| number_type(&so_far, &next?))?;
+            let item = items
+                .iter()
+                .map(json_type)
+                .try_fold(DataType::Null, |so_far, next| number_type(&so_far, &next?))?;
             DataType::List(Arc::new(Field::new("item", item, true)))
         }
         Json::Object(members) if members.is_empty() => return None,
         Json::Object(members) => {
-            let field = |(name, value): (&String, &Json)| json_type(value).map(|dtype| Field::new(name, dtype, true));
-            DataType::Struct(members.iter().map(field).collect::<Option<Vec<_>>>()?.into())
+            let field = |(name, value): (&String, &Json)| {
+                json_type(value).map(|dtype| Field::new(name, dtype, true))
+            };
+            DataType::Struct(
+                members
+                    .iter()
+                    .map(field)
+                    .collect::<Option<Vec<_>>>()?
+                    .into(),
+            )
         }
         plain => inferred(&plain_value(plain)),
     })
@@ -440,15 +602,29 @@ fn has_struct(dtype: &DataType) -> bool {
 
 /// A column of objects, or of lists of objects; missing keys are null.
 fn structs(name: &str, dtype: &DataType, column: &[Json]) -> Result<ArrayRef> {
-    let wrong = |error: arrow::error::ArrowError| Error::format(format!("the objects of {name} can't be read")).because(error);
+    let wrong = |error: arrow::error::ArrowError| {
+        Error::format(format!("the objects of {name} can't be read")).because(error)
+    };
     let schema = Arc::new(Schema::new(vec![Field::new(name, dtype.clone(), true)]));
-    let mut decoder = arrow::json::ReaderBuilder::new(schema).with_batch_size(column.len()).build_decoder().map_err(wrong)?;
-    let rows: Vec<Json> =
-        column.iter().map(|value| Json::Object([(name.to_owned(), value.clone())].into_iter().collect())).collect();
+    let mut decoder = arrow::json::ReaderBuilder::new(schema)
+        .with_batch_size(column.len())
+        .build_decoder()
+        .map_err(wrong)?;
+    let rows: Vec<Json> = column
+        .iter()
+        .map(|value| Json::Object([(name.to_owned(), value.clone())].into_iter().collect()))
+        .collect();
     decoder.serialize(&rows).map_err(wrong)?;
-    let batch = decoder.flush().map_err(wrong)?.filter(|batch| batch.num_rows() == column.len());
+    let batch = decoder
+        .flush()
+        .map_err(wrong)?
+        .filter(|batch| batch.num_rows() == column.len());
     let array = batch.and_then(|batch| batch.columns().first().cloned());
-    array.ok_or_else(|| Error::internal(format!("the objects of {name} are not as many as their rows")))
+    array.ok_or_else(|| {
+        Error::internal(format!(
+            "the objects of {name} are not as many as their rows"
+        ))
+    })
 }
 
 fn json_text(json: &Json) -> Value {
@@ -459,16 +635,24 @@ fn json_text(json: &Json) -> Value {
     }
 }
 
-/// Whether the value can be stored in this type without rounding: a double rounds integers above 2^53.
+/// Whether the value can be stored in this type without rounding: a double rounds integers above
+/// 2^53.
 fn is_exact(json: &Json, dtype: &DataType) -> bool {
     match (json, dtype) {
         (Json::Number(number), DataType::Float64) => {
-            number.is_f64() || number.as_i64().is_some_and(|value| value.unsigned_abs() <= EXACT_IN_DOUBLE)
+            number.is_f64()
+                || number
+                    .as_i64()
+                    .is_some_and(|value| value.unsigned_abs() <= EXACT_IN_DOUBLE)
         }
-        (Json::Array(items), DataType::List(item)) => items.iter().all(|value| is_exact(value, item.data_type())),
-        (Json::Object(members), DataType::Struct(fields)) => {
-            fields.iter().all(|field| members.get(field.name()).is_none_or(|value| is_exact(value, field.data_type())))
+        (Json::Array(items), DataType::List(item)) => {
+            items.iter().all(|value| is_exact(value, item.data_type()))
         }
+        (Json::Object(members), DataType::Struct(fields)) => fields.iter().all(|field| {
+            members
+                .get(field.name())
+                .is_none_or(|value| is_exact(value, field.data_type()))
+        }),
         _ => true,
     }
 }
@@ -490,23 +674,48 @@ mod tests {
             std::fs::write(&path, rows).expect("writes");
             read_table(&path, &JobContext::default()).expect("reads")
         };
-        let table = read(r#"[{"a": 9007199254740993, "b": 1}, {"a": 0.5, "b": 2.5}, {"a": 18446744073709551615}]"#);
+        let table = read(
+            r#"[{"a": 9007199254740993, "b": 1}, {"a": 0.5, "b": 2.5},
+                {"a": 18446744073709551615}]"#,
+        );
         assert_eq!(table.value(0, 0), Value::text("9007199254740993"));
         assert_eq!(table.value(2, 0), Value::text("18446744073709551615"));
-        assert_eq!((table.value(0, 1), table.value(1, 1)), (Value::Float(1.0), Value::Float(2.5)));
+        assert_eq!(
+            (table.value(0, 1), table.value(1, 1)),
+            (Value::Float(1.0), Value::Float(2.5))
+        );
         let table = read(r#"[{"a": -1}, {"a": 18446744073709551615}]"#);
-        assert_eq!((table.value(0, 0), table.value(1, 0)), (Value::text("-1"), Value::text("18446744073709551615")));
+        assert_eq!(
+            (table.value(0, 0), table.value(1, 0)),
+            (Value::text("-1"), Value::text("18446744073709551615"))
+        );
     }
 
     #[test]
     fn integers_beyond_64_bits_and_words_of_python_are_replaced_outside_of_texts() {
-        let content = r#"[{"a": 123456789012345678901, "b": "123456789012345678901 NaN \" 1"}, {"a": -9223372036854775809, "c": NaN},
+        let content = r#"[{"a": 123456789012345678901, "b": "123456789012345678901 NaN \" 1"},
+            {"a": -9223372036854775809, "c": NaN},
             {"a": 18446744073709551615, "c": -Infinity, "d": 1.5e300}]"#;
         let (text, odd) = with_json_numbers(content);
-        assert_eq!(odd, OddNumbers { infinite: 1, too_large: 2 });
+        assert_eq!(
+            odd,
+            OddNumbers {
+                infinite: 1,
+                too_large: 2
+            }
+        );
         let rows: Json = serde_json::from_str(&text).expect("JSON");
-        assert_eq!((&rows[0]["a"], &rows[1]["a"]), (&Json::from("123456789012345678901"), &Json::from("-9223372036854775809")));
-        assert_eq!((&rows[2]["a"], &rows[2]["d"]), (&Json::from(u64::MAX), &Json::from(1.5e300)));
+        assert_eq!(
+            (&rows[0]["a"], &rows[1]["a"]),
+            (
+                &Json::from("123456789012345678901"),
+                &Json::from("-9223372036854775809")
+            )
+        );
+        assert_eq!(
+            (&rows[2]["a"], &rows[2]["d"]),
+            (&Json::from(u64::MAX), &Json::from(1.5e300))
+        );
         assert_eq!(rows[0]["b"], "123456789012345678901 NaN \" 1");
         assert!(rows[1]["c"].is_null() && rows[2]["c"].is_null());
         let plain = r#"[{"a": 1}]"#;
@@ -519,26 +728,57 @@ mod tests {
         let path = folder.path().join("t.geojson");
         let read = |content: &str| {
             std::fs::write(&path, content).expect("writes");
-            read_metadata_table(&path, &|_| ColumnReading::Inferred, &JobContext::default()).expect("reads")
+            read_metadata_table(&path, &|_| ColumnReading::Inferred, &JobContext::default())
+                .expect("reads")
         };
         let feature = |n: i64, geometry: &str| {
-            format!(r#"{{"type": "Feature", "id": "s{n}", "properties": {{"n": {n}}}, "geometry": {geometry}}}"#)
+            format!(
+                r#"{{"type": "Feature", "id": "s{n}", "properties": {{"n": {n}}},
+                    "geometry": {geometry}}}"#
+            )
         };
-        let (point, none) = (feature(1, r#"{"type": "Point", "coordinates": [5, 50]}"#), feature(2, "null"));
+        let (point, none) = (
+            feature(1, r#"{"type": "Point", "coordinates": [5, 50]}"#),
+            feature(2, "null"),
+        );
         let point_wkb = Value::Bytes(write_wkb(&Geometry::Point((5.0, 50.0).into())).into());
-        let collection = |more: &str| format!(r#"{{"type": "FeatureCollection", {more} "features": [{point}, {none}]}}"#);
-        for content in
-            [collection(""), format!("{point}\n{none}\n"), format!("\u{1e}{point}\n\u{1e}{none}\n"), format!("[{point}, {none}]")]
-        {
+        let collection = |more: &str| {
+            format!(r#"{{"type": "FeatureCollection", {more} "features": [{point}, {none}]}}"#)
+        };
+        for content in [
+            collection(""),
+            format!("{point}\n{none}\n"),
+            format!("\u{1e}{point}\n\u{1e}{none}\n"),
+            format!("[{point}, {none}]"),
+        ] {
             let found = read(&content);
-            let names: Vec<String> = found.table.fields().into_iter().map(|field| field.name).collect();
-            assert_eq!((names.join(" "), found.warnings), ("n id stac:geometry".to_owned(), Vec::<String>::new()), "{content}");
-            assert_eq!((found.table.value(0, 2), found.table.value(1, 2)), (point_wkb.clone(), Value::Null), "{content}");
+            let names: Vec<String> = found
+                .table
+                .fields()
+                .into_iter()
+                .map(|field| field.name)
+                .collect();
+            assert_eq!(
+                (names.join(" "), found.warnings),
+                ("n id stac:geometry".to_owned(), Vec::<String>::new()),
+                "{content}"
+            );
+            assert_eq!(
+                (found.table.value(0, 2), found.table.value(1, 2)),
+                (point_wkb.clone(), Value::Null),
+                "{content}"
+            );
         }
-        let utm = r#""crs": {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::32633"}},"#;
+        let utm =
+            r#""crs": {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::32633"}},"#;
         let found = read(&collection(utm));
-        assert!(found.warnings[0].contains("EPSG::32633") && found.table.column_index(FEATURE_GEOMETRY).is_none());
-        let found = read(&format!(r#"{{"type": "FeatureCollection", "features": [{none}]}}"#));
+        assert!(
+            found.warnings[0].contains("EPSG::32633")
+                && found.table.column_index(FEATURE_GEOMETRY).is_none()
+        );
+        let found = read(&format!(
+            r#"{{"type": "FeatureCollection", "features": [{none}]}}"#
+        ));
         assert_eq!((found.table.fields().len(), found.warnings.len()), (2, 0));
     }
 
@@ -548,18 +788,38 @@ mod tests {
         let path = folder.path().join("meta.csv");
         std::fs::write(&path, "path;clouds;split\na.tif;1;train\nb.tif;2.5;\n").expect("writes");
         let table = read_table(&path, &JobContext::default()).expect("reads");
-        let types: Vec<_> = table.fields().iter().map(|field| dtype_name(&field.dtype)).collect();
+        let types: Vec<_> = table
+            .fields()
+            .iter()
+            .map(|field| dtype_name(&field.dtype))
+            .collect();
         assert_eq!(types, ["string", "double", "string"]);
         assert_eq!(table.rows(), 2);
         assert!(table.value(1, 2).is_null());
-        let times = "path,day,time,exact,late\na,2021-05-01,2021-05-01T10:20:30,2021-05-01 10:20:30.123456,true\n";
+        let times = "path,day,time,exact,late\na,2021-05-01,2021-05-01T10:20:30,2021-05-01 \
+            10:20:30.123456,true\n";
         let folder = folder.path().join("times.csv");
         std::fs::write(&folder, times).expect("writes");
         let timed = read_table(&folder, &JobContext::default()).expect("reads");
-        let types: Vec<_> = timed.fields().iter().map(|field| dtype_name(&field.dtype)).collect();
-        assert_eq!(types, ["string", "date32[day]", "timestamp[us]", "timestamp[us]", "bool"]);
+        let types: Vec<_> = timed
+            .fields()
+            .iter()
+            .map(|field| dtype_name(&field.dtype))
+            .collect();
+        assert_eq!(
+            types,
+            [
+                "string",
+                "date32[day]",
+                "timestamp[us]",
+                "timestamp[us]",
+                "bool"
+            ]
+        );
         assert_eq!(timed.text(0, 3), "2021-05-01T10:20:30.123456");
-        let table = read_metadata_table(&path, &|_| ColumnReading::Text, &JobContext::default()).expect("reads").table;
+        let table = read_metadata_table(&path, &|_| ColumnReading::Text, &JobContext::default())
+            .expect("reads")
+            .table;
         assert_eq!(table.value(0, 1), Value::text("1"));
     }
 
@@ -567,7 +827,11 @@ mod tests {
     fn tables_that_fill_the_memory_are_refused() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let path = folder.path().join("meta");
-        let read = || read_table(&path, &JobContext::default()).map(|_| ()).expect_err("is refused");
+        let read = || {
+            read_table(&path, &JobContext::default())
+                .map(|_| ())
+                .expect_err("is refused")
+        };
         let names: Vec<String> = (0..=COLUMNS_MAX).map(|n| format!("c{n}")).collect();
         std::fs::write(&path, format!("{}\n", names.join(","))).expect("writes");
         assert!(read().is_too_large());
@@ -577,7 +841,9 @@ mod tests {
         let rows: Vec<String> = (0..6000).map(|n| format!("{{\"c{n}\": 1}}")).collect();
         std::fs::write(&path, rows.join("\n")).expect("writes");
         assert!(read().is_too_large());
-        std::fs::File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
+        std::fs::File::create(&path)
+            .and_then(|file| file.set_len(1 << 40))
+            .expect("a sparse file");
         assert!(read().to_string().contains("zeros"));
     }
 
@@ -585,37 +851,74 @@ mod tests {
     fn json_comes_in_three_forms() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let path = folder.path().join("meta.json");
-        let list =
-            r#"[{"path": "a", "n": 1, "l": [1, 2]}, {"path": "b", "n": 2.5, "l": [0.5, null], "late": true, "o": {"x": 1}}]"#;
-        let lines = "{\"path\": \"a\", \"n\": 1, \"l\": [1, 2]}\n{\"path\": \"b\", \"n\": 2.5, \"l\": [0.5, null], \"late\": true, \"o\": {\"x\": 1}}\n";
-        let keyed = r#"{"a": {"n": 1, "l": [1, 2]}, "b": {"n": 2.5, "l": [0.5, null], "late": true, "o": {"x": 1}}}"#;
+        let list = r#"[{"path": "a", "n": 1, "l": [1, 2]}, {"path": "b", "n": 2.5, "l": [0.5,
+            null], "late": true, "o": {"x": 1}}]"#;
+        let lines = "{\"path\": \"a\", \"n\": 1, \"l\": [1, 2]}\n{\"path\": \"b\", \"n\": 2.5, \
+            \"l\": [0.5, null], \"late\": true, \"o\": {\"x\": 1}}\n";
+        let keyed = r#"{"a": {"n": 1, "l": [1, 2]}, "b": {"n": 2.5, "l": [0.5, null], "late": true,
+            "o": {"x": 1}}}"#;
         for content in [list, lines, keyed] {
             std::fs::write(&path, content).expect("writes");
             let table = read_table(&path, &JobContext::default()).expect("reads");
-            let fields: Vec<_> = table.fields().iter().map(|field| (field.name.clone(), dtype_name(&field.dtype))).collect();
-            let wanted =
-                [("path", "string"), ("n", "double"), ("l", "list<item: double>"), ("late", "bool"), ("o", "struct<x: int64>")];
-            assert_eq!(fields, wanted.map(|(name, dtype)| (name.to_owned(), dtype.to_owned())), "{content}");
-            assert_eq!((table.rows(), table.value(0, 3), table.value(0, 1)), (2, Value::Null, Value::Float(1.0)), "{content}");
+            let fields: Vec<_> = table
+                .fields()
+                .iter()
+                .map(|field| (field.name.clone(), dtype_name(&field.dtype)))
+                .collect();
+            let wanted = [
+                ("path", "string"),
+                ("n", "double"),
+                ("l", "list<item: double>"),
+                ("late", "bool"),
+                ("o", "struct<x: int64>"),
+            ];
+            assert_eq!(
+                fields,
+                wanted.map(|(name, dtype)| (name.to_owned(), dtype.to_owned())),
+                "{content}"
+            );
+            assert_eq!(
+                (table.rows(), table.value(0, 3), table.value(0, 1)),
+                (2, Value::Null, Value::Float(1.0)),
+                "{content}"
+            );
         }
-        let nested = r#"[{"o": {"x": 1, "y": [{"z": true}]}}, {"o": null}, {"o": {"w": "t", "x": 2.5}}, {}]"#;
+        let nested = r#"[{"o": {"x": 1, "y": [{"z": true}]}}, {"o": null}, {"o": {"w": "t",
+            "x": 2.5}}, {}]"#;
         std::fs::write(&path, nested).expect("writes");
         let table = read_table(&path, &JobContext::default()).expect("reads");
         let dtype = dtype_name(&table.fields()[0].dtype);
-        assert_eq!(dtype, "struct<x: double, y: list<item: struct<z: bool>>, w: string>");
+        assert_eq!(
+            dtype,
+            "struct<x: double, y: list<item: struct<z: bool>>, w: string>"
+        );
         let shown: Vec<String> = (0..table.rows()).map(|row| table.text(row, 0)).collect();
-        assert!(shown[0].contains('1') && shown[2].contains("2.5") && table.value(1, 0).is_null() && table.value(3, 0).is_null());
-        for odd in [r#"[{"o": {}}, {"o": {"x": 1}}]"#, r#"[{"o": {"x": 1}}, {"o": [1]}]"#] {
+        assert!(
+            shown[0].contains('1')
+                && shown[2].contains("2.5")
+                && table.value(1, 0).is_null()
+                && table.value(3, 0).is_null()
+        );
+        for odd in [
+            r#"[{"o": {}}, {"o": {"x": 1}}]"#,
+            r#"[{"o": {"x": 1}}, {"o": [1]}]"#,
+        ] {
             std::fs::write(&path, odd).expect("writes");
             let table = read_table(&path, &JobContext::default()).expect("reads");
             assert_eq!(dtype_name(&table.fields()[0].dtype), "string", "{odd}");
         }
         std::fs::write(&path, r#"[{"a": 1}, {"a": "x"}]"#).expect("writes");
         let table = read_table(&path, &JobContext::default()).expect("reads");
-        assert_eq!((table.value(0, 0), table.value(1, 0)), (Value::text("1"), Value::text("x")));
+        assert_eq!(
+            (table.value(0, 0), table.value(1, 0)),
+            (Value::text("1"), Value::text("x"))
+        );
         for wrong in ["[1]", "{\"a\": ", "[{\"a\": 1}"] {
             std::fs::write(&path, wrong).expect("writes");
-            assert!(read_table(&path, &JobContext::default()).is_err(), "{wrong}");
+            assert!(
+                read_table(&path, &JobContext::default()).is_err(),
+                "{wrong}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Parquet bytes ⇄ level tables. Knows columns and values; the meaning of `internal:*` columns is up to the containers.
+//! Parquet bytes ⇄ level tables. Knows columns and values; the meaning of `internal:*` columns is
+//! up to the containers.
 
 mod avro;
 mod budget;
@@ -33,14 +34,22 @@ mod xml_events;
 
 pub use avro::read_avro;
 pub use budget::DecodeBudget;
-pub use cells::{CellLine, cell_json, cell_lines, cell_text, duration_text, value_json, value_text, wkb_point};
+pub use cells::{
+    CellLine, cell_json, cell_lines, cell_text, duration_text, value_json, value_text, wkb_point,
+};
 pub use column_splice::{SplicedColumn, splice_columns};
 pub use column_stats::ColumnRange;
 pub use columns::{array_of, inferred, value_at};
 pub use footer::COLUMNS_MAX;
 pub use geojson::geojson_geometry;
-pub use keyed_table::{KEYS, KeyForm, KeyProbe, KeyedRows, KeyedTable, is_key_name, key_texts, normal_key, proposed_field_name};
-pub use metadata_table::{ColumnReading, FEATURE_GEOMETRY, INDEX_COLUMN, MetadataTable, read_metadata_table, table_of_json};
+pub use keyed_table::{
+    KEYS, KeyForm, KeyProbe, KeyedRows, KeyedTable, is_key_name, key_texts, normal_key,
+    proposed_field_name,
+};
+pub use metadata_table::{
+    ColumnReading, FEATURE_GEOMETRY, INDEX_COLUMN, MetadataTable, read_metadata_table,
+    table_of_json,
+};
 pub use parquet_io::{ParquetSink, TableHead, write_parquet, written_field, written_schema};
 pub use parquet_options::{Compression, ParquetOptions};
 pub use parquet_slice::ParquetSlice;
@@ -78,7 +87,12 @@ impl LevelTable {
             starts.push(rows);
             rows += batch.num_rows();
         }
-        Self { schema, batches, starts, rows }
+        Self {
+            schema,
+            batches,
+            starts,
+            rows,
+        }
     }
 
     /// Number of rows.
@@ -98,7 +112,11 @@ impl LevelTable {
 
     /// Name and type of every column.
     pub fn fields(&self) -> Vec<FieldSpec> {
-        self.schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
+        self.schema
+            .fields()
+            .iter()
+            .map(|field| FieldSpec::new(field.name(), field.data_type().clone()))
+            .collect()
     }
 
     /// The table with other names of its columns, one for each.
@@ -106,21 +124,37 @@ impl LevelTable {
     /// # Errors
     /// For a number of names that is not that of the columns.
     pub(crate) fn with_names(&self, names: &[String]) -> Result<Self> {
-        let fields = self.schema.fields().iter().zip(names).map(|(field, name)| Arc::new(field.as_ref().clone().with_name(name)));
-        let schema =
-            Arc::new(arrow::datatypes::Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata().clone()));
+        let fields = self
+            .schema
+            .fields()
+            .iter()
+            .zip(names)
+            .map(|(field, name)| Arc::new(field.as_ref().clone().with_name(name)));
+        let schema = Arc::new(arrow::datatypes::Schema::new_with_metadata(
+            fields.collect::<Vec<_>>(),
+            self.schema.metadata().clone(),
+        ));
         let renamed = |batch: &RecordBatch| {
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
             RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &options)
         };
-        let batches = self.batches.iter().map(renamed).collect::<std::result::Result<_, _>>();
-        let batches = batches.map_err(|error| Error::internal("the columns of a table can't be renamed").because(error))?;
+        let batches = self
+            .batches
+            .iter()
+            .map(renamed)
+            .collect::<std::result::Result<_, _>>();
+        let batches = batches.map_err(|error| {
+            Error::internal("the columns of a table can't be renamed").because(error)
+        })?;
         Ok(Self::new(schema.clone(), batches))
     }
 
     /// Index of the column `name`.
     pub fn column_index(&self, name: &str) -> Option<usize> {
-        self.schema.fields().iter().position(|field| field.name() == name)
+        self.schema
+            .fields()
+            .iter()
+            .position(|field| field.name() == name)
     }
 
     /// The array that contains `row` of `column`, and the row in it.
@@ -134,12 +168,14 @@ impl LevelTable {
 
     /// One value; null when out of range.
     pub fn value(&self, row: usize, column: usize) -> Value {
-        self.locate(row, column).map_or(Value::Null, |(array, row)| value_at(array, row))
+        self.locate(row, column)
+            .map_or(Value::Null, |(array, row)| value_at(array, row))
     }
 
     /// One cell as text for users; empty for null.
     pub fn text(&self, row: usize, column: usize) -> String {
-        self.locate(row, column).map_or(String::new(), |(array, row)| cell_text(array, row))
+        self.locate(row, column)
+            .map_or(String::new(), |(array, row)| cell_text(array, row))
     }
 
     /// A column as one array.
@@ -147,11 +183,18 @@ impl LevelTable {
     /// # Errors
     /// When the batches cannot be concatenated.
     pub fn column(&self, column: usize) -> Result<ArrayRef> {
-        let parts: Vec<&dyn Array> = self.batches.iter().map(|batch| batch.column(column).as_ref()).collect();
+        let parts: Vec<&dyn Array> = self
+            .batches
+            .iter()
+            .map(|batch| batch.column(column).as_ref())
+            .collect();
         match parts.as_slice() {
-            [] => Ok(arrow::array::new_empty_array(self.schema.field(column).data_type())),
+            [] => Ok(arrow::array::new_empty_array(
+                self.schema.field(column).data_type(),
+            )),
             [_] => Ok(self.batches[0].column(column).clone()),
-            _ => arrow::compute::concat(&parts).map_err(|e| Error::format("the column can't be joined").because(e)),
+            _ => arrow::compute::concat(&parts)
+                .map_err(|e| Error::format("the column can't be joined").because(e)),
         }
     }
 
@@ -160,18 +203,23 @@ impl LevelTable {
     /// # Errors
     /// [`crate::error::Kind::Format`] when the column has another type.
     pub fn strings(&self, name: &str) -> Result<Option<arrow::array::StringArray>> {
-        let Some(index) = self.column_index(name) else { return Ok(None) };
+        let Some(index) = self.column_index(name) else {
+            return Ok(None);
+        };
         let array = self.column(index)?;
         let plain = self.cast_column(&array, name, &DataType::Utf8)?;
         Ok(Some(plain.as_string::<i32>().clone()))
     }
 
-    /// A column of any integer type as int64; values outside its range become null. `None` when there is no such column.
+    /// A column of any integer type as int64; values outside its range become null. `None` when
+    /// there is no such column.
     ///
     /// # Errors
     /// [`crate::error::Kind::Format`] when the column has another type.
     pub fn integers(&self, name: &str) -> Result<Option<arrow::array::Int64Array>> {
-        let Some(index) = self.column_index(name) else { return Ok(None) };
+        let Some(index) = self.column_index(name) else {
+            return Ok(None);
+        };
         let array = self.column(index)?;
         let plain = self.cast_column(&array, name, &DataType::Int64)?;
         Ok(Some(plain.as_primitive::<Int64Type>().clone()))
@@ -193,16 +241,24 @@ impl LevelTable {
     /// [`crate::error::Kind::Internal`] when a batch does not match the schema.
     pub fn project(&self, names: &[&str]) -> Result<Self> {
         let fields = self.schema.fields().iter().enumerate();
-        let chosen: Vec<usize> =
-            fields.filter(|(_, field)| names.contains(&field.name().as_str())).map(|(index, _)| index).collect();
-        let project = |error: arrow::error::ArrowError| Error::internal("columns can't be chosen").because(error);
+        let chosen: Vec<usize> = fields
+            .filter(|(_, field)| names.contains(&field.name().as_str()))
+            .map(|(index, _)| index)
+            .collect();
+        let project = |error: arrow::error::ArrowError| {
+            Error::internal("columns can't be chosen").because(error)
+        };
         let schema = Arc::new(self.schema.project(&chosen).map_err(project)?);
-        let batches = self.batches.iter().map(|batch| batch.project(&chosen).map_err(project)).collect::<Result<_>>()?;
+        let batches = self
+            .batches
+            .iter()
+            .map(|batch| batch.project(&chosen).map_err(project))
+            .collect::<Result<_>>()?;
         Ok(Self::new(schema, batches))
     }
 
-    /// As [`LevelTable::to_batch`]. The parts of each column are freed before the next one is joined, so that the table is not in
-    /// memory twice.
+    /// As [`LevelTable::to_batch`]. The parts of each column are freed before the next one is
+    /// joined, so that the table is not in memory twice.
     ///
     /// # Errors
     /// When the batches cannot be concatenated.
@@ -210,18 +266,27 @@ impl LevelTable {
         if let [_] = self.batches.as_slice() {
             return Ok(self.batches.remove(0));
         }
-        let mut parts: Vec<Vec<ArrayRef>> = self.schema.fields().iter().map(|_| Vec::with_capacity(self.batches.len())).collect();
+        let mut parts: Vec<Vec<ArrayRef>> = self
+            .schema
+            .fields()
+            .iter()
+            .map(|_| Vec::with_capacity(self.batches.len()))
+            .collect();
         for batch in std::mem::take(&mut self.batches) {
             let (_, columns, _) = batch.into_parts();
-            parts.iter_mut().zip(columns).for_each(|(parts, column)| parts.push(column));
+            parts
+                .iter_mut()
+                .zip(columns)
+                .for_each(|(parts, column)| parts.push(column));
         }
         let mut columns = Vec::with_capacity(parts.len());
         for (parts, field) in parts.into_iter().zip(self.schema.fields()) {
             let borrowed: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
             columns.push(match borrowed.as_slice() {
                 [] => arrow::array::new_empty_array(field.data_type()),
-                borrowed => arrow::compute::concat(borrowed)
-                    .map_err(|error| Error::format("the table can't be joined into one").because(error))?,
+                borrowed => arrow::compute::concat(borrowed).map_err(|error| {
+                    Error::format("the table can't be joined into one").because(error)
+                })?,
             });
         }
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
@@ -236,8 +301,9 @@ impl LevelTable {
     pub fn to_batch(&self) -> Result<RecordBatch> {
         match self.batches.as_slice() {
             [batch] => Ok(batch.clone()),
-            batches => arrow::compute::concat_batches(&self.schema, batches)
-                .map_err(|error| Error::format("the table can't be joined into one").because(error)),
+            batches => arrow::compute::concat_batches(&self.schema, batches).map_err(|error| {
+                Error::format("the table can't be joined into one").because(error)
+            }),
         }
     }
 }

@@ -1,14 +1,18 @@
-//! Parquet footers of old writers, corrected as pyarrow and parquet-mr read them: dictionary offsets that are none, column chunks
-//! whose length leaves out the header of their dictionary page, and a number of rows that was never set.
+//! Parquet footers of old writers, corrected as pyarrow and parquet-mr read them: dictionary
+//! offsets that are none, column chunks whose length leaves out the header of their dictionary
+//! page, and a number of rows that was never set.
 
 use parquet::errors::Result as ParquetResult;
-use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData, ParquetMetaData, RowGroupMetaData};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, FileMetaData, ParquetMetaData, RowGroupMetaData,
+};
 
 use super::ParquetSlice;
 use super::pages::page_extent;
 use bytes::Bytes;
 
-/// Bytes by which the length of a column chunk may be short: more than any header of a dictionary page has.
+/// Bytes by which the length of a column chunk may be short: more than any header of a dictionary
+/// page has.
 const HEADER_MAX: u64 = 100;
 /// Page headers that are read at most to correct the lengths of column chunks.
 const HEADERS_READ: usize = 100_000;
@@ -19,10 +23,21 @@ const FIRST_WITH_HEADER: [u32; 3] = [1, 2, 9];
 ///
 /// # Errors
 /// When the changed row groups cannot be built.
-pub(super) fn corrected(metadata: ParquetMetaData, slice: &ParquetSlice) -> ParquetResult<ParquetMetaData> {
+pub(super) fn corrected(
+    metadata: ParquetMetaData,
+    slice: &ParquetSlice,
+) -> ParquetResult<ParquetMetaData> {
     let metadata = with_number_of_rows(metadata);
-    let lacks_header = metadata.file_metadata().created_by().is_some_and(leaves_out_dictionary_headers);
-    let chunks = || metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let lacks_header = metadata
+        .file_metadata()
+        .created_by()
+        .is_some_and(leaves_out_dictionary_headers);
+    let chunks = || {
+        metadata
+            .row_groups()
+            .iter()
+            .flat_map(RowGroupMetaData::columns)
+    };
     if !lacks_header && !chunks().any(has_false_dictionary) {
         return Ok(metadata);
     }
@@ -33,14 +48,31 @@ pub(super) fn corrected(metadata: ParquetMetaData, slice: &ParquetSlice) -> Parq
         for chunk in group.columns() {
             let mut chunk = chunk.clone();
             if has_false_dictionary(&chunk) {
-                chunk = chunk.into_builder().set_dictionary_page_offset(None).build()?;
+                chunk = chunk
+                    .into_builder()
+                    .set_dictionary_page_offset(None)
+                    .build()?;
             }
-            match lacks_header.then(|| length_with_headers(&chunk, slice, &mut left)).flatten() {
-                Some(length) => columns.push(chunk.into_builder().set_total_compressed_size(length).build()?),
+            match lacks_header
+                .then(|| length_with_headers(&chunk, slice, &mut left))
+                .flatten()
+            {
+                Some(length) => columns.push(
+                    chunk
+                        .into_builder()
+                        .set_total_compressed_size(length)
+                        .build()?,
+                ),
                 None => columns.push(chunk),
             }
         }
-        groups.push(group.clone().into_builder().set_column_metadata(columns).build()?);
+        groups.push(
+            group
+                .clone()
+                .into_builder()
+                .set_column_metadata(columns)
+                .build()?,
+        );
     }
     Ok(metadata.into_builder().set_row_groups(groups).build())
 }
@@ -49,7 +81,15 @@ pub(super) fn corrected(metadata: ParquetMetaData, slice: &ParquetSlice) -> Parq
 fn with_number_of_rows(metadata: ParquetMetaData) -> ParquetMetaData {
     let file = metadata.file_metadata();
     let mut counted = metadata.row_groups().iter().map(RowGroupMetaData::num_rows);
-    let total = counted.try_fold(0i64, |sum, rows| if rows < 0 { None } else { sum.checked_add(rows) }).unwrap_or_default();
+    let total = counted
+        .try_fold(0i64, |sum, rows| {
+            if rows < 0 {
+                None
+            } else {
+                sum.checked_add(rows)
+            }
+        })
+        .unwrap_or_default();
     if file.num_rows() != 0 || total == 0 {
         return metadata;
     }
@@ -64,24 +104,43 @@ fn with_number_of_rows(metadata: ParquetMetaData) -> ParquetMetaData {
     ParquetMetaData::new(file, metadata.row_groups().to_vec())
 }
 
-/// True when the offset of the dictionary page cannot be one: a dictionary page is behind the magic number and before the data pages,
-/// if there are any.
+/// True when the offset of the dictionary page cannot be one: a dictionary page is behind the magic
+/// number and before the data pages, if there are any.
 fn has_false_dictionary(chunk: &ColumnChunkMetaData) -> bool {
     let data = chunk.data_page_offset();
-    chunk.dictionary_page_offset().is_some_and(|offset| offset <= 0 || (data > 0 && offset >= data))
+    chunk
+        .dictionary_page_offset()
+        .is_some_and(|offset| offset <= 0 || (data > 0 && offset >= data))
 }
 
 /// True for parquet-mr before 1.2.9, which may name no version.
 fn leaves_out_dictionary_headers(created_by: &str) -> bool {
-    let Some(rest) = created_by.strip_prefix("parquet-mr") else { return false };
-    let Some(version) = rest.trim_start().strip_prefix("version ") else { return true };
-    let numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>).map_while(Result::ok);
+    let Some(rest) = created_by.strip_prefix("parquet-mr") else {
+        return false;
+    };
+    let Some(version) = rest.trim_start().strip_prefix("version ") else {
+        return true;
+    };
+    let numbers = version
+        .split(|c: char| !c.is_ascii_digit())
+        .map(str::parse::<u32>)
+        .map_while(Result::ok);
     numbers.take(3).collect::<Vec<_>>().as_slice() < FIRST_WITH_HEADER.as_slice()
 }
 
-/// The length of a column chunk up to the page with its last value, when that is a little longer than the chunk claims.
-fn length_with_headers(chunk: &ColumnChunkMetaData, slice: &ParquetSlice, left: &mut usize) -> Option<i64> {
-    let start = u64::try_from(chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset())).ok()?;
+/// The length of a column chunk up to the page with its last value, when that is a little longer
+/// than the chunk claims.
+fn length_with_headers(
+    chunk: &ColumnChunkMetaData,
+    slice: &ParquetSlice,
+    left: &mut usize,
+) -> Option<i64> {
+    let start = u64::try_from(
+        chunk
+            .dictionary_page_offset()
+            .unwrap_or(chunk.data_page_offset()),
+    )
+    .ok()?;
     let claimed = start.checked_add(u64::try_from(chunk.compressed_size()).ok()?)?;
     let end = claimed.checked_add(HEADER_MAX)?.min(slice.size_bytes());
     let wanted = u64::try_from(chunk.num_values()).ok()?;
@@ -91,7 +150,9 @@ fn length_with_headers(chunk: &ColumnChunkMetaData, slice: &ParquetSlice, left: 
         let (next, more) = page_extent(slice, at, end, &mut window)?;
         (at, values) = (next, values.checked_add(more)?);
     }
-    (at > claimed && at <= end && values == wanted).then(|| i64::try_from(at - start).ok()).flatten()
+    (at > claimed && at <= end && values == wanted)
+        .then(|| i64::try_from(at - start).ok())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -106,7 +167,10 @@ mod tests {
     use crate::table::{ParquetOptions, TableHead, write_parquet};
 
     /// A file of 25 texts with a dictionary whose footer was changed, with what it is then read as.
-    fn read(change: impl Fn(ColumnChunkMetaData) -> ColumnChunkMetaData, created_by: &str) -> Option<Vec<String>> {
+    fn read(
+        change: impl Fn(ColumnChunkMetaData) -> ColumnChunkMetaData,
+        created_by: &str,
+    ) -> Option<Vec<String>> {
         read_with_rows(change, created_by, 25)
     }
 
@@ -115,21 +179,38 @@ mod tests {
         created_by: &str,
         rows: i64,
     ) -> Option<Vec<String>> {
-        let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..25).map(|n| format!("region {}", n % 5))));
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
+            (0..25).map(|n| format!("region {}", n % 5)),
+        ));
         let batch = RecordBatch::try_from_iter([("t", texts)]).expect("a batch");
-        let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
+        let bytes =
+            write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
         let head = TableHead::read(ParquetSlice::from_bytes(bytes.clone().into())).expect("reads");
         let metadata = head.parquet_metadata().clone();
         let group = metadata.row_group(0).clone();
         let chunk = change(group.column(0).clone());
         let data_end = group.column(0).byte_range().0 + group.column(0).byte_range().1;
-        let group = group.into_builder().set_column_metadata(vec![chunk]).build().expect("a group");
+        let group = group
+            .into_builder()
+            .set_column_metadata(vec![chunk])
+            .build()
+            .expect("a group");
         let file = metadata.file_metadata();
-        let file = FileMetaData::new(file.version(), rows, Some(created_by.to_owned()), None, file.schema_descr_ptr(), None);
+        let file = FileMetaData::new(
+            file.version(),
+            rows,
+            Some(created_by.to_owned()),
+            None,
+            file.schema_descr_ptr(),
+            None,
+        );
         let metadata = ParquetMetaData::new(file, vec![group]);
         let mut changed = bytes[..data_end as usize].to_vec();
-        ParquetMetaDataWriter::new(&mut changed, &metadata).finish().expect("writes the footer");
-        let table = TableHead::read(ParquetSlice::from_bytes(changed.into())).and_then(|head| head.decode(&JobContext::default()));
+        ParquetMetaDataWriter::new(&mut changed, &metadata)
+            .finish()
+            .expect("writes the footer");
+        let table = TableHead::read(ParquetSlice::from_bytes(changed.into()))
+            .and_then(|head| head.decode(&JobContext::default()));
         let table = table.ok()?;
         Some((0..table.rows()).map(|row| table.text(row, 0)).collect())
     }
@@ -137,7 +218,11 @@ mod tests {
     fn shortened(by: i64) -> impl Fn(ColumnChunkMetaData) -> ColumnChunkMetaData {
         move |chunk| {
             let size = chunk.compressed_size() - by;
-            chunk.into_builder().set_total_compressed_size(size).build().expect("a chunk")
+            chunk
+                .into_builder()
+                .set_total_compressed_size(size)
+                .build()
+                .expect("a chunk")
         }
     }
 
@@ -145,26 +230,52 @@ mod tests {
     fn lengths_without_the_header_of_the_dictionary_are_those_of_old_writers_alone() {
         let wanted: Vec<String> = (0..25).map(|n| format!("region {}", n % 5)).collect();
         for writer in ["parquet-mr", "parquet-mr version 1.2.8 (build x)"] {
-            assert_eq!(read(shortened(13), writer).as_ref(), Some(&wanted), "{writer}");
-            assert_eq!(read(shortened(0), writer).as_ref(), Some(&wanted), "{writer}");
+            assert_eq!(
+                read(shortened(13), writer).as_ref(),
+                Some(&wanted),
+                "{writer}"
+            );
+            assert_eq!(
+                read(shortened(0), writer).as_ref(),
+                Some(&wanted),
+                "{writer}"
+            );
         }
-        for writer in ["parquet-mr version 1.12.0-201812210311360288 (build x)", "parquet-cpp", "DuckDB"] {
+        for writer in [
+            "parquet-mr version 1.12.0-201812210311360288 (build x)",
+            "parquet-cpp",
+            "DuckDB",
+        ] {
             assert_eq!(read(shortened(13), writer), None, "{writer}");
         }
     }
 
     #[test]
     fn a_number_of_rows_that_was_not_set_is_that_of_the_row_groups() {
-        assert_eq!(read_with_rows(shortened(0), "a writer", 0).map(|texts| texts.len()), Some(25));
-        assert_eq!(read_with_rows(shortened(0), "parquet-mr", 0).map(|texts| texts.len()), Some(25));
+        assert_eq!(
+            read_with_rows(shortened(0), "a writer", 0).map(|texts| texts.len()),
+            Some(25)
+        );
+        assert_eq!(
+            read_with_rows(shortened(0), "parquet-mr", 0).map(|texts| texts.len()),
+            Some(25)
+        );
     }
 
     #[test]
     fn a_dictionary_offset_that_can_not_be_one_is_left_out() {
         let plain = |chunk: ColumnChunkMetaData| {
             let start = chunk.byte_range().0 as i64;
-            chunk.into_builder().set_data_page_offset(start).set_dictionary_page_offset(Some(0)).build().expect("a chunk")
+            chunk
+                .into_builder()
+                .set_data_page_offset(start)
+                .set_dictionary_page_offset(Some(0))
+                .build()
+                .expect("a chunk")
         };
-        assert_eq!(read(plain, "parquet-mr version 1.12.0").map(|texts| texts.len()), Some(25));
+        assert_eq!(
+            read(plain, "parquet-mr version 1.12.0").map(|texts| texts.len()),
+            Some(25)
+        );
     }
 }

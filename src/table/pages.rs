@@ -1,5 +1,6 @@
-//! Decoded size of the pages of a Parquet file, computed from headers and dictionaries before decoding. A page of a hundred bytes
-//! may claim any size, repeat one long string a million times, or build each string on the previous one.
+//! Decoded size of the pages of a Parquet file, computed from headers and dictionaries before
+//! decoding. A page of a hundred bytes may claim any size, repeat one long string a million times,
+//! or build each string on the previous one.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -18,11 +19,13 @@ use super::parquet_structs::PAGE_HEADER;
 use super::thrift::ThriftCursor;
 use crate::error::{Error, Result};
 
-/// Bytes per read when looking for page headers; longer headers, with long statistics, are read again.
+/// Bytes per read when looking for page headers; longer headers, with long statistics, are read
+/// again.
 const WINDOW: usize = 4 << 10;
 /// Maximum size of a page header in bytes, including string statistics.
 const HEADER_MAX: usize = 1 << 20;
-/// Maximum uncompressed size of a page in bytes. Writers end a page at 1 MiB, or with the value that exceeds it.
+/// Maximum uncompressed size of a page in bytes. Writers end a page at 1 MiB, or with the value
+/// that exceeds it.
 const PAGE_MAX: u64 = 256 << 20;
 /// Maximum compression ratio of DEFLATE.
 const DEFLATE_MOST: u64 = 1032;
@@ -59,7 +62,8 @@ struct Pages {
     numbered: u64,
     /// For DELTA_BYTE_ARRAY pages, the sum of values × bytes of their page.
     front_coded: u64,
-    /// True for pages of DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY, which have lists of lengths with counts of their own.
+    /// True for pages of DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY, which have lists of lengths
+    /// with counts of their own.
     has_lengths: bool,
 }
 
@@ -76,7 +80,8 @@ impl Weight {
     /// Adds the decoded size of a chunk with `rows` rows.
     ///
     /// # Errors
-    /// [`crate::error::Kind::TooLarge`] when the budget is exceeded, [`crate::error::Kind::Format`] for damaged headers.
+    /// [`crate::error::Kind::TooLarge`] when the budget is exceeded, [`crate::error::Kind::Format`]
+    /// for damaged headers.
     pub fn add<R: ChunkFile>(
         &mut self,
         file: &Arc<R>,
@@ -101,12 +106,17 @@ impl Weight {
             Type::INT32 | Type::FLOAT => 4,
             Type::INT64 | Type::DOUBLE => 8,
             Type::INT96 => 12,
-            Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(described.type_length()).unwrap_or_default(),
+            Type::FIXED_LEN_BYTE_ARRAY => {
+                u64::try_from(described.type_length()).unwrap_or_default()
+            }
             Type::BYTE_ARRAY => PLACE,
         };
         let fixed = values.saturating_mul(width).saturating_add(levels);
         self.least = self.least.saturating_add(fixed);
-        self.most = self.most.saturating_add(pages.unpacked).saturating_add(fixed);
+        self.most = self
+            .most
+            .saturating_add(pages.unpacked)
+            .saturating_add(fixed);
         budget.check(self.least, unfolds)?;
         if pages.has_lengths {
             check_lengths(file, chunk, rows)?;
@@ -122,13 +132,18 @@ impl Weight {
             self.most = self.most.saturating_add(exact);
             budget.check(self.least, unfolds)?;
         }
-        // A first bound takes the size of the dictionary for each value, which is nearly always sufficient; otherwise that of its
-        // longest string.
-        let rough = pages.dictionary.unwrap_or_default().saturating_mul(pages.numbered);
+        // A first bound takes the size of the dictionary for each value, which is nearly always
+        // sufficient; otherwise that of its longest string.
+        let rough = pages
+            .dictionary
+            .unwrap_or_default()
+            .saturating_mul(pages.numbered);
         if self.most.saturating_add(rough) <= budget.limit() {
             self.most += rough;
         } else {
-            self.most = self.most.saturating_add(longest_text(file, chunk, rows)?.saturating_mul(pages.numbered));
+            self.most = self
+                .most
+                .saturating_add(longest_text(file, chunk, rows)?.saturating_mul(pages.numbered));
         }
         Ok(())
     }
@@ -151,7 +166,9 @@ fn headers<R: ChunkFile>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages>
         if header.unpacked > PAGE_MAX {
             let (claimed, most) = (size_text(header.unpacked), size_text(PAGE_MAX));
             let name = chunk.column_path().string();
-            let error = Error::too_large(format!("a page of column {name} claims {claimed}; {most} is the most"));
+            let error = Error::too_large(format!(
+                "a page of column {name} claims {claimed}; {most} is the most"
+            ));
             return Err(error.hint("the file is damaged or malicious: do not trust it"));
         }
         if let Compression::GZIP(_) = chunk.compression() {
@@ -164,7 +181,9 @@ fn headers<R: ChunkFile>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages>
             }
             if header.values.saturating_mul(least_width(chunk)) > header.unpacked {
                 let name = chunk.column_path().string();
-                return Err(Error::format(format!("the dictionary of column {name} claims more values than its bytes hold")));
+                return Err(Error::format(format!(
+                    "the dictionary of column {name} claims more values than its bytes hold"
+                )));
             }
             pages.dictionary = Some(header.unpacked);
         } else {
@@ -175,7 +194,9 @@ fn headers<R: ChunkFile>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages>
                 6 => pages.has_lengths = true,
                 7 => {
                     pages.has_lengths = true;
-                    pages.front_coded = pages.front_coded.saturating_add(header.values.saturating_mul(header.unpacked));
+                    pages.front_coded = pages
+                        .front_coded
+                        .saturating_add(header.values.saturating_mul(header.unpacked));
                 }
                 _ => {}
             }
@@ -185,18 +206,39 @@ fn headers<R: ChunkFile>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages>
     Ok(pages)
 }
 
-/// Where the page at offset `at` ends, and the number of its values, 0 for a dictionary page; `None` for a damaged header.
-pub(super) fn page_extent<R: ChunkFile>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> Option<(u64, u64)> {
+/// Where the page at offset `at` ends, and the number of its values, 0 for a dictionary page;
+/// `None` for a damaged header.
+pub(super) fn page_extent<R: ChunkFile>(
+    file: &R,
+    at: u64,
+    end: u64,
+    window: &mut (u64, Bytes),
+) -> Option<(u64, u64)> {
     let header = header(file, at, end, window).ok()?;
     let next = at.checked_add(header.length)?.checked_add(header.stored)?;
-    Some((next, if header.is_dictionary { 0 } else { header.values }))
+    Some((
+        next,
+        if header.is_dictionary {
+            0
+        } else {
+            header.values
+        },
+    ))
 }
 
 /// The page header at offset `at`; `window` caches bytes of earlier reads.
-fn header<R: ChunkFile>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> Result<PageHeader> {
+fn header<R: ChunkFile>(
+    file: &R,
+    at: u64,
+    end: u64,
+    window: &mut (u64, Bytes),
+) -> Result<PageHeader> {
     let mut size = WINDOW;
     loop {
-        let known = usize::try_from(at - window.0).ok().and_then(|skip| window.1.get(skip..)).unwrap_or_default();
+        let known = usize::try_from(at - window.0)
+            .ok()
+            .and_then(|skip| window.1.get(skip..))
+            .unwrap_or_default();
         if let Some(header) = parsed(known) {
             return Ok(header);
         }
@@ -207,7 +249,11 @@ fn header<R: ChunkFile>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) 
         while size <= known.len() {
             size *= 8;
         }
-        *window = (at, file.get_bytes(at, size.min(left)).map_err(|error| damaged(&error))?);
+        *window = (
+            at,
+            file.get_bytes(at, size.min(left))
+                .map_err(|error| damaged(&error))?,
+        );
     }
 }
 
@@ -246,30 +292,48 @@ fn parsed(bytes: &[u8]) -> Option<PageHeader> {
     })
 }
 
-/// Checks the uncompressed size of a gzip page: the decoder inflates to the end, ignoring the header's size.
+/// Checks the uncompressed size of a gzip page: the decoder inflates to the end, ignoring the
+/// header's size.
 fn inflates_as_claimed<R: ChunkFile>(file: &R, data: u64, header: &PageHeader) -> Result<()> {
     if header.stored.saturating_mul(DEFLATE_MOST) <= header.unpacked.max(PAGE_MAX / 64) {
         return Ok(());
     }
-    let bytes = file.get_bytes(data, header.stored as usize).map_err(|error| damaged(&error))?;
+    let bytes = file
+        .get_bytes(data, header.stored as usize)
+        .map_err(|error| damaged(&error))?;
     let wrong = |error: std::io::Error| Error::format("a page can't be unpacked").because(error);
     let mut rest = flate2::read::MultiGzDecoder::new(bytes.as_ref()).take(header.unpacked + 1);
     let found = std::io::copy(&mut rest, &mut std::io::sink()).map_err(wrong)?;
     if found > header.unpacked {
-        return Err(Error::too_large(format!("a page unpacks to more than the {} that it claims", size_text(header.unpacked))));
+        return Err(Error::too_large(format!(
+            "a page unpacks to more than the {} that it claims",
+            size_text(header.unpacked)
+        )));
     }
     Ok(())
 }
 
-fn reader<R: ChunkFile>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<SerializedPageReader<R>> {
+fn reader<R: ChunkFile>(
+    file: &Arc<R>,
+    chunk: &ColumnChunkMetaData,
+    rows: u64,
+) -> Result<SerializedPageReader<R>> {
     let rows = usize::try_from(rows).unwrap_or(usize::MAX);
     SerializedPageReader::new(file.clone(), chunk, rows, None).map_err(|error| damaged(&error))
 }
 
 /// Length in bytes of the longest string in a chunk's dictionary.
-fn longest_text<R: ChunkFile>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<u64> {
-    let page = reader(file, chunk, rows)?.get_next_page().map_err(|error| damaged(&error))?;
-    let Some(Page::DictionaryPage { buf, .. }) = page else { return Ok(0) };
+fn longest_text<R: ChunkFile>(
+    file: &Arc<R>,
+    chunk: &ColumnChunkMetaData,
+    rows: u64,
+) -> Result<u64> {
+    let page = reader(file, chunk, rows)?
+        .get_next_page()
+        .map_err(|error| damaged(&error))?;
+    let Some(Page::DictionaryPage { buf, .. }) = page else {
+        return Ok(0);
+    };
     let (mut rest, mut longest) = (buf.as_ref(), 0);
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
         let length = u32::from_le_bytes(*length);
@@ -286,35 +350,55 @@ fn least_width(chunk: &ColumnChunkMetaData) -> u64 {
         Type::INT32 | Type::FLOAT | Type::BYTE_ARRAY => 4,
         Type::INT64 | Type::DOUBLE => 8,
         Type::INT96 => 12,
-        Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(chunk.column_descr().type_length()).unwrap_or_default().max(1),
+        Type::FIXED_LEN_BYTE_ARRAY => u64::try_from(chunk.column_descr().type_length())
+            .unwrap_or_default()
+            .max(1),
     }
 }
 
-/// Checks the counts in the lists of lengths of a chunk's DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY pages.
-fn check_lengths<R: ChunkFile>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<()> {
+/// Checks the counts in the lists of lengths of a chunk's DELTA_LENGTH_BYTE_ARRAY and
+/// DELTA_BYTE_ARRAY pages.
+fn check_lengths<R: ChunkFile>(
+    file: &Arc<R>,
+    chunk: &ColumnChunkMetaData,
+    rows: u64,
+) -> Result<()> {
     with_lengths(file, chunk, rows, |encoding, values, count| {
-        let lists = if encoding == Encoding::DELTA_BYTE_ARRAY { 2 } else { 1 };
+        let lists = if encoding == Encoding::DELTA_BYTE_ARRAY {
+            2
+        } else {
+            1
+        };
         Ok(lists_hold_at_most(values, lists, count))
     })
 }
 
 /// Total bytes of all DELTA_BYTE_ARRAY strings of a chunk.
-fn front_coded<R: ChunkFile>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64, budget: &DecodeBudget) -> Result<u64> {
+fn front_coded<R: ChunkFile>(
+    file: &Arc<R>,
+    chunk: &ColumnChunkMetaData,
+    rows: u64,
+    budget: &DecodeBudget,
+) -> Result<u64> {
     let mut total = 0u64;
     with_lengths(file, chunk, rows, |encoding, values, count| {
         if encoding != Encoding::DELTA_BYTE_ARRAY {
             return Ok(true);
         }
-        let Some(found) = front_coded_bytes(values, count) else { return Ok(false) };
+        let Some(found) = front_coded_bytes(values, count) else {
+            return Ok(false);
+        };
         total = total.saturating_add(found);
-        budget.check(total, || format!("column {} unfolds", chunk.column_path().string()))?;
+        budget.check(total, || {
+            format!("column {} unfolds", chunk.column_path().string())
+        })?;
         Ok(true)
     })?;
     Ok(total)
 }
 
-/// Passes the encoding, the values and the number of values of each page with lists of lengths to `check`, which returns false when the
-/// page is damaged.
+/// Passes the encoding, the values and the number of values of each page with lists of lengths to
+/// `check`, which returns false when the page is damaged.
 fn with_lengths<R: ChunkFile>(
     file: &Arc<R>,
     chunk: &ColumnChunkMetaData,
@@ -325,16 +409,35 @@ fn with_lengths<R: ChunkFile>(
     let mut pages = reader(file, chunk, rows)?;
     while let Some(page) = pages.get_next_page().map_err(|error| damaged(&error))? {
         let encoding = page.encoding();
-        if !matches!(encoding, Encoding::DELTA_BYTE_ARRAY | Encoding::DELTA_LENGTH_BYTE_ARRAY) {
+        if !matches!(
+            encoding,
+            Encoding::DELTA_BYTE_ARRAY | Encoding::DELTA_LENGTH_BYTE_ARRAY
+        ) {
             continue;
         }
         let (values, count) = match &page {
-            Page::DataPage { buf, rep_level_encoding, def_level_encoding, num_values, .. } => {
-                let levels = [(described.max_rep_level(), rep_level_encoding), (described.max_def_level(), def_level_encoding)];
+            Page::DataPage {
+                buf,
+                rep_level_encoding,
+                def_level_encoding,
+                num_values,
+                ..
+            } => {
+                let levels = [
+                    (described.max_rep_level(), rep_level_encoding),
+                    (described.max_def_level(), def_level_encoding),
+                ];
                 (behind_levels(buf, levels, *num_values), *num_values)
             }
-            Page::DataPageV2 { buf, num_values, rep_levels_byte_len, def_levels_byte_len, .. } => {
-                let skip = (*rep_levels_byte_len as usize).saturating_add(*def_levels_byte_len as usize);
+            Page::DataPageV2 {
+                buf,
+                num_values,
+                rep_levels_byte_len,
+                def_levels_byte_len,
+                ..
+            } => {
+                let skip =
+                    (*rep_levels_byte_len as usize).saturating_add(*def_levels_byte_len as usize);
                 (buf.get(skip..), *num_values)
             }
             Page::DictionaryPage { .. } => continue,
@@ -344,14 +447,21 @@ fn with_lengths<R: ChunkFile>(
             None => false,
         };
         if !sound {
-            return Err(Error::format(format!("a page of {} is damaged", chunk.column_path().string())));
+            return Err(Error::format(format!(
+                "a page of {} is damaged",
+                chunk.column_path().string()
+            )));
         }
     }
     Ok(())
 }
 
 /// The values of a v1 data page, after its repetition and definition levels.
-fn behind_levels<'a>(page: &'a [u8], levels: [(i16, &Encoding); 2], values: u32) -> Option<&'a [u8]> {
+fn behind_levels<'a>(
+    page: &'a [u8],
+    levels: [(i16, &Encoding); 2],
+    values: u32,
+) -> Option<&'a [u8]> {
     let mut rest = page;
     for (most, encoding) in levels.into_iter().filter(|(most, _)| *most > 0) {
         #[allow(deprecated, reason = "files of the first writers have levels so")]

@@ -1,4 +1,5 @@
-//! Reads and writes Parquet. Footers are read without pages; a damaged file gives an error, never a panic.
+//! Reads and writes Parquet. Footers are read without pages; a damaged file gives an error, never a
+//! panic.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -23,7 +24,8 @@ use crate::jobs::JobContext;
 
 /// Maximum number of rows: row numbers are 32-bit, and a damaged footer may claim any number.
 const ROWS_MAX: i64 = u32::MAX as i64 - 1;
-/// Maximum rows per byte of file. Ids take more than that, so a larger claim would only exhaust memory.
+/// Maximum rows per byte of file. Ids take more than that, so a larger claim would only exhaust
+/// memory.
 const ROWS_PER_BYTE: u64 = 16;
 const ROWS_FREE: u64 = 1 << 20;
 /// Rows decoded per batch: the writer's row group size.
@@ -54,27 +56,41 @@ impl TableHead {
     /// Reads the footer.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Format`] when the file is not Parquet or is damaged, [`crate::error::Kind::TooLarge`] when the
-    /// footer claims implausible numbers.
+    /// [`crate::error::Kind::Format`] when the file is not Parquet or is damaged,
+    /// [`crate::error::Kind::TooLarge`] when the footer claims implausible numbers.
     pub fn read(slice: ParquetSlice) -> Result<Self> {
         let metadata = guarded("reading the Parquet footer", || {
-            let metadata = ParquetMetaDataReader::decode_metadata(&footer::read(&slice)?).map_err(|error| damaged(&error))?;
-            let metadata = old_writers::corrected(metadata, &slice).map_err(|error| damaged(&error))?;
-            ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new()).map_err(|error| damaged(&error))
+            let metadata = ParquetMetaDataReader::decode_metadata(&footer::read(&slice)?)
+                .map_err(|error| damaged(&error))?;
+            let metadata =
+                old_writers::corrected(metadata, &slice).map_err(|error| damaged(&error))?;
+            ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new())
+                .map_err(|error| damaged(&error))
         })?;
         let rows = metadata.metadata().file_metadata().num_rows();
         if !(0..=ROWS_MAX).contains(&rows) {
-            return Err(Error::format(format!("the Parquet footer claims {rows} rows")));
+            return Err(Error::format(format!(
+                "the Parquet footer claims {rows} rows"
+            )));
         }
         if rows as u64 > ROWS_FREE.max(slice.size_bytes().saturating_mul(ROWS_PER_BYTE)) {
-            return Err(Error::too_large(format!("the Parquet footer claims {rows} rows in {} bytes", slice.size_bytes())));
+            return Err(Error::too_large(format!(
+                "the Parquet footer claims {rows} rows in {} bytes",
+                slice.size_bytes()
+            )));
         }
         check_chunks(&metadata, slice.size_bytes())?;
         let stored = stored_bytes(&metadata, &slice);
-        Ok(Self { slice, metadata, known: Arc::default(), stored })
+        Ok(Self {
+            slice,
+            metadata,
+            known: Arc::default(),
+            stored,
+        })
     }
 
-    /// Stored size in bytes of all column chunks; overlapping bytes count once, and holes are excluded.
+    /// Stored size in bytes of all column chunks; overlapping bytes count once, and holes are
+    /// excluded.
     pub fn stored_bytes(&self) -> u64 {
         self.stored
     }
@@ -86,7 +102,11 @@ impl TableHead {
 
     /// The value of a key in the footer's metadata.
     pub fn note(&self, key: &str) -> Option<String> {
-        let notes = self.metadata.metadata().file_metadata().key_value_metadata()?;
+        let notes = self
+            .metadata
+            .metadata()
+            .file_metadata()
+            .key_value_metadata()?;
         notes.iter().find(|note| note.key == key)?.value.clone()
     }
 
@@ -110,8 +130,8 @@ impl TableHead {
         &self.slice
     }
 
-    /// Checks that every page decodes and matches the footer: for readers that rely on it. Done once per file; reuses earlier
-    /// decoding.
+    /// Checks that every page decodes and matches the footer: for readers that rely on it. Done
+    /// once per file; reuses earlier decoding.
     ///
     /// # Errors
     /// [`crate::error::Kind::Format`] when a page does not, or when the job is cancelled.
@@ -122,29 +142,39 @@ impl TableHead {
         if !self.known.decoded.load(Ordering::Relaxed) {
             self.scan(None, &self.budget(), ctx, &mut |_| Ok(()))?;
         }
-        guarded("reading the headers of the Parquet pages", || self.count_values(ctx))?;
+        guarded("reading the headers of the Parquet pages", || {
+            self.count_values(ctx)
+        })?;
         self.known.sound.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Compares the numbers of values in the page headers with the footer. The decoder stops early and would not notice.
+    /// Compares the numbers of values in the page headers with the footer. The decoder stops early
+    /// and would not notice.
     fn count_values(&self, ctx: &JobContext) -> Result<()> {
         let slice = Arc::new(self.slice.clone());
         for group in self.metadata.metadata().row_groups() {
             let rows = usize::try_from(group.num_rows()).unwrap_or_default();
             for chunk in group.columns() {
                 ctx.check()?;
-                let mut pages = SerializedPageReader::new(slice.clone(), chunk, rows, None).map_err(|error| damaged(&error))?;
+                let mut pages = SerializedPageReader::new(slice.clone(), chunk, rows, None)
+                    .map_err(|error| damaged(&error))?;
                 let mut values = 0;
                 while let Some(page) = pages.peek_next_page().map_err(|error| damaged(&error))? {
-                    values += if page.is_dict { 0 } else { page.num_levels.unwrap_or_default() as i64 };
+                    values += if page.is_dict {
+                        0
+                    } else {
+                        page.num_levels.unwrap_or_default() as i64
+                    };
                     pages.skip_next_page().map_err(|error| damaged(&error))?;
                 }
                 // Only lists have more values than rows.
                 let flat = chunk.column_descr().max_rep_level() == 0;
                 if values != chunk.num_values() || (flat && values != group.num_rows()) {
                     let (name, said) = (chunk.column_path().string(), chunk.num_values());
-                    let message = format!("the pages of {name} hold {values} values, the Parquet footer says {said}");
+                    let message = format!(
+                        "the pages of {name} hold {values} values, the Parquet footer says {said}"
+                    );
                     return Err(Error::format(message));
                 }
             }
@@ -153,25 +183,43 @@ impl TableHead {
     }
 }
 
-/// Checks that the row counts of the row groups sum up to the file's, and that column chunks lie inside the file. Queries rely on
-/// both without further checks.
+/// Checks that the row counts of the row groups sum up to the file's, and that column chunks lie
+/// inside the file. Queries rely on both without further checks.
 fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
-    let mut groups = metadata.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).ok());
-    let (sum, rows) = (groups.try_fold(0u64, |sum, rows| sum.checked_add(rows?)), metadata.metadata().file_metadata().num_rows());
+    let mut groups = metadata
+        .metadata()
+        .row_groups()
+        .iter()
+        .map(|group| u64::try_from(group.num_rows()).ok());
+    let (sum, rows) = (
+        groups.try_fold(0u64, |sum, rows| sum.checked_add(rows?)),
+        metadata.metadata().file_metadata().num_rows(),
+    );
     if sum != u64::try_from(rows).ok() {
-        return Err(Error::format(format!("the row groups of the Parquet footer don't add up to the {rows} rows that it claims")));
+        return Err(Error::format(format!(
+            "the row groups of the Parquet footer don't add up to the {rows} rows that it claims"
+        )));
     }
     let inside = |start: i64, length: i64| {
-        let end = u64::try_from(start).ok().zip(u64::try_from(length).ok()).and_then(|(start, length)| start.checked_add(length));
+        let end = u64::try_from(start)
+            .ok()
+            .zip(u64::try_from(length).ok())
+            .and_then(|(start, length)| start.checked_add(length));
         end.is_some_and(|end| end <= size)
     };
     for group in metadata.metadata().row_groups() {
         for chunk in group.columns() {
             let (data, length) = (chunk.data_page_offset(), chunk.compressed_size());
             let first = chunk.dictionary_page_offset().unwrap_or(data);
-            if !inside(first, length) || !inside(data, 0) || chunk.num_values() < 0 || chunk.uncompressed_size() < 0 {
+            if !inside(first, length)
+                || !inside(data, 0)
+                || chunk.num_values() < 0
+                || chunk.uncompressed_size() < 0
+            {
                 let name = chunk.column_path().string();
-                return Err(Error::format(format!("the Parquet footer says that column {name} lies outside the file")));
+                return Err(Error::format(format!(
+                    "the Parquet footer says that column {name} lies outside the file"
+                )));
             }
         }
     }
@@ -180,7 +228,11 @@ fn check_chunks(metadata: &ArrowReaderMetadata, size: u64) -> Result<()> {
 
 /// Stored size in bytes of column chunks, which may overlap.
 fn stored_bytes(metadata: &ArrowReaderMetadata, slice: &ParquetSlice) -> u64 {
-    let chunks = metadata.metadata().row_groups().iter().flat_map(|group| group.columns());
+    let chunks = metadata
+        .metadata()
+        .row_groups()
+        .iter()
+        .flat_map(|group| group.columns());
     let mut ranges: Vec<(u64, u64)> = chunks.map(|chunk| chunk.byte_range()).collect();
     ranges.sort_unstable();
     let mut apart: Vec<(u64, u64)> = Vec::new();
@@ -191,35 +243,57 @@ fn stored_bytes(metadata: &ArrowReaderMetadata, slice: &ParquetSlice) -> u64 {
             None => apart.push((start, end)),
         }
     }
-    let stored = apart.iter().map(|(start, end)| end.saturating_sub(*start)).sum();
+    let stored = apart
+        .iter()
+        .map(|(start, end)| end.saturating_sub(*start))
+        .sum();
     match &slice.filled {
-        Some(filled) if stored >= HOLES_FROM => apart.iter().map(|(start, end)| filled(*start, end.saturating_sub(*start))).sum(),
+        Some(filled) if stored >= HOLES_FROM => apart
+            .iter()
+            .map(|(start, end)| filled(*start, end.saturating_sub(*start)))
+            .sum(),
         _ => stored,
     }
 }
 
-/// The field as stored in Parquet: nullable, list elements named `element`, seconds widened to milliseconds.
+/// The field as stored in Parquet: nullable, list elements named `element`, seconds widened to
+/// milliseconds.
 pub fn written_field(field: &Field) -> Field {
     Field::new(field.name(), written_type(field.data_type()), true)
 }
 
 /// [`written_field`] for every column.
 pub fn written_schema(schema: &Schema) -> Schema {
-    Schema::new(schema.fields().iter().map(|field| written_field(field)).collect::<Vec<_>>())
+    Schema::new(
+        schema
+            .fields()
+            .iter()
+            .map(|field| written_field(field))
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn written_type(dtype: &DataType) -> DataType {
     use arrow::datatypes::TimeUnit;
-    let element = |item: &FieldRef| Arc::new(Field::new("element", written_type(item.data_type()), item.is_nullable()));
+    let element = |item: &FieldRef| {
+        Arc::new(Field::new(
+            "element",
+            written_type(item.data_type()),
+            item.is_nullable(),
+        ))
+    };
     match dtype {
         DataType::List(item) => DataType::List(element(item)),
         DataType::LargeList(item) => DataType::LargeList(element(item)),
         DataType::FixedSizeList(item, size) => DataType::FixedSizeList(element(item), *size),
         DataType::Struct(fields) => {
-            let written = |f: &FieldRef| Field::new(f.name(), written_type(f.data_type()), f.is_nullable());
+            let written =
+                |f: &FieldRef| Field::new(f.name(), written_type(f.data_type()), f.is_nullable());
             DataType::Struct(fields.iter().map(written).collect())
         }
-        DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
+        DataType::Timestamp(TimeUnit::Second, zone) => {
+            DataType::Timestamp(TimeUnit::Millisecond, zone.clone())
+        }
         DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),
         DataType::Date64 => DataType::Date32,
         other => other.clone(),
@@ -230,7 +304,11 @@ fn written_type(dtype: &DataType) -> DataType {
 ///
 /// # Errors
 /// When a batch does not match the schema, or the options are invalid.
-pub fn write_parquet(schema: &Schema, batches: &[RecordBatch], options: &ParquetOptions) -> Result<Vec<u8>> {
+pub fn write_parquet(
+    schema: &Schema,
+    batches: &[RecordBatch],
+    options: &ParquetOptions,
+) -> Result<Vec<u8>> {
     let mut sink = ParquetSink::new(Vec::new(), schema, options)?;
     for batch in batches {
         sink.write(batch)?;
@@ -250,19 +328,35 @@ impl<W: Write + Send> ParquetSink<W> {
     /// # Errors
     /// When the options are invalid, or a type cannot be stored.
     pub fn new(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
-        Self::begin(out, written_schema(schema), options, ArrowWriterOptions::new())
+        Self::begin(
+            out,
+            written_schema(schema),
+            options,
+            ArrowWriterOptions::new(),
+        )
     }
 
-    /// Starts a file with these columns whose notes are known at its end: [`ParquetSink::finish_annotated`] has to finish it.
+    /// Starts a file with these columns whose notes are known at its end:
+    /// [`ParquetSink::finish_annotated`] has to finish it.
     ///
     /// # Errors
     /// As [`ParquetSink::new`].
     pub fn annotated_at_end(out: W, schema: &Schema, options: &ParquetOptions) -> Result<Self> {
         // The Arrow schema has the notes too, so it is written with them.
-        Self::begin(out, written_schema(schema), options, ArrowWriterOptions::new().with_skip_arrow_metadata(true))
+        Self::begin(
+            out,
+            written_schema(schema),
+            options,
+            ArrowWriterOptions::new().with_skip_arrow_metadata(true),
+        )
     }
 
-    fn begin(out: W, target: Schema, options: &ParquetOptions, writing: ArrowWriterOptions) -> Result<Self> {
+    fn begin(
+        out: W,
+        target: Schema,
+        options: &ParquetOptions,
+        writing: ArrowWriterOptions,
+    ) -> Result<Self> {
         let target = Arc::new(target);
         let properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_1_0)
@@ -270,10 +364,13 @@ impl<W: Write + Send> ParquetSink<W> {
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_offset_index_disabled(true)
             .set_max_row_group_row_count(Some(options.row_group_rows.max(1)))
-            .set_content_defined_chunking(options.content_defined_chunking.then(CdcOptions::default))
+            .set_content_defined_chunking(
+                options.content_defined_chunking.then(CdcOptions::default),
+            )
             .build();
         let writing = writing.with_properties(properties);
-        let writer = ArrowWriter::try_new_with_options(out, target.clone(), writing).map_err(unwritten)?;
+        let writer =
+            ArrowWriter::try_new_with_options(out, target.clone(), writing).map_err(unwritten)?;
         Ok(Self { writer, target })
     }
 
@@ -283,7 +380,9 @@ impl<W: Write + Send> ParquetSink<W> {
     /// When the batch does not match the schema, or writing fails.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let columns = batch.columns().iter().zip(self.target.fields());
-        let columns: Vec<ArrayRef> = columns.map(|(array, field)| as_written(array, field)).collect::<Result<_>>()?;
+        let columns: Vec<ArrayRef> = columns
+            .map(|(array, field)| as_written(array, field))
+            .collect::<Result<_>>()?;
         let renamed = RecordBatch::try_new(self.target.clone(), columns)
             .map_err(|error| Error::internal("the table does not fit its schema").because(error))?;
         self.writer.write(&renamed).map_err(unwritten)
@@ -299,7 +398,8 @@ impl<W: Write + Send> ParquetSink<W> {
 
     /// Adds a key and value to the footer's metadata.
     pub fn note(&mut self, key: &str, text: String) {
-        self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), text));
+        self.writer
+            .append_key_value_metadata(KeyValue::new(key.to_owned(), text));
     }
 
     /// Writes the footer and returns the writer.
@@ -310,8 +410,8 @@ impl<W: Write + Send> ParquetSink<W> {
         self.writer.into_inner().map_err(unwritten)
     }
 
-    /// Writes keys and values into the metadata of the footer and of the Arrow schema, as readers use either; then as
-    /// [`ParquetSink::finish`].
+    /// Writes keys and values into the metadata of the footer and of the Arrow schema, as readers
+    /// use either; then as [`ParquetSink::finish`].
     ///
     /// # Errors
     /// When writing fails.
@@ -319,7 +419,9 @@ impl<W: Write + Send> ParquetSink<W> {
         let of_schema: HashMap<String, String> = notes.iter().cloned().collect();
         let schema = self.target.as_ref().clone().with_metadata(of_schema);
         self.note(ARROW_SCHEMA_META_KEY, encode_arrow_schema(&schema));
-        notes.into_iter().for_each(|(key, text)| self.note(&key, text));
+        notes
+            .into_iter()
+            .for_each(|(key, text)| self.note(&key, text));
         self.finish()
     }
 }
@@ -336,22 +438,32 @@ fn as_written(array: &ArrayRef, field: &Field) -> Result<ArrayRef> {
     if array.data_type().equals_datatype(field.data_type()) {
         return Ok(make_array(rename(&array.to_data(), field.data_type())?));
     }
-    arrow::compute::cast(array, field.data_type())
-        .map_err(|error| Error::internal(format!("column {} can't be written", field.name())).because(error))
+    arrow::compute::cast(array, field.data_type()).map_err(|error| {
+        Error::internal(format!("column {} can't be written", field.name())).because(error)
+    })
 }
 
 fn rename(data: &arrow::array::ArrayData, dtype: &DataType) -> Result<arrow::array::ArrayData> {
     let inner: Vec<&DataType> = match dtype {
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => vec![item.data_type()],
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            vec![item.data_type()]
+        }
         DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),
         _ => Vec::new(),
     };
     let mut builder = data.clone().into_builder().data_type(dtype.clone());
     if inner.len() == data.child_data().len() {
-        let children = data.child_data().iter().zip(inner).map(|(child, dtype)| rename(child, dtype)).collect::<Result<_>>()?;
+        let children = data
+            .child_data()
+            .iter()
+            .zip(inner)
+            .map(|(child, dtype)| rename(child, dtype))
+            .collect::<Result<_>>()?;
         builder = builder.child_data(children);
     }
-    builder.build().map_err(|error| Error::internal("a nested column could not be renamed").because(error))
+    builder
+        .build()
+        .map_err(|error| Error::internal("a nested column could not be renamed").because(error))
 }
 
 #[cfg(test)]
@@ -362,12 +474,27 @@ mod tests {
     use bytes::Bytes;
 
     fn sample() -> (Schema, RecordBatch) {
-        let lists = ListArray::from_iter_primitive::<Float64Type, _, _>([Some(vec![Some(1.0), None]), None]);
+        let lists = ListArray::from_iter_primitive::<Float64Type, _, _>([
+            Some(vec![Some(1.0), None]),
+            None,
+        ]);
         let batch = RecordBatch::try_from_iter_with_nullable([
-            ("id", Arc::new(StringArray::from(vec!["a", "b"])) as ArrayRef, true),
+            (
+                "id",
+                Arc::new(StringArray::from(vec!["a", "b"])) as ArrayRef,
+                true,
+            ),
             ("stac:geotransform", Arc::new(lists), true),
-            ("cloud_cover", Arc::new(Float64Array::from(vec![Some(0.5), None])), true),
-            ("internal:current_id", Arc::new(Int64Array::from(vec![0, 1])), true),
+            (
+                "cloud_cover",
+                Arc::new(Float64Array::from(vec![Some(0.5), None])),
+                true,
+            ),
+            (
+                "internal:current_id",
+                Arc::new(Int64Array::from(vec![0, 1])),
+                true,
+            ),
         ])
         .expect("is a batch");
         (batch.schema().as_ref().clone(), batch)
@@ -376,11 +503,19 @@ mod tests {
     #[test]
     fn written_values_read_back() {
         let (schema, batch) = sample();
-        let bytes = write_parquet(&schema, std::slice::from_ref(&batch), &ParquetOptions::default()).expect("writes");
+        let bytes = write_parquet(
+            &schema,
+            std::slice::from_ref(&batch),
+            &ParquetOptions::default(),
+        )
+        .expect("writes");
         let head = TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer");
         assert_eq!(head.rows(), 2);
         let table = head.decode(&JobContext::default()).expect("decodes");
-        assert_eq!(crate::model::dtype_name(&table.fields()[1].dtype), "list<element: double>");
+        assert_eq!(
+            crate::model::dtype_name(&table.fields()[1].dtype),
+            "list<element: double>"
+        );
         assert_eq!(table.text(0, 0), "a");
         head.verify(&JobContext::default()).expect("is sound");
         assert!(table.value(1, 1).is_null());
@@ -389,9 +524,11 @@ mod tests {
     #[test]
     fn a_table_with_a_new_first_row_shares_most_of_its_bytes_by_content_defined_chunks() {
         let ids = |inserted: bool| {
-            let rows = (0..250_000u64).map(|n| format!("{:016x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+            let rows =
+                (0..250_000u64).map(|n| format!("{:016x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
             let first = inserted.then(|| "a new first row".to_owned());
-            let ids: ArrayRef = Arc::new(StringArray::from_iter_values(first.into_iter().chain(rows)));
+            let ids: ArrayRef =
+                Arc::new(StringArray::from_iter_values(first.into_iter().chain(rows)));
             RecordBatch::try_from_iter([("id", ids)]).expect("is a batch")
         };
         let shared_share = |options: &ParquetOptions| {
@@ -399,37 +536,68 @@ mod tests {
                 let batch = ids(inserted);
                 write_parquet(&batch.schema(), &[batch], options).expect("writes")
             });
-            // Pieces of 4 KiB of the first table, by their first 16 bytes, that are anywhere in the second one.
-            let pieces: std::collections::HashMap<&[u8], &[u8]> =
-                written[0].chunks_exact(4096).map(|piece| (&piece[..16], piece)).collect();
-            let found = written[1].windows(4096).filter(|window| pieces.get(&window[..16]).is_some_and(|piece| piece == window));
+            // Pieces of 4 KiB of the first table, by their first 16 bytes, that are anywhere in the
+            // second one.
+            let pieces: std::collections::HashMap<&[u8], &[u8]> = written[0]
+                .chunks_exact(4096)
+                .map(|piece| (&piece[..16], piece))
+                .collect();
+            let found = written[1].windows(4096).filter(|window| {
+                pieces
+                    .get(&window[..16])
+                    .is_some_and(|piece| piece == window)
+            });
             found.count() as f64 / pieces.len() as f64
         };
-        let one_group = ParquetOptions { row_group_rows: 1 << 20, level: Some(1), ..ParquetOptions::default() };
+        let one_group = ParquetOptions {
+            row_group_rows: 1 << 20,
+            level: Some(1),
+            ..ParquetOptions::default()
+        };
         let with = shared_share(&one_group);
-        let without = shared_share(&ParquetOptions { content_defined_chunking: false, ..one_group });
-        assert!(with > 0.4 && with > without + 0.3, "{with} with, {without} without");
+        let without = shared_share(&ParquetOptions {
+            content_defined_chunking: false,
+            ..one_group
+        });
+        assert!(
+            with > 0.4 && with > without + 0.3,
+            "{with} with, {without} without"
+        );
     }
 
     #[test]
     fn a_few_bytes_that_unfold_to_millions_of_rows_are_refused() {
         let nulls: ArrayRef = arrow::array::new_null_array(&DataType::Int64, 3 << 20);
-        let batch = RecordBatch::try_from_iter_with_nullable([("id", nulls, true)]).expect("is a batch");
-        let options = ParquetOptions { row_group_rows: 4 << 20, ..ParquetOptions::local() };
+        let batch =
+            RecordBatch::try_from_iter_with_nullable([("id", nulls, true)]).expect("is a batch");
+        let options = ParquetOptions {
+            row_group_rows: 4 << 20,
+            ..ParquetOptions::local()
+        };
         let bytes = write_parquet(&batch.schema(), &[batch], &options).expect("writes");
-        let error = TableHead::read(ParquetSlice::from_bytes(bytes.into())).map(|_| ()).expect_err("is refused");
+        let error = TableHead::read(ParquetSlice::from_bytes(bytes.into()))
+            .map(|_| ())
+            .expect_err("is refused");
         assert!(error.to_string().contains("3145728 rows"), "{error}");
     }
 
     #[test]
     fn column_chunks_outside_the_file_are_refused() {
-        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values((0..5000i64).map(|n| n.wrapping_mul(0x5851_F42D_4C95_7F2D))));
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(
+            (0..5000i64).map(|n| n.wrapping_mul(0x5851_F42D_4C95_7F2D)),
+        ));
         let batch = RecordBatch::try_from_iter([("id", numbers)]).expect("is a batch");
-        let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
+        let bytes =
+            write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
         // The same footer with fewer bytes before it.
-        let footer = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().expect("four bytes")) as usize;
+        let footer = u32::from_le_bytes(
+            bytes[bytes.len() - 8..bytes.len() - 4]
+                .try_into()
+                .expect("four bytes"),
+        ) as usize;
         let tail = &bytes[bytes.len() - 8 - footer..];
-        let error = TableHead::read(ParquetSlice::from_bytes(Bytes::copy_from_slice(tail))).map(|_| ());
+        let error =
+            TableHead::read(ParquetSlice::from_bytes(Bytes::copy_from_slice(tail))).map(|_| ());
         let error = error.expect_err("is refused");
         assert!(error.to_string().contains("outside the file"), "{error}");
     }
@@ -438,16 +606,29 @@ mod tests {
     fn a_footer_and_pages_that_disagree_are_not_sound() {
         let (schema, batch) = sample();
         let whole = write_parquet(&schema, &[batch], &ParquetOptions::local()).expect("writes");
-        let footer = u32::from_le_bytes(whole[whole.len() - 8..whole.len() - 4].try_into().expect("four bytes")) as usize;
-        let lenient =
-            (whole.len() - 8 - footer..whole.len() - 8).flat_map(|at| (0..8).map(move |bit| (at, bit))).find(|&(at, bit)| {
+        let footer = u32::from_le_bytes(
+            whole[whole.len() - 8..whole.len() - 4]
+                .try_into()
+                .expect("four bytes"),
+        ) as usize;
+        let lenient = (whole.len() - 8 - footer..whole.len() - 8)
+            .flat_map(|at| (0..8).map(move |bit| (at, bit)))
+            .find(|&(at, bit)| {
                 let mut bytes = whole.clone();
                 bytes[at] ^= 1 << bit;
-                let Ok(head) = TableHead::read(ParquetSlice::from_bytes(bytes.into())) else { return false };
+                let Ok(head) = TableHead::read(ParquetSlice::from_bytes(bytes.into())) else {
+                    return false;
+                };
                 let decodes = head.decode(&JobContext::default()).is_ok();
-                decodes && head.verify(&JobContext::default()).is_err_and(|error| error.to_string().contains("the pages of"))
+                decodes
+                    && head
+                        .verify(&JobContext::default())
+                        .is_err_and(|error| error.to_string().contains("the pages of"))
             });
-        assert!(lenient.is_some(), "the decoder finds out about every footer: counting is not needed any more");
+        assert!(
+            lenient.is_some(),
+            "the decoder finds out about every footer: counting is not needed any more"
+        );
     }
 
     #[test]
@@ -455,7 +636,9 @@ mod tests {
         let (schema, batch) = sample();
         let bytes = write_parquet(&schema, &[batch], &ParquetOptions::local()).expect("writes");
         for cut in [0, 3, 8, bytes.len() / 2, bytes.len() - 1] {
-            let head = TableHead::read(ParquetSlice::from_bytes(Bytes::copy_from_slice(&bytes[..cut])));
+            let head = TableHead::read(ParquetSlice::from_bytes(Bytes::copy_from_slice(
+                &bytes[..cut],
+            )));
             assert!(head.is_err(), "{cut} bytes read as a table");
         }
     }

@@ -1,4 +1,5 @@
-//! The bytes of a Parquet file, read by ranges, and the guard around the decoder: a damaged file gives an error, never a panic.
+//! The bytes of a Parquet file, read by ranges, and the guard around the decoder: a damaged file
+//! gives an error, never a panic.
 
 use std::cell::Cell;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -34,13 +35,24 @@ pub struct ParquetSlice {
 
 impl ParquetSlice {
     /// A file of `size` bytes read through `read(offset, length)`.
-    pub fn new(size: u64, read: impl Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync + 'static) -> Self {
-        Self { size, read: Arc::new(read), prefetch: None, filled: None }
+    pub fn new(
+        size: u64,
+        read: impl Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            size,
+            read: Arc::new(read),
+            prefetch: None,
+            filled: None,
+        }
     }
 
     /// Adds a function that prefetches several ranges at once, for remote files.
     #[must_use]
-    pub fn with_prefetch(mut self, prefetch: impl Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync + 'static) -> Self {
+    pub fn with_prefetch(
+        mut self,
+        prefetch: impl Fn(&[(u64, u64)]) -> std::io::Result<()> + Send + Sync + 'static,
+    ) -> Self {
         self.prefetch = Some(Arc::new(prefetch));
         self
     }
@@ -63,7 +75,8 @@ impl ParquetSlice {
         Ok(Self::new(size, move |offset, length| {
             let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
             let mut bytes = vec![0; length];
-            file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(&mut bytes))?;
+            file.seek(SeekFrom::Start(offset))
+                .and_then(|_| file.read_exact(&mut bytes))?;
             Ok(bytes.into())
         }))
     }
@@ -72,8 +85,11 @@ impl ParquetSlice {
     pub fn from_bytes(bytes: Bytes) -> Self {
         let size = bytes.len() as u64;
         Self::new(size, move |offset, length| {
-            let start = usize::try_from(offset).ok().filter(|start| start + length <= bytes.len());
-            let start = start.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::UnexpectedEof))?;
+            let start = usize::try_from(offset)
+                .ok()
+                .filter(|start| start + length <= bytes.len());
+            let start =
+                start.ok_or_else(|| std::io::Error::from(std::io::ErrorKind::UnexpectedEof))?;
             Ok(bytes.slice(start..start + length))
         })
     }
@@ -84,9 +100,14 @@ impl ParquetSlice {
     }
 
     pub(super) fn range(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        let inside = start.checked_add(length as u64).is_some_and(|end| end <= self.size);
+        let inside = start
+            .checked_add(length as u64)
+            .is_some_and(|end| end <= self.size);
         if !inside {
-            return Err(ParquetError::EOF(format!("{length} bytes at {start} lie outside the {} bytes of the file", self.size)));
+            return Err(ParquetError::EOF(format!(
+                "{length} bytes at {start} lie outside the {} bytes of the file",
+                self.size
+            )));
         }
         (self.read)(start, length).map_err(|error| ParquetError::External(Box::new(error)))
     }
@@ -103,7 +124,13 @@ impl ChunkReader for ParquetSlice {
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<BufReader<SliceReader>> {
         // The header of a page is read byte by byte; its data is read by `get_bytes`.
-        Ok(BufReader::with_capacity(HEADER_BYTES, SliceReader { slice: self.clone(), position: start }))
+        Ok(BufReader::with_capacity(
+            HEADER_BYTES,
+            SliceReader {
+                slice: self.clone(),
+                position: start,
+            },
+        ))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
@@ -120,7 +147,9 @@ pub struct SliceReader {
 impl Read for SliceReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let left = self.slice.size.saturating_sub(self.position);
-        let length = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let length = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
         if length == 0 {
             return Ok(0);
         }
@@ -136,8 +165,8 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work` and converts a panic into a format error: damaged files reach code in the decoder that panics. The panic message
-/// is not printed.
+/// Runs `work` and converts a panic into a format error: damaged files reach code in the decoder
+/// that panics. The panic message is not printed.
 pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -152,7 +181,8 @@ pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result
     GUARDED.set(outer);
     match outcome {
         Ok(outcome) => outcome,
-        Err(panic) => Err(Error::format("the data of the table is damaged").because(panic_error(what, panic.as_ref()))),
+        Err(panic) => Err(Error::format("the data of the table is damaged")
+            .because(panic_error(what, panic.as_ref()))),
     }
 }
 
@@ -185,7 +215,8 @@ mod tests {
     fn a_page_is_read_in_a_few_calls() {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
         let batch = RecordBatch::try_from_iter([("n", numbers)]).expect("is a batch");
-        let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
+        let bytes =
+            write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
         let whole = ParquetSlice::from_bytes(bytes.clone().into());
         let calls = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&calls);
@@ -193,7 +224,9 @@ mod tests {
             counted.fetch_add(1, Ordering::Relaxed);
             (whole.read)(offset, length)
         });
-        TableHead::read(slice).and_then(|head| head.verify(&JobContext::default())).expect("reads");
+        TableHead::read(slice)
+            .and_then(|head| head.verify(&JobContext::default()))
+            .expect("reads");
         // The footer in two; a header of each of the two pages, twice, and their data.
         assert!(calls.load(Ordering::Relaxed) <= 10, "{calls:?} calls");
     }

@@ -1,6 +1,7 @@
-//! The structures of the Parquet format as they are stored (parquet.thrift): field numbers and types. The decoder of footers and page
-//! headers does not compare the type of a field that it knows with the stored one: it would go on at another byte. So every known
-//! field is compared before.
+//! The structures of the Parquet format as they are stored (parquet.thrift): field numbers and
+//! types. The decoder of footers and page headers does not compare the type of a field that it
+//! knows with the stored one: it would go on at another byte. So every known field is compared
+//! before.
 
 use super::thrift::ThriftType::{self, Boolean, List, Scalar, Struct};
 use super::thrift::kind;
@@ -38,17 +39,42 @@ pub(super) const PAGE_HEADER: ThriftType = Struct(&[
     (3, I32),
     (4, I32),
     // `DataPageHeader`
-    (5, Struct(&[(1, I32), (2, I32), (3, I32), (4, I32), (5, STATISTICS)])),
+    (
+        5,
+        Struct(&[(1, I32), (2, I32), (3, I32), (4, I32), (5, STATISTICS)]),
+    ),
     // `IndexPageHeader`
     (6, EMPTY),
     // `DictionaryPageHeader`
     (7, Struct(&[(1, I32), (2, I32), (3, Boolean)])),
     // `DataPageHeaderV2`
-    (8, Struct(&[(1, I32), (2, I32), (3, I32), (4, I32), (5, I32), (6, I32), (7, Boolean), (8, STATISTICS)])),
+    (
+        8,
+        Struct(&[
+            (1, I32),
+            (2, I32),
+            (3, I32),
+            (4, I32),
+            (5, I32),
+            (6, I32),
+            (7, Boolean),
+            (8, STATISTICS),
+        ]),
+    ),
 ]);
 
-const SCHEMA_ELEMENT: ThriftType =
-    Struct(&[(1, I32), (2, I32), (3, I32), (4, BINARY), (5, I32), (6, I32), (7, I32), (8, I32), (9, I32), (10, LOGICAL_TYPE)]);
+const SCHEMA_ELEMENT: ThriftType = Struct(&[
+    (1, I32),
+    (2, I32),
+    (3, I32),
+    (4, BINARY),
+    (5, I32),
+    (6, I32),
+    (7, I32),
+    (8, I32),
+    (9, I32),
+    (10, LOGICAL_TYPE),
+]);
 
 const LOGICAL_TYPE: ThriftType = Struct(&[
     (1, EMPTY),
@@ -77,7 +103,10 @@ const LOGICAL_TYPE: ThriftType = Struct(&[
 ]);
 
 /// `TimeType` and `TimestampType`.
-const TIME: ThriftType = Struct(&[(1, Boolean), (2, Struct(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)]))]);
+const TIME: ThriftType = Struct(&[
+    (1, Boolean),
+    (2, Struct(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)])),
+]);
 
 const KEY_VALUE: ThriftType = Struct(&[(1, BINARY), (2, BINARY)]);
 
@@ -104,7 +133,10 @@ const COLUMN_CHUNK: ThriftType = Struct(&[
     (6, I64),
     (7, I32),
     // `ColumnCryptoMetaData`
-    (8, Struct(&[(1, EMPTY), (2, Struct(&[(1, LIST_OF_BINARY), (2, BINARY)]))])),
+    (
+        8,
+        Struct(&[(1, EMPTY), (2, Struct(&[(1, LIST_OF_BINARY), (2, BINARY)]))]),
+    ),
     (9, BINARY),
 ]);
 
@@ -131,8 +163,25 @@ const COLUMN_METADATA: ThriftType = Struct(&[
     (17, Struct(&[(1, BOUNDING_BOX), (2, LIST_OF_I32)])),
 ]);
 
-const STATISTICS: ThriftType =
-    Struct(&[(1, BINARY), (2, BINARY), (3, I64), (4, I64), (5, BINARY), (6, BINARY), (7, Boolean), (8, Boolean), (9, I64)]);
+const STATISTICS: ThriftType = Struct(&[
+    (1, BINARY),
+    (2, BINARY),
+    (3, I64),
+    (4, I64),
+    (5, BINARY),
+    (6, BINARY),
+    (7, Boolean),
+    (8, Boolean),
+    (9, I64),
+]);
 
-const BOUNDING_BOX: ThriftType =
-    Struct(&[(1, DOUBLE), (2, DOUBLE), (3, DOUBLE), (4, DOUBLE), (5, DOUBLE), (6, DOUBLE), (7, DOUBLE), (8, DOUBLE)]);
+const BOUNDING_BOX: ThriftType = Struct(&[
+    (1, DOUBLE),
+    (2, DOUBLE),
+    (3, DOUBLE),
+    (4, DOUBLE),
+    (5, DOUBLE),
+    (6, DOUBLE),
+    (7, DOUBLE),
+    (8, DOUBLE),
+]);

@@ -1,5 +1,5 @@
-//! Decodes single columns of single row groups, so a query reads only the pages it needs. Strings and binary are views into the
-//! pages (no copy). A damaged file gives an error, never a panic.
+//! Decodes single columns of single row groups, so a query reads only the pages it needs. Strings
+//! and binary are views into the pages (no copy). A damaged file gives an error, never a panic.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -10,7 +10,9 @@ use arrow::datatypes::{DataType, Field, Int32Type, SchemaRef};
 use bytes::{Buf, Bytes};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelection};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelection,
+};
 use parquet::basic::Encoding;
 use parquet::file::reader::{ChunkReader, Length};
 
@@ -58,8 +60,17 @@ impl RowGroups {
         let stored = head.metadata();
         // The stored schema is used when the decoder does not support the view types.
         let metadata = respelled(stored, viewed).unwrap_or_else(|| stored.clone());
-        let unfolded = Arc::new(MemoryAccount { budget: head.budget(), counted: Mutex::default() });
-        Self { slice: head.slice().clone(), metadata, numbered: Arc::default(), unfolded, stored: head.stored_bytes() }
+        let unfolded = Arc::new(MemoryAccount {
+            budget: head.budget(),
+            counted: Mutex::default(),
+        });
+        Self {
+            slice: head.slice().clone(),
+            metadata,
+            numbered: Arc::default(),
+            unfolded,
+            stored: head.stored_bytes(),
+        }
     }
 
     /// Stored size in bytes of all column chunks.
@@ -80,33 +91,68 @@ impl RowGroups {
     /// Number of rows of a row group; 0 when there is none.
     pub fn rows(&self, group: usize) -> usize {
         let groups = self.metadata.metadata().row_groups();
-        groups.get(group).and_then(|group| usize::try_from(group.num_rows()).ok()).unwrap_or(0)
+        groups
+            .get(group)
+            .and_then(|group| usize::try_from(group.num_rows()).ok())
+            .unwrap_or(0)
     }
 
     /// One column of one row group: all rows, or those where `keep` is true.
     ///
     /// # Errors
-    /// [`crate::error::Kind::TooLarge`] when the columns read so far exceed the memory budget; [`crate::error::Kind::Format`]
-    /// when the pages are damaged.
-    pub fn column(&self, group: usize, column: usize, keep: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        let name = || self.schema().fields().get(column).map_or(String::new(), |field| field.name().clone());
-        guarded("reading a column", || self.decode(&self.metadata, group, column, keep, Dictionaries::Unfold))
-            .map_err(|error| Error::format(format!("column {} can't be read", name())).because(error))
+    /// [`crate::error::Kind::TooLarge`] when the columns read so far exceed the memory budget;
+    /// [`crate::error::Kind::Format`] when the pages are damaged.
+    pub fn column(
+        &self,
+        group: usize,
+        column: usize,
+        keep: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        let name = || {
+            self.schema()
+                .fields()
+                .get(column)
+                .map_or(String::new(), |field| field.name().clone())
+        };
+        guarded("reading a column", || {
+            self.decode(&self.metadata, group, column, keep, Dictionaries::Unfold)
+        })
+        .map_err(|error| Error::format(format!("column {} can't be read", name())).because(error))
     }
 
-    /// All rows of a string column of one row group as dictionary array, whose dictionary may contain duplicates. `None` unless
-    /// the file states that all pages are dictionary-encoded.
-    pub fn numbered(&self, group: usize, column: usize) -> Option<Result<DictionaryArray<Int32Type>>> {
+    /// All rows of a string column of one row group as dictionary array, whose dictionary may
+    /// contain duplicates. `None` unless the file states that all pages are dictionary-encoded.
+    pub fn numbered(
+        &self,
+        group: usize,
+        column: usize,
+    ) -> Option<Result<DictionaryArray<Int32Type>>> {
         let described = self.metadata.metadata().row_groups().get(group)?;
-        let is_text = matches!(self.schema().fields().get(column)?.data_type(), DataType::Utf8View);
-        let metadata = self.numbered.get_or_init(|| respelled(&self.metadata, in_dictionary)).as_ref().filter(|_| is_text)?;
-        let mask = ProjectionMask::roots(self.metadata.metadata().file_metadata().schema_descr(), [column]);
-        let (_, chunk) = described.columns().iter().enumerate().find(|(leaf, _)| mask.leaf_included(*leaf))?;
+        let is_text = matches!(
+            self.schema().fields().get(column)?.data_type(),
+            DataType::Utf8View
+        );
+        let metadata = self
+            .numbered
+            .get_or_init(|| respelled(&self.metadata, in_dictionary))
+            .as_ref()
+            .filter(|_| is_text)?;
+        let mask = ProjectionMask::roots(
+            self.metadata.metadata().file_metadata().schema_descr(),
+            [column],
+        );
+        let (_, chunk) = described
+            .columns()
+            .iter()
+            .enumerate()
+            .find(|(leaf, _)| mask.leaf_included(*leaf))?;
         let pages = chunk.page_encoding_stats_mask()?;
         if !(pages.is_only(Encoding::RLE_DICTIONARY) || pages.is_only(Encoding::PLAIN_DICTIONARY)) {
             return None;
         }
-        match guarded("reading a column", || self.decode(metadata, group, column, None, Dictionaries::Keep)) {
+        match guarded("reading a column", || {
+            self.decode(metadata, group, column, None, Dictionaries::Keep)
+        }) {
             Ok(arrays) => match arrays.as_slice() {
                 [array] => array.as_dictionary_opt::<Int32Type>().cloned().map(Ok),
                 _ => None,
@@ -129,88 +175,153 @@ impl RowGroups {
         };
         let mask = ProjectionMask::roots(metadata.file_metadata().schema_descr(), [column]);
         let mut chunks = Vec::new();
-        for (leaf, chunk) in described.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+        for (leaf, chunk) in described
+            .columns()
+            .iter()
+            .enumerate()
+            .filter(|(leaf, _)| mask.leaf_included(*leaf))
+        {
             let (start, length) = chunk.byte_range();
-            let bytes = self.slice.range(start, length as usize).map_err(|error| damaged(&error))?;
+            let bytes = self
+                .slice
+                .range(start, length as usize)
+                .map_err(|error| damaged(&error))?;
             debug_assert!(leaf < described.columns().len());
             chunks.push((start, bytes));
         }
         let rows = self.rows(group);
         let wanted = keep.map_or(rows, BooleanArray::true_count);
-        let fetched = FetchedChunks { chunks: chunks.into(), size: self.slice.size_bytes() };
+        let fetched = FetchedChunks {
+            chunks: chunks.into(),
+            size: self.slice.size_bytes(),
+        };
         let is_large = self.weigh(&fetched, (group, column), &mask)?;
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(fetched, reading.clone())
-            .with_row_groups(vec![group])
-            .with_projection(mask)
-            .with_batch_size(wanted.clamp(1, if is_large { COUNTED_ROWS } else { BATCH_ROWS }));
+        let mut builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(fetched, reading.clone())
+                .with_row_groups(vec![group])
+                .with_projection(mask)
+                .with_batch_size(wanted.clamp(1, if is_large { COUNTED_ROWS } else { BATCH_ROWS }));
         if let Some(keep) = keep.filter(|_| wanted < rows) {
-            builder = builder.with_row_selection(RowSelection::from_filters(std::slice::from_ref(keep)));
+            builder =
+                builder.with_row_selection(RowSelection::from_filters(std::slice::from_ref(keep)));
         }
         let mut arrays = Vec::new();
         let mut found = 0;
         for batch in builder.build().map_err(|error| damaged(&error))? {
-            let batch = batch.map_err(|error| Error::format("the Parquet pages can't be read").because(error))?;
+            let batch = batch
+                .map_err(|error| Error::format("the Parquet pages can't be read").because(error))?;
             found += batch.num_rows();
-            let Some(array) = batch.columns().first() else { continue };
-            let keeps = dictionaries == Dictionaries::Keep && matches!(array.data_type(), DataType::Dictionary(..));
+            let Some(array) = batch.columns().first() else {
+                continue;
+            };
+            let keeps = dictionaries == Dictionaries::Keep
+                && matches!(array.data_type(), DataType::Dictionary(..));
             if is_large && !keeps {
-                self.unfolded
-                    .budget
-                    .take(unfolded_bytes(array), || format!("column {} unfolds", self.schema().field(column).name()))?;
+                self.unfolded.budget.take(unfolded_bytes(array), || {
+                    format!("column {} unfolds", self.schema().field(column).name())
+                })?;
             }
             arrays.push(array.clone());
         }
         if found != wanted {
-            return Err(Error::format(format!("the Parquet footer claims {wanted} rows, the pages hold {found}")));
+            return Err(Error::format(format!(
+                "the Parquet footer claims {wanted} rows, the pages hold {found}"
+            )));
         }
         Ok(arrays)
     }
 
-    /// Accounts for the pages of a column; returns true when its strings must be counted while decoding.
-    fn weigh(&self, fetched: &FetchedChunks, (group, column): (usize, usize), mask: &ProjectionMask) -> Result<bool> {
-        let Some(described) = self.metadata.metadata().row_groups().get(group) else { return Ok(false) };
+    /// Accounts for the pages of a column; returns true when its strings must be counted while
+    /// decoding.
+    fn weigh(
+        &self,
+        fetched: &FetchedChunks,
+        (group, column): (usize, usize),
+        mask: &ProjectionMask,
+    ) -> Result<bool> {
+        let Some(described) = self.metadata.metadata().row_groups().get(group) else {
+            return Ok(false);
+        };
         let (file, budget) = (Arc::new(fetched.clone()), &self.unfolded.budget);
         let mut weight = Weight::default();
-        for (_, chunk) in described.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf)) {
+        for (_, chunk) in described
+            .columns()
+            .iter()
+            .enumerate()
+            .filter(|(leaf, _)| mask.leaf_included(*leaf))
+        {
             weight.add(&file, chunk, self.rows(group) as u64, budget)?;
         }
-        if self.unfolded.counted.lock().unwrap_or_else(PoisonError::into_inner).insert((group, column)) {
+        if self
+            .unfolded
+            .counted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert((group, column))
+        {
             budget.take(weight.least, || "the columns of the table unfold".into())?;
         }
         let is_large = weight.most > budget.limit();
-        if is_large && self.schema().fields().get(column).is_some_and(|field| field.data_type().is_nested()) {
+        if is_large
+            && self
+                .schema()
+                .fields()
+                .get(column)
+                .is_some_and(|field| field.data_type().is_nested())
+        {
             // Strings inside lists are materialized by the decoder.
-            budget.check(weight.most, || format!("column {} unfolds", self.schema().field(column).name()))?;
+            budget.check(weight.most, || {
+                format!("column {} unfolds", self.schema().field(column).name())
+            })?;
         }
         Ok(is_large)
     }
 
-    /// Minimum and maximum of a column by row group, null where the writer omitted them. Only for signed integers, floats, dates
-    /// and times; `None` for other columns. Bounds of floats ignore NaN.
+    /// Minimum and maximum of a column by row group, null where the writer omitted them. Only for
+    /// signed integers, floats, dates and times; `None` for other columns. Bounds of floats ignore
+    /// NaN.
     pub fn bounds(&self, column: usize) -> Option<(ArrayRef, ArrayRef)> {
         let field = self.schema().fields().get(column)?;
-        let ordered = field.data_type().is_signed_integer() || field.data_type().is_floating() || field.data_type().is_temporal();
-        if ordered { self.statistics(field) } else { None }
+        let ordered = field.data_type().is_signed_integer()
+            || field.data_type().is_floating()
+            || field.data_type().is_temporal();
+        if ordered {
+            self.statistics(field)
+        } else {
+            None
+        }
     }
 
-    /// Minimum and maximum of a string column by row group; bounds may be truncated, but never exclude a value.
+    /// Minimum and maximum of a string column by row group; bounds may be truncated, but never
+    /// exclude a value.
     pub fn text_bounds(&self, column: usize) -> Option<(ArrayRef, ArrayRef)> {
         let field = self.schema().fields().get(column)?;
-        matches!(field.data_type(), DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8)
-            .then(|| self.statistics(field))
-            .flatten()
+        matches!(
+            field.data_type(),
+            DataType::Utf8View | DataType::Utf8 | DataType::LargeUtf8
+        )
+        .then(|| self.statistics(field))
+        .flatten()
     }
 
     fn statistics(&self, field: &Field) -> Option<(ArrayRef, ArrayRef)> {
         let metadata = self.metadata.metadata();
         let found = guarded("reading the Parquet statistics", || {
             let parquet_schema = metadata.file_metadata().schema_descr();
-            let converter = StatisticsConverter::try_new(field.name(), self.schema(), parquet_schema).map_err(|e| damaged(&e))?;
-            let mins = converter.row_group_mins(metadata.row_groups()).map_err(|e| damaged(&e))?;
-            let maxes = converter.row_group_maxes(metadata.row_groups()).map_err(|e| damaged(&e))?;
+            let converter =
+                StatisticsConverter::try_new(field.name(), self.schema(), parquet_schema)
+                    .map_err(|e| damaged(&e))?;
+            let mins = converter
+                .row_group_mins(metadata.row_groups())
+                .map_err(|e| damaged(&e))?;
+            let maxes = converter
+                .row_group_maxes(metadata.row_groups())
+                .map_err(|e| damaged(&e))?;
             Ok((mins, maxes))
         });
-        found.ok().filter(|(mins, maxes)| mins.len() == self.count() && maxes.len() == self.count())
+        found
+            .ok()
+            .filter(|(mins, maxes)| mins.len() == self.count() && maxes.len() == self.count())
     }
 }
 
@@ -226,12 +337,18 @@ impl FetchedChunks {
     fn at(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
         let found = self.chunks.iter().find_map(|(first, bytes)| {
             // Another chunk may begin where one ends.
-            let from = usize::try_from(start.checked_sub(*first)?).ok().filter(|from| *from < bytes.len())?;
-            let end = from.checked_add(length.unwrap_or(bytes.len() - from)).filter(|end| *end <= bytes.len())?;
+            let from = usize::try_from(start.checked_sub(*first)?)
+                .ok()
+                .filter(|from| *from < bytes.len())?;
+            let end = from
+                .checked_add(length.unwrap_or(bytes.len() - from))
+                .filter(|end| *end <= bytes.len())?;
             Some(bytes.slice(from..end))
         });
         let nothing = || (length == Some(0)).then(Bytes::new);
-        found.or_else(nothing).ok_or_else(|| parquet::errors::ParquetError::EOF(format!("{start} lies outside the column")))
+        found.or_else(nothing).ok_or_else(|| {
+            parquet::errors::ParquetError::EOF(format!("{start} lies outside the column"))
+        })
     }
 }
 
@@ -262,23 +379,41 @@ mod tests {
 
     fn groups() -> RowGroups {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
-        let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..10).map(|n| format!("a text of some length, {n}"))));
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
+            (0..10).map(|n| format!("a text of some length, {n}")),
+        ));
         let batch = RecordBatch::try_from_iter([("n", numbers), ("t", texts)]).expect("is a batch");
-        let options = ParquetOptions { row_group_rows: 4, ..ParquetOptions::local() };
+        let options = ParquetOptions {
+            row_group_rows: 4,
+            ..ParquetOptions::local()
+        };
         let bytes = write_parquet(&batch.schema(), &[batch], &options).expect("writes");
-        RowGroups::new(&TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer"))
+        RowGroups::new(
+            &TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer"),
+        )
     }
 
     #[test]
     fn chosen_rows_of_one_column_are_decoded() {
         let groups = groups();
-        assert_eq!((groups.count(), groups.rows(0), groups.rows(2), groups.rows(3)), (3, 4, 2, 0));
+        assert_eq!(
+            (
+                groups.count(),
+                groups.rows(0),
+                groups.rows(2),
+                groups.rows(3)
+            ),
+            (3, 4, 2, 0)
+        );
         let all = groups.column(1, 0, None).expect("decodes");
         assert_eq!(all[0].as_primitive::<Int64Type>().values(), &[4, 5, 6, 7]);
         let keep = BooleanArray::from(vec![false, true, false, true]);
         let some = groups.column(1, 1, Some(&keep)).expect("decodes");
         let texts: Vec<&str> = some[0].as_string_view().iter().flatten().collect();
-        assert_eq!(texts, ["a text of some length, 5", "a text of some length, 7"]);
+        assert_eq!(
+            texts,
+            ["a text of some length, 5", "a text of some length, 7"]
+        );
         assert!(groups.column(3, 0, None).is_err() && groups.column(0, 7, None).is_err());
     }
 
@@ -286,31 +421,63 @@ mod tests {
     fn texts_that_repeat_are_numbers_of_a_dictionary() {
         let texts = (0..1000).map(|row| (row % 7 != 0).then(|| format!("region {}", row % 5)));
         let texts: ArrayRef = Arc::new(StringArray::from_iter(texts));
-        let unique: ArrayRef = Arc::new(StringArray::from_iter_values((0..1000).map(|n| format!("{n:0>4000}"))));
+        let unique: ArrayRef = Arc::new(StringArray::from_iter_values(
+            (0..1000).map(|n| format!("{n:0>4000}")),
+        ));
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
-        let batch = RecordBatch::try_from_iter([("t", texts.clone()), ("u", unique), ("n", numbers)]).expect("is a batch");
-        let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
-        let groups = RowGroups::new(&TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer"));
-        let read = groups.numbered(0, 0).expect("has a dictionary").expect("decodes");
+        let batch =
+            RecordBatch::try_from_iter([("t", texts.clone()), ("u", unique), ("n", numbers)])
+                .expect("is a batch");
+        let bytes =
+            write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
+        let groups = RowGroups::new(
+            &TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer"),
+        );
+        let read = groups
+            .numbered(0, 0)
+            .expect("has a dictionary")
+            .expect("decodes");
         assert!(read.values().len() < 10, "{} values", read.values().len());
-        assert_eq!(&arrow::compute::cast(&read, &DataType::Utf8).expect("casts"), &texts);
-        assert!(groups.numbered(0, 1).is_none() && groups.numbered(0, 2).is_none() && groups.numbered(7, 0).is_none());
+        assert_eq!(
+            &arrow::compute::cast(&read, &DataType::Utf8).expect("casts"),
+            &texts
+        );
+        assert!(
+            groups.numbered(0, 1).is_none()
+                && groups.numbered(0, 2).is_none()
+                && groups.numbered(7, 0).is_none()
+        );
     }
 
     #[test]
     fn members_of_a_struct_are_consecutive() {
         let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..3));
         let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
-        let fields = [("n", numbers), ("t", texts)]
-            .map(|(name, array)| (Arc::new(Field::new(name, array.data_type().clone(), true)), array));
+        let fields = [("n", numbers), ("t", texts)].map(|(name, array)| {
+            (
+                Arc::new(Field::new(name, array.data_type().clone(), true)),
+                array,
+            )
+        });
         let both: ArrayRef = Arc::new(arrow::array::StructArray::from(fields.to_vec()));
         let batch = RecordBatch::try_from_iter([("s", both)]).expect("is a batch");
-        let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
-        let groups = RowGroups::new(&TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer"));
+        let bytes =
+            write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
+        let groups = RowGroups::new(
+            &TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer"),
+        );
         let read = groups.column(0, 0, None).expect("decodes");
         assert!(read.len() == 1 && read[0].as_struct().column(1).len() == 3);
-        let texts = arrow::compute::cast(read[0].as_struct().column(1), &DataType::Utf8).expect("casts");
-        assert_eq!(texts.as_string::<i32>().iter().flatten().collect::<Vec<_>>(), ["a", "b", "c"]);
+        let texts =
+            arrow::compute::cast(read[0].as_struct().column(1), &DataType::Utf8).expect("casts");
+        assert_eq!(
+            texts
+                .as_string::<i32>()
+                .iter()
+                .flatten()
+                .collect::<Vec<_>>(),
+            ["a", "b", "c"]
+        );
     }
 
     #[test]
@@ -319,6 +486,10 @@ mod tests {
         let (mins, maxes) = groups.bounds(0).expect("has bounds");
         assert_eq!(mins.as_primitive::<Int64Type>().values(), &[0, 4, 8]);
         assert_eq!(maxes.as_primitive::<Int64Type>().values(), &[3, 7, 9]);
-        assert!(groups.bounds(1).is_none() && groups.text_bounds(1).is_some() && groups.text_bounds(0).is_none());
+        assert!(
+            groups.bounds(1).is_none()
+                && groups.text_bounds(1).is_some()
+                && groups.text_bounds(0).is_none()
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Compares the statistics of a Parquet file with its values: minimum, maximum and number of nulls in the footer and in the page
-//! index. Readers skip row groups and pages that the statistics exclude, so wrong ones lose rows without a message.
+//! Compares the statistics of a Parquet file with its values: minimum, maximum and number of nulls
+//! in the footer and in the page index. Readers skip row groups and pages that the statistics
+//! exclude, so wrong ones lose rows without a message.
 
 use arrow::array::{Array, ArrayRef, AsArray, Scalar, UInt64Array};
 use arrow::compute::kernels::cmp;
@@ -87,7 +88,8 @@ struct StatedBounds {
 }
 
 impl TableHead {
-    /// Compares all statistics of columns that are neither lists nor structs with the values, which are all decoded.
+    /// Compares all statistics of columns that are neither lists nor structs with the values, which
+    /// are all decoded.
     ///
     /// # Errors
     /// When pages or the page index are damaged, or the job is cancelled.
@@ -96,18 +98,28 @@ impl TableHead {
         let indexed = guarded("reading the page index", || self.with_page_index())?;
         let mut found = Vec::new();
         for (index, field) in groups.schema().fields().iter().enumerate() {
-            if field.data_type().is_nested() || matches!(field.data_type(), DataType::Dictionary(..) | DataType::Null) {
+            if field.data_type().is_nested()
+                || matches!(field.data_type(), DataType::Dictionary(..) | DataType::Null)
+            {
                 continue;
             }
             let parquet_schema = indexed.file_metadata().schema_descr();
-            let Ok(converter) = StatisticsConverter::try_new(field.name(), groups.schema(), parquet_schema) else { continue };
-            let stated = guarded("reading the Parquet statistics", || Ok(StatedBounds::of_groups(&converter, &indexed)))?;
+            let Ok(converter) =
+                StatisticsConverter::try_new(field.name(), groups.schema(), parquet_schema)
+            else {
+                continue;
+            };
+            let stated = guarded("reading the Parquet statistics", || {
+                Ok(StatedBounds::of_groups(&converter, &indexed))
+            })?;
             let mut first: Option<WrongStatistics> = None;
             for group in 0..groups.count() {
                 ctx.check()?;
                 let arrays = groups.column(group, index, None)?;
                 let fault = guarded("comparing the Parquet statistics", || {
-                    let Some(values) = joined(&arrays)? else { return Ok(None) };
+                    let Some(values) = joined(&arrays)? else {
+                        return Ok(None);
+                    };
                     let exact = is_exact(&indexed, group, &converter, field.data_type());
                     if let Some(fault) = stated.fault_of(group, &values, exact) {
                         return Ok(Some((StatisticsPlace::Footer, fault)));
@@ -118,7 +130,13 @@ impl TableHead {
                     (None, _) => {}
                     (Some(_), Some(known)) => known.groups += 1,
                     (Some((place, fault)), first) => {
-                        *first = Some(WrongStatistics { column: field.name().clone(), group, place, fault, groups: 1 });
+                        *first = Some(WrongStatistics {
+                            column: field.name().clone(),
+                            group,
+                            place,
+                            fault,
+                            groups: 1,
+                        });
                     }
                 }
             }
@@ -130,8 +148,11 @@ impl TableHead {
     /// The footer with the page index, where the file has one.
     fn with_page_index(&self) -> Result<ParquetMetaData> {
         let footer = self.parquet_metadata().clone();
-        let mut reader = ParquetMetaDataReader::new_with_metadata(footer).with_page_index_policy(PageIndexPolicy::Optional);
-        reader.read_page_indexes(self.slice()).map_err(|error| damaged(&error))?;
+        let mut reader = ParquetMetaDataReader::new_with_metadata(footer)
+            .with_page_index_policy(PageIndexPolicy::Optional);
+        reader
+            .read_page_indexes(self.slice())
+            .map_err(|error| damaged(&error))?;
         reader.finish().map_err(|error| damaged(&error))
     }
 }
@@ -148,37 +169,64 @@ impl StatedBounds {
         }
     }
 
-    /// The first statement at `at` that `values` contradict. `exact`: minimum and maximum are called exact.
-    fn fault_of(&self, at: usize, values: &ArrayRef, exact: (bool, bool)) -> Option<StatisticsFault> {
+    /// The first statement at `at` that `values` contradict. `exact`: minimum and maximum are
+    /// called exact.
+    fn fault_of(
+        &self,
+        at: usize,
+        values: &ArrayRef,
+        exact: (bool, bool),
+    ) -> Option<StatisticsFault> {
         let bound = |bounds: &Option<ArrayRef>| {
-            bounds.as_ref().filter(|all| at < all.len() && all.is_valid(at)).map(|all| all.slice(at, 1))
+            bounds
+                .as_ref()
+                .filter(|all| at < all.len() && all.is_valid(at))
+                .map(|all| all.slice(at, 1))
         };
         let text = |array: &ArrayRef, row: usize| cell_text(array, row);
         if let Some(minimum) = bound(&self.minima) {
             if let Some(row) = first_beyond(values, &minimum, BoundSide::Below) {
-                return Some(StatisticsFault::Below { minimum: text(&minimum, 0), value: text(values, row) });
+                return Some(StatisticsFault::Below {
+                    minimum: text(&minimum, 0),
+                    value: text(values, row),
+                });
             }
             if exact.0
                 && let Some(least) = edge_of(values, false)
                 && first_beyond(&minimum, &least, BoundSide::Below).is_some()
             {
-                return Some(StatisticsFault::NotLeast { minimum: text(&minimum, 0), least: text(&least, 0) });
+                return Some(StatisticsFault::NotLeast {
+                    minimum: text(&minimum, 0),
+                    least: text(&least, 0),
+                });
             }
         }
         if let Some(maximum) = bound(&self.maxima) {
             if let Some(row) = first_beyond(values, &maximum, BoundSide::Above) {
-                return Some(StatisticsFault::Above { maximum: text(&maximum, 0), value: text(values, row) });
+                return Some(StatisticsFault::Above {
+                    maximum: text(&maximum, 0),
+                    value: text(values, row),
+                });
             }
             if exact.1
                 && let Some(greatest) = edge_of(values, true)
                 && first_beyond(&maximum, &greatest, BoundSide::Above).is_some()
             {
-                return Some(StatisticsFault::NotGreatest { maximum: text(&maximum, 0), greatest: text(&greatest, 0) });
+                return Some(StatisticsFault::NotGreatest {
+                    maximum: text(&maximum, 0),
+                    greatest: text(&greatest, 0),
+                });
             }
         }
-        let stated = self.nulls.as_ref().filter(|all| at < all.len() && all.is_valid(at)).map(|all| all.value(at));
+        let stated = self
+            .nulls
+            .as_ref()
+            .filter(|all| at < all.len() && all.is_valid(at))
+            .map(|all| all.value(at));
         let found = values.null_count() as u64;
-        stated.filter(|stated| *stated != found).map(|stated| StatisticsFault::Nulls { stated, found })
+        stated
+            .filter(|stated| *stated != found)
+            .map(|stated| StatisticsFault::Nulls { stated, found })
     }
 }
 
@@ -189,9 +237,15 @@ fn fault_of_pages(
     group: usize,
     values: &ArrayRef,
 ) -> Result<Option<(StatisticsPlace, StatisticsFault)>> {
-    let Some(index) = metadata.page_index().map(|index| &**index) else { return Ok(None) };
-    let rows = converter.data_page_row_counts(index, metadata.row_groups(), &[group]).map_err(|error| damaged(&error))?;
-    let Some(rows) = rows.filter(|rows| !rows.is_empty() && rows.null_count() == 0) else { return Ok(None) };
+    let Some(index) = metadata.page_index().map(|index| &**index) else {
+        return Ok(None);
+    };
+    let rows = converter
+        .data_page_row_counts(index, metadata.row_groups(), &[group])
+        .map_err(|error| damaged(&error))?;
+    let Some(rows) = rows.filter(|rows| !rows.is_empty() && rows.null_count() == 0) else {
+        return Ok(None);
+    };
     let stated = StatedBounds {
         minima: converter.data_page_mins(index, &[group]).ok(),
         maxima: converter.data_page_maxes(index, &[group]).ok(),
@@ -199,22 +253,46 @@ fn fault_of_pages(
     };
     let mut start = 0usize;
     for (page, count) in rows.values().iter().enumerate() {
-        let end = usize::try_from(*count).ok().and_then(|count| start.checked_add(count)).filter(|end| *end <= values.len());
-        let Some(end) = end else { return Ok(Some((StatisticsPlace::Page(page), StatisticsFault::PageRows))) };
-        if let Some(fault) = stated.fault_of(page, &values.slice(start, end - start), (false, false)) {
+        let end = usize::try_from(*count)
+            .ok()
+            .and_then(|count| start.checked_add(count))
+            .filter(|end| *end <= values.len());
+        let Some(end) = end else {
+            return Ok(Some((
+                StatisticsPlace::Page(page),
+                StatisticsFault::PageRows,
+            )));
+        };
+        if let Some(fault) =
+            stated.fault_of(page, &values.slice(start, end - start), (false, false))
+        {
             return Ok(Some((StatisticsPlace::Page(page), fault)));
         }
         start = end;
     }
-    Ok((start != values.len()).then_some((StatisticsPlace::Page(rows.len() - 1), StatisticsFault::PageRows)))
+    Ok((start != values.len()).then_some((
+        StatisticsPlace::Page(rows.len() - 1),
+        StatisticsFault::PageRows,
+    )))
 }
 
-/// Whether minimum and maximum of a row group are called exact. Only whole numbers and times: texts may be cut, and floats have two
-/// zeros.
-fn is_exact(metadata: &ParquetMetaData, group: usize, converter: &StatisticsConverter, dtype: &DataType) -> (bool, bool) {
-    let column = converter.parquet_column_index().filter(|_| dtype.is_integer() || dtype.is_temporal());
+/// Whether minimum and maximum of a row group are called exact. Only whole numbers and times: texts
+/// may be cut, and floats have two zeros.
+fn is_exact(
+    metadata: &ParquetMetaData,
+    group: usize,
+    converter: &StatisticsConverter,
+    dtype: &DataType,
+) -> (bool, bool) {
+    let column = converter
+        .parquet_column_index()
+        .filter(|_| dtype.is_integer() || dtype.is_temporal());
     let chunk = column.and_then(|column| metadata.row_groups().get(group)?.columns().get(column));
-    chunk.and_then(|chunk| chunk.statistics()).map_or((false, false), |known| (known.min_is_exact(), known.max_is_exact()))
+    chunk
+        .and_then(|chunk| chunk.statistics())
+        .map_or((false, false), |known| {
+            (known.min_is_exact(), known.max_is_exact())
+        })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -228,9 +306,20 @@ fn first_beyond(values: &ArrayRef, bound: &ArrayRef, side: BoundSide) -> Option<
     if values.data_type().is_floating() {
         // By the numbers: the comparison of the library distinguishes zeros and orders NaN.
         let numbers = [values, bound].map(|array| cast(array, &DataType::Float64).ok());
-        let [Some(values), Some(bound)] = numbers else { return None };
-        let (values, bound) = (values.as_primitive::<Float64Type>(), bound.as_primitive::<Float64Type>().value(0));
-        let is_beyond = |value: f64| if side == BoundSide::Below { value < bound } else { value > bound };
+        let [Some(values), Some(bound)] = numbers else {
+            return None;
+        };
+        let (values, bound) = (
+            values.as_primitive::<Float64Type>(),
+            bound.as_primitive::<Float64Type>().value(0),
+        );
+        let is_beyond = |value: f64| {
+            if side == BoundSide::Below {
+                value < bound
+            } else {
+                value > bound
+            }
+        };
         return values.iter().position(|value| value.is_some_and(is_beyond));
     }
     let bound = Scalar::new(bound.clone());
@@ -244,7 +333,15 @@ fn first_beyond(values: &ArrayRef, bound: &ArrayRef, side: BoundSide) -> Option<
 
 /// The least or greatest value, as an array of one.
 fn edge_of(values: &ArrayRef, descending: bool) -> Option<ArrayRef> {
-    let edge = sort_limit(values, Some(SortOptions { descending, nulls_first: false }), Some(1)).ok()?;
+    let edge = sort_limit(
+        values,
+        Some(SortOptions {
+            descending,
+            nulls_first: false,
+        }),
+        Some(1),
+    )
+    .ok()?;
     (edge.len() == 1 && edge.is_valid(0)).then_some(edge)
 }
 
@@ -254,7 +351,9 @@ fn joined(arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
         [array] => Ok(Some(array.clone())),
         several => {
             let several: Vec<&dyn Array> = several.iter().map(AsRef::as_ref).collect();
-            concat(&several).map(Some).map_err(|error| Error::format("the column can't be joined").because(error))
+            concat(&several)
+                .map(Some)
+                .map_err(|error| Error::format("the column can't be joined").because(error))
         }
     }
 }
@@ -263,7 +362,9 @@ fn joined(arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+    use arrow::array::{
+        Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    };
     use parquet::arrow::ArrowWriter;
     use parquet::file::properties::WriterProperties;
 
@@ -272,11 +373,17 @@ mod tests {
 
     /// 40 rows in 4 row groups with pages of 5 rows.
     fn file() -> Vec<u8> {
-        let numbers: ArrayRef = Arc::new(Int64Array::from_iter((1_000_000..1_000_040).map(|n| (n % 7 != 0).then_some(n))));
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter(
+            (1_000_000..1_000_040).map(|n| (n % 7 != 0).then_some(n)),
+        ));
         let floats = [f64::NAN, -0.0, 0.0, 2.5e100].into_iter().cycle().take(40);
         let floats: ArrayRef = Arc::new(Float64Array::from_iter_values(floats));
-        let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..40).map(|n| format!("{n:02} ñ{}", "x".repeat(100)))));
-        let times: ArrayRef = Arc::new(TimestampMicrosecondArray::from_iter_values((0..40).map(|n| 1_600_000_000_000_000 + n)));
+        let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
+            (0..40).map(|n| format!("{n:02} ñ{}", "x".repeat(100))),
+        ));
+        let times: ArrayRef = Arc::new(TimestampMicrosecondArray::from_iter_values(
+            (0..40).map(|n| 1_600_000_000_000_000 + n),
+        ));
         let columns = [("n", numbers), ("f", floats), ("t", texts), ("time", times)];
         let batch = RecordBatch::try_from_iter(columns).expect("is a batch");
         let properties = WriterProperties::builder()
@@ -286,7 +393,8 @@ mod tests {
             .set_dictionary_enabled(false)
             .build();
         let mut bytes = Vec::new();
-        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).expect("a writer");
+        let mut writer =
+            ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).expect("a writer");
         writer.write(&batch).expect("writes");
         writer.close().expect("closes");
         bytes
@@ -294,13 +402,17 @@ mod tests {
 
     fn wrong(bytes: Vec<u8>) -> Vec<WrongStatistics> {
         let head = TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("a footer");
-        head.wrong_statistics(&JobContext::default()).expect("compares")
+        head.wrong_statistics(&JobContext::default())
+            .expect("compares")
     }
 
     /// Puts `new` in the place of `old` from the `nth` time on that the file has it.
     fn replaced(mut bytes: Vec<u8>, old: i64, new: i64, nth: usize) -> Vec<u8> {
         let (old, new) = (old.to_le_bytes(), new.to_le_bytes());
-        let places: Vec<usize> = (0..bytes.len() - 8).filter(|&at| bytes[at..at + 8] == old).skip(nth).collect();
+        let places: Vec<usize> = (0..bytes.len() - 8)
+            .filter(|&at| bytes[at..at + 8] == old)
+            .skip(nth)
+            .collect();
         assert!(!places.is_empty());
         for at in places {
             bytes[at..at + 8].copy_from_slice(&new);
@@ -317,27 +429,62 @@ mod tests {
     fn statistics_that_exclude_values_are_found() {
         // The first time is the value, then page header, page index and footer.
         let found = wrong(replaced(file(), 1_000_029, 1_000_021, 1));
-        let [fault] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!((fault.column.as_str(), fault.group, fault.groups), ("n", 2, 1));
-        assert_eq!(fault.fault, StatisticsFault::Above { maximum: "1000021".into(), value: "1000022".into() });
-        let found = wrong(replaced(file(), 1_600_000_000_000_010, 1_600_000_000_000_015, 1));
-        assert!(
-            matches!(found.as_slice(), [fault] if fault.column == "time" && matches!(fault.fault, StatisticsFault::Below { .. }))
+        let [fault] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            (fault.column.as_str(), fault.group, fault.groups),
+            ("n", 2, 1)
         );
+        assert_eq!(
+            fault.fault,
+            StatisticsFault::Above {
+                maximum: "1000021".into(),
+                value: "1000022".into()
+            }
+        );
+        let found = wrong(replaced(
+            file(),
+            1_600_000_000_000_010,
+            1_600_000_000_000_015,
+            1,
+        ));
+        assert!(matches!(
+            found.as_slice(),
+            [fault]
+                if fault.column == "time" && matches!(
+                    fault.fault,
+                    StatisticsFault::Below { .. }
+                )
+        ));
     }
 
     #[test]
     fn exact_statistics_that_no_value_has_are_found() {
         let found = wrong(replaced(file(), 1_000_029, 1_000_999, 1));
-        let [fault] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!(fault.fault, StatisticsFault::NotGreatest { maximum: "1000999".into(), greatest: "1000029".into() });
+        let [fault] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            fault.fault,
+            StatisticsFault::NotGreatest {
+                maximum: "1000999".into(),
+                greatest: "1000029".into()
+            }
+        );
     }
 
     #[test]
     fn the_page_index_is_compared_too() {
-        // The least value of the second page of the first row group, which the footer does not have.
+        // The least value of the second page of the first row group, which the footer does not
+        // have.
         let found = wrong(replaced(file(), 1_000_005, 1_000_007, 1));
-        let [fault] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!((fault.column.as_str(), fault.group, fault.place), ("n", 0, StatisticsPlace::Page(1)));
+        let [fault] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!(
+            (fault.column.as_str(), fault.group, fault.place),
+            ("n", 0, StatisticsPlace::Page(1))
+        );
     }
 }

@@ -1,11 +1,13 @@
-//! Text of files of users: UTF-8, UTF-16 or Windows-1252 (latin-1), with or without a byte order mark.
+//! Text of files of users: UTF-8, UTF-16 or Windows-1252 (latin-1), with or without a byte order
+//! mark.
 
 use crate::error::{Error, Result};
 
-/// Characters of the bytes 0x80 to 0x9F in Windows-1252; the five undefined ones are control characters, as browsers read them.
+/// Characters of the bytes 0x80 to 0x9F in Windows-1252; the five undefined ones are control
+/// characters, as browsers read them.
 const WINDOWS_1252: [char; 32] = [
-    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘', '’', '“', '”',
-    '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
+    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
 
 /// Byte order of UTF-16.
@@ -24,7 +26,8 @@ pub(super) struct DecodedText {
     pub warning: Option<String>,
 }
 
-/// The byte order of a UTF-16 text from its first bytes: by its mark, or by the zero in its first character.
+/// The byte order of a UTF-16 text from its first bytes: by its mark, or by the zero in its first
+/// character.
 pub(super) fn utf16_order(start: &[u8]) -> Option<ByteOrder> {
     match start {
         [0xFF, 0xFE, ..] => Some(ByteOrder::Little),
@@ -38,7 +41,8 @@ pub(super) fn utf16_order(start: &[u8]) -> Option<ByteOrder> {
 /// Decodes a text.
 ///
 /// # Errors
-/// [`crate::error::Kind::Format`] for binary data, damaged UTF-16, and UTF-8 with other bytes in it.
+/// [`crate::error::Kind::Format`] for binary data, damaged UTF-16, and UTF-8 with other bytes in
+/// it.
 pub(super) fn decode_text(bytes: Vec<u8>) -> Result<DecodedText> {
     if let Some(order) = utf16_order(&bytes) {
         return decode_utf16(&bytes, order);
@@ -48,32 +52,60 @@ pub(super) fn decode_text(bytes: Vec<u8>) -> Result<DecodedText> {
             if text.starts_with('\u{feff}') {
                 text.drain(..'\u{feff}'.len_utf8());
             }
-            return Ok(DecodedText { text, warning: None });
+            return Ok(DecodedText {
+                text,
+                warning: None,
+            });
         }
         Err(error) => error,
     };
     let valid = error.utf8_error().valid_up_to();
     let bytes = error.into_bytes();
-    let line = 1 + bytes.iter().take(valid).filter(|byte| **byte == b'\n').count();
-    let wrong = |reason: String| Error::format("the metadata table can't be read as text").because(reason).hint("save it as UTF-8");
-    if bytes.iter().any(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0C | 0x1A)) {
-        return Err(wrong(format!("line {line} is not UTF-8, and there are control characters in it")));
+    let line = 1 + bytes
+        .iter()
+        .take(valid)
+        .filter(|byte| **byte == b'\n')
+        .count();
+    let wrong = |reason: String| {
+        Error::format("the metadata table can't be read as text")
+            .because(reason)
+            .hint("save it as UTF-8")
+    };
+    if bytes
+        .iter()
+        .any(|byte| byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0C | 0x1A))
+    {
+        return Err(wrong(format!(
+            "line {line} is not UTF-8, and there are control characters in it"
+        )));
     }
     if bytes.get(..valid).is_some_and(|before| !before.is_ascii()) {
-        return Err(wrong(format!("line {line} is not UTF-8, but letters before it are")));
+        return Err(wrong(format!(
+            "line {line} is not UTF-8, but letters before it are"
+        )));
     }
     let character = |byte: u8| match byte {
-        0x80..0xA0 => WINDOWS_1252.get(usize::from(byte - 0x80)).copied().unwrap_or(char::REPLACEMENT_CHARACTER),
+        0x80..0xA0 => WINDOWS_1252
+            .get(usize::from(byte - 0x80))
+            .copied()
+            .unwrap_or(char::REPLACEMENT_CHARACTER),
         _ => char::from(byte),
     };
     let text: String = bytes.into_iter().map(character).collect();
-    let warning = format!("the metadata table is not UTF-8: line {line} and others are read as Windows-1252 (latin-1)");
-    Ok(DecodedText { text, warning: Some(warning) })
+    let warning = format!(
+        "the metadata table is not UTF-8: line {line} and others are read as Windows-1252 (latin-1)"
+    );
+    Ok(DecodedText {
+        text,
+        warning: Some(warning),
+    })
 }
 
 fn decode_utf16(bytes: &[u8], order: ByteOrder) -> Result<DecodedText> {
     let wrong = |reason: &str| {
-        Error::format("the metadata table can't be read as UTF-16").because(reason.to_owned()).hint("save it as UTF-8")
+        Error::format("the metadata table can't be read as UTF-16")
+            .because(reason.to_owned())
+            .hint("save it as UTF-8")
     };
     let (units, rest) = bytes.as_chunks::<2>();
     if !rest.is_empty() {
@@ -92,7 +124,10 @@ fn decode_utf16(bytes: &[u8], order: ByteOrder) -> Result<DecodedText> {
             Err(_) => return Err(wrong("a character is damaged")),
         }
     }
-    Ok(DecodedText { text, warning: None })
+    Ok(DecodedText {
+        text,
+        warning: None,
+    })
 }
 
 #[cfg(test)]
@@ -107,10 +142,19 @@ mod tests {
     #[test]
     fn usual_encodings_are_decoded() {
         assert_eq!(decoded("path,ñ\n".as_bytes()), ("path,ñ\n".into(), false));
-        assert_eq!(decoded("\u{feff}path,ñ\n".as_bytes()), ("path,ñ\n".into(), false));
-        assert_eq!(decoded(b"path,n\nCa\xF1on,\x80\n"), ("path,n\nCañon,€\n".into(), true));
+        assert_eq!(
+            decoded("\u{feff}path,ñ\n".as_bytes()),
+            ("path,ñ\n".into(), false)
+        );
+        assert_eq!(
+            decoded(b"path,n\nCa\xF1on,\x80\n"),
+            ("path,n\nCañon,€\n".into(), true)
+        );
         for mark in [true, false] {
-            let units: Vec<u16> = if mark { vec![0xFEFF] } else { vec![] }.into_iter().chain("path,ñ\n".encode_utf16()).collect();
+            let units: Vec<u16> = if mark { vec![0xFEFF] } else { vec![] }
+                .into_iter()
+                .chain("path,ñ\n".encode_utf16())
+                .collect();
             let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
             let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
             assert_eq!(decoded(&little), ("path,ñ\n".into(), false));
@@ -120,9 +164,13 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_refused() {
-        for bytes in
-            [&b"path\n\x01\x02\xFF"[..], &b"\xFF\xFEa\0b"[..], &b"\xFF\xFE\0\xD8a\0"[..], b"\xFF\xFEa\0\0\0", b"\xC3\xB1\n\xF1\n"]
-        {
+        for bytes in [
+            &b"path\n\x01\x02\xFF"[..],
+            &b"\xFF\xFEa\0b"[..],
+            &b"\xFF\xFE\0\xD8a\0"[..],
+            b"\xFF\xFEa\0\0\0",
+            b"\xC3\xB1\n\xF1\n",
+        ] {
             assert!(decode_text(bytes.to_vec()).is_err(), "{bytes:?}");
         }
     }

@@ -1,11 +1,12 @@
-//! Types of text columns by round trip: a column of a CSV table has a type only where every text comes back when its value is printed.
-//! `06075`, `10E10` and `0000-00-00` are texts. The accepted spellings are listed in docs/FORMATS.md.
+//! Types of text columns by round trip: a column of a CSV table has a type only where every text
+//! comes back when its value is printed. `06075`, `10E10` and `0000-00-00` are texts. The accepted
+//! spellings are listed in docs/FORMATS.md.
 
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, StringArray, TimestampMicrosecondArray,
-    TimestampNanosecondArray, UInt64Array, new_null_array,
+    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, StringArray,
+    TimestampMicrosecondArray, TimestampNanosecondArray, UInt64Array, new_null_array,
 };
 use arrow::datatypes::{DataType, TimeUnit};
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
@@ -13,13 +14,16 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 use crate::text::PrintableLine;
 
 /// Texts of missing values in columns of numbers, dates, times and booleans, in lower case.
-const NULL_MARKERS: [&str; 15] =
-    ["", "na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "-", "--", "\\n"];
+const NULL_MARKERS: [&str; 15] = [
+    "", "na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "-nan", "null", "none", "nil", "-",
+    "--", "\\n",
+];
 /// Texts of missing values in columns of texts, in lower case; the others may be words there.
 const NULL_MARKERS_OF_TEXTS: [&str; 6] = ["", "n/a", "#n/a", "<na>", "nan", "null"];
 /// Characters of a value in a warning.
 const SHOWN: usize = 60;
-/// Significant digits of a number up to which it is compared with its double; the longest exact double has 767.
+/// Significant digits of a number up to which it is compared with its double; the longest exact
+/// double has 767.
 const DIGITS_MAX: usize = 800;
 /// Significant digits that every double keeps.
 const DIGITS_KEPT: usize = 15;
@@ -53,12 +57,23 @@ pub(super) enum SpelledType {
 }
 
 use SpelledType::{
-    CommaFloat, Date, Float, Integer, LowerBoolean, Microseconds, Nanoseconds, TitleBoolean, Unsigned, UpperBoolean,
+    CommaFloat, Date, Float, Integer, LowerBoolean, Microseconds, Nanoseconds, TitleBoolean,
+    Unsigned, UpperBoolean,
 };
 
 impl SpelledType {
-    const ALL: [Self; 10] =
-        [LowerBoolean, TitleBoolean, UpperBoolean, Integer, Unsigned, Float, CommaFloat, Date, Microseconds, Nanoseconds];
+    const ALL: [Self; 10] = [
+        LowerBoolean,
+        TitleBoolean,
+        UpperBoolean,
+        Integer,
+        Unsigned,
+        Float,
+        CommaFloat,
+        Date,
+        Microseconds,
+        Nanoseconds,
+    ];
 
     const fn bit(self) -> SpelledTypes {
         1 << self as u16
@@ -67,7 +82,9 @@ impl SpelledType {
     /// What a value of this type is, for warnings.
     fn noun(self) -> &'static str {
         match self {
-            LowerBoolean | TitleBoolean | UpperBoolean => "true or false as the other values write it",
+            LowerBoolean | TitleBoolean | UpperBoolean => {
+                "true or false as the other values write it"
+            }
             Integer | Unsigned => "an integer without leading zeros or plus sign",
             Float | CommaFloat => "a number that a double keeps",
             Date => "a date such as 2021-05-31",
@@ -111,11 +128,13 @@ impl TextSummary {
             return;
         }
         self.values += 1;
-        self.codes += u64::from(text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic()));
+        self.codes +=
+            u64::from(text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic()));
         let found = types_of(text);
         self.has_number |= found.is_finite;
         self.proves_comma |= found.proves_comma;
-        let is_plain = found.decimals > 0 && text.as_bytes().first().is_some_and(u8::is_ascii_digit);
+        let is_plain =
+            found.decimals > 0 && text.as_bytes().first().is_some_and(u8::is_ascii_digit);
         self.has_other_form |= !is_plain;
         if found.decimals > 0 {
             self.decimals_vary |= *self.decimals.get_or_insert(found.decimals) != found.decimals;
@@ -145,30 +164,45 @@ impl TextSummary {
             };
             allowed && self.values > 0 && self.counts[index] == self.values
         };
-        SpelledType::ALL.into_iter().enumerate().find(fits).map(|(_, kind)| kind)
+        SpelledType::ALL
+            .into_iter()
+            .enumerate()
+            .find(fits)
+            .map(|(_, kind)| kind)
     }
 
-    /// True when all numbers may be versions, of which 1.10 would become 1.1: some have as many decimals and end in zeros, some have not.
+    /// True when all numbers may be versions, of which 1.10 would become 1.1: some have as many
+    /// decimals and end in zeros, some have not.
     fn is_of_versions(&self) -> bool {
         self.is_padded && self.decimals_vary && !self.has_other_form
     }
 
-    /// Why a column is text although half of its values or more have another type: the first value without it, with its line.
+    /// Why a column is text although half of its values or more have another type: the first value
+    /// without it, with its line.
     pub fn warning(&self, column: &str) -> Option<String> {
-        let most = SpelledType::ALL.into_iter().enumerate().rev().max_by_key(|(index, _)| self.counts[*index]);
-        let (index, kind) = most.filter(|(index, _)| self.values > 0 && self.counts[*index].saturating_mul(2) >= self.values)?;
+        let most = SpelledType::ALL
+            .into_iter()
+            .enumerate()
+            .rev()
+            .max_by_key(|(index, _)| self.counts[*index]);
+        let (index, kind) = most.filter(|(index, _)| {
+            self.values > 0 && self.counts[*index].saturating_mul(2) >= self.values
+        })?;
         let column = column.printable_line();
         match &self.misfits[index] {
             Some((line, text)) => {
                 let (text, noun) = (text.printable_line(), kind.noun());
-                Some(format!("the column {column} is text: line {line} has \"{text}\", which is not {noun}"))
+                Some(format!(
+                    "the column {column} is text: line {line} has \"{text}\", which is not {noun}"
+                ))
             }
-            None if matches!(kind, Float | CommaFloat) && self.is_of_versions() => {
-                Some(format!("the column {column} is text: some of its numbers end in zeros, as the version 1.10 beside 1.9"))
-            }
-            None if kind == CommaFloat => {
-                Some(format!("the column {column} is text: its commas can separate decimals or thousands"))
-            }
+            None if matches!(kind, Float | CommaFloat) && self.is_of_versions() => Some(format!(
+                "the column {column} is text: some of its numbers end in zeros, as the version \
+                    1.10 beside 1.9"
+            )),
+            None if kind == CommaFloat => Some(format!(
+                "the column {column} is text: its commas can separate decimals or thousands"
+            )),
             None => None,
         }
     }
@@ -186,7 +220,10 @@ impl TextSummary {
 
     /// The texts of a column that stays text, without null markers.
     pub fn without_markers(&self, texts: &StringArray) -> StringArray {
-        texts.iter().map(|text| text.filter(|text| !self.is_null_text(text))).collect()
+        texts
+            .iter()
+            .map(|text| text.filter(|text| !self.is_null_text(text)))
+            .collect()
     }
 }
 
@@ -210,25 +247,57 @@ pub(super) fn arrow_type(kind: SpelledType) -> DataType {
 
 /// The values of texts that have this type or are null.
 pub(super) fn typed_array(texts: &StringArray, kind: SpelledType) -> ArrayRef {
-    let values = || texts.iter().map(|text| text.filter(|text| !is_null_marker(text)));
+    let values = || {
+        texts
+            .iter()
+            .map(|text| text.filter(|text| !is_null_marker(text)))
+    };
     match kind {
-        LowerBoolean | TitleBoolean | UpperBoolean => {
-            Arc::new(values().map(|text| text.map(|text| text.eq_ignore_ascii_case("true"))).collect::<BooleanArray>())
-        }
-        Integer => Arc::new(values().map(|text| text?.parse().ok()).collect::<Int64Array>()),
-        Unsigned => Arc::new(values().map(|text| text?.parse().ok()).collect::<UInt64Array>()),
-        Float => Arc::new(values().map(|text| text?.parse().ok()).collect::<Float64Array>()),
-        CommaFloat => Arc::new(values().map(|text| text?.replace(',', ".").parse().ok()).collect::<Float64Array>()),
+        LowerBoolean | TitleBoolean | UpperBoolean => Arc::new(
+            values()
+                .map(|text| text.map(|text| text.eq_ignore_ascii_case("true")))
+                .collect::<BooleanArray>(),
+        ),
+        Integer => Arc::new(
+            values()
+                .map(|text| text?.parse().ok())
+                .collect::<Int64Array>(),
+        ),
+        Unsigned => Arc::new(
+            values()
+                .map(|text| text?.parse().ok())
+                .collect::<UInt64Array>(),
+        ),
+        Float => Arc::new(
+            values()
+                .map(|text| text?.parse().ok())
+                .collect::<Float64Array>(),
+        ),
+        CommaFloat => Arc::new(
+            values()
+                .map(|text| text?.replace(',', ".").parse().ok())
+                .collect::<Float64Array>(),
+        ),
         Date => {
-            let days = |date: NaiveDate| i32::try_from(date.signed_duration_since(NaiveDate::default()).num_days()).ok();
-            Arc::new(values().map(|text| parse_date(text?).and_then(days)).collect::<Date32Array>())
+            let days = |date: NaiveDate| {
+                i32::try_from(date.signed_duration_since(NaiveDate::default()).num_days()).ok()
+            };
+            Arc::new(
+                values()
+                    .map(|text| parse_date(text?).and_then(days))
+                    .collect::<Date32Array>(),
+            )
         }
-        Microseconds => {
-            Arc::new(values().map(|text| Some(parse_instant(text?)?.0.timestamp_micros())).collect::<TimestampMicrosecondArray>())
-        }
-        Nanoseconds => {
-            Arc::new(values().map(|text| parse_instant(text?)?.0.timestamp_nanos_opt()).collect::<TimestampNanosecondArray>())
-        }
+        Microseconds => Arc::new(
+            values()
+                .map(|text| Some(parse_instant(text?)?.0.timestamp_micros()))
+                .collect::<TimestampMicrosecondArray>(),
+        ),
+        Nanoseconds => Arc::new(
+            values()
+                .map(|text| parse_instant(text?)?.0.timestamp_nanos_opt())
+                .collect::<TimestampNanosecondArray>(),
+        ),
     }
 }
 
@@ -248,13 +317,19 @@ struct SpelledCell {
 }
 
 fn types_of(text: &str) -> SpelledCell {
-    let only = |kind: SpelledType| SpelledCell { types: kind.bit(), ..SpelledCell::default() };
+    let only = |kind: SpelledType| SpelledCell {
+        types: kind.bit(),
+        ..SpelledCell::default()
+    };
     match text {
         "true" | "false" => return only(LowerBoolean),
         "True" | "False" => return only(TitleBoolean),
         "TRUE" | "FALSE" => return only(UpperBoolean),
         "inf" | "-inf" | "Inf" | "-Inf" | "Infinity" | "-Infinity" => {
-            return SpelledCell { types: Float.bit() | CommaFloat.bit(), ..SpelledCell::default() };
+            return SpelledCell {
+                types: Float.bit() | CommaFloat.bit(),
+                ..SpelledCell::default()
+            };
         }
         _ => {}
     }
@@ -266,19 +341,46 @@ fn types_of(text: &str) -> SpelledCell {
         let whole = number.is_whole;
         let mut types = 0;
         if whole && text != "-0" {
-            types |= if text.parse::<i64>().is_ok() { Integer.bit() } else { 0 };
-            types |= if text.parse::<u64>().is_ok() { Unsigned.bit() } else { 0 };
+            types |= if text.parse::<i64>().is_ok() {
+                Integer.bit()
+            } else {
+                0
+            };
+            types |= if text.parse::<u64>().is_ok() {
+                Unsigned.bit()
+            } else {
+                0
+            };
         }
         // A double does not distinguish larger whole numbers from their neighbours.
-        let is_distinct = !whole || text.parse::<i64>().is_ok_and(|number| number.unsigned_abs() <= 1 << 53);
+        let is_distinct = !whole
+            || text
+                .parse::<i64>()
+                .is_ok_and(|number| number.unsigned_abs() <= 1 << 53);
         if is_distinct && number.is_exact(text) {
             types |= Float.bit() | if whole { CommaFloat.bit() } else { 0 };
         }
-        return SpelledCell { types, is_finite: true, proves_comma: false, decimals: number.decimals };
+        return SpelledCell {
+            types,
+            is_finite: true,
+            proves_comma: false,
+            decimals: number.decimals,
+        };
     }
-    if let Some(number) = SpelledNumber::parse(text, ',').filter(|number| number.is_exact(&text.replace(',', "."))) {
-        let SpelledNumber { proves_comma, decimals, .. } = number;
-        return SpelledCell { types: CommaFloat.bit(), is_finite: true, proves_comma, decimals };
+    if let Some(number) =
+        SpelledNumber::parse(text, ',').filter(|number| number.is_exact(&text.replace(',', ".")))
+    {
+        let SpelledNumber {
+            proves_comma,
+            decimals,
+            ..
+        } = number;
+        return SpelledCell {
+            types: CommaFloat.bit(),
+            is_finite: true,
+            proves_comma,
+            decimals,
+        };
     }
     if parse_date(text).is_some() {
         return only(Date);
@@ -286,8 +388,12 @@ fn types_of(text: &str) -> SpelledCell {
     match parse_instant(text) {
         Some((time, digits)) => {
             let in_range = time.timestamp_nanos_opt().is_some();
-            let types = if digits <= 6 { Microseconds.bit() } else { 0 } | if in_range { Nanoseconds.bit() } else { 0 };
-            SpelledCell { types, ..SpelledCell::default() }
+            let types = if digits <= 6 { Microseconds.bit() } else { 0 }
+                | if in_range { Nanoseconds.bit() } else { 0 };
+            SpelledCell {
+                types,
+                ..SpelledCell::default()
+            }
         }
         None => SpelledCell::default(),
     }
@@ -307,8 +413,8 @@ struct SpelledNumber {
 }
 
 impl SpelledNumber {
-    /// Parses `-12.5`, `.5`, `5.`, `1e-05` or `1.5E10`. An exponent needs a point, or one digit before it and a sign behind it: `10E10`
-    /// and `1e5` are ids as well.
+    /// Parses `-12.5`, `.5`, `5.`, `1e-05` or `1.5E10`. An exponent needs a point, or one digit
+    /// before it and a sign behind it: `10E10` and `1e5` are ids as well.
     fn parse(text: &str, point: char) -> Option<Self> {
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -322,7 +428,11 @@ impl SpelledNumber {
         let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let parts = fraction.unwrap_or_default();
         let has_leading_zero = whole.len() > 1 && whole.starts_with('0');
-        if !all_digits(whole) || !all_digits(parts) || has_leading_zero || whole.len() + parts.len() == 0 {
+        if !all_digits(whole)
+            || !all_digits(parts)
+            || has_leading_zero
+            || whole.len() + parts.len() == 0
+        {
             return None;
         }
         if point == ',' && (exponent.is_some() || whole.is_empty() || parts.is_empty()) {
@@ -332,10 +442,18 @@ impl SpelledNumber {
         if let Some(exponent) = exponent {
             let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
             let signed = digits.len() < exponent.len();
-            if digits.is_empty() || digits.len() > 3 || !all_digits(digits) || !(fraction.is_some() || signed && whole.len() == 1) {
+            if digits.is_empty()
+                || digits.len() > 3
+                || !all_digits(digits)
+                || !(fraction.is_some() || signed && whole.len() == 1)
+            {
                 return None;
             }
-            power = exponent.strip_prefix('+').unwrap_or(exponent).parse::<i64>().ok()?;
+            power = exponent
+                .strip_prefix('+')
+                .unwrap_or(exponent)
+                .parse::<i64>()
+                .ok()?;
         }
         let all: String = [whole, parts].concat();
         let zeros = all.len() - all.trim_start_matches('0').len();
@@ -348,17 +466,24 @@ impl SpelledNumber {
         })
     }
 
-    /// True when the double nearest to the number, printed with as many digits, has the same digits. `text` spells it with a point.
+    /// True when the double nearest to the number, printed with as many digits, has the same
+    /// digits. `text` spells it with a point.
     fn is_exact(&self, text: &str) -> bool {
-        if self.digits.is_empty() || (self.digits.len() <= DIGITS_KEPT && self.exponent.unsigned_abs() < 290) {
+        if self.digits.is_empty()
+            || (self.digits.len() <= DIGITS_KEPT && self.exponent.unsigned_abs() < 290)
+        {
             return true;
         }
         if self.digits.len() > DIGITS_MAX {
             return false;
         }
-        let Some(value) = text.parse::<f64>().ok().filter(|value| value.is_finite()) else { return false };
+        let Some(value) = text.parse::<f64>().ok().filter(|value| value.is_finite()) else {
+            return false;
+        };
         let printed = format!("{:.*e}", self.digits.len() - 1, value.abs());
-        let Some((mantissa, exponent)) = printed.split_once('e') else { return false };
+        let Some((mantissa, exponent)) = printed.split_once('e') else {
+            return false;
+        };
         mantissa.replace('.', "") == self.digits && exponent.parse() == Ok(self.exponent)
     }
 }
@@ -367,7 +492,13 @@ impl SpelledNumber {
 fn parse_date(text: &str) -> Option<NaiveDate> {
     let bytes = text.as_bytes();
     let is_spelled = bytes.len() == 10
-        && bytes.iter().enumerate().all(|(at, byte)| if matches!(at, 4 | 7) { *byte == b'-' } else { byte.is_ascii_digit() });
+        && bytes.iter().enumerate().all(|(at, byte)| {
+            if matches!(at, 4 | 7) {
+                *byte == b'-'
+            } else {
+                byte.is_ascii_digit()
+            }
+        });
     if !is_spelled {
         return None;
     }
@@ -375,18 +506,24 @@ fn parse_date(text: &str) -> Option<NaiveDate> {
     (!text.starts_with("0000")).then_some(date)
 }
 
-/// A date and a time of day, and the number of decimals of the second up to the last other than 0: `2021-05-31T10:20`,
-/// `2021-05-31 10:20:30.123456 UTC`, `2021-05-31T10:20:30+02:00`. Without an offset the time is that of UTC.
+/// A date and a time of day, and the number of decimals of the second up to the last other than 0:
+/// `2021-05-31T10:20`, `2021-05-31 10:20:30.123456 UTC`, `2021-05-31T10:20:30+02:00`. Without an
+/// offset the time is that of UTC.
 fn parse_instant(text: &str) -> Option<(DateTime<chrono::Utc>, usize)> {
     if !text.is_ascii() {
         return None;
     }
     let date = parse_date(text.get(..10)?)?;
     let clock = text.get(10..)?.strip_prefix(['T', ' '])?;
-    let length = clock.find(|c: char| !matches!(c, '0'..='9' | ':' | '.')).unwrap_or(clock.len());
+    let length = clock
+        .find(|c: char| !matches!(c, '0'..='9' | ':' | '.'))
+        .unwrap_or(clock.len());
     let (clock, zone) = clock.split_at(length);
-    let two =
-        |text: &str| (text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse::<u32>().ok()).flatten();
+    let two = |text: &str| {
+        (text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()))
+            .then(|| text.parse::<u32>().ok())
+            .flatten()
+    };
     let mut parts = clock.split(':');
     let (hour, minute, second) = (two(parts.next()?)?, two(parts.next()?)?, parts.next());
     if parts.next().is_some() {
@@ -404,8 +541,13 @@ fn parse_instant(text: &str) -> Option<(DateTime<chrono::Utc>, usize)> {
         return None;
     }
     let nanos = format!("{fraction:0<9}").parse::<u32>().ok()?;
-    let time = NaiveDateTime::new(date, NaiveTime::from_hms_nano_opt(hour, minute, second, nanos)?);
-    let time = time.and_utc().checked_sub_signed(chrono::TimeDelta::minutes(offset_minutes(zone)?))?;
+    let time = NaiveDateTime::new(
+        date,
+        NaiveTime::from_hms_nano_opt(hour, minute, second, nanos)?,
+    );
+    let time = time
+        .and_utc()
+        .checked_sub_signed(chrono::TimeDelta::minutes(offset_minutes(zone)?))?;
     Some((time, fraction.trim_end_matches('0').len()))
 }
 
@@ -428,7 +570,10 @@ fn offset_minutes(zone: &str) -> Option<i64> {
     if digits.len() != 4 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let (hours, minutes) = (digits.get(..2)?.parse::<i64>().ok()?, digits.get(2..)?.parse::<i64>().ok()?);
+    let (hours, minutes) = (
+        digits.get(..2)?.parse::<i64>().ok()?,
+        digits.get(2..)?.parse::<i64>().ok()?,
+    );
     (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes))
 }
 
@@ -441,12 +586,17 @@ mod tests {
 
     fn summary(texts: &[&str]) -> TextSummary {
         let mut summary = TextSummary::default();
-        texts.iter().enumerate().for_each(|(row, text)| summary.add(text, row as u64 + 2));
+        texts
+            .iter()
+            .enumerate()
+            .for_each(|(row, text)| summary.add(text, row as u64 + 2));
         summary
     }
 
     fn type_of(texts: &[&str]) -> String {
-        summary(texts).shared_type().map_or_else(|| "string".to_owned(), |kind| dtype_name(&arrow_type(kind)))
+        summary(texts)
+            .shared_type()
+            .map_or_else(|| "string".to_owned(), |kind| dtype_name(&arrow_type(kind)))
     }
 
     #[test]
@@ -485,8 +635,18 @@ mod tests {
             (&["2021-02-30"], "string"),
             (&["2021-5-1"], "string"),
             (&["2021-05-01", "2021-05-01 10:20:30"], "string"),
-            (&["2021-05-01 10:20:30 UTC", "2021-05-01 10:20:30.123 UTC"], "timestamp[us]"),
-            (&["2021-05-01T10:20", "2021-05-01T10:20:30+02:00", "2021-05-01 10:20:30+02"], "timestamp[us]"),
+            (
+                &["2021-05-01 10:20:30 UTC", "2021-05-01 10:20:30.123 UTC"],
+                "timestamp[us]",
+            ),
+            (
+                &[
+                    "2021-05-01T10:20",
+                    "2021-05-01T10:20:30+02:00",
+                    "2021-05-01 10:20:30+02",
+                ],
+                "timestamp[us]",
+            ),
             (&["2021-05-01T10:20:30.123456789"], "timestamp[ns]"),
             (&["1500-05-01T10:20:30.123456789"], "string"),
             (&["2021-05-01T24:00:00"], "string"),
@@ -503,12 +663,25 @@ mod tests {
         let of = |texts: &[&str]| {
             let kind = summary(texts).shared_type().expect("a type");
             let array = typed_array(&StringArray::from(texts.to_vec()), kind);
-            (0..array.len()).map(|row| crate::table::cell_text(&array, row)).collect::<Vec<_>>()
+            (0..array.len())
+                .map(|row| crate::table::cell_text(&array, row))
+                .collect::<Vec<_>>()
         };
         assert_eq!(of(&["12,5", "NA", "-3"]), ["12.5", "", "-3"]);
         assert_eq!(of(&["TRUE", "FALSE"]), ["true", "false"]);
-        let times = of(&["2021-05-01 10:20:30.123 UTC", "2021-05-01T10:20:30+02:00", "2021-05-01T10:20:30-0330"]);
-        assert_eq!(times, ["2021-05-01T10:20:30.123", "2021-05-01T08:20:30", "2021-05-01T13:50:30"]);
+        let times = of(&[
+            "2021-05-01 10:20:30.123 UTC",
+            "2021-05-01T10:20:30+02:00",
+            "2021-05-01T10:20:30-0330",
+        ]);
+        assert_eq!(
+            times,
+            [
+                "2021-05-01T10:20:30.123",
+                "2021-05-01T08:20:30",
+                "2021-05-01T13:50:30"
+            ]
+        );
         assert_eq!(of(&["2020-02-29", "null"]), ["2020-02-29", ""]);
     }
 
@@ -516,7 +689,12 @@ mod tests {
     fn a_column_that_lacks_a_type_by_few_values_says_which() {
         let said = |texts: &[&str]| summary(texts).warning("a").unwrap_or_default();
         let dates = said(&["2021-05-01", "2021-05-02", "0000-00-00"]);
-        assert!(dates.contains("column a") && dates.contains("line 4") && dates.contains("\"0000-00-00\""), "{dates}");
+        assert!(
+            dates.contains("column a")
+                && dates.contains("line 4")
+                && dates.contains("\"0000-00-00\""),
+            "{dates}"
+        );
         assert!(said(&["2021-05-01", "0000-00-00", "2021-02-30", "2021-05-03"]).contains("line 3"));
         assert!(said(&["1", "2", "007"]).contains("line 4 has \"007\""));
         assert!(said(&["1,234", "5,678"]).contains("thousands"));
@@ -528,9 +706,15 @@ mod tests {
     fn markers_of_missing_values_are_null_in_texts_unless_they_are_codes() {
         let of = |texts: &[&str]| {
             let array = summary(texts).without_markers(&StringArray::from(texts.to_vec()));
-            array.iter().map(|text| text.unwrap_or("null").to_owned()).collect::<Vec<_>>()
+            array
+                .iter()
+                .map(|text| text.unwrap_or("null").to_owned())
+                .collect::<Vec<_>>()
         };
-        assert_eq!(of(&["forest", "NA", "None", "N/A", "NaN"]), ["forest", "null", "None", "null", "null"]);
+        assert_eq!(
+            of(&["forest", "NA", "None", "N/A", "NaN"]),
+            ["forest", "null", "None", "null", "null"]
+        );
         assert_eq!(of(&["ZA", "NA", "BW"]), ["ZA", "NA", "BW"]);
     }
 }

@@ -1,5 +1,6 @@
-//! Iterates over values in Thrift's compact protocol, the encoding of Parquet footers and page headers, without building them:
-//! types, lengths and counts are checked against the available bytes before a decoder allocates memory for them. Never panics.
+//! Iterates over values in Thrift's compact protocol, the encoding of Parquet footers and page
+//! headers, without building them: types, lengths and counts are checked against the available
+//! bytes before a decoder allocates memory for them. Never panics.
 
 /// Maximum nesting of structs; Parquet's own is five.
 const NESTING: u8 = 24;
@@ -42,7 +43,8 @@ impl ThriftType {
     }
 }
 
-/// A cursor in the bytes of a struct. Every step returns `None` at the end of the bytes or on invalid data.
+/// A cursor in the bytes of a struct. Every step returns `None` at the end of the bytes or on
+/// invalid data.
 pub(super) struct ThriftCursor<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -52,7 +54,11 @@ pub(super) struct ThriftCursor<'a> {
 
 impl<'a> ThriftCursor<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, elements: 0 }
+        Self {
+            bytes,
+            at: 0,
+            elements: 0,
+        }
     }
 
     /// Offset of the cursor.
@@ -85,26 +91,38 @@ impl<'a> ThriftCursor<'a> {
     }
 
     fn advance(&mut self, length: u64) -> Option<()> {
-        let end = self.at.checked_add(usize::try_from(length).ok()?).filter(|end| *end <= self.bytes.len())?;
+        let end = self
+            .at
+            .checked_add(usize::try_from(length).ok()?)
+            .filter(|end| *end <= self.bytes.len())?;
         self.at = end;
         Some(())
     }
 
-    /// Reads a list header: type code and number of elements, which must not exceed the remaining bytes.
+    /// Reads a list header: type code and number of elements, which must not exceed the remaining
+    /// bytes.
     pub fn list(&mut self) -> Option<(u8, u64)> {
         let head = self.byte()?;
-        let count = if head >> 4 == 15 { self.varint()? } else { u64::from(head >> 4) };
+        let count = if head >> 4 == 15 {
+            self.varint()?
+        } else {
+            u64::from(head >> 4)
+        };
         self.elements = self.elements.saturating_add(count);
         (count <= (self.bytes.len() - self.at) as u64).then_some((head & 0x0F, count))
     }
 
-    /// Iterates over the fields of a struct. `each` gets field number and type code, and returns true when it consumed the value,
-    /// false to skip it, `None` to stop.
-    pub fn fields(&mut self, each: &mut dyn FnMut(&mut Self, i64, u8) -> Option<bool>) -> Option<()> {
+    /// Iterates over the fields of a struct. `each` gets field number and type code, and returns
+    /// true when it consumed the value, false to skip it, `None` to stop.
+    pub fn fields(
+        &mut self,
+        each: &mut dyn FnMut(&mut Self, i64, u8) -> Option<bool>,
+    ) -> Option<()> {
         self.struct_of(NESTING, each)
     }
 
-    /// Skips the value of a field or of a list's element with this type code, which must have this shape in all its parts.
+    /// Skips the value of a field or of a list's element with this type code, which must have this
+    /// shape in all its parts.
     fn shaped(&mut self, code: u8, shape: &ThriftType, nesting: u8) -> Option<()> {
         if !shape.has_code(code) {
             return None;
@@ -120,8 +138,13 @@ impl<'a> ThriftCursor<'a> {
                 })
             }
             ThriftType::Struct(fields) => {
-                self.struct_of(nesting, &mut |walk, number, code| match fields.iter().find(|(own, _)| *own == number) {
-                    Some((_, shape)) => walk.shaped(code, shape, nesting.checked_sub(1)?).map(|()| true),
+                self.struct_of(nesting, &mut |walk, number, code| match fields
+                    .iter()
+                    .find(|(own, _)| *own == number)
+                {
+                    Some((_, shape)) => walk
+                        .shaped(code, shape, nesting.checked_sub(1)?)
+                        .map(|()| true),
                     None => Some(false),
                 })
             }
@@ -134,11 +157,19 @@ impl<'a> ThriftCursor<'a> {
     }
 
     /// Copies a struct to `out` without the fields that `known` lacks or states with another type.
-    fn copy_struct(&mut self, known: &[(i64, ThriftType)], nesting: u8, out: &mut Vec<u8>) -> Option<()> {
+    fn copy_struct(
+        &mut self,
+        known: &[(i64, ThriftType)],
+        nesting: u8,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
         let mut written = 0i64;
         let nesting_inside = nesting.checked_sub(1)?;
         self.struct_of(nesting, &mut |walk, number, code| {
-            let Some((_, shape)) = known.iter().find(|(own, shape)| *own == number && shape.has_code(code)) else {
+            let Some((_, shape)) = known
+                .iter()
+                .find(|(own, shape)| *own == number && shape.has_code(code))
+            else {
                 return Some(false);
             };
             match u8::try_from(number - written) {
@@ -182,7 +213,11 @@ impl<'a> ThriftCursor<'a> {
         Some(())
     }
 
-    fn struct_of(&mut self, nesting: u8, each: &mut dyn FnMut(&mut Self, i64, u8) -> Option<bool>) -> Option<()> {
+    fn struct_of(
+        &mut self,
+        nesting: u8,
+        each: &mut dyn FnMut(&mut Self, i64, u8) -> Option<bool>,
+    ) -> Option<()> {
         let nesting = nesting.checked_sub(1)?;
         let mut number = 0i64;
         loop {
@@ -190,7 +225,11 @@ impl<'a> ThriftCursor<'a> {
             if head == 0 {
                 return Some(());
             }
-            number = if head >> 4 == 0 { self.integer()? } else { number + i64::from(head >> 4) };
+            number = if head >> 4 == 0 {
+                self.integer()?
+            } else {
+                number + i64::from(head >> 4)
+            };
             // The decoder keeps 16 bits of a number: with more it would be another field.
             if !(0..=i64::from(i16::MAX)).contains(&number) {
                 return None;
@@ -239,12 +278,17 @@ impl<'a> ThriftCursor<'a> {
 
     /// In a list, a boolean takes one byte.
     fn element(&mut self, kind: u8, nesting: u8) -> Option<()> {
-        if matches!(kind, kind::TRUE | kind::FALSE) { self.advance(1) } else { self.skip_within(kind, nesting) }
+        if matches!(kind, kind::TRUE | kind::FALSE) {
+            self.advance(1)
+        } else {
+            self.skip_within(kind, nesting)
+        }
     }
 }
 
-/// The struct with the fields of this shape alone: fields of other types are left out, as the readers that Thrift generates skip them.
-/// `None` for damaged bytes, and for lists with elements of another type.
+/// The struct with the fields of this shape alone: fields of other types are left out, as the
+/// readers that Thrift generates skip them. `None` for damaged bytes, and for lists with elements
+/// of another type.
 pub(super) fn with_stated_types(bytes: &[u8], shape: &ThriftType) -> Option<Vec<u8>> {
     let mut kept = Vec::with_capacity(bytes.len());
     ThriftCursor::new(bytes).copy(kind::STRUCT, shape, NESTING, &mut kept)?;
@@ -272,14 +316,22 @@ mod tests {
     fn known_fields_have_the_type_of_their_shape_at_every_depth() {
         const BINARY: ThriftType = ThriftType::Scalar(kind::BINARY);
         const FLAGS: ThriftType = ThriftType::Struct(&[(1, ThriftType::Boolean), (2, BINARY)]);
-        const SHAPE: ThriftType =
-            ThriftType::Struct(&[(1, ThriftType::List(&FLAGS)), (2, ThriftType::List(&ThriftType::Boolean)), (4, BINARY)]);
+        const SHAPE: ThriftType = ThriftType::Struct(&[
+            (1, ThriftType::List(&FLAGS)),
+            (2, ThriftType::List(&ThriftType::Boolean)),
+            (4, BINARY),
+        ]);
         let skips = |bytes: &[u8]| {
             let mut walk = ThriftCursor::new(bytes);
-            walk.skip(&SHAPE).is_some_and(|()| walk.position() == bytes.len())
+            walk.skip(&SHAPE)
+                .is_some_and(|()| walk.position() == bytes.len())
         };
-        // 1: two structs, [{1: true}, {1: false, 2: "a"}]; 2: two booleans; 3, unknown: i32; 4: "b".
-        assert!(skips(&[0x19, 0x2C, 0x11, 0, 0x12, 0x18, 1, b'a', 0, 0x19, 0x21, 1, 0, 0x15, 2, 0x18, 1, b'b', 0]));
+        // 1: two structs, [{1: true}, {1: false, 2: "a"}]; 2: two booleans; 3, unknown: i32; 4:
+        // "b".
+        assert!(skips(&[
+            0x19, 0x2C, 0x11, 0, 0x12, 0x18, 1, b'a', 0, 0x19, 0x21, 1, 0, 0x15, 2, 0x18, 1, b'b',
+            0
+        ]));
         // Empty lists, one with the element type 0 that some writers store.
         assert!(skips(&[0x19, 0x0C, 0x19, 0x00, 0]));
         // Another type in a struct of a list, of a list's elements, of a list and of a string.
@@ -299,10 +351,14 @@ mod tests {
     fn fields_of_another_type_are_left_out_and_the_others_keep_number_and_value() {
         const BINARY: ThriftType = ThriftType::Scalar(kind::BINARY);
         const INNER: ThriftType = ThriftType::Struct(&[(1, ThriftType::Boolean), (2, BINARY)]);
-        const SHAPE: ThriftType =
-            ThriftType::Struct(&[(1, ThriftType::List(&INNER)), (15, ThriftType::Scalar(kind::I32)), (16, BINARY), (40, BINARY)]);
-        // In the structure of the list, field 2 is a number where a text is stated; field 15 is a list where a number is stated; field
-        // 17 is unknown.
+        const SHAPE: ThriftType = ThriftType::Struct(&[
+            (1, ThriftType::List(&INNER)),
+            (15, ThriftType::Scalar(kind::I32)),
+            (16, BINARY),
+            (40, BINARY),
+        ]);
+        // In the structure of the list, field 2 is a number where a text is stated; field 15 is a
+        // list where a number is stated; field 17 is unknown.
         let bytes = [
             &[0x19, 0x1C, 0x11, 0x15, 4, 0][..],
             &[0xE9, 0x1C, 0x15, 2, 0x1C, 0x15, 2, 0, 0],
@@ -311,10 +367,21 @@ mod tests {
         .concat();
         assert!(ThriftCursor::new(&bytes).skip(&SHAPE).is_none());
         let kept = with_stated_types(&bytes, &SHAPE).expect("can be read");
-        assert_eq!(kept, [0x19, 0x1C, 0x11, 0, 0xF8, 1, b'b', 0x08, 80, 1, b'c', 0]);
+        assert_eq!(
+            kept,
+            [0x19, 0x1C, 0x11, 0, 0xF8, 1, b'b', 0x08, 80, 1, b'c', 0]
+        );
         assert!(ThriftCursor::new(&kept).skip(&SHAPE).is_some());
-        assert_eq!(with_stated_types(&bytes[..bytes.len() - 2], &SHAPE), None, "cut");
-        assert_eq!(with_stated_types(&[0x19, 0x15, 2, 0], &SHAPE), None, "a list of numbers for one of structs");
+        assert_eq!(
+            with_stated_types(&bytes[..bytes.len() - 2], &SHAPE),
+            None,
+            "cut"
+        );
+        assert_eq!(
+            with_stated_types(&[0x19, 0x15, 2, 0], &SHAPE),
+            None,
+            "a list of numbers for one of structs"
+        );
     }
 
     #[test]
@@ -331,10 +398,20 @@ mod tests {
             }
             Some(false)
         });
-        assert_eq!((walked, walk.position(), walk.elements), (Some(()), bytes.len(), 2));
-        assert_eq!(found, [(1, kind::I32), (5, 0), (3, kind::BINARY), (4, kind::LIST)]);
+        assert_eq!(
+            (walked, walk.position(), walk.elements),
+            (Some(()), bytes.len(), 2)
+        );
+        assert_eq!(
+            found,
+            [(1, kind::I32), (5, 0), (3, kind::BINARY), (4, kind::LIST)]
+        );
         for cut in 0..bytes.len() {
-            assert_eq!(ThriftCursor::new(&bytes[..cut]).skip(&ANY), None, "cut at {cut}");
+            assert_eq!(
+                ThriftCursor::new(&bytes[..cut]).skip(&ANY),
+                None,
+                "cut at {cut}"
+            );
         }
     }
 
@@ -342,8 +419,14 @@ mod tests {
     fn claims_beyond_the_bytes_and_endless_nesting_are_damage() {
         // A list of 2^28 structs, and a string of as many bytes, claimed in a handful of bytes.
         let huge = [0xFF, 0xFF, 0xFF, 0xFF, 0x01];
-        assert_eq!(ThriftCursor::new(&[&[0x19, 0xFC], &huge[..], &[0]].concat()).skip(&ANY), None);
-        assert_eq!(ThriftCursor::new(&[&[0x18], &huge[..], &[0]].concat()).skip(&ANY), None);
+        assert_eq!(
+            ThriftCursor::new(&[&[0x19, 0xFC], &huge[..], &[0]].concat()).skip(&ANY),
+            None
+        );
+        assert_eq!(
+            ThriftCursor::new(&[&[0x18], &huge[..], &[0]].concat()).skip(&ANY),
+            None
+        );
         assert_eq!(ThriftCursor::new(&[0x1C; 100_000]).skip(&ANY), None);
         assert_eq!(ThriftCursor::new(&[0x19; 100_000]).skip(&ANY), None);
     }

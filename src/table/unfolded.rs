@@ -1,4 +1,5 @@
-//! Size of arrays with all strings materialized: views and dictionaries store a string once that many rows refer to.
+//! Size of arrays with all strings materialized: views and dictionaries store a string once that
+//! many rows refer to.
 
 use arrow::array::{Array, ArrayRef, AsArray, GenericByteViewArray};
 use arrow::compute::cast;
@@ -16,11 +17,22 @@ pub fn unfolded_bytes(array: &ArrayRef) -> u64 {
         DataType::LargeBinary => count * 8 + long_ends(array.as_binary::<i64>().value_offsets()),
         DataType::List(_) => {
             let lists = array.as_list::<i32>();
-            count * 4 + unfolded_bytes(&within(lists.values(), lists.value_offsets().iter().map(|offset| i64::from(*offset))))
+            count * 4
+                + unfolded_bytes(&within(
+                    lists.values(),
+                    lists
+                        .value_offsets()
+                        .iter()
+                        .map(|offset| i64::from(*offset)),
+                ))
         }
         DataType::LargeList(_) => {
             let lists = array.as_list::<i64>();
-            count * 8 + unfolded_bytes(&within(lists.values(), lists.value_offsets().iter().copied()))
+            count * 8
+                + unfolded_bytes(&within(
+                    lists.values(),
+                    lists.value_offsets().iter().copied(),
+                ))
         }
         DataType::FixedSizeList(..) => unfolded_bytes(array.as_fixed_size_list().values()),
         DataType::Map(..) => {
@@ -37,22 +49,42 @@ pub fn unfolded_bytes(array: &ArrayRef) -> u64 {
 
 fn viewed<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> u64 {
     // The low 32 bits of a view are the length.
-    array.views().iter().map(|view| u64::from(*view as u32)).sum()
+    array
+        .views()
+        .iter()
+        .map(|view| u64::from(*view as u32))
+        .sum()
 }
 
 fn ends(offsets: &[i32]) -> u64 {
-    offsets.first().zip(offsets.last()).map_or(0, |(first, last)| (last - first) as u64)
+    offsets
+        .first()
+        .zip(offsets.last())
+        .map_or(0, |(first, last)| (last - first) as u64)
 }
 
 fn long_ends(offsets: &[i64]) -> u64 {
-    offsets.first().zip(offsets.last()).map_or(0, |(first, last)| (last - first) as u64)
+    offsets
+        .first()
+        .zip(offsets.last())
+        .map_or(0, |(first, last)| (last - first) as u64)
 }
 
 /// The elements of lists between the first and the last offset.
-fn within(values: &ArrayRef, offsets: impl DoubleEndedIterator<Item = i64> + ExactSizeIterator) -> ArrayRef {
+fn within(
+    values: &ArrayRef,
+    offsets: impl DoubleEndedIterator<Item = i64> + ExactSizeIterator,
+) -> ArrayRef {
     let mut offsets = offsets;
-    let (first, last) = (offsets.next().unwrap_or(0) as usize, offsets.next_back().unwrap_or(0) as usize);
-    values.slice(first.min(values.len()), last.saturating_sub(first).min(values.len() - first.min(values.len())))
+    let (first, last) = (
+        offsets.next().unwrap_or(0) as usize,
+        offsets.next_back().unwrap_or(0) as usize,
+    );
+    values.slice(
+        first.min(values.len()),
+        last.saturating_sub(first)
+            .min(values.len() - first.min(values.len())),
+    )
 }
 
 /// Each dictionary key counts as its value.
@@ -62,17 +94,26 @@ fn numbered(array: &ArrayRef) -> u64 {
     if values.is_empty() {
         return 0;
     }
-    let sizes: Vec<u64> = (0..values.len()).map(|at| unfolded_bytes(&values.slice(at, 1))).collect();
-    let Ok(keys) = cast(dictionary.keys(), &DataType::Int64) else { return u64::MAX };
+    let sizes: Vec<u64> = (0..values.len())
+        .map(|at| unfolded_bytes(&values.slice(at, 1)))
+        .collect();
+    let Ok(keys) = cast(dictionary.keys(), &DataType::Int64) else {
+        return u64::MAX;
+    };
     let keys = keys.as_primitive::<Int64Type>();
-    keys.iter().flatten().filter_map(|key| sizes.get(usize::try_from(key).ok()?)).sum()
+    keys.iter()
+        .flatten()
+        .filter_map(|key| sizes.get(usize::try_from(key).ok()?))
+        .sum()
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{BinaryViewArray, DictionaryArray, Int64Array, ListArray, StringArray, StringViewArray};
+    use arrow::array::{
+        BinaryViewArray, DictionaryArray, Int64Array, ListArray, StringArray, StringViewArray,
+    };
     use arrow::datatypes::Int32Type;
 
     use super::*;
@@ -82,17 +123,35 @@ mod tests {
         let long = "x".repeat(1000);
         let texts = vec![long.as_str(); 50];
         let views: ArrayRef = Arc::new(StringViewArray::from(texts.clone()));
-        let bytes: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(texts.iter().map(|text| text.as_bytes())));
-        let numbers: ArrayRef = Arc::new(texts.iter().copied().collect::<DictionaryArray<Int32Type>>());
+        let bytes: ArrayRef = Arc::new(BinaryViewArray::from_iter_values(
+            texts.iter().map(|text| text.as_bytes()),
+        ));
+        let numbers: ArrayRef = Arc::new(
+            texts
+                .iter()
+                .copied()
+                .collect::<DictionaryArray<Int32Type>>(),
+        );
         let plain: ArrayRef = Arc::new(StringArray::from(texts));
         for array in [views, bytes, numbers, plain.clone()] {
             let found = unfolded_bytes(&array);
-            assert!((50_000..51_000).contains(&found), "{found} bytes as {}", array.data_type());
+            assert!(
+                (50_000..51_000).contains(&found),
+                "{found} bytes as {}",
+                array.data_type()
+            );
         }
         assert!((10_000..11_000).contains(&unfolded_bytes(&plain.slice(3, 10))));
-        let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([Some(vec![Some(1), Some(2)]), None, Some(vec![Some(3)])]);
+        let lists = ListArray::from_iter_primitive::<Int64Type, _, _>([
+            Some(vec![Some(1), Some(2)]),
+            None,
+            Some(vec![Some(3)]),
+        ]);
         let lists: ArrayRef = Arc::new(lists);
-        assert_eq!((unfolded_bytes(&lists), unfolded_bytes(&lists.slice(1, 2))), (36, 16));
+        assert_eq!(
+            (unfolded_bytes(&lists), unfolded_bytes(&lists.slice(1, 2))),
+            (36, 16)
+        );
         let flat: ArrayRef = Arc::new(Int64Array::from_iter_values(0..9));
         assert_eq!(unfolded_bytes(&flat), 72);
     }

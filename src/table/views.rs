@@ -1,4 +1,5 @@
-//! Arrow types for decoding a Parquet file: the stored ones, or strings as views or dictionary arrays (no copy).
+//! Arrow types for decoding a Parquet file: the stored ones, or strings as views or dictionary
+//! arrays (no copy).
 
 use std::sync::Arc;
 
@@ -7,12 +8,19 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 
 use super::parquet_slice::{damaged, guarded};
 
-/// Metadata for reading a file with other column types; `None` when the decoder does not support them.
-pub(super) fn respelled(stored: &ArrowReaderMetadata, of: impl Fn(&FieldRef) -> FieldRef) -> Option<ArrowReaderMetadata> {
-    let schema = Arc::new(Schema::new(stored.schema().fields().iter().map(of).collect::<Vec<_>>()));
+/// Metadata for reading a file with other column types; `None` when the decoder does not support
+/// them.
+pub(super) fn respelled(
+    stored: &ArrowReaderMetadata,
+    of: impl Fn(&FieldRef) -> FieldRef,
+) -> Option<ArrowReaderMetadata> {
+    let schema = Arc::new(Schema::new(
+        stored.schema().fields().iter().map(of).collect::<Vec<_>>(),
+    ));
     let options = ArrowReaderOptions::new().with_schema(schema);
     let read = guarded("choosing how to read columns", || {
-        ArrowReaderMetadata::try_new(stored.metadata().clone(), options).map_err(|error| damaged(&error))
+        ArrowReaderMetadata::try_new(stored.metadata().clone(), options)
+            .map_err(|error| damaged(&error))
     });
     read.ok()
 }
@@ -20,7 +28,9 @@ pub(super) fn respelled(stored: &ArrowReaderMetadata, of: impl Fn(&FieldRef) -> 
 /// Strings of top-level columns as dictionary arrays.
 pub(super) fn in_dictionary(field: &FieldRef) -> FieldRef {
     let dtype = match field.data_type() {
-        DataType::Utf8View => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        DataType::Utf8View => {
+            DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+        }
         _ => return field.clone(),
     };
     Arc::new(Field::new(field.name(), dtype, field.is_nullable()))

@@ -1,26 +1,43 @@
-//! Reads and writes well-known binary. Read: plain, with Z and M as in ISO, or PostGIS' extended form, in either byte order. It is the only WKB
-//! reader, so every view treats damaged geometries alike. Claimed counts are checked against the available bytes before memory is
-//! allocated. Never panics.
+//! Reads and writes well-known binary. Read: plain, with Z and M as in ISO, or PostGIS' extended
+//! form, in either byte order. It is the only WKB reader, so every view treats damaged geometries
+//! alike. Claimed counts are checked against the available bytes before memory is allocated. Never
+//! panics.
 
-use geo::{Coord, Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
+use geo::{
+    Coord, Geometry, GeometryCollection, LineString, MultiLineString, MultiPoint, MultiPolygon,
+    Point, Polygon,
+};
 
 /// Maximum nesting of geometries.
 const NESTING: u8 = 8;
 
-/// Parses a geometry, ignoring Z and M. `None` for damaged or trailing bytes, and for coordinates that are not finite, as in an
-/// empty point.
+/// Parses a geometry, ignoring Z and M. `None` for damaged or trailing bytes, and for coordinates
+/// that are not finite, as in an empty point.
 pub fn parse_wkb(wkb: &[u8]) -> Option<Geometry> {
     let mut reader = WkbReader { rest: wkb };
     let geometry = reader.geometry(NESTING)?;
     reader.rest.is_empty().then_some(geometry)
 }
 
-/// `[min x, min y, max x, max y]` without building the geometry; `None` when it is empty or damaged.
+/// `[min x, min y, max x, max y]` without building the geometry; `None` when it is empty or
+/// damaged.
 pub fn wkb_bounds(wkb: &[u8]) -> Option<[f64; 4]> {
     let mut reader = WkbReader { rest: wkb };
-    let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+    let mut bounds = [
+        f64::INFINITY,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NEG_INFINITY,
+    ];
     // NaN, the encoding of an empty point, does not affect the bounds.
-    reader.walk(NESTING, None, &mut |x, y| bounds = [bounds[0].min(x), bounds[1].min(y), bounds[2].max(x), bounds[3].max(y)])?;
+    reader.walk(NESTING, None, &mut |x, y| {
+        bounds = [
+            bounds[0].min(x),
+            bounds[1].min(y),
+            bounds[2].max(x),
+            bounds[3].max(y),
+        ]
+    })?;
     (reader.rest.is_empty() && bounds[0] <= bounds[2] && bounds[1] <= bounds[3]).then_some(bounds)
 }
 
@@ -47,10 +64,15 @@ impl WkbReader<'_> {
 
     fn number(&mut self, little: bool) -> Option<u32> {
         let bytes = self.take()?;
-        Some(if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+        Some(if little {
+            u32::from_le_bytes(bytes)
+        } else {
+            u32::from_be_bytes(bytes)
+        })
     }
 
-    /// Reads a count of elements of at least `least` bytes each; a count beyond the remaining bytes is damage.
+    /// Reads a count of elements of at least `least` bytes each; a count beyond the remaining bytes
+    /// is damage.
     fn count(&mut self, little: bool, least: usize) -> Option<usize> {
         let count = self.number(little)? as usize;
         (count.checked_mul(least)? <= self.rest.len()).then_some(count)
@@ -76,12 +98,23 @@ impl WkbReader<'_> {
             3 => (true, true),
             _ => return None,
         };
-        let further = usize::from(z || code & 0x8000_0000 != 0) + usize::from(m || code & 0x4000_0000 != 0);
-        Some(WkbHeader { little, kind: plain % 1000, further })
+        let further =
+            usize::from(z || code & 0x8000_0000 != 0) + usize::from(m || code & 0x4000_0000 != 0);
+        Some(WkbHeader {
+            little,
+            kind: plain % 1000,
+            further,
+        })
     }
 
     fn place(&mut self, head: WkbHeader) -> Option<(f64, f64)> {
-        let number = |bytes: [u8; 8]| if head.little { f64::from_le_bytes(bytes) } else { f64::from_be_bytes(bytes) };
+        let number = |bytes: [u8; 8]| {
+            if head.little {
+                f64::from_le_bytes(bytes)
+            } else {
+                f64::from_be_bytes(bytes)
+            }
+        };
         let (x, y) = (number(self.take()?), number(self.take()?));
         for _ in 0..head.further {
             self.take::<8>()?;
@@ -90,7 +123,12 @@ impl WkbReader<'_> {
     }
 
     /// Calls `each` for every vertex of a geometry, which must be of `kind` when given.
-    fn walk(&mut self, nesting: u8, kind: Option<u32>, each: &mut dyn FnMut(f64, f64)) -> Option<()> {
+    fn walk(
+        &mut self,
+        nesting: u8,
+        kind: Option<u32>,
+        each: &mut dyn FnMut(f64, f64),
+    ) -> Option<()> {
         let nesting = nesting.checked_sub(1)?;
         let head = self.head()?;
         if kind.is_some_and(|kind| kind != head.kind) {
@@ -138,31 +176,54 @@ impl WkbReader<'_> {
             2 => self.line(head)?.into(),
             3 => {
                 let count = self.count(head.little, 4)?;
-                let mut rings = (0..count).map(|_| self.line(head)).collect::<Option<Vec<_>>>()?.into_iter();
+                let mut rings = (0..count)
+                    .map(|_| self.line(head))
+                    .collect::<Option<Vec<_>>>()?
+                    .into_iter();
                 let outer = rings.next().unwrap_or_else(|| LineString(Vec::new()));
-                // Holes of an empty ring: dropping the ring would lose vertices that the bounds count.
+                // Holes of an empty ring: dropping the ring would lose vertices that the bounds
+                // count.
                 if outer.0.is_empty() && rings.as_slice().iter().any(|ring| !ring.0.is_empty()) {
                     return None;
                 }
                 Polygon::new(outer, rings.collect()).into()
             }
-            4 => MultiPoint(self.members(head, nesting, |member| Point::try_from(member).ok())?).into(),
-            5 => MultiLineString(self.members(head, nesting, |member| LineString::try_from(member).ok())?).into(),
-            6 => MultiPolygon(self.members(head, nesting, |member| Polygon::try_from(member).ok())?).into(),
-            7 => Geometry::GeometryCollection(GeometryCollection(self.members(head, nesting, Some)?)),
+            4 => MultiPoint(self.members(head, nesting, |member| Point::try_from(member).ok())?)
+                .into(),
+            5 => MultiLineString(
+                self.members(head, nesting, |member| LineString::try_from(member).ok())?,
+            )
+            .into(),
+            6 => {
+                MultiPolygon(self.members(head, nesting, |member| Polygon::try_from(member).ok())?)
+                    .into()
+            }
+            7 => {
+                Geometry::GeometryCollection(GeometryCollection(self.members(head, nesting, Some)?))
+            }
             _ => return None,
         })
     }
 
-    fn members<T>(&mut self, head: WkbHeader, nesting: u8, as_member: impl Fn(Geometry) -> Option<T>) -> Option<Vec<T>> {
+    fn members<T>(
+        &mut self,
+        head: WkbHeader,
+        nesting: u8,
+        as_member: impl Fn(Geometry) -> Option<T>,
+    ) -> Option<Vec<T>> {
         // Minimum size of a member: byte order, type, count.
         let count = self.count(head.little, 9)?;
-        (0..count).map(|_| self.geometry(nesting).and_then(&as_member)).collect()
+        (0..count)
+            .map(|_| self.geometry(nesting).and_then(&as_member))
+            .collect()
     }
 
     fn line(&mut self, head: WkbHeader) -> Option<LineString> {
         let count = self.count(head.little, 16 + 8 * head.further)?;
-        (0..count).map(|_| self.coord(head)).collect::<Option<Vec<_>>>().map(LineString)
+        (0..count)
+            .map(|_| self.coord(head))
+            .collect::<Option<Vec<_>>>()
+            .map(LineString)
     }
 
     fn coord(&mut self, head: WkbHeader) -> Option<Coord> {
@@ -212,7 +273,14 @@ fn put(geometry: &Geometry, out: &mut Vec<u8>) {
         Geometry::Polygon(polygon) => {
             head(out, 3);
             let empty = polygon.exterior().0.is_empty();
-            counted(out, if empty { 0 } else { 1 + polygon.interiors().len() });
+            counted(
+                out,
+                if empty {
+                    0
+                } else {
+                    1 + polygon.interiors().len()
+                },
+            );
             if !empty {
                 line(out, polygon.exterior());
                 polygon.interiors().iter().for_each(|ring| line(out, ring));
@@ -221,24 +289,33 @@ fn put(geometry: &Geometry, out: &mut Vec<u8>) {
         Geometry::MultiPoint(many) => {
             head(out, 4);
             counted(out, many.0.len());
-            many.0.iter().for_each(|one| put(&Geometry::Point(*one), out));
+            many.0
+                .iter()
+                .for_each(|one| put(&Geometry::Point(*one), out));
         }
         Geometry::MultiLineString(many) => {
             head(out, 5);
             counted(out, many.0.len());
-            many.0.iter().for_each(|one| put(&Geometry::LineString(one.clone()), out));
+            many.0
+                .iter()
+                .for_each(|one| put(&Geometry::LineString(one.clone()), out));
         }
         Geometry::MultiPolygon(many) => {
             head(out, 6);
             counted(out, many.0.len());
-            many.0.iter().for_each(|one| put(&Geometry::Polygon(one.clone()), out));
+            many.0
+                .iter()
+                .for_each(|one| put(&Geometry::Polygon(one.clone()), out));
         }
         Geometry::GeometryCollection(many) => {
             head(out, 7);
             counted(out, many.0.len());
             many.0.iter().for_each(|one| put(one, out));
         }
-        Geometry::Line(one) => put(&Geometry::LineString(LineString(vec![one.start, one.end])), out),
+        Geometry::Line(one) => put(
+            &Geometry::LineString(LineString(vec![one.start, one.end])),
+            out,
+        ),
         Geometry::Rect(one) => put(&Geometry::Polygon(one.to_polygon()), out),
         Geometry::Triangle(one) => put(&Geometry::Polygon(one.to_polygon()), out),
     }
@@ -250,12 +327,26 @@ mod tests {
 
     #[test]
     fn bounds_are_not_those_of_members_that_no_geometry_may_have() {
-        let point = [&[1, 1, 0, 0, 0][..], &1f64.to_le_bytes(), &2f64.to_le_bytes()].concat();
+        let point = [
+            &[1, 1, 0, 0, 0][..],
+            &1f64.to_le_bytes(),
+            &2f64.to_le_bytes(),
+        ]
+        .concat();
         let line = [&[1, 2, 0, 0, 0, 1, 0, 0, 0][..], &point[5..]].concat();
-        for (kind, member, whole) in [(4, &point, true), (4, &line, false), (5, &line, true), (5, &point, false), (6, &line, false)]
-        {
+        for (kind, member, whole) in [
+            (4, &point, true),
+            (4, &line, false),
+            (5, &line, true),
+            (5, &point, false),
+            (6, &line, false),
+        ] {
             let wkb = [&[1, kind, 0, 0, 0, 1, 0, 0, 0][..], member].concat();
-            assert_eq!((parse_wkb(&wkb).is_some(), wkb_bounds(&wkb).is_some()), (whole, whole), "{kind}");
+            assert_eq!(
+                (parse_wkb(&wkb).is_some(), wkb_bounds(&wkb).is_some()),
+                (whole, whole),
+                "{kind}"
+            );
             let collection = [&[1, 7, 0, 0, 0, 1, 0, 0, 0][..], member].concat();
             assert!(parse_wkb(&collection).is_some() && wkb_bounds(&collection).is_some());
         }
@@ -268,16 +359,27 @@ mod tests {
             bytes.extend((rings.len() as u32).to_le_bytes());
             for places in rings {
                 bytes.extend(places.to_le_bytes());
-                bytes.extend(std::iter::repeat_n(1.0f64.to_le_bytes(), 2 * *places as usize).flatten());
+                bytes.extend(
+                    std::iter::repeat_n(1.0f64.to_le_bytes(), 2 * *places as usize).flatten(),
+                );
             }
             bytes
         };
-        for (rings, whole) in
-            [(&[4, 4][..], true), (&[0, 0], true), (&[], true), (&[4, 0], true), (&[0, 4], false), (&[0, 0, 1], false)]
-        {
+        for (rings, whole) in [
+            (&[4, 4][..], true),
+            (&[0, 0], true),
+            (&[], true),
+            (&[4, 0], true),
+            (&[0, 4], false),
+            (&[0, 0, 1], false),
+        ] {
             let wkb = polygon(rings);
             assert_eq!(parse_wkb(&wkb).is_some(), whole, "{rings:?}");
-            assert_eq!(wkb_bounds(&wkb).is_some(), whole && rings.first().is_some_and(|places| *places > 0), "{rings:?}");
+            assert_eq!(
+                wkb_bounds(&wkb).is_some(),
+                whole && rings.first().is_some_and(|places| *places > 0),
+                "{rings:?}"
+            );
         }
     }
 
@@ -287,8 +389,13 @@ mod tests {
         bytes.extend(1u32.to_le_bytes());
         bytes.extend(5u32.to_le_bytes());
         for (x, y) in [(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0), (0.0, 0.0)] {
-            let numbers: Vec<f64> = [x, y].into_iter().chain(std::iter::repeat_n(7.0, further)).collect();
-            numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+            let numbers: Vec<f64> = [x, y]
+                .into_iter()
+                .chain(std::iter::repeat_n(7.0, further))
+                .collect();
+            numbers
+                .iter()
+                .for_each(|number| bytes.extend(number.to_le_bytes()));
         }
         bytes
     }
@@ -296,16 +403,36 @@ mod tests {
     /// Bounds and geometry accept the same bytes for both notations of Z and M.
     #[test]
     fn bounds_and_geometries_agree_on_every_spelling() {
-        let spelled = [(3, 0), (1003, 1), (2003, 1), (3003, 2), (0x8000_0003, 1), (0xC000_0003, 2), (0x8000_0000 | 1003, 1)];
+        let spelled = [
+            (3, 0),
+            (1003, 1),
+            (2003, 1),
+            (3003, 2),
+            (0x8000_0003, 1),
+            (0xC000_0003, 2),
+            (0x8000_0000 | 1003, 1),
+        ];
         for (kind, further) in spelled {
             let wkb = square(kind, further);
             assert_eq!(wkb_bounds(&wkb), Some([0.0, 0.0, 2.0, 2.0]), "{kind:#x}");
-            assert!(matches!(parse_wkb(&wkb), Some(Geometry::Polygon(square)) if square.exterior().0.len() == 5), "{kind:#x}");
+            assert!(
+                matches!(
+                    parse_wkb(&wkb),
+                    Some(Geometry::Polygon(square)) if square.exterior().0.len() == 5
+                ),
+                "{kind:#x}"
+            );
             for cut in 0..wkb.len() {
-                assert!(wkb_bounds(&wkb[..cut]).is_none() && parse_wkb(&wkb[..cut]).is_none(), "{kind:#x} cut at {cut}");
+                assert!(
+                    wkb_bounds(&wkb[..cut]).is_none() && parse_wkb(&wkb[..cut]).is_none(),
+                    "{kind:#x} cut at {cut}"
+                );
             }
             let longer = [wkb.as_slice(), &[0]].concat();
-            assert!(wkb_bounds(&longer).is_none() && parse_wkb(&longer).is_none(), "{kind:#x}");
+            assert!(
+                wkb_bounds(&longer).is_none() && parse_wkb(&longer).is_none(),
+                "{kind:#x}"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Reads workbooks of spreadsheets (Office Open XML, `.xlsx`): the first visible sheet with values, whose first row with values names the
-//! columns. A column has the type of its cells: numbers, booleans, or dates where their format shows a date. Formulas have the value
-//! that was stored with them.
+//! Reads workbooks of spreadsheets (Office Open XML, `.xlsx`): the first visible sheet with values,
+//! whose first row with values names the columns. A column has the type of its cells: numbers,
+//! booleans, or dates where their format shows a date. Formulas have the value that was stored with
+//! them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
@@ -8,7 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
+    ArrayRef, BooleanArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
 };
 use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use chrono::{DateTime, NaiveDate};
@@ -16,7 +18,9 @@ use flate2::read::DeflateDecoder;
 
 use super::LevelTable;
 use super::budget::size_text;
-use super::metadata_table::{CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_names, check_width};
+use super::metadata_table::{
+    CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_names, check_width,
+};
 use super::text_types::{TextSummary, is_null_marker};
 use super::widening::EXACT_IN_DOUBLE;
 use super::xml_events::{Attributes, XmlEvent, XmlEvents};
@@ -56,29 +60,54 @@ enum NumberFormat {
 /// Reads the table of a workbook.
 ///
 /// # Errors
-/// [`crate::error::Kind::Format`] when the file is no workbook, is damaged, or two columns have the same name,
-/// [`crate::error::Kind::TooLarge`] when a limit is exceeded.
-pub(super) fn read_workbook(bytes: &[u8], reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
+/// [`crate::error::Kind::Format`] when the file is no workbook, is damaged, or two columns have the
+/// same name, [`crate::error::Kind::TooLarge`] when a limit is exceeded.
+pub(super) fn read_workbook(
+    bytes: &[u8],
+    reading: &dyn Fn(&str) -> ColumnReading,
+    ctx: &JobContext,
+) -> Result<MetadataTable> {
     let package = Package::of(bytes).ok_or_else(|| damaged("its list of parts can't be read"))?;
     let Some(workbook) = package.text("xl/workbook.xml")? else {
-        let error = Error::format("the metadata table is a ZIP archive, but not a workbook (.xlsx)");
+        let error =
+            Error::format("the metadata table is a ZIP archive, but not a workbook (.xlsx)");
         return Err(error.hint("save the table as CSV in UTF-8, as .xlsx or as Parquet"));
     };
     let outline = WorkbookOutline::of(&workbook);
-    let targets = package.text("xl/_rels/workbook.xml.rels")?.map(|text| targets_of(&text)).unwrap_or_default();
-    let strings = package.text("xl/sharedStrings.xml")?.map(|text| shared_strings(&text)).unwrap_or_default();
-    let formats = package.text("xl/styles.xml")?.map(|text| number_formats(&text)).unwrap_or_default();
-    let meaning = CellMeaning { strings: &strings, formats: &formats, is_1904: outline.is_1904 };
+    let targets = package
+        .text("xl/_rels/workbook.xml.rels")?
+        .map(|text| targets_of(&text))
+        .unwrap_or_default();
+    let strings = package
+        .text("xl/sharedStrings.xml")?
+        .map(|text| shared_strings(&text))
+        .unwrap_or_default();
+    let formats = package
+        .text("xl/styles.xml")?
+        .map(|text| number_formats(&text))
+        .unwrap_or_default();
+    let meaning = CellMeaning {
+        strings: &strings,
+        formats: &formats,
+        is_1904: outline.is_1904,
+    };
     // The first sheet that names samples, else the first with values.
     let mut chosen: Option<(usize, usize, SheetCells)> = None;
     for (at, sheet) in outline.sheets.iter().enumerate() {
-        let target = targets.get(&sheet.relation).cloned().unwrap_or_else(|| format!("xl/worksheets/sheet{}.xml", at + 1));
+        let target = targets
+            .get(&sheet.relation)
+            .cloned()
+            .unwrap_or_else(|| format!("xl/worksheets/sheet{}.xml", at + 1));
         if sheet.is_hidden {
             continue;
         }
-        let Some(text) = package.text(&target)? else { continue };
+        let Some(text) = package.text(&target)? else {
+            continue;
+        };
         let cells = SheetCells::read(&text, &meaning, ctx)?;
-        let is_keyed = cells.names().any(|name| reading(&name) == ColumnReading::ExactText);
+        let is_keyed = cells
+            .names()
+            .any(|name| reading(&name) == ColumnReading::ExactText);
         if is_keyed || (chosen.is_none() && !cells.rows.is_empty()) {
             chosen = Some((at, text.len(), cells));
         }
@@ -86,19 +115,29 @@ pub(super) fn read_workbook(bytes: &[u8], reading: &dyn Fn(&str) -> ColumnReadin
             break;
         }
     }
-    let (at, size, cells) = chosen.ok_or_else(|| Error::format("the workbook has no visible sheet with values"))?;
+    let (at, size, cells) =
+        chosen.ok_or_else(|| Error::format("the workbook has no visible sheet with values"))?;
     let mut found = cells.table(size, reading, ctx)?;
-    let others = outline.sheets.iter().enumerate().filter(|(other, _)| *other != at);
+    let others = outline
+        .sheets
+        .iter()
+        .enumerate()
+        .filter(|(other, _)| *other != at);
     let others: Vec<&str> = others.map(|(_, sheet)| sheet.name.as_str()).collect();
     if let (Some(sheet), false) = (outline.sheets.get(at), others.is_empty()) {
         let (name, others) = (sheet.name.printable_line(), others.join(", "));
-        found.warnings.push(format!("the sheet {name} is read; others are not: {}", others.printable_line()));
+        found.warnings.push(format!(
+            "the sheet {name} is read; others are not: {}",
+            others.printable_line()
+        ));
     }
     Ok(found)
 }
 
 fn damaged(reason: impl Into<String>) -> Error {
-    Error::format("the workbook can't be read").because(reason.into()).hint("save it anew as .xlsx or as CSV in UTF-8")
+    Error::format("the workbook can't be read")
+        .because(reason.into())
+        .hint("save it anew as .xlsx or as CSV in UTF-8")
 }
 
 /// The parts of a workbook: members of a ZIP archive by name.
@@ -116,7 +155,10 @@ impl<'a> Package<'a> {
         const COMMENT_MAX: usize = 0xFFFF;
         let first = bytes.len().saturating_sub(END + COMMENT_MAX);
         let tail = bytes.get(first..)?;
-        let end = first + tail.windows(4).rposition(|window| window == b"PK\x05\x06")?;
+        let end = first
+            + tail
+                .windows(4)
+                .rposition(|window| window == b"PK\x05\x06")?;
         let count = number(bytes, end + 10, 2)?;
         let mut at = number(bytes, end + 16, 4)?;
         let mut members = HashMap::new();
@@ -124,14 +166,21 @@ impl<'a> Package<'a> {
             if bytes.get(at..at + 4)? != b"PK\x01\x02" {
                 return None;
             }
-            let (name, extra, comment) = (number(bytes, at + 28, 2)?, number(bytes, at + 30, 2)?, number(bytes, at + 32, 2)?);
+            let (name, extra, comment) = (
+                number(bytes, at + 28, 2)?,
+                number(bytes, at + 30, 2)?,
+                number(bytes, at + 32, 2)?,
+            );
             let member = (
                 u16::try_from(number(bytes, at + 10, 2)?).ok()?,
                 number(bytes, at + 42, 4)?,
                 number(bytes, at + 20, 4)?,
                 number(bytes, at + 24, 4)? as u64,
             );
-            members.insert(String::from_utf8_lossy(bytes.get(at + 46..at + 46 + name)?).into_owned(), member);
+            members.insert(
+                String::from_utf8_lossy(bytes.get(at + 46..at + 46 + name)?).into_owned(),
+                member,
+            );
             at += 46 + name + extra + comment;
         }
         Some(Self { bytes, members })
@@ -139,7 +188,10 @@ impl<'a> Package<'a> {
 
     /// The text of a part; `None` when the workbook lacks it.
     fn text(&self, name: &str) -> Result<Option<String>> {
-        let Some(&(method, header, packed, size)) = self.members.get(name.trim_start_matches('/')) else { return Ok(None) };
+        let Some(&(method, header, packed, size)) = self.members.get(name.trim_start_matches('/'))
+        else {
+            return Ok(None);
+        };
         let name = name.printable_line();
         if size > PART_MAX {
             return Err(Error::too_large(format!(
@@ -149,7 +201,9 @@ impl<'a> Package<'a> {
             )));
         }
         let data = || {
-            let start = header.checked_add(30)?.checked_add(number(self.bytes, header + 26, 2)?)?;
+            let start = header
+                .checked_add(30)?
+                .checked_add(number(self.bytes, header + 26, 2)?)?;
             let start = start.checked_add(number(self.bytes, header + 28, 2)?)?;
             self.bytes.get(start..start.checked_add(packed)?)
         };
@@ -158,17 +212,28 @@ impl<'a> Package<'a> {
         let unpacked = match method {
             0 => data.take(size).read_to_end(&mut text),
             8 => DeflateDecoder::new(data).take(size).read_to_end(&mut text),
-            other => return Err(damaged(format!("{name} has the compression method {other}"))),
+            other => {
+                return Err(damaged(format!(
+                    "{name} has the compression method {other}"
+                )));
+            }
         };
         unpacked.map_err(|error| damaged(format!("{name}: {error}")))?;
-        String::from_utf8(text).map(Some).map_err(|_| damaged(format!("{name} is not UTF-8")))
+        String::from_utf8(text)
+            .map(Some)
+            .map_err(|_| damaged(format!("{name} is not UTF-8")))
     }
 }
 
 /// A little-endian number of 2 or 4 bytes.
 fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     let bytes = bytes.get(at..at.checked_add(size)?)?;
-    Some(bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte)))
+    Some(
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |number, byte| number << 8 | usize::from(*byte)),
+    )
 }
 
 struct SheetEntry {
@@ -185,11 +250,16 @@ struct WorkbookOutline {
 
 impl WorkbookOutline {
     fn of(workbook: &str) -> Self {
-        let mut outline = Self { sheets: Vec::new(), is_1904: false };
+        let mut outline = Self {
+            sheets: Vec::new(),
+            is_1904: false,
+        };
         for event in XmlEvents::new(workbook) {
             match event {
                 XmlEvent::Start("workbookPr", about) => {
-                    outline.is_1904 = about.get("date1904").is_some_and(|value| matches!(value.as_ref(), "1" | "true"));
+                    outline.is_1904 = about
+                        .get("date1904")
+                        .is_some_and(|value| matches!(value.as_ref(), "1" | "true"));
                 }
                 XmlEvent::Start("sheet", about) => outline.sheets.push(SheetEntry {
                     name: about.get("name").unwrap_or_default().into_owned(),
@@ -255,7 +325,11 @@ fn number_formats(styles: &str) -> Vec<NumberFormat> {
             XmlEvent::End("cellXfs") => in_cell_formats = false,
             XmlEvent::Start("xf", about) if in_cell_formats => {
                 let id = about.get("numFmtId").unwrap_or_default();
-                formats.push(own.get(id.as_ref()).copied().unwrap_or_else(|| format_of_id(&id)));
+                formats.push(
+                    own.get(id.as_ref())
+                        .copied()
+                        .unwrap_or_else(|| format_of_id(&id)),
+                );
             }
             _ => {}
         }
@@ -272,7 +346,8 @@ fn format_of_id(id: &str) -> NumberFormat {
     }
 }
 
-/// What a format code shows, by the letters outside of quotes, brackets and escapes. `[h]:mm` is a duration, a number.
+/// What a format code shows, by the letters outside of quotes, brackets and escapes. `[h]:mm` is a
+/// duration, a number.
 fn format_of_code(code: &str) -> NumberFormat {
     let (mut has_day, mut has_clock, mut has_month) = (false, false, false);
     let mut letters = code.split(';').next().unwrap_or_default().chars();
@@ -283,15 +358,23 @@ fn format_of_code(code: &str) -> NumberFormat {
                 letters.next();
             }
             '[' => {
-                let inside: String = letters.by_ref().take_while(|letter| *letter != ']').collect();
-                if matches!(inside.to_ascii_lowercase().as_str(), "h" | "hh" | "m" | "mm" | "s" | "ss") {
+                let inside: String = letters
+                    .by_ref()
+                    .take_while(|letter| *letter != ']')
+                    .collect();
+                if matches!(
+                    inside.to_ascii_lowercase().as_str(),
+                    "h" | "hh" | "m" | "mm" | "s" | "ss"
+                ) {
                     return NumberFormat::Number;
                 }
             }
             'y' | 'd' => has_day = true,
             'h' | 's' => has_clock = true,
             'm' => has_month = true,
-            'g' | 'e' | '0' | '#' | '?' if !has_clock && !has_day && !has_month => return NumberFormat::Number,
+            'g' | 'e' | '0' | '#' | '?' if !has_clock && !has_day && !has_month => {
+                return NumberFormat::Number;
+            }
             _ => {}
         }
     }
@@ -312,29 +395,43 @@ struct CellMeaning<'a> {
 impl CellMeaning<'_> {
     /// The value of a cell; `None` for an empty one and for an error such as `#DIV/0!`.
     fn value(&self, kind: &str, style: Option<usize>, text: &str) -> Option<SheetCell> {
-        let as_text = |text: &str| Some(SheetCell::Text(text.trim().to_owned())).filter(|_| !text.trim().is_empty());
+        let as_text = |text: &str| {
+            Some(SheetCell::Text(text.trim().to_owned())).filter(|_| !text.trim().is_empty())
+        };
         match kind {
             "s" => as_text(self.strings.get(text.trim().parse::<usize>().ok()?)?),
             "inlineStr" | "str" => as_text(text),
-            "b" => Some(SheetCell::Boolean(text.trim() == "1" || text.trim() == "true")),
+            "b" => Some(SheetCell::Boolean(
+                text.trim() == "1" || text.trim() == "true",
+            )),
             "e" => None,
             "d" => as_text(text),
             _ => {
-                let number: f64 = text.trim().parse().ok().filter(|number: &f64| number.is_finite())?;
+                let number: f64 = text
+                    .trim()
+                    .parse()
+                    .ok()
+                    .filter(|number: &f64| number.is_finite())?;
                 Some(match style.and_then(|style| self.formats.get(style)) {
-                    Some(NumberFormat::Date) => self.instant(number).map_or(SheetCell::Number(number), SheetCell::Instant),
+                    Some(NumberFormat::Date) => self
+                        .instant(number)
+                        .map_or(SheetCell::Number(number), SheetCell::Instant),
                     Some(NumberFormat::TimeOfDay) if (0.0..1.0).contains(&number) => {
-                        let clock = DateTime::from_timestamp_millis((number * DAY_MS).round() as i64)?;
+                        let clock =
+                            DateTime::from_timestamp_millis((number * DAY_MS).round() as i64)?;
                         SheetCell::Text(clock.format("%H:%M:%S%.f").to_string())
                     }
-                    Some(NumberFormat::TimeOfDay) => self.instant(number).map_or(SheetCell::Number(number), SheetCell::Instant),
+                    Some(NumberFormat::TimeOfDay) => self
+                        .instant(number)
+                        .map_or(SheetCell::Number(number), SheetCell::Instant),
                     _ => SheetCell::Number(number),
                 })
             }
         }
     }
 
-    /// Milliseconds since 1970 of a serial number of days; `None` outside of the dates that spreadsheets have.
+    /// Milliseconds since 1970 of a serial number of days; `None` outside of the dates that
+    /// spreadsheets have.
     fn instant(&self, serial: f64) -> Option<i64> {
         // Day 60 of the system of 1900 is 29 February 1900, which did not exist.
         let epoch = match self.is_1904 {
@@ -342,7 +439,9 @@ impl CellMeaning<'_> {
             false if serial < 60.0 => NaiveDate::from_ymd_opt(1899, 12, 31)?,
             false => NaiveDate::from_ymd_opt(1899, 12, 30)?,
         };
-        if !(0.0..2_958_466.0).contains(&serial) || (!self.is_1904 && (60.0..61.0).contains(&serial)) {
+        if !(0.0..2_958_466.0).contains(&serial)
+            || (!self.is_1904 && (60.0..61.0).contains(&serial))
+        {
             return None;
         }
         let days = epoch.signed_duration_since(NaiveDate::default()).num_days();
@@ -377,7 +476,10 @@ impl SheetCells {
         for event in XmlEvents::new(sheet) {
             match event {
                 XmlEvent::Start("row", about) => {
-                    row = about.get("r").and_then(|number| number.parse::<usize>().ok()).map_or(row + 1, |number| number.max(1));
+                    row = about
+                        .get("r")
+                        .and_then(|number| number.parse::<usize>().ok())
+                        .map_or(row + 1, |number| number.max(1));
                     column = 0;
                     rows_read += 1;
                     if rows_read % CHECKED_ROWS == 0 {
@@ -402,7 +504,9 @@ impl SheetCells {
     }
 
     fn add(&mut self, cell: OpenCell, meaning: &CellMeaning<'_>) {
-        let Some((row, column)) = cell.place else { return };
+        let Some((row, column)) = cell.place else {
+            return;
+        };
         if let Some(value) = meaning.value(&cell.kind, cell.style, &cell.text) {
             self.rows.entry(row).or_default().push((column, value));
         } else if cell.has_formula && cell.text.is_empty() && cell.kind != "e" {
@@ -415,21 +519,38 @@ impl SheetCells {
 
     /// The texts of the first row.
     fn names(&self) -> impl Iterator<Item = String> {
-        self.rows.values().next().into_iter().flatten().map(|(_, cell)| cell.text())
+        self.rows
+            .values()
+            .next()
+            .into_iter()
+            .flatten()
+            .map(|(_, cell)| cell.text())
     }
 
     /// The table whose columns the first row names; `size` is that of the sheet in bytes.
-    fn table(self, size: usize, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
+    fn table(
+        self,
+        size: usize,
+        reading: &dyn Fn(&str) -> ColumnReading,
+        ctx: &JobContext,
+    ) -> Result<MetadataTable> {
         let mut warnings = Vec::new();
         if self.formulas.0 > 0 {
             let (count, first) = self.formulas;
             warnings.push(format!(
-                "{count} formulas have no stored value and are null, from {first} on: save the workbook in a spreadsheet program"
+                "{count} formulas have no stored value and are null, from {first} on: save the \
+                    workbook in a spreadsheet program"
             ));
         }
         let mut rows = self.rows.into_iter();
-        let Some((_, header)) = rows.next() else { return Err(damaged("there is no row")) };
-        let width = header.iter().map(|(column, _)| column + 1).max().unwrap_or_default();
+        let Some((_, header)) = rows.next() else {
+            return Err(damaged("there is no row"));
+        };
+        let width = header
+            .iter()
+            .map(|(column, _)| column + 1)
+            .max()
+            .unwrap_or_default();
         check_width(width)?;
         let mut names = vec![String::new(); width];
         for (column, cell) in header {
@@ -443,19 +564,25 @@ impl SheetCells {
         check_names(&names)?;
         let count = rows.len();
         if (count as u64).saturating_mul(width as u64) > CELLS_FREE.max(size as u64) {
-            return Err(Error::too_large(format!("{width} columns in {count} rows are nearly all empty")));
+            return Err(Error::too_large(format!(
+                "{width} columns in {count} rows are nearly all empty"
+            )));
         }
         let mut columns: Vec<Vec<Option<SheetCell>>> = vec![vec![None; count]; width];
         let mut lines = Vec::with_capacity(count);
         for (at, (row, cells)) in rows.enumerate() {
             lines.push(row);
             for (column, cell) in cells {
-                match columns.get_mut(column).and_then(|column| column.get_mut(at)) {
+                match columns
+                    .get_mut(column)
+                    .and_then(|column| column.get_mut(at))
+                {
                     Some(place) => *place = Some(cell),
                     None => {
                         let place = cell_name(row, column);
                         return Err(Error::format(format!(
-                            "cell {place} of the metadata table has a value, but its column has no name"
+                            "cell {place} of the metadata table has a value, but its column has no \
+                                name"
                         ))
                         .hint("name the column in the first row, or clear the cell"));
                     }
@@ -467,29 +594,44 @@ impl SheetCells {
             ctx.check()?;
             if name.is_empty() {
                 if cells.iter().any(Option::is_some) {
-                    warnings.push(format!("column {} has no name in the header and is left out", column + 1));
+                    warnings.push(format!(
+                        "column {} has no name in the header and is left out",
+                        column + 1
+                    ));
                 }
                 continue;
             }
             let (array, misfit) = column_of(&cells, reading(name));
             if let Some(row) = misfit.and_then(|at| lines.get(at)) {
                 let place = cell_name(*row, column);
-                warnings.push(format!("the column {} is text: its cells have several types, as {place}", name.printable_line()));
+                warnings.push(format!(
+                    "the column {} is text: its cells have several types, as {place}",
+                    name.printable_line()
+                ));
             }
             fields.push(Field::new(name, array.data_type().clone(), true));
             arrays.push(array);
         }
         let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(schema.clone(), arrays);
-        let batch = batch.map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
-        Ok(MetadataTable { table: LevelTable::new(schema, vec![batch]), warnings })
+        let batch = batch
+            .map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
+        Ok(MetadataTable {
+            table: LevelTable::new(schema, vec![batch]),
+            warnings,
+        })
     }
 }
 
 impl OpenCell {
     fn of(about: Attributes<'_>, row: usize, column: usize) -> Self {
         Self {
-            place: Some(about.get("r").and_then(|place| place_of(&place)).unwrap_or((row, column))),
+            place: Some(
+                about
+                    .get("r")
+                    .and_then(|place| place_of(&place))
+                    .unwrap_or((row, column)),
+            ),
             kind: about.get("t").unwrap_or_default().into_owned(),
             style: about.get("s").and_then(|style| style.parse().ok()),
             ..Self::default()
@@ -504,8 +646,14 @@ impl SheetCell {
             Self::Number(number) => number.to_string(),
             Self::Boolean(value) => value.to_string(),
             Self::Instant(millis) => {
-                let form = if is_day(*millis) { "%Y-%m-%d" } else { INSTANT_FORM };
-                DateTime::from_timestamp_millis(*millis).map(|time| time.format(form).to_string()).unwrap_or_default()
+                let form = if is_day(*millis) {
+                    "%Y-%m-%d"
+                } else {
+                    INSTANT_FORM
+                };
+                DateTime::from_timestamp_millis(*millis)
+                    .map(|time| time.format(form).to_string())
+                    .unwrap_or_default()
             }
             Self::Text(text) => text.clone(),
         }
@@ -518,13 +666,25 @@ fn is_day(millis: i64) -> bool {
 
 /// A column, and the first cell that keeps it from having a type although most cells share one.
 fn column_of(cells: &[Option<SheetCell>], reading: ColumnReading) -> (ArrayRef, Option<usize>) {
-    let exact = || Arc::new(cells.iter().map(|cell| Some(cell.as_ref()?.text())).collect::<StringArray>()) as ArrayRef;
+    let exact = || {
+        Arc::new(
+            cells
+                .iter()
+                .map(|cell| Some(cell.as_ref()?.text()))
+                .collect::<StringArray>(),
+        ) as ArrayRef
+    };
     if reading == ColumnReading::ExactText {
         return (exact(), None);
     }
     // A marker of a missing value has no type of its own.
-    let is_marker = |cell: &SheetCell| matches!(cell, SheetCell::Text(text) if is_null_marker(text));
-    let typed = || cells.iter().map(|cell| cell.as_ref().filter(|cell| !is_marker(cell)));
+    let is_marker =
+        |cell: &SheetCell| matches!(cell, SheetCell::Text(text) if is_null_marker(text));
+    let typed = || {
+        cells
+            .iter()
+            .map(|cell| cell.as_ref().filter(|cell| !is_marker(cell)))
+    };
     let kind = |cell: &SheetCell| match cell {
         SheetCell::Number(_) => 0,
         SheetCell::Boolean(_) => 1,
@@ -534,7 +694,10 @@ fn column_of(cells: &[Option<SheetCell>], reading: ColumnReading) -> (ArrayRef, 
     let mut counts = [0u64; 4];
     typed().flatten().for_each(|cell| counts[kind(cell)] += 1);
     let values: u64 = counts.iter().sum();
-    let shared = counts.iter().position(|count| *count == values).filter(|_| reading == ColumnReading::Inferred);
+    let shared = counts
+        .iter()
+        .position(|count| *count == values)
+        .filter(|_| reading == ColumnReading::Inferred);
     let millis = |cell: &SheetCell| match cell {
         SheetCell::Instant(millis) => Some(*millis),
         _ => None,
@@ -545,28 +708,49 @@ fn column_of(cells: &[Option<SheetCell>], reading: ColumnReading) -> (ArrayRef, 
     };
     let array: ArrayRef = match shared {
         Some(_) if values == 0 => arrow::array::new_null_array(&DataType::Null, cells.len()),
-        Some(0) if typed().flatten().filter_map(number).all(is_exact_integer) => {
-            Arc::new(typed().map(|cell| number(cell?).map(|number| number as i64)).collect::<Int64Array>())
-        }
+        Some(0) if typed().flatten().filter_map(number).all(is_exact_integer) => Arc::new(
+            typed()
+                .map(|cell| number(cell?).map(|number| number as i64))
+                .collect::<Int64Array>(),
+        ),
         Some(0) => Arc::new(typed().map(|cell| number(cell?)).collect::<Float64Array>()),
-        Some(1) => Arc::new(typed().map(|cell| Some(*cell? == SheetCell::Boolean(true))).collect::<BooleanArray>()),
+        Some(1) => Arc::new(
+            typed()
+                .map(|cell| Some(*cell? == SheetCell::Boolean(true)))
+                .collect::<BooleanArray>(),
+        ),
         Some(2) if typed().flatten().filter_map(millis).all(is_day) => {
             let day = |millis: i64| i32::try_from(millis.div_euclid(DAY_MS as i64)).ok();
-            Arc::new(typed().map(|cell| millis(cell?).and_then(day)).collect::<Date32Array>())
+            Arc::new(
+                typed()
+                    .map(|cell| millis(cell?).and_then(day))
+                    .collect::<Date32Array>(),
+            )
         }
         Some(2) => {
-            let array: TimestampMicrosecondArray = typed().map(|cell| millis(cell?).map(|millis| millis * 1000)).collect();
-            debug_assert_eq!(arrow::array::Array::data_type(&array), &DataType::Timestamp(TimeUnit::Microsecond, None));
+            let array: TimestampMicrosecondArray = typed()
+                .map(|cell| millis(cell?).map(|millis| millis * 1000))
+                .collect();
+            debug_assert_eq!(
+                arrow::array::Array::data_type(&array),
+                &DataType::Timestamp(TimeUnit::Microsecond, None)
+            );
             Arc::new(array)
         }
         _ => {
-            let texts: StringArray = cells.iter().map(|cell| Some(cell.as_ref()?.text())).collect();
+            let texts: StringArray = cells
+                .iter()
+                .map(|cell| Some(cell.as_ref()?.text()))
+                .collect();
             let mut summary = TextSummary::default();
             texts.iter().flatten().for_each(|text| summary.add(text, 0));
             Arc::new(summary.without_markers(&texts))
         }
     };
-    let most = counts.iter().position(|count| count.saturating_mul(2) > values).filter(|_| shared.is_none() && values > 0);
+    let most = counts
+        .iter()
+        .position(|count| count.saturating_mul(2) > values)
+        .filter(|_| shared.is_none() && values > 0);
     let misfit = most
         .filter(|_| reading == ColumnReading::Inferred)
         .and_then(|most| typed().position(|cell| cell.is_some_and(|cell| kind(cell) != most)));
@@ -584,10 +768,18 @@ fn place_of(name: &str) -> Option<(usize, usize)> {
     let (letters, row) = name.split_at(digits);
     let mut column = 0usize;
     for letter in letters.bytes() {
-        let value = letter.to_ascii_uppercase().checked_sub(b'A').filter(|value| *value < 26)?;
-        column = column.checked_mul(26)?.checked_add(usize::from(value) + 1)?;
+        let value = letter
+            .to_ascii_uppercase()
+            .checked_sub(b'A')
+            .filter(|value| *value < 26)?;
+        column = column
+            .checked_mul(26)?
+            .checked_add(usize::from(value) + 1)?;
     }
-    Some((row.parse::<usize>().ok()?.checked_sub(1)?, column.checked_sub(1)?))
+    Some((
+        row.parse::<usize>().ok()?.checked_sub(1)?,
+        column.checked_sub(1)?,
+    ))
 }
 
 fn cell_name(row: usize, column: usize) -> String {
@@ -614,8 +806,14 @@ pub(super) fn check_size(size: u64, path: &Path) -> Result<()> {
     match size <= PART_MAX {
         true => Ok(()),
         false => {
-            let summary = format!("the workbook has {}; {} is the most", size_text(size), size_text(PART_MAX));
-            Err(Error::too_large(summary).at_path(path).hint("save it as Parquet"))
+            let summary = format!(
+                "the workbook has {}; {} is the most",
+                size_text(size),
+                size_text(PART_MAX)
+            );
+            Err(Error::too_large(summary)
+                .at_path(path)
+                .hint("save it as Parquet"))
         }
     }
 }
@@ -630,29 +828,68 @@ mod tests {
         let (mut bytes, mut directory) = (Vec::new(), Vec::new());
         for (name, text) in parts {
             let header = bytes.len() as u32;
-            let sizes = [crc32fast::hash(text.as_bytes()), text.len() as u32, text.len() as u32].map(u32::to_le_bytes).concat();
+            let sizes = [
+                crc32fast::hash(text.as_bytes()),
+                text.len() as u32,
+                text.len() as u32,
+            ]
+            .map(u32::to_le_bytes)
+            .concat();
             let lengths = [(name.len() as u16).to_le_bytes(), [0, 0]].concat();
-            bytes.extend([&b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0"[..], &sizes, &lengths, name.as_bytes(), text.as_bytes()].concat());
-            directory.extend([&b"PK\x01\x02\x14\0\x14\0\0\0\0\0\0\0\0\0"[..], &sizes, &lengths, &[0; 10]].concat());
+            bytes.extend(
+                [
+                    &b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0"[..],
+                    &sizes,
+                    &lengths,
+                    name.as_bytes(),
+                    text.as_bytes(),
+                ]
+                .concat(),
+            );
+            directory.extend(
+                [
+                    &b"PK\x01\x02\x14\0\x14\0\0\0\0\0\0\0\0\0"[..],
+                    &sizes,
+                    &lengths,
+                    &[0; 10],
+                ]
+                .concat(),
+            );
             directory.extend([&header.to_le_bytes()[..], name.as_bytes()].concat());
         }
-        let (start, size, count) = (bytes.len() as u32, directory.len() as u32, parts.len() as u16);
+        let (start, size, count) = (
+            bytes.len() as u32,
+            directory.len() as u32,
+            parts.len() as u16,
+        );
         bytes.extend(directory);
-        bytes.extend([&b"PK\x05\x06\0\0\0\0"[..], &count.to_le_bytes(), &count.to_le_bytes()].concat());
+        bytes.extend(
+            [
+                &b"PK\x05\x06\0\0\0\0"[..],
+                &count.to_le_bytes(),
+                &count.to_le_bytes(),
+            ]
+            .concat(),
+        );
         bytes.extend([size.to_le_bytes(), start.to_le_bytes()].concat());
         bytes.extend([0, 0]);
         bytes
     }
 
-    const BOOK: &str = "<workbook><sheets><sheet name=\"Notes\" sheetId=\"1\" r:id=\"r1\" state=\"hidden\"/>\
-        <sheet name=\"Scenes\" sheetId=\"2\" r:id=\"r2\"/><sheet name=\"More\" sheetId=\"3\" r:id=\"r3\"/></sheets></workbook>";
+    const BOOK: &str = "<workbook><sheets><sheet name=\"Notes\" sheetId=\"1\" r:id=\"r1\" \
+        state=\"hidden\"/>\
+        <sheet name=\"Scenes\" sheetId=\"2\" r:id=\"r2\"/><sheet name=\"More\" sheetId=\"3\" \
+        r:id=\"r3\"/></sheets></workbook>";
     const RELATIONS: &str = "<Relationships><Relationship Id=\"r1\" Target=\"worksheets/a.xml\"/>\
         <Relationship Id=\"r2\" Target=\"/xl/worksheets/b.xml\"/></Relationships>";
-    const STRINGS: &str =
-        "<sst><si><t>path</t></si><si><r><t>fi</t></r><r><t>ps</t></r><rPh><t>x</t></rPh></si><si><t> 06075 </t></si></sst>";
-    const STYLES: &str = "<styleSheet><numFmts><numFmt numFmtId=\"164\" formatCode=\"yyyy\\-mm\\-dd\"/>\
-        <numFmt numFmtId=\"165\" formatCode=\"0.00&quot;d&quot;\"/></numFmts><cellStyleXfs><xf numFmtId=\"9\"/></cellStyleXfs>\
-        <cellXfs><xf numFmtId=\"0\"/><xf numFmtId=\"164\"/><xf numFmtId=\"22\"/><xf numFmtId=\"165\"/></cellXfs></styleSheet>";
+    const STRINGS: &str = "<sst><si><t>path</t></si><si><r><t>fi</t></r><r><t>ps</t></r><rPh><t>\
+        x</t></rPh></si><si><t> 06075 </t></si></sst>";
+    const STYLES: &str = "<styleSheet><numFmts><numFmt numFmtId=\"164\" \
+        formatCode=\"yyyy\\-mm\\-dd\"/>\
+        <numFmt numFmtId=\"165\" formatCode=\"0.00&quot;d&quot;\"/></numFmts><cellStyleXfs><xf \
+        numFmtId=\"9\"/></cellStyleXfs>\
+        <cellXfs><xf numFmtId=\"0\"/><xf numFmtId=\"164\"/><xf numFmtId=\"22\"/><xf \
+        numFmtId=\"165\"/></cellXfs></styleSheet>";
 
     fn read(sheet: &str) -> Result<MetadataTable> {
         let sheet = format!("<worksheet><sheetData>{sheet}</sheetData></worksheet>");
@@ -661,75 +898,136 @@ mod tests {
             ("xl/_rels/workbook.xml.rels", RELATIONS),
             ("xl/sharedStrings.xml", STRINGS),
             ("xl/styles.xml", STYLES),
-            ("xl/worksheets/a.xml", "<worksheet><row r=\"1\"><c><v>1</v></c></row></worksheet>"),
+            (
+                "xl/worksheets/a.xml",
+                "<worksheet><row r=\"1\"><c><v>1</v></c></row></worksheet>",
+            ),
             ("xl/worksheets/b.xml", &sheet),
         ]);
-        let reading = |name: &str| if name == "path" { ColumnReading::ExactText } else { ColumnReading::Inferred };
+        let reading = |name: &str| {
+            if name == "path" {
+                ColumnReading::ExactText
+            } else {
+                ColumnReading::Inferred
+            }
+        };
         read_workbook(&bytes, &reading, &JobContext::default())
     }
 
     fn shown(found: &MetadataTable) -> String {
         let column = |(index, field): (usize, crate::model::FieldSpec)| {
-            let values: Vec<String> = (0..found.table.rows()).map(|row| found.table.text(row, index)).collect();
-            format!("{}: {}: {}\n", field.name, dtype_name(&field.dtype), values.join(" "))
+            let values: Vec<String> = (0..found.table.rows())
+                .map(|row| found.table.text(row, index))
+                .collect();
+            format!(
+                "{}: {}: {}\n",
+                field.name,
+                dtype_name(&field.dtype),
+                values.join(" ")
+            )
         };
-        found.table.fields().into_iter().enumerate().map(column).collect()
+        found
+            .table
+            .fields()
+            .into_iter()
+            .enumerate()
+            .map(column)
+            .collect()
     }
 
     #[test]
     fn cells_have_the_types_that_the_sheet_shows() {
         let found = read(
-            "<row r=\"2\"><c r=\"A2\" t=\"s\"><v>0</v></c><c r=\"B2\" t=\"s\"><v>1</v></c><c r=\"C2\" t=\"inlineStr\"><is><t>day</t></is></c>\
-             <c t=\"str\"><v>time</v></c><c t=\"str\"><v>late</v></c><c t=\"str\"><v>sum</v></c><c t=\"str\"><v>n</v></c></row>\
-             <row r=\"3\"><c r=\"A3\"><v>7</v></c><c r=\"B3\" t=\"s\"><v>2</v></c><c r=\"C3\" s=\"1\"><v>44317</v></c>\
-             <c s=\"2\"><v>44317.430902777778</v></c><c t=\"b\"><v>1</v></c><c s=\"3\"><f>1+0.5</f><v>1.5</v></c><c><v>3</v></c></row>\
-             <row r=\"5\"><c r=\"A5\" t=\"str\"><v>b</v></c><c r=\"C5\" s=\"1\"><v>59</v></c><c r=\"E5\" t=\"b\"><v>0</v></c>\
+            "<row r=\"2\"><c r=\"A2\" t=\"s\"><v>0</v></c><c r=\"B2\" t=\"s\"><v>1</v></c><c \
+                r=\"C2\" t=\"inlineStr\"><is><t>day</t></is></c>\
+             <c t=\"str\"><v>time</v></c><c t=\"str\"><v>late</v></c><c t=\"str\"><v>sum</v></c><c \
+                t=\"str\"><v>n</v></c></row>\
+             <row r=\"3\"><c r=\"A3\"><v>7</v></c><c r=\"B3\" t=\"s\"><v>2</v></c><c r=\"C3\" \
+                s=\"1\"><v>44317</v></c>\
+             <c s=\"2\"><v>44317.430902777778</v></c><c t=\"b\"><v>1</v></c><c \
+                s=\"3\"><f>1+0.5</f><v>1.5</v></c><c><v>3</v></c></row>\
+             <row r=\"5\"><c r=\"A5\" t=\"str\"><v>b</v></c><c r=\"C5\" s=\"1\"><v>59</v></c><c \
+                r=\"E5\" t=\"b\"><v>0</v></c>\
              <c r=\"F5\" t=\"e\"><v>#DIV/0!</v></c><c r=\"G5\" t=\"str\"><v>NA</v></c></row>",
         )
         .expect("reads");
         assert_eq!(
             shown(&found),
             "path: string: 7 b\nfips: string: 06075 \nday: date32[day]: 2021-05-01 1900-02-28\n\
-             time: timestamp[us]: 2021-05-01T10:20:30 \nlate: bool: true false\nsum: double: 1.5 \nn: int64: 3 \n"
+             time: timestamp[us]: 2021-05-01T10:20:30 \nlate: bool: true false\nsum: double: 1.5 \n\
+                n: int64: 3 \n"
         );
         assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
-        assert!(found.warnings[0].contains("Scenes") && found.warnings[0].contains("Notes, More"), "{:?}", found.warnings);
+        assert!(
+            found.warnings[0].contains("Scenes") && found.warnings[0].contains("Notes, More"),
+            "{:?}",
+            found.warnings
+        );
     }
 
     #[test]
     fn columns_of_several_types_are_text_and_formulas_without_values_null_with_a_warning() {
         let found = read(
-            "<row><c t=\"str\"><v>path</v></c><c t=\"str\"><v>n</v></c><c t=\"str\"><v>f</v></c></row>\
-             <row><c t=\"str\"><v>a</v></c><c><v>1</v></c><c><f>A1</f></c></row><row><c t=\"str\"><v>b</v></c><c><v>2</v></c></row>\
+            "<row><c t=\"str\"><v>path</v></c><c t=\"str\"><v>n</v></c><c \
+                t=\"str\"><v>f</v></c></row>\
+             <row><c t=\"str\"><v>a</v></c><c><v>1</v></c><c><f>A1</f></c></row><row><c \
+                t=\"str\"><v>b</v></c><c><v>2</v></c></row>\
              <row><c t=\"str\"><v>c</v></c><c t=\"str\"><v>cloudy</v></c></row>",
         )
         .expect("reads");
-        assert_eq!(shown(&found), "path: string: a b c\nn: string: 1 2 cloudy\nf: null:   \n");
+        assert_eq!(
+            shown(&found),
+            "path: string: a b c\nn: string: 1 2 cloudy\nf: null:   \n"
+        );
         let warnings = found.warnings.join("\n");
-        assert!(warnings.contains("B4") && warnings.contains("C2"), "{warnings}");
+        assert!(
+            warnings.contains("B4") && warnings.contains("C2"),
+            "{warnings}"
+        );
     }
 
     #[test]
     fn the_first_sheet_that_names_samples_is_read() {
         let cells = |texts: [&str; 2]| {
-            let cells: String = texts.iter().map(|text| format!("<c t=\"str\"><v>{text}</v></c>")).collect();
+            let cells: String = texts
+                .iter()
+                .map(|text| format!("<c t=\"str\"><v>{text}</v></c>"))
+                .collect();
             format!("<row>{cells}</row>")
         };
         let sheet = |rows: String| format!("<worksheet><sheetData>{rows}</sheetData></worksheet>");
         let book = |second: String| {
             workbook(&[
                 ("xl/workbook.xml", BOOK),
-                ("xl/worksheets/sheet2.xml", &sheet(cells(["Made by", "hand"]) + &cells(["a", "b"]))),
+                (
+                    "xl/worksheets/sheet2.xml",
+                    &sheet(cells(["Made by", "hand"]) + &cells(["a", "b"])),
+                ),
                 ("xl/worksheets/sheet3.xml", &sheet(second)),
             ])
         };
-        let reading = |name: &str| if name == "path" { ColumnReading::ExactText } else { ColumnReading::Inferred };
-        let read = |bytes: &[u8]| read_workbook(bytes, &reading, &JobContext::default()).expect("reads");
+        let reading = |name: &str| {
+            if name == "path" {
+                ColumnReading::ExactText
+            } else {
+                ColumnReading::Inferred
+            }
+        };
+        let read =
+            |bytes: &[u8]| read_workbook(bytes, &reading, &JobContext::default()).expect("reads");
         let found = read(&book(cells(["path", "n"]) + &cells(["a", "x"])));
         assert_eq!(shown(&found), "path: string: a\nn: string: x\n");
-        assert!(found.warnings[0].contains("the sheet More is read; others are not: Notes, Scenes"), "{:?}", found.warnings);
+        assert!(
+            found.warnings[0].contains("the sheet More is read; others are not: Notes, Scenes"),
+            "{:?}",
+            found.warnings
+        );
         let found = read(&book(cells(["m", "n"])));
-        assert!(found.warnings[0].contains("the sheet Scenes is read"), "{:?}", found.warnings);
+        assert!(
+            found.warnings[0].contains("the sheet Scenes is read"),
+            "{:?}",
+            found.warnings
+        );
     }
 
     #[test]
@@ -737,10 +1035,19 @@ mod tests {
         let text = |value: &str| format!("<c t=\"str\"><v>{value}</v></c>");
         let said = |sheet: &str| read(sheet).expect_err("is refused").report();
         assert!(said(&format!("<row>{}{}</row>", text("n"), text("n"))).contains("two columns n"));
-        assert!(said(&format!("<row>{}</row><row>{}<c><v>1</v></c></row>", text("n"), text("a"))).contains("B2"));
+        assert!(
+            said(&format!(
+                "<row>{}</row><row>{}<c><v>1</v></c></row>",
+                text("n"),
+                text("a")
+            ))
+            .contains("B2")
+        );
         assert!(said("").contains("no visible sheet"));
         let refused = |bytes: &[u8]| {
-            read_workbook(bytes, &|_| ColumnReading::Inferred, &JobContext::default()).expect_err("is refused").report()
+            read_workbook(bytes, &|_| ColumnReading::Inferred, &JobContext::default())
+                .expect_err("is refused")
+                .report()
         };
         assert!(refused(&workbook(&[("content.xml", "<a/>")])).contains("not a workbook"));
         let whole = workbook(&[("xl/workbook.xml", BOOK)]);
@@ -766,6 +1073,9 @@ mod tests {
         ] {
             assert_eq!(format_of_code(code), wanted, "{code}");
         }
-        assert_eq!((place_of("AB12"), cell_name(11, 27)), (Some((11, 27)), "AB12".into()));
+        assert_eq!(
+            (place_of("AB12"), cell_name(11, 27)),
+            (Some((11, 27)), "AB12".into())
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! XML of the parts of workbooks as events: elements and texts, without namespaces, comments and declarations. References to entities
-//! other than the five of XML are texts as they are written, so that no document grows when it is read. Never panics.
+//! XML of the parts of workbooks as events: elements and texts, without namespaces, comments and
+//! declarations. References to entities other than the five of XML are texts as they are written,
+//! so that no document grows when it is read. Never panics.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,8 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 /// What follows next in a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum XmlEvent<'a> {
-    /// A start tag: local name and attributes. An empty element is followed by its [`XmlEvent::End`].
+    /// A start tag: local name and attributes. An empty element is followed by its
+    /// [`XmlEvent::End`].
     Start(&'a str, Attributes<'a>),
     /// An end tag.
     End(&'a str),
@@ -26,7 +28,10 @@ impl Attributes<'_> {
     /// The value of an attribute by its local name.
     pub fn get(&self, name: &str) -> Option<Cow<'_, str>> {
         let mut all = self.0.attributes();
-        let found = all.with_checks(false).flatten().find(|attribute| attribute.key.local_name().as_ref() == name.as_bytes())?;
+        let found = all
+            .with_checks(false)
+            .flatten()
+            .find(|attribute| attribute.key.local_name().as_ref() == name.as_bytes())?;
         let written = match found.value {
             Cow::Borrowed(bytes) => Cow::Borrowed(std::str::from_utf8(bytes).ok()?),
             Cow::Owned(bytes) => Cow::Owned(String::from_utf8(bytes).ok()?),
@@ -56,7 +61,11 @@ impl<'a> XmlEvents<'a> {
         config.check_end_names = false;
         config.allow_unmatched_ends = true;
         config.allow_dangling_amp = true;
-        Self { document, reader, empty: None }
+        Self {
+            document,
+            reader,
+            empty: None,
+        }
     }
 
     /// The local name of the tag at `start`, which is written there after `opening`.
@@ -77,16 +86,29 @@ impl<'a> Iterator for XmlEvents<'a> {
         loop {
             let start = self.reader.buffer_position();
             match self.reader.read_event().ok()? {
-                Event::Start(tag) => return Some(XmlEvent::Start(self.name(start, "<", tag.name().as_ref())?, Attributes(tag))),
+                Event::Start(tag) => {
+                    return Some(XmlEvent::Start(
+                        self.name(start, "<", tag.name().as_ref())?,
+                        Attributes(tag),
+                    ));
+                }
                 Event::Empty(tag) => {
                     let name = self.name(start, "<", tag.name().as_ref())?;
                     self.empty = Some(name);
                     return Some(XmlEvent::Start(name, Attributes(tag)));
                 }
-                Event::End(tag) => return Some(XmlEvent::End(self.name(start, "</", tag.name().as_ref())?)),
+                Event::End(tag) => {
+                    return Some(XmlEvent::End(self.name(
+                        start,
+                        "</",
+                        tag.name().as_ref(),
+                    )?));
+                }
                 Event::Text(text) => return Some(XmlEvent::Text(text.decode().ok()?)),
                 Event::CData(text) => return Some(XmlEvent::Text(text.decode().ok()?)),
-                Event::GeneralRef(reference) => return Some(XmlEvent::Text(referenced(&reference)?.into())),
+                Event::GeneralRef(reference) => {
+                    return Some(XmlEvent::Text(referenced(&reference)?.into()));
+                }
                 Event::Eof => return None,
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
             }
@@ -94,7 +116,8 @@ impl<'a> Iterator for XmlEvents<'a> {
     }
 }
 
-/// The text that a reference stands for: of those of XML itself their character, else the reference as it is written.
+/// The text that a reference stands for: of those of XML itself their character, else the reference
+/// as it is written.
 fn referenced(reference: &BytesRef<'_>) -> Option<String> {
     if let Ok(Some(character)) = reference.resolve_char_ref() {
         return Some(character.into());
@@ -109,7 +132,9 @@ mod tests {
 
     fn shown(document: &str) -> String {
         let event = |event| match event {
-            XmlEvent::Start(name, attributes) => format!("<{name} r={}>", attributes.get("r").unwrap_or_default()),
+            XmlEvent::Start(name, attributes) => {
+                format!("<{name} r={}>", attributes.get("r").unwrap_or_default())
+            }
             XmlEvent::End(name) => format!("</{name}>"),
             XmlEvent::Text(text) => text.into_owned(),
         };
@@ -118,13 +143,23 @@ mod tests {
 
     #[test]
     fn elements_texts_and_references_are_read() {
-        let document = "<?xml version=\"1.0\"?><!DOCTYPE a><x:a q='1' r:r=\"2>&#xE9;\"><!-- <b> --><c/>&lt;&#233;&amp;&nope;<![CDATA[<&>]]></x:a>";
+        let document = "<?xml version=\"1.0\"?><!DOCTYPE a><x:a q='1' r:r=\"2>&#xE9;\"><!-- <b> \
+            --><c/>&lt;&#233;&amp;&nope;<![CDATA[<&>]]></x:a>";
         assert_eq!(shown(document), "<a r=2>é><c r=></c><é&&nope;<&></a>");
     }
 
     #[test]
     fn damaged_documents_end() {
-        for document in ["<a", "<a r=\"", "<!--", "</a", "<", "&", "<a r=><b r='1", "é<"] {
+        for document in [
+            "<a",
+            "<a r=\"",
+            "<!--",
+            "</a",
+            "<",
+            "&",
+            "<a r=><b r='1",
+            "é<",
+        ] {
             assert!(XmlEvents::new(document).count() < 4, "{document}");
         }
     }

@@ -1,5 +1,6 @@
-//! Checks COLLECTION.json (TACO 2.0, section 5.5.2): required fields, types, contacts, licences, tasks, extent. Both forms of
-//! contacts are accepted: the specification's (name, organization, email, role) and the current tools' (name, roles, url, links).
+//! Checks COLLECTION.json (TACO 2.0, section 5.5.2): required fields, types, contacts, licences,
+//! tasks, extent. Both forms of contacts are accepted: the specification's (name, organization,
+//! email, role) and the current tools' (name, roles, url, links).
 
 use serde_json::Value as Json;
 
@@ -42,11 +43,19 @@ fn missing(key: &str, report: &mut Report) {
         "dataset_version" => tr!("a version, like 1.0.0"),
         _ => tr!("a value"),
     };
-    report.add(Rule::CollectionRequired, at(key), tr!("{key} is empty. It needs {what}.", key, what));
+    report.add(
+        Rule::CollectionRequired,
+        at(key),
+        tr!("{key} is empty. It needs {what}.", key, what),
+    );
 }
 
 fn wrong_type(key: &str, found: &Json, wanted: &str, report: &mut Report) {
-    report.add(Rule::CollectionType, at(key), type_message(key, found, wanted));
+    report.add(
+        Rule::CollectionType,
+        at(key),
+        type_message(key, found, wanted),
+    );
 }
 
 /// Says that a field has another type than `wanted`.
@@ -59,7 +68,12 @@ pub(super) fn type_message(key: &str, found: &Json, wanted: &str) -> String {
         Json::Array(_) => tr!("a list"),
         Json::Object(_) => tr!("an object"),
     };
-    tr!("{key} is {found}; it has to be {wanted}.", key, found, wanted)
+    tr!(
+        "{key} is {found}; it has to be {wanted}.",
+        key,
+        found,
+        wanted
+    )
 }
 
 fn check_id(collection: &Collection, report: &mut Report) {
@@ -67,16 +81,28 @@ fn check_id(collection: &Collection, report: &mut Report) {
         None => missing("id", report),
         Some(Json::String(id)) if id.trim().is_empty() => missing("id", report),
         Some(Json::String(id)) => {
-            let allowed = |c: char| matches!(c, '_' | '-') || c.is_alphanumeric() && !c.is_uppercase();
+            let allowed =
+                |c: char| matches!(c, '_' | '-') || c.is_alphanumeric() && !c.is_uppercase();
             match check_dataset_id(id) {
                 // The text asks for no letter.
                 Err(fault) => {
-                    let rule = if id.chars().all(allowed) { Rule::IdDatasetLetter } else { Rule::IdDataset };
-                    let message = tr!("The id \"{id}\" {fault}.", id = id.escape_default(), fault = fault.said());
+                    let rule = if id.chars().all(allowed) {
+                        Rule::IdDatasetLetter
+                    } else {
+                        Rule::IdDataset
+                    };
+                    let message = tr!(
+                        "The id \"{id}\" {fault}.",
+                        id = id.escape_default(),
+                        fault = fault.said()
+                    );
                     report.add(rule, at("id"), message);
                 }
                 Ok(()) if !id.is_ascii() => {
-                    let message = tr!("The id \"{id}\" has letters other than a to z.", id = id.printable_line());
+                    let message = tr!(
+                        "The id \"{id}\" has letters other than a to z.",
+                        id = id.printable_line()
+                    );
                     report.add(Rule::IdDatasetText, at("id"), message);
                 }
                 Ok(()) => {}
@@ -98,15 +124,21 @@ fn check_text(collection: &Collection, key: &str, report: &mut Report) {
 fn check_list(collection: &Collection, key: &str, required: bool, report: &mut Report) {
     match collection.get(key) {
         None if required => missing(key, report),
-        None => report.add(Rule::CollectionKeywords, at(key), tr!("No keywords. Search will not find this dataset by topic.")),
+        None => report.add(
+            Rule::CollectionKeywords,
+            at(key),
+            tr!("No keywords. Search will not find this dataset by topic."),
+        ),
         Some(Json::Array(items)) if items.is_empty() && required => missing(key, report),
         Some(Json::Array(items)) => {
             for (index, item) in items.iter().enumerate() {
                 match item {
                     Json::String(text) if !text.trim().is_empty() => {}
-                    Json::String(_) => {
-                        report.add(Rule::CollectionType, at(format!("{key}/{index}")), tr!("{key} has an empty entry.", key))
-                    }
+                    Json::String(_) => report.add(
+                        Rule::CollectionType,
+                        at(format!("{key}/{index}")),
+                        tr!("{key} has an empty entry.", key),
+                    ),
                     other => wrong_type(&format!("{key}/{index}"), other, tr!("text"), report),
                 }
             }
@@ -125,56 +157,130 @@ fn check_contacts(collection: &Collection, key: &str, required: bool, report: &m
     };
     for (index, contact) in contacts.iter().enumerate() {
         let Json::Object(fields) = contact else {
-            wrong_type(&format!("{key}/{index}"), contact, tr!("an object with a name"), report);
+            wrong_type(
+                &format!("{key}/{index}"),
+                contact,
+                tr!("an object with a name"),
+                report,
+            );
             continue;
         };
-        let text = |name: &str| fields.get(name).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
+        let text = |name: &str| {
+            fields
+                .get(name)
+                .and_then(Json::as_str)
+                .map(str::trim)
+                .filter(|text| !text.is_empty())
+        };
         if text("name").is_none() && text("organization").is_none() {
-            let message = tr!("This contact has neither a name nor an organization. Fill one of them.");
-            report.add(Rule::CollectionContact, at(format!("{key}/{index}/name")), message);
+            let message =
+                tr!("This contact has neither a name nor an organization. Fill one of them.");
+            report.add(
+                Rule::CollectionContact,
+                at(format!("{key}/{index}/name")),
+                message,
+            );
         }
         if key == "providers" && text("name").is_none() && text("organization").is_some() {
-            let message = tr!("This provider has an organization and no name, which tacotoolbox demands.");
-            report.add(Rule::ProviderName, at(format!("{key}/{index}/name")), message);
+            let message =
+                tr!("This provider has an organization and no name, which tacotoolbox demands.");
+            report.add(
+                Rule::ProviderName,
+                at(format!("{key}/{index}/name")),
+                message,
+            );
         }
         for name in ["name", "organization", "email", "role", "url"] {
-            if let Some(value) = fields.get(name).filter(|value| !value.is_null() && !value.is_string()) {
+            if let Some(value) = fields
+                .get(name)
+                .filter(|value| !value.is_null() && !value.is_string())
+            {
                 wrong_type(&format!("{key}/{index}/{name}"), value, tr!("text"), report);
             }
         }
         for name in ["roles", "links"] {
-            if let Some(value) = fields.get(name).filter(|value| !value.is_null() && !value.is_array()) {
-                wrong_type(&format!("{key}/{index}/{name}"), value, tr!("a list"), report);
+            if let Some(value) = fields
+                .get(name)
+                .filter(|value| !value.is_null() && !value.is_array())
+            {
+                wrong_type(
+                    &format!("{key}/{index}/{name}"),
+                    value,
+                    tr!("a list"),
+                    report,
+                );
             }
         }
-        if let Some(name) = ["roles", "url", "links"].into_iter().find(|name| fields.get(*name).is_some_and(|v| !v.is_null())) {
-            let message =
-                tr!("{name} is a field of the tools; a contact of the text has name, organization, email and role.", name);
-            report.add(Rule::ContactForm, at(format!("{key}/{index}/{name}")), message);
+        if let Some(name) = ["roles", "url", "links"]
+            .into_iter()
+            .find(|name| fields.get(*name).is_some_and(|v| !v.is_null()))
+        {
+            let message = tr!(
+                "{name} is a field of the tools; a contact of the text has name, organization, \
+                    email and role.",
+                name
+            );
+            report.add(
+                Rule::ContactForm,
+                at(format!("{key}/{index}/{name}")),
+                message,
+            );
         }
         if text("email").is_some_and(|email| !email.contains('@')) {
-            let message = tr!("No \"@\" in this address. Use a form like data@acml.example.org, or leave it empty.");
-            report.add(Rule::CollectionContact, at(format!("{key}/{index}/email")), message);
+            let message = tr!(
+                "No \"@\" in this address. Use a form like data@acml.example.org, or leave it \
+                    empty."
+            );
+            report.add(
+                Rule::CollectionContact,
+                at(format!("{key}/{index}/email")),
+                message,
+            );
         }
-        if text("url").is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+        if text("url")
+            .is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://"))
+        {
             let message = tr!("This address does not begin with http:// or https://.");
-            report.add(Rule::CollectionContact, at(format!("{key}/{index}/url")), message);
+            report.add(
+                Rule::CollectionContact,
+                at(format!("{key}/{index}/url")),
+                message,
+            );
         }
     }
 }
 
 fn check_known_words(collection: &Collection, report: &mut Report) {
-    let texts = |key: &str| collection.get(key).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).enumerate();
+    let texts = |key: &str| {
+        collection
+            .get(key)
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Json::as_str)
+            .enumerate()
+    };
     for (index, licence) in texts("licenses").filter(|(_, text)| !text.trim().is_empty()) {
         let known = spdx::license_id(licence).is_some() || spdx::Expression::parse(licence).is_ok();
         if !known && licence != "proprietary" {
-            let message = tr!("{licence} is no SPDX identifier. Choose one from the list, like CC-BY-4.0.", licence);
-            report.add(Rule::CollectionLicence, at(format!("licenses/{index}")), message);
+            let message = tr!(
+                "{licence} is no SPDX identifier. Choose one from the list, like CC-BY-4.0.",
+                licence
+            );
+            report.add(
+                Rule::CollectionLicence,
+                at(format!("licenses/{index}")),
+                message,
+            );
         }
     }
     for (index, task) in texts("tasks").filter(|(_, text)| !text.trim().is_empty()) {
         if !TASKS.contains(&task) {
-            let message = tr!("{task} is not among the tasks of the Python tools. Choose one from the list, or `other`.", task);
+            let message = tr!(
+                "{task} is not among the tasks of the Python tools. Choose one from the list, or \
+                    `other`.",
+                task
+            );
             report.add(Rule::CollectionTask, at(format!("tasks/{index}")), message);
         }
     }
@@ -184,11 +290,18 @@ fn check_known_words(collection: &Collection, report: &mut Report) {
 const TACO_VERSION: &str = "2.0.0";
 
 fn check_version(collection: &Collection, report: &mut Report) {
-    if let Some(version) = collection.get("taco_version").and_then(Json::as_str).filter(|text| !text.trim().is_empty())
+    if let Some(version) = collection
+        .get("taco_version")
+        .and_then(Json::as_str)
+        .filter(|text| !text.trim().is_empty())
         && version != TACO_VERSION
     {
         let (found, wanted) = (version.printable_line(), TACO_VERSION);
-        let message = tr!("taco_version is {found}; this specification is {wanted}.", found, wanted);
+        let message = tr!(
+            "taco_version is {found}; this specification is {wanted}.",
+            found,
+            wanted
+        );
         report.add(Rule::TacoVersion, at("taco_version"), message);
     }
 }
@@ -198,7 +311,11 @@ fn check_title(collection: &Collection, report: &mut Report) {
         Some(Json::String(title)) => {
             let length = title.chars().count();
             if length > TITLE_MAX {
-                let message = tr!("The title has {length} characters; {limit} is the limit.", length, limit = TITLE_MAX);
+                let message = tr!(
+                    "The title has {length} characters; {limit} is the limit.",
+                    length,
+                    limit = TITLE_MAX
+                );
                 report.add(Rule::CollectionTitle, at("title"), message);
             }
         }
@@ -211,10 +328,19 @@ fn check_extent(collection: &Collection, report: &mut Report) {
     let extent = match collection.get("extent") {
         None => return,
         Some(Json::Object(extent)) => extent,
-        Some(other) => return wrong_type("extent", other, tr!("an object with spatial and temporal"), report),
+        Some(other) => {
+            return wrong_type(
+                "extent",
+                other,
+                tr!("an object with spatial and temporal"),
+                report,
+            );
+        }
     };
     if let Some(spatial) = extent.get("spatial").filter(|value| !value.is_null()) {
-        let numbers: Option<Vec<f64>> = spatial.as_array().and_then(|items| items.iter().map(Json::as_f64).collect());
+        let numbers: Option<Vec<f64>> = spatial
+            .as_array()
+            .and_then(|items| items.iter().map(Json::as_f64).collect());
         let message = match numbers.as_deref() {
             Some(&[west, south, east, north]) => {
                 if west.abs() > 180.0 || east.abs() > 180.0 {
@@ -227,19 +353,27 @@ fn check_extent(collection: &Collection, report: &mut Report) {
                     None
                 }
             }
-            _ => Some(tr!("The spatial extent has to be four numbers: west, south, east, north.")),
+            _ => Some(tr!(
+                "The spatial extent has to be four numbers: west, south, east, north."
+            )),
         };
         if let Some(message) = message {
             report.add(Rule::CollectionExtent, at("extent/spatial"), message);
         }
     }
     if let Some(temporal) = extent.get("temporal").filter(|value| !value.is_null()) {
-        let texts: Option<Vec<&str>> = temporal.as_array().and_then(|items| items.iter().map(Json::as_str).collect());
+        let texts: Option<Vec<&str>> = temporal
+            .as_array()
+            .and_then(|items| items.iter().map(Json::as_str).collect());
         let times: Option<Vec<_>> = texts.map(|texts| texts.into_iter().map(instant).collect());
         let message = match times.as_deref() {
-            Some([Some(start), Some(end)]) if start > end => Some(tr!("The start is after the end. Swap them.")),
+            Some([Some(start), Some(end)]) if start > end => {
+                Some(tr!("The start is after the end. Swap them."))
+            }
             Some([Some(_), Some(_)]) => None,
-            _ => Some(tr!("The temporal extent has to be two times in ISO 8601, like 2023-01-01T00:00:00Z.")),
+            _ => Some(tr!(
+                "The temporal extent has to be two times in ISO 8601, like 2023-01-01T00:00:00Z."
+            )),
         };
         if let Some(message) = message {
             report.add(Rule::CollectionExtent, at("extent/temporal"), message);
@@ -258,7 +392,10 @@ mod tests {
             ("id", json!("peru-cropland-s2")),
             ("description", json!("Fields.")),
             ("licenses", json!(["CC-BY-4.0"])),
-            ("providers", json!([{"name": "Andean Crop Mapping Lab", "roles": ["producer"]}])),
+            (
+                "providers",
+                json!([{"name": "Andean Crop Mapping Lab", "roles": ["producer"]}]),
+            ),
             ("tasks", json!(["semantic-segmentation"])),
             ("keywords", json!(["peru"])),
         ] {
@@ -268,7 +405,11 @@ mod tests {
         let mut report = Report::default();
         check_collection(&collection, &mut report);
         report.keep(crate::model::Profile::Tools);
-        report.findings.into_iter().map(|f| (f.rule, f.at.to_string())).collect()
+        report
+            .findings
+            .into_iter()
+            .map(|f| (f.rule, f.at.to_string()))
+            .collect()
     }
 
     #[test]
@@ -281,21 +422,54 @@ mod tests {
         let set = |key: &str, value: Json| findings(|c| drop(c.set(key, Some(value))));
         let one = |rule, place: &str| vec![(rule, format!("COLLECTION.json {place}"))];
         assert_eq!(set("id", json!("Peru")), one(Rule::IdDataset, "id"));
-        assert_eq!(set("licenses", json!([])), one(Rule::CollectionRequired, "licenses"));
-        assert_eq!(set("licenses", json!(["CC"])), one(Rule::CollectionLicence, "licenses/0"));
-        assert_eq!(set("tasks", json!(["farming"])), one(Rule::CollectionTask, "tasks/0"));
-        assert_eq!(set("tasks", json!("farming")), one(Rule::CollectionType, "tasks"));
-        assert_eq!(set("providers", json!([{"name": "A", "email": "a.b"}])), one(Rule::CollectionContact, "providers/0/email"));
-        assert_eq!(set("curators", json!([{}])), one(Rule::CollectionContact, "curators/0/name"));
-        assert_eq!(set("title", json!("x".repeat(251))), one(Rule::CollectionTitle, "title"));
-        assert_eq!(set("extent", json!({"spatial": [0, 10, 0, -10]})), one(Rule::CollectionExtent, "extent/spatial"));
+        assert_eq!(
+            set("licenses", json!([])),
+            one(Rule::CollectionRequired, "licenses")
+        );
+        assert_eq!(
+            set("licenses", json!(["CC"])),
+            one(Rule::CollectionLicence, "licenses/0")
+        );
+        assert_eq!(
+            set("tasks", json!(["farming"])),
+            one(Rule::CollectionTask, "tasks/0")
+        );
+        assert_eq!(
+            set("tasks", json!("farming")),
+            one(Rule::CollectionType, "tasks")
+        );
+        assert_eq!(
+            set("providers", json!([{"name": "A", "email": "a.b"}])),
+            one(Rule::CollectionContact, "providers/0/email")
+        );
+        assert_eq!(
+            set("curators", json!([{}])),
+            one(Rule::CollectionContact, "curators/0/name")
+        );
+        assert_eq!(
+            set("title", json!("x".repeat(251))),
+            one(Rule::CollectionTitle, "title")
+        );
+        assert_eq!(
+            set("extent", json!({"spatial": [0, 10, 0, -10]})),
+            one(Rule::CollectionExtent, "extent/spatial")
+        );
         assert_eq!(
             set("extent", json!({"temporal": ["2024-01-01", "2023-01-01"]})),
             one(Rule::CollectionExtent, "extent/temporal")
         );
-        assert_eq!(set("extent", json!({"temporal": ["24-1-1", "24-12-31"]})), one(Rule::CollectionExtent, "extent/temporal"));
-        assert_eq!(set("providers", json!([{"organization": "A"}])), one(Rule::ProviderName, "providers/0/name"));
+        assert_eq!(
+            set("extent", json!({"temporal": ["24-1-1", "24-12-31"]})),
+            one(Rule::CollectionExtent, "extent/temporal")
+        );
+        assert_eq!(
+            set("providers", json!([{"organization": "A"}])),
+            one(Rule::ProviderName, "providers/0/name")
+        );
         assert_eq!(set("curators", json!([{"organization": "A"}])), []);
-        assert_eq!(set("keywords", json!(null)), one(Rule::CollectionKeywords, "keywords"));
+        assert_eq!(
+            set("keywords", json!(null)),
+            one(Rule::CollectionKeywords, "keywords")
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! Finds coordinate systems that name files: grids, init files, dictionaries or addresses. Readers that follow them open any file of
-//! their machine. They are not followed here, so such samples have no place.
+//! Finds coordinate systems that name files: grids, init files, dictionaries or addresses. Readers
+//! that follow them open any file of their machine. They are not followed here, so such samples
+//! have no place.
 
 use std::collections::HashMap;
 
@@ -15,29 +16,51 @@ use crate::text::PrintableLine;
 /// Characters of a text that messages quote.
 const QUOTED_MAX: usize = 200;
 
-/// Looks at the columns of coordinate systems of every level, and reports each text once, at its first sample.
+/// Looks at the columns of coordinate systems of every level, and reports each text once, at its
+/// first sample.
 ///
 /// # Errors
 /// When a level table cannot be read, or the job is cancelled.
-pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub(super) fn check(
+    reader: &dyn ContainerReader,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     for level in 0..reader.levels().count() {
         let fields = reader.levels().fields(level);
-        for name in CRS_COLUMNS.into_iter().filter(|name| fields.iter().any(|field| field.name == *name)) {
+        for name in CRS_COLUMNS
+            .into_iter()
+            .filter(|name| fields.iter().any(|field| field.name == *name))
+        {
             let table = reader.levels().columns(level, &[name], ctx)?;
-            let Some(texts) = table.strings(name)? else { continue };
+            let Some(texts) = table.strings(name)? else {
+                continue;
+            };
             let mut rows: HashMap<&str, (u32, usize)> = HashMap::new();
-            for (row, text) in texts.iter().enumerate().filter_map(|(row, text)| Some((row, text?))) {
+            for (row, text) in texts
+                .iter()
+                .enumerate()
+                .filter_map(|(row, text)| Some((row, text?)))
+            {
                 if row % 4096 == 0 {
                     ctx.check()?;
                 }
                 rows.entry(text).or_insert((row as u32, 0)).1 += 1;
             }
-            let mut found: Vec<(u32, usize, &str, String)> =
-                rows.into_iter().filter_map(|(text, (row, count))| Some((row, count, text, file_named_by_crs(text)?))).collect();
+            let mut found: Vec<(u32, usize, &str, String)> = rows
+                .into_iter()
+                .filter_map(|(text, (row, count))| {
+                    Some((row, count, text, file_named_by_crs(text)?))
+                })
+                .collect();
             found.sort_unstable_by_key(|(row, ..)| *row);
             for (row, count, text, file) in found {
                 let path = reader.levels().skeleton(ctx)?.path(level, row);
-                report.add(Rule::CrsElsewhere, Location::Sample { level, row, path }, column_message(name, text, &file, count));
+                report.add(
+                    Rule::CrsElsewhere,
+                    Location::Sample { level, row, path },
+                    column_message(name, text, &file, count),
+                );
             }
         }
     }
@@ -64,14 +87,27 @@ pub(super) fn check_headers(
             if level.folder[row as usize] || is_padding(level.id(row)) {
                 continue;
             }
-            let Ok((asset, _)) = reader.asset(depth, row) else { continue };
-            let Some(HeaderLook::Raster(header)) = cache.known(&asset, None) else { continue };
+            let Ok((asset, _)) = reader.asset(depth, row) else {
+                continue;
+            };
+            let Some(HeaderLook::Raster(header)) = cache.known(&asset, None) else {
+                continue;
+            };
             if let Some(file) = &header.crs_file {
                 let message = tr!(
-                    "The coordinate system of this raster names a file ({file}), which is not opened: the raster has no place.",
+                    "The coordinate system of this raster names a file ({file}), which is not \
+                        opened: the raster has no place.",
                     file
                 );
-                report.add(Rule::CrsElsewhere, Location::Sample { level: depth, row, path: tree.path(depth, row) }, message);
+                report.add(
+                    Rule::CrsElsewhere,
+                    Location::Sample {
+                        level: depth,
+                        row,
+                        path: tree.path(depth, row),
+                    },
+                    message,
+                );
             }
         }
     }
@@ -83,8 +119,10 @@ fn column_message(column: &str, text: &str, file: &str, count: usize) -> String 
     let text = quoted.printable_line();
     tr_n!(
         count,
-        "{column} of {count} sample is {text}, which names a file ({file}). It is not opened, so no place is computed from it.",
-        "{column} of {count} samples is {text}, which names a file ({file}). It is not opened, so no place is computed from it.",
+        "{column} of {count} sample is {text}, which names a file ({file}). It is not opened, so \
+            no place is computed from it.",
+        "{column} of {count} samples is {text}, which names a file ({file}). It is not opened, so \
+            no place is computed from it.",
         column,
         count,
         text,

@@ -1,5 +1,5 @@
-//! Compares the extent with the locations and times of the samples (TACO 2.0, sections 5.5.2 and 7.1.1), and places with the
-//! coordinate systems that they are in.
+//! Compares the extent with the locations and times of the samples (TACO 2.0, sections 5.5.2 and
+//! 7.1.1), and places with the coordinate systems that they are in.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use arrow::array::Array;
 use crate::container::{ContainerReader, is_inside, middle_of};
 use crate::error::Result;
 use crate::footprint::{
-    self, BoxOfDegrees, Detail, PlaceColumns, PlaceSource, StatedLocation, TIME_COLUMNS, Unfolded, box_of_extent, enclosing_box,
-    interval_of, resolve,
+    self, BoxOfDegrees, Detail, PlaceColumns, PlaceSource, StatedLocation, TIME_COLUMNS, Unfolded,
+    box_of_extent, enclosing_box, interval_of, resolve,
 };
 use crate::jobs::JobContext;
 use crate::model::{ExtentOrigin, Location, Report, Rule, instant, is_padding};
@@ -19,7 +19,8 @@ use crate::raster::file_named_by_crs;
 const SLACK: f64 = 1e-9;
 /// Share of the world from which samples may be said to cover it.
 const GLOBAL_SHARE: f64 = 0.5;
-/// From this share of its width on, a box that goes the other way around the Earth is not narrower in a way that matters.
+/// From this share of its width on, a box that goes the other way around the Earth is not narrower
+/// in a way that matters.
 const NARROWER_SHARE: f64 = 0.5;
 
 /// Checks the extent, and that locations are inside the bounds of their coordinate systems.
@@ -33,7 +34,11 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
     for level in 0..reader.levels().count() {
         let fields = reader.levels().fields(level);
         let known = |name: &&str| fields.iter().any(|field| field.name == *name);
-        let names: Vec<&str> = footprint::COLUMNS.into_iter().chain(["id"]).filter(known).collect();
+        let names: Vec<&str> = footprint::COLUMNS
+            .into_iter()
+            .chain(["id"])
+            .filter(known)
+            .collect();
         if names.iter().all(|name| *name == "id") {
             continue;
         }
@@ -47,22 +52,40 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
             ctx.check()?;
             let columns = PlaceColumns::of(batch);
             let ids = batch.column_by_name("id").cloned();
-            let real = |row: usize| ids.as_ref().is_none_or(|ids| !is_padding(&crate::table::cell_text(ids, row)));
-            let rows: Vec<StatedLocation> =
-                (0..batch.num_rows()).map(|row| if real(row) { columns.stated(row) } else { StatedLocation::default() }).collect();
+            let real = |row: usize| {
+                ids.as_ref()
+                    .is_none_or(|ids| !is_padding(&crate::table::cell_text(ids, row)))
+            };
+            let rows: Vec<StatedLocation> = (0..batch.num_rows())
+                .map(|row| {
+                    if real(row) {
+                        columns.stated(row)
+                    } else {
+                        StatedLocation::default()
+                    }
+                })
+                .collect();
             drawn += range_faults(&rows, first, &mut wrong, ctx)?;
             if let Some(geometries) = batch.column_by_name("istac:geometry") {
                 // Bytes that are no geometry.
                 let broken = |row: &usize| {
-                    real(*row) && geometries.is_valid(*row) && rows[*row].clone().only(PlaceSource::Geometry).is_empty()
+                    real(*row)
+                        && geometries.is_valid(*row)
+                        && rows[*row].clone().only(PlaceSource::Geometry).is_empty()
                 };
-                let broken: Vec<u32> = (0..rows.len()).filter(broken).map(|row| first + row as u32).collect();
+                let broken: Vec<u32> = (0..rows.len())
+                    .filter(broken)
+                    .map(|row| first + row as u32)
+                    .collect();
                 drawn += broken.len();
                 wrong.extend(broken);
                 wrong.sort_unstable();
             }
             if !compared && spatial.is_some() {
-                for (stated, found) in rows.iter().zip(resolve(&rows, Detail::Corners, Unfolded::bounds, ctx)?) {
+                for (stated, found) in
+                    rows.iter()
+                        .zip(resolve(&rows, Detail::Corners, Unfolded::bounds, ctx)?)
+                {
                     let Some(own) = found.flatten() else { continue };
                     boxes.push(own);
                     middles.push(stated.centroid.unwrap_or_else(|| middle_of(own)));
@@ -73,12 +96,17 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
         if let Some(&row) = wrong.first() {
             let path = reader.levels().skeleton(ctx)?.path(level, row);
             let message = tr!(
-                "{wrong} of {seen} geometries and grids of level {level} have no place in the coordinate system that they name.",
+                "{wrong} of {seen} geometries and grids of level {level} have no place in the \
+                    coordinate system that they name.",
                 wrong = wrong.len(),
                 seen = drawn,
                 level
             );
-            report.add(Rule::PlaceRange, Location::Sample { level, row, path }, message);
+            report.add(
+                Rule::PlaceRange,
+                Location::Sample { level, row, path },
+                message,
+            );
         }
         if let (false, Some(spatial), false) = (compared, spatial, middles.is_empty()) {
             compared = true;
@@ -88,22 +116,33 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
     check_temporal(reader, report, ctx)
 }
 
-/// Counts the rows with a geometry or a grid, and lists those whose geometry or grid has no location.
-fn range_faults(rows: &[StatedLocation], first: u32, wrong: &mut Vec<u32>, ctx: &JobContext) -> Result<usize> {
+/// Counts the rows with a geometry or a grid, and lists those whose geometry or grid has no
+/// location.
+fn range_faults(
+    rows: &[StatedLocation],
+    first: u32,
+    wrong: &mut Vec<u32>,
+    ctx: &JobContext,
+) -> Result<usize> {
     let mut seen = 0;
     let mut faults: Vec<u32> = Vec::new();
     // Another rule reports these.
     let mut named: HashMap<Arc<str>, bool> = HashMap::new();
     let mut names_file = |crs: &Arc<str>| match named.get(crs) {
         Some(known) => *known,
-        None => *named.entry(crs.clone()).or_insert_with(|| file_named_by_crs(crs).is_some()),
+        None => *named
+            .entry(crs.clone())
+            .or_insert_with(|| file_named_by_crs(crs).is_some()),
     };
     for source in [PlaceSource::Geometry, PlaceSource::Grid] {
         let only: Vec<StatedLocation> = rows.iter().map(|row| row.clone().only(source)).collect();
         let placed = resolve(&only, Detail::Corners, |_: &Unfolded| (), ctx)?;
         for (row, (stated, placed)) in only.iter().zip(placed).enumerate() {
             seen += usize::from(!stated.is_empty());
-            if !stated.is_empty() && placed.is_none() && !stated.crs_of(source).is_some_and(&mut names_file) {
+            if !stated.is_empty()
+                && placed.is_none()
+                && !stated.crs_of(source).is_some_and(&mut names_file)
+            {
                 faults.push(first + row as u32);
             }
         }
@@ -128,7 +167,10 @@ fn check_spatial(
     let text_of = |numbers: BoxOfDegrees| numbers.map(|number| format!("{number:.2}")).join(", ");
     // The box around samples on both sides of the antimeridian.
     let across = own.filter(|own| own[0] > own[2]);
-    let missed: Vec<&[f64; 2]> = middles.iter().filter(|place| !is_inside(**place, extent)).collect();
+    let missed: Vec<&[f64; 2]> = middles
+        .iter()
+        .filter(|place| !is_inside(**place, extent))
+        .collect();
     if !missed.is_empty() {
         let outside = missed.len();
         // On the side of longitude 0 that the extent does not cover.
@@ -139,13 +181,15 @@ fn check_spatial(
         if missed.iter().all(|place| beyond(place)) {
             let message = match west >= 0.0 {
                 true => tr!(
-                    "The extent has eastern longitudes alone; {outside} of {seen} centroids of level {level} have western ones.",
+                    "The extent has eastern longitudes alone; {outside} of {seen} centroids of \
+                        level {level} have western ones.",
                     outside,
                     seen,
                     level
                 ),
                 false => tr!(
-                    "The extent has western longitudes alone; {outside} of {seen} centroids of level {level} have eastern ones.",
+                    "The extent has western longitudes alone; {outside} of {seen} centroids of \
+                        level {level} have eastern ones.",
                     outside,
                     seen,
                     level
@@ -153,7 +197,8 @@ fn check_spatial(
             };
             let message = match across {
                 Some(own) => tr!(
-                    "{message} The samples cross the antimeridian: the box around them is {own}, with west greater than east.",
+                    "{message} The samples cross the antimeridian: the box around them is {own}, \
+                        with west greater than east.",
                     message,
                     own = text_of(own)
                 ),
@@ -162,7 +207,8 @@ fn check_spatial(
             return report.add(Rule::ExtentHemisphere, at(), message);
         }
         let message = tr!(
-            "{outside} of {seen} centroids of level {level} lie outside the extent. Compute it again from the data.",
+            "{outside} of {seen} centroids of level {level} lie outside the extent. Compute it \
+                again from the data.",
             outside,
             seen,
             level
@@ -171,21 +217,38 @@ fn check_spatial(
     }
     let whole = west <= -180.0 && east >= 180.0 && south <= -90.0 && north >= 90.0;
     let stated = ExtentOrigin::of(reader.collection()) == Some(ExtentOrigin::Stated)
-        && reader.collection().get(crate::model::EXTENT_ORIGIN).is_some();
-    let width_of = |[west, _, east, _]: BoxOfDegrees| if west > east { east + 360.0 - west } else { east - west };
+        && reader
+            .collection()
+            .get(crate::model::EXTENT_ORIGIN)
+            .is_some();
+    let width_of = |[west, _, east, _]: BoxOfDegrees| {
+        if west > east {
+            east + 360.0 - west
+        } else {
+            east - west
+        }
+    };
     if stated {
         return;
     }
     if whole {
-        if let Some(own) = own.filter(|own| width_of(*own) * (own[3] - own[1]) < GLOBAL_SHARE * 360.0 * 180.0) {
-            let message =
-                tr!("The extent is the whole world; the samples of level {level} lie in {own}.", level, own = text_of(own));
+        if let Some(own) =
+            own.filter(|own| width_of(*own) * (own[3] - own[1]) < GLOBAL_SHARE * 360.0 * 180.0)
+        {
+            let message = tr!(
+                "The extent is the whole world; the samples of level {level} lie in {own}.",
+                level,
+                own = text_of(own)
+            );
             report.add(Rule::ExtentGlobal, at(), message);
         }
-    } else if let Some(own) = across.filter(|own| west <= east && width_of(*own) < NARROWER_SHARE * width_of(extent)) {
+    } else if let Some(own) =
+        across.filter(|own| west <= east && width_of(*own) < NARROWER_SHARE * width_of(extent))
+    {
         // The least and the greatest longitude of samples on both sides of the antimeridian.
         let message = tr!(
-            "The extent goes {width}° around the Earth; the samples of level {level} lie in {own}, across the antimeridian.",
+            "The extent goes {width}° around the Earth; the samples of level {level} lie in {own}, \
+                across the antimeridian.",
             width = format!("{:.0}", width_of(extent)),
             level,
             own = text_of(own)
@@ -194,15 +257,29 @@ fn check_spatial(
     }
 }
 
-fn check_temporal(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+fn check_temporal(
+    reader: &dyn ContainerReader,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     let stated = |end: usize| {
-        let text = reader.collection().get("extent")?.get("temporal")?.get(end)?.as_str()?;
+        let text = reader
+            .collection()
+            .get("extent")?
+            .get("temporal")?
+            .get(end)?
+            .as_str()?;
         Some(instant(text)?.and_utc().timestamp_micros())
     };
-    let (Some(from), Some(to)) = (stated(0), stated(1)) else { return Ok(()) };
+    let (Some(from), Some(to)) = (stated(0), stated(1)) else {
+        return Ok(());
+    };
     for level in 0..reader.levels().count() {
         let fields = reader.levels().fields(level);
-        let names: Vec<&str> = TIME_COLUMNS.into_iter().filter(|name| fields.iter().any(|field| field.name == *name)).collect();
+        let names: Vec<&str> = TIME_COLUMNS
+            .into_iter()
+            .filter(|name| fields.iter().any(|field| field.name == *name))
+            .collect();
         if names.is_empty() {
             continue;
         }
@@ -210,7 +287,9 @@ fn check_temporal(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCo
         let (mut seen, mut outside, mut partly) = (0usize, 0usize, 0usize);
         for batch in table.batches() {
             for [start, end] in interval_of(batch) {
-                let (Some(start), Some(end)) = (start.or(end), end.or(start)) else { continue };
+                let (Some(start), Some(end)) = (start.or(end), end.or(start)) else {
+                    continue;
+                };
                 let (start, end) = (start.min(end), start.max(end));
                 seen += 1;
                 // Tools round to seconds.
@@ -227,12 +306,21 @@ fn check_temporal(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobCo
         }
         let at = || Location::Collection("extent/temporal".into());
         if outside > 0 {
-            let message =
-                tr!("{outside} of {seen} samples of level {level} are from times outside the extent.", outside, seen, level);
+            let message = tr!(
+                "{outside} of {seen} samples of level {level} are from times outside the extent.",
+                outside,
+                seen,
+                level
+            );
             report.add(Rule::ExtentTimes, at(), message);
         } else if partly > 0 {
-            let message =
-                tr!("{partly} of {seen} samples of level {level} begin before the extent or end after it.", partly, seen, level);
+            let message = tr!(
+                "{partly} of {seen} samples of level {level} begin before the extent or end after \
+                    it.",
+                partly,
+                seen,
+                level
+            );
             report.add(Rule::ExtentMiddles, at(), message);
         }
         return Ok(());

@@ -1,4 +1,5 @@
-//! The compared part of raster headers, each read once: the checks of sources, of readable rasters and of consistency share it.
+//! The compared part of raster headers, each read once: the checks of sources, of readable rasters
+//! and of consistency share it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +13,8 @@ use crate::raster::{self, CrsKind, RasterInfo, RasterSource};
 /// Index of a text in a [`HeaderCache`].
 pub type TextId = u32;
 
-/// Size and time of a file of this machine; `None` for bytes that do not change while the cache is used.
+/// Size and time of a file of this machine; `None` for bytes that do not change while the cache is
+/// used.
 pub type Version = Option<(u64, Modified)>;
 
 /// A coordinate system of the dataset's rasters.
@@ -24,7 +26,8 @@ pub struct Crs {
     pub kind: Option<CrsKind>,
 }
 
-/// The compared part of one raster's header. Without its position in the tree, which the comparison adds.
+/// The compared part of one raster's header. Without its position in the tree, which the comparison
+/// adds.
 #[derive(Clone, Debug)]
 pub struct ComparedHeader {
     /// Data types of the bands.
@@ -39,7 +42,8 @@ pub struct ComparedHeader {
     pub nodata: TextId,
     /// The file that the coordinate system names, which is not opened.
     pub crs_file: Option<Arc<str>>,
-    /// Corners in longitude and latitude (EPSG:4326): top left, top right, bottom right, bottom left.
+    /// Corners in longitude and latitude (EPSG:4326): top left, top right, bottom right, bottom
+    /// left.
     pub corners: Option<[[f64; 2]; 4]>,
     /// What was read of a file with several rasters.
     pub variable: Option<Arc<str>>,
@@ -54,7 +58,8 @@ pub enum HeaderLook {
     NoRaster,
     /// GDAL can't open it, and why.
     Fault(Arc<str>),
-    /// The pixels are compressed with a codec that this program is not built with, as a sentence: the file may be sound.
+    /// The pixels are compressed with a codec that this program is not built with, as a sentence:
+    /// the file may be sound.
     MissingCodec(Arc<str>),
     /// The file can't be read; another rule reports it.
     Unread,
@@ -63,10 +68,12 @@ pub enum HeaderLook {
 impl HeaderLook {
     /// True when [`HeaderLook::warn`] says something.
     pub(super) fn has_warning(&self) -> bool {
-        matches!(self, HeaderLook::MissingCodec(_)) || matches!(self, HeaderLook::Raster(header) if header.variable.is_some())
+        matches!(self, HeaderLook::MissingCodec(_))
+            || matches!(self, HeaderLook::Raster(header) if header.variable.is_some())
     }
 
-    /// Warns of what the header leaves open: which variable of several was read, or a codec that is missing.
+    /// Warns of what the header leaves open: which variable of several was read, or a codec that is
+    /// missing.
     pub(super) fn warn(&self, place: &str, ctx: &JobContext) {
         match self {
             HeaderLook::Raster(header) => {
@@ -74,13 +81,16 @@ impl HeaderLook {
                     ctx.warn_of(place, format!("read was {variable}"));
                 }
             }
-            HeaderLook::MissingCodec(reason) => ctx.warn_of(place, format!("not checked: {reason}")),
+            HeaderLook::MissingCodec(reason) => {
+                ctx.warn_of(place, format!("not checked: {reason}"))
+            }
             HeaderLook::NoRaster | HeaderLook::Fault(_) | HeaderLook::Unread => {}
         }
     }
 }
 
-/// Headers by location and version of the bytes: an edit of a draft changes few samples, so the next comparison reads few headers.
+/// Headers by location and version of the bytes: an edit of a draft changes few samples, so the
+/// next comparison reads few headers.
 #[derive(Default)]
 pub struct HeaderCache(Mutex<CachedHeader>);
 
@@ -91,7 +101,8 @@ struct CachedHeader {
     packed: PackedHeaders,
 }
 
-/// Headers of byte ranges of containers. A dataset has as many as samples, most of them in one container.
+/// Headers of byte ranges of containers. A dataset has as many as samples, most of them in one
+/// container.
 #[derive(Default)]
 struct PackedHeaders {
     containers: HashMap<(Arc<Path>, Option<Arc<Stamp>>), u32>,
@@ -105,12 +116,16 @@ struct PackedHeaders {
 impl PackedHeaders {
     fn get(&self, (container, stamp, offset, size): PackedRange<'_>) -> Option<&HeaderLook> {
         let container = self.containers.get(&(container.clone(), stamp.clone()))?;
-        self.looked.get(*self.ranges.get(&(*container, offset, size))? as usize)
+        self.looked
+            .get(*self.ranges.get(&(*container, offset, size))? as usize)
     }
 
     fn insert(&mut self, (container, stamp, offset, size): PackedRange<'_>, looked: HeaderLook) {
         let next = self.containers.len() as u32;
-        let container = *self.containers.entry((container.clone(), stamp.clone())).or_insert(next);
+        let container = *self
+            .containers
+            .entry((container.clone(), stamp.clone()))
+            .or_insert(next);
         let index = match (&looked, self.no_raster) {
             (HeaderLook::NoRaster, Some(known)) => known,
             _ => {
@@ -132,7 +147,15 @@ type PackedRange<'a> = (&'a Arc<Path>, &'a Option<Arc<Stamp>>, u64, u64);
 /// The byte range of a container that does not change.
 fn packed_range(asset: &AssetPath, version: Version) -> Option<PackedRange<'_>> {
     match (asset, version) {
-        (AssetPath::Range { container, offset, size, stamp }, None) => Some((container, stamp, *offset, *size)),
+        (
+            AssetPath::Range {
+                container,
+                offset,
+                size,
+                stamp,
+            },
+            None,
+        ) => Some((container, stamp, *offset, *size)),
         _ => None,
     }
 }
@@ -162,14 +185,25 @@ impl HeaderCache {
 
     /// True when the coordinate system of a raster names a file.
     pub(super) fn has_crs_files(&self) -> bool {
-        let names_file = |looked: &HeaderLook| matches!(looked, HeaderLook::Raster(header) if header.crs_file.is_some());
-        self.lock().headers.values().any(|(_, looked)| names_file(looked))
+        let names_file = |looked: &HeaderLook| {
+            matches!(
+                looked,
+                HeaderLook::Raster(header) if header.crs_file.is_some()
+            )
+        };
+        self.lock()
+            .headers
+            .values()
+            .any(|(_, looked)| names_file(looked))
     }
 
     /// Forgets all headers, so that they are read again.
     pub fn clear(&self) {
         let mut known = self.lock();
-        let headers = (std::mem::take(&mut known.headers), std::mem::take(&mut known.packed));
+        let headers = (
+            std::mem::take(&mut known.headers),
+            std::mem::take(&mut known.packed),
+        );
         drop(known);
         discard(headers);
     }
@@ -177,10 +211,17 @@ impl HeaderCache {
     /// All texts and coordinate systems that headers refer to, by index.
     pub(super) fn tables(&self) -> (Vec<Arc<str>>, Vec<Crs>) {
         let known = self.lock();
-        let mut texts: Vec<(TextId, Arc<str>)> =
-            known.interner.texts.iter().map(|(text, number)| (*number, text.clone())).collect();
+        let mut texts: Vec<(TextId, Arc<str>)> = known
+            .interner
+            .texts
+            .iter()
+            .map(|(text, number)| (*number, text.clone()))
+            .collect();
         texts.sort_unstable_by_key(|(number, _)| *number);
-        (texts.into_iter().map(|(_, text)| text).collect(), known.interner.known.clone())
+        (
+            texts.into_iter().map(|(_, text)| text).collect(),
+            known.interner.known.clone(),
+        )
     }
 
     /// The header of these bytes if it was read in this version.
@@ -188,11 +229,16 @@ impl HeaderCache {
         let known = self.lock();
         match packed_range(asset, version) {
             Some(range) => known.packed.get(range).cloned(),
-            None => known.headers.get(asset).filter(|(known, _)| *known == version).map(|(_, looked)| looked.clone()),
+            None => known
+                .headers
+                .get(asset)
+                .filter(|(known, _)| *known == version)
+                .map(|(_, looked)| looked.clone()),
         }
     }
 
-    /// The header of these bytes alone, without sidecars, as they are packed; read once in each version.
+    /// The header of these bytes alone, without sidecars, as they are packed; read once in each
+    /// version.
     ///
     /// # Errors
     /// When the job is cancelled.
@@ -204,15 +250,23 @@ impl HeaderCache {
             Ok(info) if info.band_count > 0 => HeaderLook::Raster(Arc::new(header_of(&info, self))),
             Ok(_) => HeaderLook::NoRaster,
             Err(error) if error.is_cancelled() => return Err(error),
-            Err(error) if error.is_caused_by(Cause::MissingCodec) => HeaderLook::MissingCodec(error.sentence().into()),
-            Err(error) if error.kind() == Kind::Format => HeaderLook::Fault(error.sentence().into()),
+            Err(error) if error.is_caused_by(Cause::MissingCodec) => {
+                HeaderLook::MissingCodec(error.sentence().into())
+            }
+            Err(error) if error.kind() == Kind::Format => {
+                HeaderLook::Fault(error.sentence().into())
+            }
             // May pass, so it is not kept.
             Err(_) => return Ok(HeaderLook::Unread),
         };
         let mut known = self.lock();
         match packed_range(asset, version) {
             Some(range) => known.packed.insert(range, looked.clone()),
-            None => drop(known.headers.insert(asset.clone(), (version, looked.clone()))),
+            None => drop(
+                known
+                    .headers
+                    .insert(asset.clone(), (version, looked.clone())),
+            ),
         }
         Ok(looked)
     }
@@ -237,13 +291,22 @@ impl Interner {
         if let Some(&known) = self.systems.get(wkt) {
             return Some(known);
         }
-        let name =
-            info.crs_code.clone().or_else(|| info.crs_name.clone()).unwrap_or_else(|| tr!("a CRS without a name").to_owned());
+        let name = info
+            .crs_code
+            .clone()
+            .or_else(|| info.crs_name.clone())
+            .unwrap_or_else(|| tr!("a CRS without a name").to_owned());
         // The same system may be written in several ways.
-        let same = info.crs_code.as_ref().and_then(|code| self.known.iter().position(|known| *known.name == **code));
+        let same = info
+            .crs_code
+            .as_ref()
+            .and_then(|code| self.known.iter().position(|known| *known.name == **code));
         let number = same.unwrap_or(self.known.len()) as u32;
         if same.is_none() {
-            self.known.push(Crs { name: name.into(), kind: raster::crs_kind(wkt) });
+            self.known.push(Crs {
+                name: name.into(),
+                kind: raster::crs_kind(wkt),
+            });
         }
         self.systems.insert(wkt.to_owned(), number);
         Some(number)
@@ -253,22 +316,37 @@ impl Interner {
 fn header_of(info: &RasterInfo, cache: &HeaderCache) -> ComparedHeader {
     let dtype = of_bands(info.bands.iter().map(|band| band.dtype.clone()));
     let none = || tr!("none" in "value of a raster").to_owned();
-    let nodata = of_bands(info.bands.iter().map(|band| band.nodata_number().map_or_else(none, |value| value.to_string())));
+    let nodata = of_bands(info.bands.iter().map(|band| {
+        band.nodata_number()
+            .map_or_else(none, |value| value.to_string())
+    }));
     let (dtype, nodata, crs) = {
         let interner = &mut cache.lock().interner;
-        (interner.text(dtype), interner.text(nodata), interner.system(info))
+        (
+            interner.text(dtype),
+            interner.text(nodata),
+            interner.system(info),
+        )
     };
     ComparedHeader {
         dtype,
         bands: u32::try_from(info.band_count).unwrap_or(u32::MAX),
-        size: (u32::try_from(info.width).unwrap_or(u32::MAX), u32::try_from(info.height).unwrap_or(u32::MAX)),
+        size: (
+            u32::try_from(info.width).unwrap_or(u32::MAX),
+            u32::try_from(info.height).unwrap_or(u32::MAX),
+        ),
         crs,
         // GDAL has this transform for rasters without one.
-        transform: info.geotransform.filter(|transform| *transform != [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
+        transform: info
+            .geotransform
+            .filter(|transform| *transform != [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
         nodata,
         crs_file: info.crs_file.as_deref().map(Arc::from),
         corners: info.corners_lonlat,
-        variable: info.variable.as_ref().map(|variable| variable.sentence().into()),
+        variable: info
+            .variable
+            .as_ref()
+            .map(|variable| variable.sentence().into()),
     }
 }
 
@@ -285,7 +363,13 @@ fn of_bands(values: impl Iterator<Item = String>) -> String {
         [(value, _)] => value.clone(),
         runs => runs
             .iter()
-            .map(|(value, count)| if *count == 1 { value.clone() } else { format!("{count} × {value}") })
+            .map(|(value, count)| {
+                if *count == 1 {
+                    value.clone()
+                } else {
+                    format!("{count} × {value}")
+                }
+            })
             .collect::<Vec<_>>()
             .join(", "),
     }
@@ -297,13 +381,21 @@ mod tests {
 
     #[test]
     fn ranges_of_containers_are_told_apart_by_version_offset_and_size() {
-        let stamp = |size: u64| Some(Arc::new(Stamp { size, modified: Modified(1), etag: None, directory: None }));
-        let range = |file: &str, stamp: Option<Arc<Stamp>>, offset: u64, size: u64| AssetPath::Range {
-            container: Path::new(file).into(),
-            offset,
-            size,
-            stamp,
+        let stamp = |size: u64| {
+            Some(Arc::new(Stamp {
+                size,
+                modified: Modified(1),
+                etag: None,
+                directory: None,
+            }))
         };
+        let range =
+            |file: &str, stamp: Option<Arc<Stamp>>, offset: u64, size: u64| AssetPath::Range {
+                container: Path::new(file).into(),
+                offset,
+                size,
+                stamp,
+            };
         let mut packed = PackedHeaders::default();
         let ranges = [
             range("/a", stamp(1), 0, 5),
@@ -314,7 +406,11 @@ mod tests {
             range("/b", None, 0, 5),
         ];
         for (number, asset) in ranges.iter().enumerate() {
-            let looked = if number % 2 == 0 { HeaderLook::NoRaster } else { HeaderLook::Fault(number.to_string().into()) };
+            let looked = if number % 2 == 0 {
+                HeaderLook::NoRaster
+            } else {
+                HeaderLook::Fault(number.to_string().into())
+            };
             let range = packed_range(asset, None).expect("is a range");
             assert!(packed.get(range).is_none(), "{number}");
             packed.insert(range, looked);

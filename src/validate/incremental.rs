@@ -1,5 +1,6 @@
-//! Incremental validation of a draft while editing: returns the same findings as the full check, but examines only roots that
-//! changed. The rules are those of the other files, applied to one root at a time.
+//! Incremental validation of a draft while editing: returns the same findings as the full check,
+//! but examines only roots that changed. The rules are those of the other files, applied to one
+//! root at a time.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,8 +10,9 @@ use super::{collection, conventions, pit, schema};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
-    Dataset, FINDINGS_KEPT, Finding, Location, MAX_LEVELS, Profile, Report, RootShapes, Rule, Sample, SamplePath, ShapeId,
-    Skeleton, Tortilla, check_portable_name, check_sample_id, without_case,
+    Dataset, FINDINGS_KEPT, Finding, Location, MAX_LEVELS, Profile, Report, RootShapes, Rule,
+    Sample, SamplePath, ShapeId, Skeleton, Tortilla, check_portable_name, check_sample_id,
+    without_case,
 };
 
 /// State of the last check; one per draft.
@@ -25,7 +27,8 @@ pub struct LiveCheck {
     names: HashMap<u64, u32>,
     /// Number of names of roots that several ids share.
     shared_names: usize,
-    /// Findings by root, with rows relative to the root's first row on each level. `None`: not checked.
+    /// Findings by root, with rows relative to the root's first row on each level. `None`: not
+    /// checked.
     found: Vec<Option<Arc<[Finding]>>>,
     /// The reference that `found` was computed against.
     against: Option<Against>,
@@ -52,8 +55,8 @@ struct Against {
 }
 
 impl LiveCheck {
-    /// Checks a draft. The findings equal those of [`super::dataset`], except that beyond a thousand roots with findings, roots
-    /// are counted instead of findings.
+    /// Checks a draft. The findings equal those of [`super::dataset`], except that beyond a
+    /// thousand roots with findings, roots are counted instead of findings.
     ///
     /// # Errors
     /// When the job is cancelled.
@@ -61,11 +64,17 @@ impl LiveCheck {
         self.check_beside(dataset, None, ctx)
     }
 
-    /// As [`LiveCheck::check`], with the root of id `pattern`, if it exists, as the pattern; equal to [`super::dataset_beside`].
+    /// As [`LiveCheck::check`], with the root of id `pattern`, if it exists, as the pattern; equal
+    /// to [`super::dataset_beside`].
     ///
     /// # Errors
     /// When the job is cancelled.
-    pub fn check_beside(&mut self, dataset: &Dataset, pattern: Option<&str>, ctx: &JobContext) -> Result<Report> {
+    pub fn check_beside(
+        &mut self,
+        dataset: &Dataset,
+        pattern: Option<&str>,
+        ctx: &JobContext,
+    ) -> Result<Report> {
         self.update(dataset);
         ctx.check()?;
         let mut report = Report::default();
@@ -93,7 +102,11 @@ impl LiveCheck {
         conventions::check_draft(dataset, &mut report);
         collection::check_collection(&dataset.collection, &mut report);
         if roots.is_empty() {
-            report.add(Rule::PitRoots, Location::Dataset, tr!("The dataset has no samples. Drop files or folders to begin."));
+            report.add(
+                Rule::PitRoots,
+                Location::Dataset,
+                tr!("The dataset has no samples. Drop files or folders to begin."),
+            );
         }
         Ok(super::finished(report, Profile::default()))
     }
@@ -102,10 +115,17 @@ impl LiveCheck {
         let old = self.shapes.tortilla().clone();
         let changes = self.shapes.update(&dataset.root);
         if changes.afresh {
-            *self = Self { shapes: std::mem::take(&mut self.shapes), ..Self::default() };
+            *self = Self {
+                shapes: std::mem::take(&mut self.shapes),
+                ..Self::default()
+            };
             self.found = vec![None; dataset.root.samples.len()];
             self.bad_ids = dataset.root.samples.iter().map(bad_id).collect();
-            dataset.root.samples.iter().for_each(|sample| self.count(&sample.id, 1));
+            dataset
+                .root
+                .samples
+                .iter()
+                .for_each(|sample| self.count(&sample.id, 1));
             return;
         }
         let aligned = changes.before.len() == changes.after.len();
@@ -117,10 +137,22 @@ impl LiveCheck {
                 self.bad_ids[index] = bad_id(&dataset.root.samples[index]);
             }
         } else {
-            old.samples[changes.before.clone()].iter().for_each(|sample| self.count(&sample.id, -1));
-            dataset.root.samples[changes.after.clone()].iter().for_each(|sample| self.count(&sample.id, 1));
-            self.bad_ids.splice(changes.before.clone(), dataset.root.samples[changes.after.clone()].iter().map(bad_id));
-            self.found.splice(changes.before, std::iter::repeat_n(None, changes.after.len()));
+            old.samples[changes.before.clone()]
+                .iter()
+                .for_each(|sample| self.count(&sample.id, -1));
+            dataset.root.samples[changes.after.clone()]
+                .iter()
+                .for_each(|sample| self.count(&sample.id, 1));
+            self.bad_ids.splice(
+                changes.before.clone(),
+                dataset.root.samples[changes.after.clone()]
+                    .iter()
+                    .map(bad_id),
+            );
+            self.found.splice(
+                changes.before,
+                std::iter::repeat_n(None, changes.after.len()),
+            );
         }
     }
 
@@ -162,7 +194,8 @@ impl LiveCheck {
         }
     }
 
-    /// For each level, the first root with FOLDERs and the schema of its first tortilla, which is the level's reference.
+    /// For each level, the first root with FOLDERs and the schema of its first tortilla, which is
+    /// the level's reference.
     fn reference_schemas(&self) -> Vec<(usize, u32)> {
         let mut levels: Vec<(usize, u32)> = Vec::new();
         let mut seen = HashSet::new();
@@ -174,7 +207,8 @@ impl LiveCheck {
             for &(level, schema) in self.shapes.shapes().fields(root.fields) {
                 let place = level as usize - 1;
                 if place == levels.len() {
-                    // A root with several schemas is examined in any case, so either may be recorded.
+                    // A root with several schemas is examined in any case, so either may be
+                    // recorded.
                     levels.push((index, schema));
                 }
             }
@@ -193,7 +227,10 @@ impl LiveCheck {
             let mut seen = HashSet::with_capacity(samples.len());
             for (row, sample) in samples.iter().enumerate() {
                 if !seen.insert(&sample.id) {
-                    let message = tr!("Duplicate id {id} among siblings. Rename or drop one of them.", id = sample.id);
+                    let message = tr!(
+                        "Duplicate id {id} among siblings. Rename or drop one of them.",
+                        id = sample.id
+                    );
                     report.add(Rule::IdUnique, at_root(sample, row), message);
                 }
             }
@@ -209,51 +246,91 @@ impl LiveCheck {
             }
         }
         let shapes = self.shapes.shapes();
-        let deepest = self.shapes.held().map(|(shape, _)| shapes.counts(shape).len() + 1).max().unwrap_or(0);
+        let deepest = self
+            .shapes
+            .held()
+            .map(|(shape, _)| shapes.counts(shape).len() + 1)
+            .max()
+            .unwrap_or(0);
         if deepest > MAX_LEVELS {
             // The tree is limited to twice the maximum depth.
             let levels = deepest.min(MAX_LEVELS * 2);
-            let message = tr!("The dataset is {levels} levels deep; {limit} is the limit.", levels, limit = MAX_LEVELS);
+            let message = tr!(
+                "The dataset is {levels} levels deep; {limit} is the limit.",
+                levels,
+                limit = MAX_LEVELS
+            );
             report.add(Rule::PitDepth, Location::Dataset, message);
         }
-        let held = self.shapes.held().filter(|(shape, _)| shapes.is_folder(*shape));
+        let held = self
+            .shapes
+            .held()
+            .filter(|(shape, _)| shapes.is_folder(*shape));
         let folders: usize = held.map(|(_, count)| count as usize).sum();
         if folders != 0 && folders != samples.len() {
             // This rule depends on the types of level 0 only.
             let bare = samples.iter().map(|sample| match sample.children() {
                 Some(_) => Sample::folder(&sample.id, Tortilla::default()),
-                None => {
-                    Sample { id: sample.id.clone(), payload: crate::model::Payload::Bytes(Arc::from([])), values: Arc::from([]) }
-                }
+                None => Sample {
+                    id: sample.id.clone(),
+                    payload: crate::model::Payload::Bytes(Arc::from([])),
+                    values: Arc::from([]),
+                },
             });
-            let tree = Skeleton::of(&Dataset { root: Tortilla::new(bare.collect()).into(), ..Dataset::default() });
+            let tree = Skeleton::of(&Dataset {
+                root: Tortilla::new(bare.collect()).into(),
+                ..Dataset::default()
+            });
             let mut mixed = Report::default();
             pit::check_tree(&tree, &mut mixed);
-            mixed.findings.into_iter().filter(|finding| finding.rule == Rule::PitMixed).for_each(|finding| report.push(finding));
+            mixed
+                .findings
+                .into_iter()
+                .filter(|finding| finding.rule == Rule::PitMixed)
+                .for_each(|finding| report.push(finding));
         }
     }
 
     /// All other checks, root by root.
-    fn check_below(&mut self, dataset: &Dataset, model: usize, report: &mut Report, ctx: &JobContext) -> Result<()> {
-        let Some(against) = &self.against else { return Ok(()) };
+    fn check_below(
+        &mut self,
+        dataset: &Dataset,
+        model: usize,
+        report: &mut Report,
+        ctx: &JobContext,
+    ) -> Result<()> {
+        let Some(against) = &self.against else {
+            return Ok(());
+        };
         let shapes = self.shapes.shapes();
         let (folder, is_common) = (shapes.is_folder(against.model), against.is_common);
-        let conforms = |shape: ShapeId| shapes.is_folder(shape) != folder || shapes.conforms(against.model, shape);
+        let conforms = |shape: ShapeId| {
+            shapes.is_folder(shape) != folder || shapes.conforms(against.model, shape)
+        };
         if !is_common && self.shapes.held().any(|(shape, _)| !conforms(shape)) {
-            let sizes = self.shapes.held().map(|(shape, _)| shapes.total(shape)).collect();
+            let sizes = self
+                .shapes
+                .held()
+                .map(|(shape, _)| shapes.total(shape))
+                .collect();
             pit::report_tie(dataset.root.samples.len(), sizes, report);
         }
-        field_names(dataset, &against.schemas).into_iter().for_each(|finding| report.push(finding));
+        field_names(dataset, &against.schemas)
+            .into_iter()
+            .for_each(|finding| report.push(finding));
         let mut starts = vec![0u32; MAX_LEVELS * 2 + 1];
         // When no shape, schema and id in use is invalid, no root is.
         let sound = self.bad_ids.iter().all(|bad| !bad)
             && self.shapes.held().all(|(shape, _)| {
-                remembered(&mut self.conforming, shape, || !is_common || conforms(shape)) && !shapes.is_faulty(shape)
+                remembered(&mut self.conforming, shape, || {
+                    !is_common || conforms(shape)
+                }) && !shapes.is_faulty(shape)
             })
-            && self
-                .shapes
-                .held_fields()
-                .all(|(fields, _)| remembered(&mut self.uniform, fields, || are_uniform(shapes.fields(fields), &against.schemas)));
+            && self.shapes.held_fields().all(|(fields, _)| {
+                remembered(&mut self.uniform, fields, || {
+                    are_uniform(shapes.fields(fields), &against.schemas)
+                })
+            });
         if sound {
             return Ok(());
         }
@@ -263,7 +340,9 @@ impl LiveCheck {
                 ctx.check()?;
             }
             let sample = &dataset.root.samples[index];
-            let conforms = remembered(&mut self.conforming, root.shape, || !is_common || conforms(root.shape));
+            let conforms = remembered(&mut self.conforming, root.shape, || {
+                !is_common || conforms(root.shape)
+            });
             let same_fields = || are_uniform(shapes.fields(root.fields), &against.schemas);
             let same_fields = remembered(&mut self.uniform, root.fields, same_fields);
             if !conforms || !same_fields || self.bad_ids[index] || shapes.is_faulty(root.shape) {
@@ -272,10 +351,23 @@ impl LiveCheck {
                 } else {
                     looked_at += 1;
                     let found = self.found[index].get_or_insert_with(|| {
-                        let compared = if conforms { None } else { Some(&dataset.root.samples[model]) };
-                        look(dataset, sample, compared, &against.schemas, shapes.counts(root.shape)).into()
+                        let compared = if conforms {
+                            None
+                        } else {
+                            Some(&dataset.root.samples[model])
+                        };
+                        look(
+                            dataset,
+                            sample,
+                            compared,
+                            &against.schemas,
+                            shapes.counts(root.shape),
+                        )
+                        .into()
                     });
-                    found.iter().for_each(|finding| report.push(placed(finding, &starts)));
+                    found
+                        .iter()
+                        .for_each(|finding| report.push(placed(finding, &starts)));
                 }
             }
             starts[0] += 1;
@@ -292,7 +384,11 @@ impl LiveCheck {
 
 /// True when a root has the reference schemas of the levels.
 fn are_uniform(fields: &[(u8, u32)], levels: &[(usize, u32)]) -> bool {
-    fields.iter().all(|&(level, schema)| levels.get(level as usize - 1).is_some_and(|known| known.1 == schema))
+    fields.iter().all(|&(level, schema)| {
+        levels
+            .get(level as usize - 1)
+            .is_some_and(|known| known.1 == schema)
+    })
 }
 
 fn bad_id(sample: &Sample) -> bool {
@@ -308,18 +404,38 @@ fn remembered(known: &mut Vec<Option<bool>>, number: u32, find: impl FnOnce() ->
 }
 
 fn at_root(sample: &Sample, row: usize) -> Location {
-    Location::Sample { level: 0, row: row as u32, path: SamplePath(vec![sample.id.clone()]) }
+    Location::Sample {
+        level: 0,
+        row: row as u32,
+        path: SamplePath(vec![sample.id.clone()]),
+    }
 }
 
 /// The findings of one root: ids, empty FOLDERs, differences from the model, schemas.
-fn look(dataset: &Dataset, sample: &Sample, model: Option<&Sample>, schemas: &[(usize, u32)], counts: &[u32]) -> Vec<Finding> {
+fn look(
+    dataset: &Dataset,
+    sample: &Sample,
+    model: Option<&Sample>,
+    schemas: &[(usize, u32)],
+    counts: &[u32],
+) -> Vec<Finding> {
     // The root is placed last, so that its rows are the last of every level.
-    let mut samples: Vec<Sample> = schemas.iter().filter_map(|&(index, _)| dataset.root.samples.get(index).cloned()).collect();
+    let mut samples: Vec<Sample> = schemas
+        .iter()
+        .filter_map(|&(index, _)| dataset.root.samples.get(index).cloned())
+        .collect();
     samples.dedup_by(|a, b| a.id == b.id);
     samples.extend(model.cloned());
     samples.push(sample.clone());
     let (last, before) = (samples.len() - 1, samples.len().saturating_sub(2));
-    let mini = Dataset { root: Tortilla { schema: dataset.root.schema.clone(), samples }.into(), ..Dataset::default() };
+    let mini = Dataset {
+        root: Tortilla {
+            schema: dataset.root.schema.clone(),
+            samples,
+        }
+        .into(),
+        ..Dataset::default()
+    };
     let tree = Skeleton::of(&mini);
     let mut report = Report::default();
     pit::check_ids(&tree, None, &mut report);
@@ -331,7 +447,8 @@ fn look(dataset: &Dataset, sample: &Sample, model: Option<&Sample>, schemas: &[(
     schema::check_draft(&mini, &tree, &mut report);
     let first_row = |level: usize| match level.checked_sub(1) {
         None => last as u32,
-        Some(below) => (tree.levels[level].len() as u32).saturating_sub(counts.get(below).copied().unwrap_or(0)),
+        Some(below) => (tree.levels[level].len() as u32)
+            .saturating_sub(counts.get(below).copied().unwrap_or(0)),
     };
     report.findings.retain_mut(|finding| match &mut finding.at {
         Location::Sample { level, row, .. } => {
@@ -348,15 +465,27 @@ fn look(dataset: &Dataset, sample: &Sample, model: Option<&Sample>, schemas: &[(
 }
 
 fn field_names(dataset: &Dataset, schemas: &[(usize, u32)]) -> Vec<Finding> {
-    let mut samples: Vec<Sample> = schemas.iter().filter_map(|&(index, _)| dataset.root.samples.get(index).cloned()).collect();
+    let mut samples: Vec<Sample> = schemas
+        .iter()
+        .filter_map(|&(index, _)| dataset.root.samples.get(index).cloned())
+        .collect();
     samples.dedup_by(|a, b| a.id == b.id);
     if samples.is_empty() {
         samples.extend(dataset.root.samples.first().cloned());
     }
-    let mini = Dataset { root: Tortilla { schema: dataset.root.schema.clone(), samples }.into(), ..Dataset::default() };
+    let mini = Dataset {
+        root: Tortilla {
+            schema: dataset.root.schema.clone(),
+            samples,
+        }
+        .into(),
+        ..Dataset::default()
+    };
     let mut report = Report::default();
     schema::check_draft(&mini, &Skeleton::of(&mini), &mut report);
-    report.findings.retain(|finding| finding.rule == Rule::FieldName);
+    report
+        .findings
+        .retain(|finding| finding.rule == Rule::FieldName);
     report.findings
 }
 
@@ -383,11 +512,22 @@ mod tests {
 
     fn scene(id: &str) -> Sample {
         let times = Tortilla::new(vec![file("t0"), file("t1")]);
-        Sample::folder(id, Tortilla::new(vec![Sample::folder("s2", times), file("label"), file("mask")]))
+        Sample::folder(
+            id,
+            Tortilla::new(vec![
+                Sample::folder("s2", times),
+                file("label"),
+                file("mask"),
+            ]),
+        )
     }
 
     fn sorted(report: Report) -> Vec<String> {
-        let mut lines: Vec<String> = report.findings.iter().map(|finding| format!("{finding:?}")).collect();
+        let mut lines: Vec<String> = report
+            .findings
+            .iter()
+            .map(|finding| format!("{finding:?}"))
+            .collect();
         lines.sort();
         lines
     }
@@ -397,9 +537,14 @@ mod tests {
         let kind = random.next_u32() % 13;
         // Twins in case and in Unicode form, among roots and below.
         match kind {
-            10 => return samples[index].id = ["R1", "Caf\u{e9}", "Cafe\u{301}", "CAFE\u{301}"][index % 4].into(),
+            10 => {
+                return samples[index].id =
+                    ["R1", "Caf\u{e9}", "Cafe\u{301}", "CAFE\u{301}"][index % 4].into();
+            }
             11 => {
-                let Payload::Folder(children) = &mut samples[index].payload else { return };
+                let Payload::Folder(children) = &mut samples[index].payload else {
+                    return;
+                };
                 return Arc::make_mut(children).samples.push(file("LABEL"));
             }
             _ => {}
@@ -413,10 +558,15 @@ mod tests {
             0 => drop(children.samples.pop()),
             1 => children.samples.push(file("extra")),
             2 => children.samples.reverse(),
-            3 => children.schema = vec![FieldSpec::new("cloud", arrow::datatypes::DataType::Float64)].into(),
+            3 => {
+                children.schema =
+                    vec![FieldSpec::new("cloud", arrow::datatypes::DataType::Float64)].into()
+            }
             4 => children.samples.insert(0, file("a:b")),
             5 => children.samples.push(padding_file(9)),
-            12 => children.samples.extend([file("Caf\u{e9}"), file("Cafe\u{301}")]),
+            12 => children
+                .samples
+                .extend([file("Caf\u{e9}"), file("Cafe\u{301}")]),
             6 => samples[index] = file("lonely"),
             7 => samples.insert(index, scene("r3")),
             8 => drop(samples.remove(index)),
@@ -432,15 +582,27 @@ mod tests {
             let mut samples: Vec<Sample> = (0..12).map(|n| scene(&format!("r{n}"))).collect();
             let mut live = LiveCheck::default();
             for step in 0..12 {
-                let dataset = Dataset { root: Tortilla::new(samples.clone()).into(), ..Dataset::default() };
+                let dataset = Dataset {
+                    root: Tortilla::new(samples.clone()).into(),
+                    ..Dataset::default()
+                };
                 let whole = super::super::dataset(&dataset, &ctx).expect("checks");
                 let found = live.check(&dataset, &ctx).expect("checks");
                 assert_eq!(sorted(found), sorted(whole), "seed {seed}, step {step}");
-                let chosen = dataset.root.samples[seed as usize % dataset.root.samples.len()].id.clone();
+                let chosen = dataset.root.samples[seed as usize % dataset.root.samples.len()]
+                    .id
+                    .clone();
                 let profile = Profile::default();
-                let whole = super::super::dataset_beside(&dataset, Some(&chosen), profile, &ctx).expect("checks");
-                let found = live.check_beside(&dataset, Some(&chosen), &ctx).expect("checks");
-                assert_eq!(sorted(found), sorted(whole), "beside {chosen}, seed {seed}, step {step}");
+                let whole = super::super::dataset_beside(&dataset, Some(&chosen), profile, &ctx)
+                    .expect("checks");
+                let found = live
+                    .check_beside(&dataset, Some(&chosen), &ctx)
+                    .expect("checks");
+                assert_eq!(
+                    sorted(found),
+                    sorted(whole),
+                    "beside {chosen}, seed {seed}, step {step}"
+                );
                 damage(&mut samples, &mut random);
             }
         }

@@ -1,5 +1,5 @@
-//! Checks a TACOLLECTION.json against the datasets it lists (TACO 2.0, section 6.6), and datasets opened together; a deep check
-//! includes each dataset.
+//! Checks a TACOLLECTION.json against the datasets it lists (TACO 2.0, section 6.6), and datasets
+//! opened together; a deep check includes each dataset.
 
 use serde_json::Value as Json;
 
@@ -14,18 +14,33 @@ use crate::text::PrintableLine;
 ///
 /// # Errors
 /// When a part cannot be read, or the job is cancelled.
-pub fn check(joined: &JoinedReader, profile: Profile, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    if let (Some(listed), Some(sources)) = (joined.listed(), joined.collection().get("taco:sources")) {
+pub fn check(
+    joined: &JoinedReader,
+    profile: Profile,
+    deep: bool,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
+    if let (Some(listed), Some(sources)) =
+        (joined.listed(), joined.collection().get("taco:sources"))
+    {
         check_list(listed, sources, report);
     }
     if !deep {
         return Ok(());
     }
-    ctx.stage(tr!("Checking the parts"), Some(joined.datasets().len() as u64));
+    ctx.stage(
+        tr!("Checking the parts"),
+        Some(joined.datasets().len() as u64),
+    );
     for (index, (name, _)) in joined.datasets().enumerate() {
         ctx.check()?;
         let reader = joined.dataset(index, ctx)?;
-        take_over(name, super::container_as(reader.as_ref(), profile, true, ctx)?, report);
+        take_over(
+            name,
+            super::container_as(reader.as_ref(), profile, true, ctx)?,
+            report,
+        );
         ctx.step(1);
     }
     Ok(())
@@ -45,24 +60,50 @@ fn check_list(listed: &[JoinedPart], sources: &Json, report: &mut Report) {
         report.add(Rule::PartFacts, at("count".into()), message);
     }
     for (index, part) in listed.iter().enumerate() {
-        let Some((id, extent)) = &part.says else { continue };
+        let Some((id, extent)) = &part.says else {
+            continue;
+        };
         let name = part.name.printable_line();
         if let Some(said) = sources.get("ids").and_then(|ids| ids.get(index))
             && said.as_str() != Some(id)
         {
-            let message = tr!("{said} is not the id of {name}; that is {id}.", said, name, id = format!("{id:?}"));
+            let message = tr!(
+                "{said} is not the id of {name}; that is {id}.",
+                said,
+                name,
+                id = format!("{id:?}")
+            );
             report.add(Rule::PartFacts, at(format!("ids/{index}")), message);
         }
-        let Some(said) = sources.get("extents").and_then(|extents| extents.get(index)) else { continue };
+        let Some(said) = sources
+            .get("extents")
+            .and_then(|extents| extents.get(index))
+        else {
+            continue;
+        };
         for key in ["spatial", "temporal"] {
             let own = extent.get(key).unwrap_or(&Json::Null);
             let said = said.get(key).unwrap_or(&Json::Null);
             if said != own {
                 let message = match key {
-                    "spatial" => tr!("The spatial extent of {name} is {own}; the list says {said}.", name, own, said),
-                    _ => tr!("The temporal extent of {name} is {own}; the list says {said}.", name, own, said),
+                    "spatial" => tr!(
+                        "The spatial extent of {name} is {own}; the list says {said}.",
+                        name,
+                        own,
+                        said
+                    ),
+                    _ => tr!(
+                        "The temporal extent of {name} is {own}; the list says {said}.",
+                        name,
+                        own,
+                        said
+                    ),
                 };
-                report.add(Rule::PartFacts, at(format!("extents/{index}/{key}")), message);
+                report.add(
+                    Rule::PartFacts,
+                    at(format!("extents/{index}/{key}")),
+                    message,
+                );
             }
         }
     }

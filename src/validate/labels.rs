@@ -1,5 +1,6 @@
-//! Checks the classes of labels: `labels:classes` of a TACO 2.0 collection, `label_classes` of TACO 0.2 ("Label Class Extension"),
-//! in `labels` or among the other fields. Classes may share a category, which is a warning; names are unique.
+//! Checks the classes of labels: `labels:classes` of a TACO 2.0 collection, `label_classes` of TACO
+//! 0.2 ("Label Class Extension"), in `labels` or among the other fields. Classes may share a
+//! category, which is a warning; names are unique.
 
 use std::collections::HashMap;
 
@@ -14,8 +15,13 @@ pub fn check_labels(fields: &Map<String, Json>, report: &mut Report) {
         check_names(classes, "labels:classes", report);
         check_categories(classes, "labels:classes", report);
     }
-    let nested = fields.get("labels").and_then(|labels| labels.get("label_classes"));
-    for (classes, at) in [(nested, "labels/label_classes"), (fields.get("label_classes"), "label_classes")] {
+    let nested = fields
+        .get("labels")
+        .and_then(|labels| labels.get("label_classes"));
+    for (classes, at) in [
+        (nested, "labels/label_classes"),
+        (fields.get("label_classes"), "label_classes"),
+    ] {
         // Their names are checked with the other fields of TACO 0.2.
         if let Some(classes) = classes.and_then(Json::as_array) {
             check_categories(classes, at, report);
@@ -23,8 +29,8 @@ pub fn check_labels(fields: &Map<String, Json>, report: &mut Report) {
     }
 }
 
-/// A finding at the second class of each category, with the names of all. A category of TACO 0.2 may be a number: 1 is the same as
-/// `"1"`, as it is stored as text in 2.0.
+/// A finding at the second class of each category, with the names of all. A category of TACO 0.2
+/// may be a number: 1 is the same as `"1"`, as it is stored as text in 2.0.
 fn check_categories(classes: &[Json], at: &str, report: &mut Report) {
     let text = |value: &Json| match value {
         Json::String(text) => Some(text.trim().to_owned()),
@@ -34,33 +40,56 @@ fn check_categories(classes: &[Json], at: &str, report: &mut Report) {
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut shared: Vec<(String, usize, Vec<&str>)> = Vec::new();
     for (index, class) in classes.iter().enumerate() {
-        let Some(category) = class.get("category").and_then(text).filter(|category| !category.is_empty()) else { continue };
+        let Some(category) = class
+            .get("category")
+            .and_then(text)
+            .filter(|category| !category.is_empty())
+        else {
+            continue;
+        };
         match known.get(&category) {
             None => drop(known.insert(category, index)),
             Some(&first) => match shared.iter_mut().find(|(other, ..)| *other == category) {
                 Some((.., names)) => names.push(name_of(class)),
-                None => shared.push((category, index, vec![name_of(&classes[first]), name_of(class)])),
+                None => shared.push((
+                    category,
+                    index,
+                    vec![name_of(&classes[first]), name_of(class)],
+                )),
             },
         }
     }
     for (category, index, names) in shared {
         let message = tr!(
-            "The classes {names} share the category {category}: a mask with this value can't tell them apart.",
+            "The classes {names} share the category {category}: a mask with this value can't tell \
+                them apart.",
             names = names.join(", ").printable_line(),
             category = category.printable_line()
         );
-        report.add(Rule::ClassCategory, Location::Collection(format!("{at}/{index}/category")), message);
+        report.add(
+            Rule::ClassCategory,
+            Location::Collection(format!("{at}/{index}/category")),
+            message,
+        );
     }
 }
 
 /// Findings at classes without a name, and with the name of an earlier one.
 fn check_names(classes: &[Json], at: &str, report: &mut Report) {
     let mut known: HashMap<&str, usize> = HashMap::new();
-    for (index, class) in classes.iter().enumerate().filter(|(_, class)| class.is_object()) {
+    for (index, class) in classes
+        .iter()
+        .enumerate()
+        .filter(|(_, class)| class.is_object())
+    {
         let name = name_of(class).trim();
         let place = || Location::Collection(format!("{at}/{index}/name"));
         if name.is_empty() {
-            report.add(Rule::ClassName, place(), tr!("Class {number} has no name.", number = index + 1));
+            report.add(
+                Rule::ClassName,
+                place(),
+                tr!("Class {number} has no name.", number = index + 1),
+            );
         } else if let Some(first) = known.get(name) {
             let message = tr!(
                 "Class {number} has the name {name}, as class {first} has.",
@@ -87,30 +116,49 @@ mod tests {
     fn findings(fields: Json) -> Vec<(Rule, String, String)> {
         let mut report = Report::default();
         check_labels(fields.as_object().expect("an object"), &mut report);
-        report.findings.into_iter().map(|finding| (finding.rule, finding.at.to_string(), finding.message)).collect()
+        report
+            .findings
+            .into_iter()
+            .map(|finding| (finding.rule, finding.at.to_string(), finding.message))
+            .collect()
     }
 
     #[test]
     fn classes_that_share_a_category_are_one_warning_in_either_generation() {
         let classes = json!([{ "name": "Lake", "category": 1 }, { "name": "Land", "category": "0" },
-            { "name": "River", "category": "1" }, { "name": "Sea", "category": 1 }, { "name": "Unknown", "category": null }]);
-        let message = "The classes Lake, River, Sea share the category 1: a mask with this value can't tell them apart.";
+            { "name": "River", "category": "1" }, { "name": "Sea", "category": 1 },
+            { "name": "Unknown", "category": null }]);
+        let message = "The classes Lake, River, Sea share the category 1: a mask with this value \
+            can't tell them apart.";
         for (fields, at) in [
             (json!({ "labels:classes": classes }), "labels:classes"),
-            (json!({ "labels": { "label_classes": classes } }), "labels/label_classes"),
+            (
+                json!({ "labels": { "label_classes": classes } }),
+                "labels/label_classes",
+            ),
             (json!({ "label_classes": classes }), "label_classes"),
         ] {
-            let wanted = (Rule::ClassCategory, format!("COLLECTION.json {at}/2/category"), message.to_owned());
+            let wanted = (
+                Rule::ClassCategory,
+                format!("COLLECTION.json {at}/2/category"),
+                message.to_owned(),
+            );
             assert_eq!(findings(fields), [wanted]);
         }
     }
 
     #[test]
     fn names_are_there_and_unique() {
-        let classes = json!([{ "name": "Lake", "category": "1" }, { "name": " ", "category": "2" }, { "name": "Lake", "category": "3" },
+        let classes = json!([{ "name": "Lake", "category": "1" }, { "name": " ",
+            "category": "2" }, { "name": "Lake", "category": "3" },
             "a text", { "category": "4" }]);
         let found = findings(json!({ "labels:classes": classes }));
-        let at = |index: usize| (Rule::ClassName, format!("COLLECTION.json labels:classes/{index}/name"));
+        let at = |index: usize| {
+            (
+                Rule::ClassName,
+                format!("COLLECTION.json labels:classes/{index}/name"),
+            )
+        };
         let places: Vec<_> = found.into_iter().map(|(rule, at, _)| (rule, at)).collect();
         assert_eq!(places, [at(1), at(2), at(4)]);
         assert_eq!(findings(json!({ "labels:classes": { "0": "Lake" } })), []);

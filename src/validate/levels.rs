@@ -1,4 +1,5 @@
-//! Checks the `internal:*` columns that link the levels (TACO 2.0, section 8.3), and the values of `type`.
+//! Checks the `internal:*` columns that link the levels (TACO 2.0, section 8.3), and the values of
+//! `type`.
 
 use std::collections::HashMap;
 
@@ -13,12 +14,27 @@ use crate::model::{Location, Report, Rule, Skeleton};
 ///
 /// # Errors
 /// When a level table cannot be read, or the job is cancelled.
-pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub fn check(
+    reader: &dyn ContainerReader,
+    tree: &Skeleton,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     for (depth, level) in tree.levels.iter().enumerate() {
         ctx.check()?;
-        let names = ["id", "type", "internal:current_id", "internal:parent_id", "internal:relative_path"];
+        let names = [
+            "id",
+            "type",
+            "internal:current_id",
+            "internal:parent_id",
+            "internal:relative_path",
+        ];
         let table = reader.levels().columns(depth, &names, ctx)?;
-        let at = |row: usize| Location::Sample { level: depth, row: row as u32, path: tree.path(depth, row as u32) };
+        let at = |row: usize| Location::Sample {
+            level: depth,
+            row: row as u32,
+            path: tree.path(depth, row as u32),
+        };
         if let Some(ids) = table.strings("id")? {
             for row in (0..ids.len()).filter(|&row| ids.is_null(row)) {
                 report.add(Rule::IdCharacters, at(row), tr!("The id is null."));
@@ -26,27 +42,44 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
         }
         if let Some(kinds) = table.strings("type")? {
             for row in 0..kinds.len() {
-                let kind = if kinds.is_valid(row) { kinds.value(row) } else { "null" };
+                let kind = if kinds.is_valid(row) {
+                    kinds.value(row)
+                } else {
+                    "null"
+                };
                 if kind != "FILE" && kind != "FOLDER" {
-                    let message = tr!("The type is {found}; it has to be FILE or FOLDER.", found = format!("{kind:?}"));
+                    let message = tr!(
+                        "The type is {found}; it has to be FILE or FOLDER.",
+                        found = format!("{kind:?}")
+                    );
                     report.add(Rule::TypeWord, at(row), message);
                 }
             }
         }
         let numbers = row_numbers(reader, depth, level.len(), ctx)?;
         if let Some(current) = table.integers("internal:current_id")? {
-            let wrong = (0..current.len()).find(|&row| current.is_null(row) || current.value(row) != numbers[row]);
+            let wrong = (0..current.len())
+                .find(|&row| current.is_null(row) || current.value(row) != numbers[row]);
             if let Some(row) = wrong {
-                let message = tr!("internal:current_id of row {row} is not {number}.", row, number = numbers[row]);
+                let message = tr!(
+                    "internal:current_id of row {row} is not {number}.",
+                    row,
+                    number = numbers[row]
+                );
                 report.add(Rule::CurrentId, at(row), message);
             }
         }
         if depth > 0 {
             check_parents(tree, depth, &at, report);
         } else if let Some(parents) = table.integers("internal:parent_id")?
-            && let Some(row) = (0..parents.len()).find(|&row| parents.is_null(row) || parents.value(row) != numbers[row])
+            && let Some(row) = (0..parents.len())
+                .find(|&row| parents.is_null(row) || parents.value(row) != numbers[row])
         {
-            let message = tr!("On level 0, internal:parent_id must be the number of the row itself; row {row} differs.", row);
+            let message = tr!(
+                "On level 0, internal:parent_id must be the number of the row itself; row {row} \
+                    differs.",
+                row
+            );
             report.add(Rule::ParentLink, at(row), message);
         }
         if let Some(paths) = table.strings("internal:relative_path")? {
@@ -55,10 +88,18 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
                 if level.folder[row] {
                     wanted.push('/');
                 }
-                let found = if paths.is_valid(row) { paths.value(row) } else { "null" };
+                let found = if paths.is_valid(row) {
+                    paths.value(row)
+                } else {
+                    "null"
+                };
                 if found != wanted {
                     let (found, wanted) = (found.escape_default(), wanted.escape_default());
-                    let message = tr!("internal:relative_path is {found}; the ids say {wanted}.", found, wanted);
+                    let message = tr!(
+                        "internal:relative_path is {found}; the ids say {wanted}.",
+                        found,
+                        wanted
+                    );
                     report.add(Rule::RelativePath, at(row), message);
                 }
             }
@@ -68,21 +109,33 @@ pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, report: &mut Report,
 }
 
 /// Expected `internal:current_id` of each row: numbered from 0, in an index within each part.
-fn row_numbers(reader: &dyn ContainerReader, level: usize, rows: usize, ctx: &JobContext) -> Result<Vec<i64>> {
+fn row_numbers(
+    reader: &dyn ContainerReader,
+    level: usize,
+    rows: usize,
+    ctx: &JobContext,
+) -> Result<Vec<i64>> {
     if !reader.levels().is_by_part() {
         return Ok((0..rows as i64).collect());
     }
     let sources = reader.levels().sources(level, ctx)?;
     let mut next: HashMap<u32, i64> = HashMap::new();
     let number = |row: usize| {
-        let next = next.entry(sources.rows.get(row).copied().unwrap_or(u32::MAX)).or_default();
+        let next = next
+            .entry(sources.rows.get(row).copied().unwrap_or(u32::MAX))
+            .or_default();
         *next += 1;
         *next - 1
     };
     Ok((0..rows).map(number).collect())
 }
 
-fn check_parents(tree: &Skeleton, depth: usize, at: &dyn Fn(usize) -> Location, report: &mut Report) {
+fn check_parents(
+    tree: &Skeleton,
+    depth: usize,
+    at: &dyn Fn(usize) -> Location,
+    report: &mut Report,
+) {
     let (above, level) = (&tree.levels[depth - 1], &tree.levels[depth]);
     let mut last = 0;
     for (row, &parent) in level.parents.iter().enumerate() {
@@ -98,11 +151,18 @@ fn check_parents(tree: &Skeleton, depth: usize, at: &dyn Fn(usize) -> Location, 
             continue;
         }
         if !above.folder[parent as usize] {
-            let message = tr!("internal:parent_id leads to {path}, which is a FILE.", path = tree.path(depth - 1, parent));
+            let message = tr!(
+                "internal:parent_id leads to {path}, which is a FILE.",
+                path = tree.path(depth - 1, parent)
+            );
             report.add(Rule::ParentLink, at(row), message);
         }
         if parent < last {
-            report.add(Rule::ParentLink, at(row), tr!("Rows are not grouped by parent."));
+            report.add(
+                Rule::ParentLink,
+                at(row),
+                tr!("Rows are not grouped by parent."),
+            );
         }
         last = last.max(parent);
     }

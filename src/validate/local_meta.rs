@@ -18,8 +18,18 @@ const SHALLOW: usize = 1000;
 ///
 /// # Errors
 /// When a table cannot be read, or the job is cancelled.
-pub fn check(reader: &dyn ContainerReader, tree: &Skeleton, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    let folders: usize = tree.levels.iter().map(|level| level.folder.iter().filter(|&&folder| folder).count()).sum();
+pub fn check(
+    reader: &dyn ContainerReader,
+    tree: &Skeleton,
+    deep: bool,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
+    let folders: usize = tree
+        .levels
+        .iter()
+        .map(|level| level.folder.iter().filter(|&&folder| folder).count())
+        .sum();
     // For a remote dataset, each `__meta__` takes a request.
     let limit = match (deep, is_remote(&reader.info().path)) {
         (true, _) => usize::MAX,
@@ -51,36 +61,71 @@ fn check_folder(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let at = || Location::Sample { level: depth, row, path: tree.path(depth, row) };
+    let at = || Location::Sample {
+        level: depth,
+        row,
+        path: tree.path(depth, row),
+    };
     let local = match reader.local_meta(depth, row) {
         Ok(local) => local,
         Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => {
             // A missing member is reported by the check of the container.
             if error.kind() != Kind::Io && !error.is_caused_by(Cause::MissingMember) {
-                report.add(Rule::LocalMeta, at(), format!("{} {}", tr!("Its __meta__ can't be read."), error.sentence()));
+                report.add(
+                    Rule::LocalMeta,
+                    at(),
+                    format!(
+                        "{} {}",
+                        tr!("Its __meta__ can't be read."),
+                        error.sentence()
+                    ),
+                );
             }
             return Ok(());
         }
     };
     let children = tree.levels[depth].children(row);
-    let Some(below) = tree.levels.get(depth + 1) else { return Ok(()) };
+    let Some(below) = tree.levels.get(depth + 1) else {
+        return Ok(());
+    };
     let (Some(ids), Some(kinds)) = (local.strings("id")?, local.strings("type")?) else {
-        report.add(Rule::LocalMeta, at(), tr!("Its __meta__ has no id or no type column."));
+        report.add(
+            Rule::LocalMeta,
+            at(),
+            tr!("Its __meta__ has no id or no type column."),
+        );
         return Ok(());
     };
     let said: Vec<(&str, &str)> = (0..ids.len())
-        .map(|i| (if ids.is_valid(i) { ids.value(i) } else { "" }, if kinds.is_valid(i) { kinds.value(i) } else { "" }))
+        .map(|i| {
+            (
+                if ids.is_valid(i) { ids.value(i) } else { "" },
+                if kinds.is_valid(i) {
+                    kinds.value(i)
+                } else {
+                    ""
+                },
+            )
+        })
         .collect();
-    let wanted: Vec<(&str, &str)> = children.iter().map(|&child| (below.id(child), below.kind(child).as_str())).collect();
+    let wanted: Vec<(&str, &str)> = children
+        .iter()
+        .map(|&child| (below.id(child), below.kind(child).as_str()))
+        .collect();
     if said != wanted {
         let list = |rows: &[(&str, &str)]| {
-            rows.iter().take(8).map(|(id, _)| id.escape_default().to_string()).collect::<Vec<_>>().join(" ")
+            rows.iter()
+                .take(8)
+                .map(|(id, _)| id.escape_default().to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let message = tr_n!(
             said.len(),
             "Its __meta__ lists {listed} child ({names}); the level table has {stored} ({others}).",
-            "Its __meta__ lists {listed} children ({names}); the level table has {stored} ({others}).",
+            "Its __meta__ lists {listed} children ({names}); the level table has {stored} \
+                ({others}).",
             listed = said.len(),
             names = list(&said),
             stored = wanted.len(),
@@ -101,12 +146,19 @@ fn check_folder(
         }
         let consolidated = table.column_index(&field.name);
         let differs = children.iter().enumerate().find(|&(i, &child)| {
-            let value = consolidated.map_or(crate::model::Value::Null, |column| table.value(child as usize, column));
+            let value = consolidated.map_or(crate::model::Value::Null, |column| {
+                table.value(child as usize, column)
+            });
             local.value(i, column) != value
         });
         if let Some((i, &child)) = differs {
-            let at = Location::Sample { level: depth + 1, row: child, path: tree.path(depth + 1, child) };
-            let other = consolidated.map_or(String::new(), |column| table.text(child as usize, column));
+            let at = Location::Sample {
+                level: depth + 1,
+                row: child,
+                path: tree.path(depth + 1, child),
+            };
+            let other =
+                consolidated.map_or(String::new(), |column| table.text(child as usize, column));
             let message = tr!(
                 "{field} is {here} in __meta__ and {there} in the level table.",
                 field = field.name,
@@ -119,7 +171,8 @@ fn check_folder(
     Ok(())
 }
 
-/// Checks offsets and sizes in the `__meta__` of an archive, which readers use that descend from FOLDER to FOLDER.
+/// Checks offsets and sizes in the `__meta__` of an archive, which readers use that descend from
+/// FOLDER to FOLDER.
 fn check_places(
     reader: &dyn ContainerReader,
     tree: &Skeleton,
@@ -131,9 +184,15 @@ fn check_places(
     if !matches!(reader.physical(), Physical::Zip(_) | Physical::Tacocat(_)) {
         return Ok(());
     }
-    let (offsets, sizes) = (local.integers("internal:offset")?, local.integers("internal:size")?);
+    let (offsets, sizes) = (
+        local.integers("internal:offset")?,
+        local.integers("internal:size")?,
+    );
     let number = |column: &Option<Int64Array>, row: usize| {
-        let value = column.as_ref().filter(|column| column.is_valid(row)).map(|column| column.value(row));
+        let value = column
+            .as_ref()
+            .filter(|column| column.is_valid(row))
+            .map(|column| column.value(row));
         value.and_then(|value| u64::try_from(value).ok())
     };
     for (row, &child) in children.iter().enumerate() {
@@ -148,7 +207,11 @@ fn check_places(
         };
         if !fits {
             let id = tree.levels[depth + 1].id(child);
-            let message = tr!("internal:offset or internal:size of {id} in its __meta__ is missing, or not that of its bytes.", id);
+            let message = tr!(
+                "internal:offset or internal:size of {id} in its __meta__ is missing, or not that \
+                    of its bytes.",
+                id
+            );
             report.add(Rule::LocalMeta, at(), message);
             break;
         }
@@ -156,13 +219,28 @@ fn check_places(
     Ok(())
 }
 
-/// PIT-2: the fields of a `__meta__` have the types of the level. A missing field is null, and a field without values may have
-/// type null.
-fn check_types(reader: &dyn ContainerReader, depth: usize, local: &LevelTable, at: &dyn Fn() -> Location, report: &mut Report) {
+/// PIT-2: the fields of a `__meta__` have the types of the level. A missing field is null, and a
+/// field without values may have type null.
+fn check_types(
+    reader: &dyn ContainerReader,
+    depth: usize,
+    local: &LevelTable,
+    at: &dyn Fn() -> Location,
+    report: &mut Report,
+) {
     let fields = reader.levels().fields(depth + 1);
-    for field in local.fields().iter().filter(|field| !field.name.starts_with("internal:")) {
-        let Some(known) = fields.iter().find(|known| known.name == field.name) else { continue };
-        let (here, there) = (comparable(&dtype_name(&field.dtype)), comparable(&dtype_name(&known.dtype)));
+    for field in local
+        .fields()
+        .iter()
+        .filter(|field| !field.name.starts_with("internal:"))
+    {
+        let Some(known) = fields.iter().find(|known| known.name == field.name) else {
+            continue;
+        };
+        let (here, there) = (
+            comparable(&dtype_name(&field.dtype)),
+            comparable(&dtype_name(&known.dtype)),
+        );
         if here != there && field.dtype != DataType::Null && known.dtype != DataType::Null {
             let message = tr!(
                 "{field} is {here} in its __meta__ and {there} in level{level}.",

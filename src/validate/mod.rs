@@ -1,5 +1,6 @@
-//! Validation of drafts and opened datasets: returns all findings, each with rule, location and message. An invalid dataset gives
-//! a report, not an error; errors are IO failures and cancellation. Changes nothing.
+//! Validation of drafts and opened datasets: returns all findings, each with rule, location and
+//! message. An invalid dataset gives a report, not an error; errors are IO failures and
+//! cancellation. Changes nothing.
 
 mod collection;
 mod columns;
@@ -33,7 +34,9 @@ mod transposed;
 mod zip;
 
 pub use collection::check_collection;
-pub use consistency::{ConsistencyOptions, consistency_of_container, consistency_of_draft, report_consistency};
+pub use consistency::{
+    ConsistencyOptions, consistency_of_container, consistency_of_draft, report_consistency,
+};
 pub use header_cache::HeaderCache;
 pub use incremental::LiveCheck;
 pub use labels::check_labels;
@@ -49,7 +52,9 @@ use std::path::Path;
 use crate::container::{self, ContainerReader, OpenOptions, Physical};
 use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::JobContext;
-use crate::model::{Dataset, Finding, Location, Profile, Property, Report, Rule, RuleSettings, Skeleton, is_remote};
+use crate::model::{
+    Dataset, Finding, Location, Profile, Property, Report, Rule, RuleSettings, Skeleton, is_remote,
+};
 use crate::text::PrintableLine;
 
 /// Options of a check.
@@ -57,14 +62,15 @@ use crate::text::PrintableLine;
 pub struct CheckOptions {
     /// The rules, where the specification and the tools differ.
     pub profile: Profile,
-    /// Reads every member, compares its CRC-32 and every value in `__meta__`, compares statistics and locations with a sample of the
-    /// rasters, and the headers of all rasters by position.
+    /// Reads every member, compares its CRC-32 and every value in `__meta__`, compares statistics
+    /// and locations with a sample of the rasters, and the headers of all rasters by position.
     pub deep: bool,
     /// Rules that are switched off, or have another severity.
     pub rules: RuleSettings,
 }
 
-/// Checks a draft with the profile of the tools: ids, tree, schemas, collection. [`sources`] checks the files behind it.
+/// Checks a draft with the profile of the tools: ids, tree, schemas, collection. [`sources`] checks
+/// the files behind it.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -80,17 +86,29 @@ pub fn dataset_as(dataset: &Dataset, profile: Profile, ctx: &JobContext) -> Resu
     dataset_beside(dataset, None, profile, ctx)
 }
 
-/// As [`dataset_as`], with the root of id `pattern`, if it exists, as the pattern instead of the most frequent shape.
+/// As [`dataset_as`], with the root of id `pattern`, if it exists, as the pattern instead of the
+/// most frequent shape.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn dataset_beside(dataset: &Dataset, pattern: Option<&str>, profile: Profile, ctx: &JobContext) -> Result<Report> {
+pub fn dataset_beside(
+    dataset: &Dataset,
+    pattern: Option<&str>,
+    profile: Profile,
+    ctx: &JobContext,
+) -> Result<Report> {
     let mut report = Report::default();
     let tree = Skeleton::of(dataset);
     pit::check_ids(&tree, None, &mut report);
     pit::check_case(&tree, true, &mut report);
     ctx.check()?;
-    let chosen = pattern.and_then(|id| dataset.root.samples.iter().position(|sample| *sample.id == *id));
+    let chosen = pattern.and_then(|id| {
+        dataset
+            .root
+            .samples
+            .iter()
+            .position(|sample| *sample.id == *id)
+    });
     pit::check_tree_beside(&tree, chosen.map(|row| row as u32), &mut report);
     ctx.check()?;
     schema::check_draft(dataset, &tree, &mut report);
@@ -98,16 +116,21 @@ pub fn dataset_beside(dataset: &Dataset, pattern: Option<&str>, profile: Profile
     conventions::check_draft(dataset, &mut report);
     collection::check_collection(&dataset.collection, &mut report);
     if tree.total() == 0 {
-        report.add(Rule::PitRoots, Location::Dataset, tr!("The dataset has no samples. Drop files or folders to begin."));
+        report.add(
+            Rule::PitRoots,
+            Location::Dataset,
+            tr!("The dataset has no samples. Drop files or folders to begin."),
+        );
     }
     Ok(finished(report, profile))
 }
 
-/// Checks the dataset at `path` with the profile of the tools. A dataset that cannot be opened because of invalid content gives a
-/// report with the reason.
+/// Checks the dataset at `path` with the profile of the tools. A dataset that cannot be opened
+/// because of invalid content gives a report with the reason.
 ///
 /// # Errors
-/// When `path` is no dataset, cannot be read, or has an unsupported format; or when the job is cancelled.
+/// When `path` is no dataset, cannot be read, or has an unsupported format; or when the job is
+/// cancelled.
 pub fn path(path: &Path, deep: bool, ctx: &JobContext) -> Result<Report> {
     path_as(path, Profile::default(), deep, ctx)
 }
@@ -117,14 +140,28 @@ pub fn path(path: &Path, deep: bool, ctx: &JobContext) -> Result<Report> {
 /// # Errors
 /// As [`path`].
 pub fn path_as(path: &Path, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
-    path_with(path, &OpenOptions::default(), &CheckOptions { profile, deep, ..CheckOptions::default() }, ctx)
+    path_with(
+        path,
+        &OpenOptions::default(),
+        &CheckOptions {
+            profile,
+            deep,
+            ..CheckOptions::default()
+        },
+        ctx,
+    )
 }
 
 /// As [`path_as`], opened with options.
 ///
 /// # Errors
 /// As [`path`].
-pub fn path_with(path: &Path, open: &OpenOptions, options: &CheckOptions, ctx: &JobContext) -> Result<Report> {
+pub fn path_with(
+    path: &Path,
+    open: &OpenOptions,
+    options: &CheckOptions,
+    ctx: &JobContext,
+) -> Result<Report> {
     container::detect(path)?;
     match container::open_with(path, open, ctx) {
         Ok(reader) => container_with(reader.as_ref(), options, ctx),
@@ -149,13 +186,17 @@ pub fn unreadable(error: &Error) -> Finding {
         Some(level) => (Rule::LevelReadable, Location::Level(level)),
         None if error.is_caused_by(Cause::ZipDirectory) => (Rule::ZipStructure, Location::Dataset),
         // With several files, the finding names the part.
-        _ => (Rule::Unreadable, damaged_part(error).map_or(Location::Dataset, Location::Member)),
+        _ => (
+            Rule::Unreadable,
+            damaged_part(error).map_or(Location::Dataset, Location::Member),
+        ),
     };
     Finding::new(rule, at, error.sentence())
 }
 
-/// Checks an opened dataset with the profile of the tools. With `deep`, reads every member and compares its CRC-32, compares
-/// every value in `__meta__`, and compares statistics and locations with a sample of the rasters.
+/// Checks an opened dataset with the profile of the tools. With `deep`, reads every member and
+/// compares its CRC-32, compares every value in `__meta__`, and compares statistics and locations
+/// with a sample of the rasters.
 ///
 /// # Errors
 /// On IO failures, or when the job is cancelled.
@@ -167,37 +208,62 @@ pub fn container(reader: &dyn ContainerReader, deep: bool, ctx: &JobContext) -> 
 ///
 /// # Errors
 /// As [`container()`].
-pub fn container_as(reader: &dyn ContainerReader, profile: Profile, deep: bool, ctx: &JobContext) -> Result<Report> {
-    container_with(reader, &CheckOptions { profile, deep, ..CheckOptions::default() }, ctx)
+pub fn container_as(
+    reader: &dyn ContainerReader,
+    profile: Profile,
+    deep: bool,
+    ctx: &JobContext,
+) -> Result<Report> {
+    container_with(
+        reader,
+        &CheckOptions {
+            profile,
+            deep,
+            ..CheckOptions::default()
+        },
+        ctx,
+    )
 }
 
 /// As [`container_as`], with rules switched off or of another severity.
 ///
 /// # Errors
 /// As [`container()`].
-pub fn container_with(reader: &dyn ContainerReader, options: &CheckOptions, ctx: &JobContext) -> Result<Report> {
+pub fn container_with(
+    reader: &dyn ContainerReader,
+    options: &CheckOptions,
+    ctx: &JobContext,
+) -> Result<Report> {
     // Each header is read once for all rules.
     let cache = HeaderCache::default();
     let explain = |error| reader.opening().version.explain(error);
-    let mut report = check_container(reader, options.profile, options.deep, Some(&cache), ctx).map_err(explain)?;
+    let mut report = check_container(reader, options.profile, options.deep, Some(&cache), ctx)
+        .map_err(explain)?;
     if options.deep {
-        let compared = check_consistency(reader, &options.rules, &cache, &mut report, ctx).map_err(explain);
+        let compared =
+            check_consistency(reader, &options.rules, &cache, &mut report, ctx).map_err(explain);
         absorb(compared, &mut report)?;
     }
-    // Findings about files of one version and tables of another are of no dataset. For a remote one this takes requests.
+    // Findings about files of one version and tables of another are of no dataset. For a remote one
+    // this takes requests.
     if options.deep || !is_remote(&reader.info().path) {
         reader.expect_unchanged()?;
     }
     Ok(finished_with(report, options))
 }
 
-/// As a deep [`container()`] check of a copy whose source had this report. In an archive, what the bytes of the samples alone decide is
-/// not looked at again: its checksums are those of the bytes that were read from the source, and all of them are compared here, as are
-/// levels, members, statistics and places.
+/// As a deep [`container()`] check of a copy whose source had this report. In an archive, what the
+/// bytes of the samples alone decide is not looked at again: its checksums are those of the bytes
+/// that were read from the source, and all of them are compared here, as are levels, members,
+/// statistics and places.
 ///
 /// # Errors
 /// As [`container()`].
-pub fn copied_container(reader: &dyn ContainerReader, before: &Report, ctx: &JobContext) -> Result<Report> {
+pub fn copied_container(
+    reader: &dyn ContainerReader,
+    before: &Report,
+    ctx: &JobContext,
+) -> Result<Report> {
     // A FOLDER has no checksums, and without its levels the source was not looked at as a whole.
     let is_archive = matches!(reader.physical(), Physical::Zip(_));
     if !is_archive || before.has(Rule::LevelReadable) || before.has(Rule::LevelColumns) {
@@ -205,20 +271,37 @@ pub fn copied_container(reader: &dyn ContainerReader, before: &Report, ctx: &Job
     }
     let mut report = check_container(reader, Profile::default(), true, None, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
-    let of_contents =
-        |rule: Rule| matches!(rule, Rule::RasterRead | Rule::FileTorn | Rule::PitTransposed) || Property::of_rule(rule).is_some();
-    for finding in before.findings.iter().filter(|finding| of_contents(finding.rule)) {
+    let of_contents = |rule: Rule| {
+        matches!(
+            rule,
+            Rule::RasterRead | Rule::FileTorn | Rule::PitTransposed
+        ) || Property::of_rule(rule).is_some()
+    };
+    for finding in before
+        .findings
+        .iter()
+        .filter(|finding| of_contents(finding.rule))
+    {
         let at = match &finding.at {
-            Location::Sample { level, row, path } if *level >= tree.levels.len() || tree.path(*level, *row) != *path => {
+            Location::Sample { level, row, path }
+                if *level >= tree.levels.len() || tree.path(*level, *row) != *path =>
+            {
                 match tree.find(path) {
                     // The rows were put in the order of the tree.
-                    Some((level, row)) => Location::Sample { level, row, path: path.clone() },
+                    Some((level, row)) => Location::Sample {
+                        level,
+                        row,
+                        path: path.clone(),
+                    },
                     None => continue,
                 }
             }
             other => other.clone(),
         };
-        report.findings.push(Finding { at, ..finding.clone() });
+        report.findings.push(Finding {
+            at,
+            ..finding.clone()
+        });
     }
     report.consistency.clone_from(&before.consistency);
     Ok(finished(report, Profile::default()))
@@ -234,11 +317,20 @@ fn check_consistency(
 ) -> Result<()> {
     let without = rules.properties_off();
     // Without level tables there are no positions.
-    if without.len() == Property::ALL.len() || report.has(Rule::LevelReadable) || report.has(Rule::LevelColumns) {
+    if without.len() == Property::ALL.len()
+        || report.has(Rule::LevelReadable)
+        || report.has(Rule::LevelColumns)
+    {
         return Ok(());
     }
-    let options = ConsistencyOptions { without, ..ConsistencyOptions::default() };
-    report_consistency(consistency_of_container(reader, &options, cache, ctx)?, report);
+    let options = ConsistencyOptions {
+        without,
+        ..ConsistencyOptions::default()
+    };
+    report_consistency(
+        consistency_of_container(reader, &options, cache, ctx)?,
+        report,
+    );
     Ok(())
 }
 
@@ -251,7 +343,10 @@ fn check_container(
 ) -> Result<Report> {
     // The rasters are not opened without a cache of their headers.
     let contents = cache.filter(|_| deep);
-    let mut report = Report { findings: reader.notes().to_vec(), ..Report::default() };
+    let mut report = Report {
+        findings: reader.notes().to_vec(),
+        ..Report::default()
+    };
     let structure = match reader.physical() {
         Physical::Zip(zip) => zip::check(zip, deep, &mut report, ctx),
         Physical::Folder(folder) => folder::check(folder, deep, &mut report, ctx),
@@ -260,7 +355,10 @@ fn check_container(
         // Other generations have separate rules.
         Physical::Tortilla(tortilla) => {
             absorb(tortilla::check(tortilla, &mut report, ctx), &mut report)?;
-            absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+            absorb(
+                references::check(reader, deep, &mut report, ctx),
+                &mut report,
+            )?;
             absorb(check_conventions(reader, &mut report, ctx), &mut report)?;
             absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
             // Readers of single chunks rely on the TOG layout; an old GDAL cannot check it.
@@ -274,7 +372,10 @@ fn check_container(
         }
         // The layout itself is the finding of the reader.
         Physical::Early(_) => {
-            absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+            absorb(
+                references::check(reader, deep, &mut report, ctx),
+                &mut report,
+            )?;
             absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
             if let Some(cache) = contents {
                 absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
@@ -283,7 +384,10 @@ fn check_container(
         }
         Physical::Taco3(dataset) => {
             absorb(taco3::check(dataset, deep, &mut report, ctx), &mut report)?;
-            absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+            absorb(
+                references::check(reader, deep, &mut report, ctx),
+                &mut report,
+            )?;
             absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
             if let Some(cache) = contents {
                 absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
@@ -293,7 +397,10 @@ fn check_container(
     };
     absorb(structure, &mut report)?;
     absorb(check_levels(reader, deep, &mut report, ctx), &mut report)?;
-    absorb(references::check(reader, deep, &mut report, ctx), &mut report)?;
+    absorb(
+        references::check(reader, deep, &mut report, ctx),
+        &mut report,
+    )?;
     absorb(crs_texts::check(reader, &mut report, ctx), &mut report)?;
     if let Some(cache) = contents {
         absorb(check_contents(reader, cache, &mut report, ctx), &mut report)?;
@@ -306,8 +413,14 @@ fn check_container(
     Ok(report)
 }
 
-/// Compares what files state with what they hold: rasters, their coordinate systems, files of several, statistics of tables.
-fn check_contents(reader: &dyn ContainerReader, cache: &HeaderCache, report: &mut Report, ctx: &JobContext) -> Result<()> {
+/// Compares what files state with what they hold: rasters, their coordinate systems, files of
+/// several, statistics of tables.
+fn check_contents(
+    reader: &dyn ContainerReader,
+    cache: &HeaderCache,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     absorb(readable::check(reader, cache, report, ctx), report)?;
     absorb(crs_texts::check_headers(reader, cache, report, ctx), report)?;
     absorb(torn_files::check(reader, report, ctx), report)?;
@@ -315,15 +428,25 @@ fn check_contents(reader: &dyn ContainerReader, cache: &HeaderCache, report: &mu
 }
 
 /// Reports FOLDERs of level 0 that are kinds of data instead of samples.
-fn check_layout(reader: &dyn ContainerReader, cache: &HeaderCache, report: &mut Report, ctx: &JobContext) -> Result<()> {
+fn check_layout(
+    reader: &dyn ContainerReader,
+    cache: &HeaderCache,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     let tree = match reader.levels().skeleton(ctx) {
         Ok(tree) => tree,
         Err(error) if error.is_cancelled() => return Err(error),
         // Unreadable levels are reported by the level checks.
         Err(_) => return Ok(()),
     };
-    let asset =
-        |level: usize, row: u32| reader.asset(level, row).ok().filter(|(_, size)| *size > 0).map(|(asset, _)| (asset, None));
+    let asset = |level: usize, row: u32| {
+        reader
+            .asset(level, row)
+            .ok()
+            .filter(|(_, size)| *size > 0)
+            .map(|(asset, _)| (asset, None))
+    };
     transposed::check(&tree, &asset, cache, report, ctx)
 }
 
@@ -332,22 +455,38 @@ fn check_path(path: &Path, report: &mut Report) {
         return;
     }
     // The reader uses the path as given, but makes it absolute for the samples' paths.
-    if std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().contains('\'') {
-        let message = tr!("The path has an apostrophe, which breaks the SQL statements of the Python reader.");
+    if std::path::absolute(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .to_string_lossy()
+        .contains('\'')
+    {
+        let message = tr!(
+            "The path has an apostrophe, which breaks the SQL statements of the Python reader."
+        );
         report.add(Rule::PathQuote, Location::Dataset, message);
     }
 }
 
 /// Checks the columns that a convention names, in datasets of the first generation.
-fn check_conventions(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+fn check_conventions(
+    reader: &dyn ContainerReader,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     let tree = reader.levels().skeleton(ctx)?;
     conventions::check(reader, &tree, report, ctx)
 }
 
-/// Steps of the check of levels: tree, levels, ids, statistics, conventions, declared columns, tables of folders.
+/// Steps of the check of levels: tree, levels, ids, statistics, conventions, declared columns,
+/// tables of folders.
 const LEVEL_STEPS: u64 = 7;
 
-fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+fn check_levels(
+    reader: &dyn ContainerReader,
+    deep: bool,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     ctx.stage(tr!("Checking the levels"), Some(LEVEL_STEPS));
     if !columns::check(reader, report) {
         return Ok(());
@@ -359,16 +498,32 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
     match reader.physical() {
         Physical::Tacocat(_) => {
             let parts = reader.levels().sources(0, ctx)?;
-            let part = |row: u32| parts.rows.get(row as usize).map_or(usize::MAX, |part| *part as usize);
+            let part = |row: u32| {
+                parts
+                    .rows
+                    .get(row as usize)
+                    .map_or(usize::MAX, |part| *part as usize)
+            };
             pit::check_ids(&tree, Some(&part), report);
         }
         Physical::Joined(joined) => {
-            let part = |row: u32| joined.source_of(0, row).map_or(usize::MAX, |source| source.0);
+            let part = |row: u32| {
+                joined
+                    .source_of(0, row)
+                    .map_or(usize::MAX, |source| source.0)
+            };
             pit::check_ids(&tree, Some(&part), report);
         }
         _ => pit::check_ids(&tree, None, report),
     }
-    pit::check_case(&tree, !matches!(reader.physical(), Physical::Tacocat(_) | Physical::Joined(_)), report);
+    pit::check_case(
+        &tree,
+        !matches!(
+            reader.physical(),
+            Physical::Tacocat(_) | Physical::Joined(_)
+        ),
+        report,
+    );
     pit::check_tree(&tree, report);
     ctx.check()?;
     ctx.step(1);
@@ -381,7 +536,8 @@ fn check_levels(reader: &dyn ContainerReader, deep: bool, report: &mut Report, c
     local_meta::check(reader, &tree, deep, report, ctx)
 }
 
-/// Turns an unreadable part of the dataset into a finding; IO failures and cancellation remain errors.
+/// Turns an unreadable part of the dataset into a finding; IO failures and cancellation remain
+/// errors.
 fn absorb(outcome: Result<()>, report: &mut Report) -> Result<()> {
     match outcome {
         Err(error) if matches!(error.kind(), Kind::Format | Kind::Invalid | Kind::Usage) => {

@@ -1,41 +1,62 @@
-//! Checks ids and the position-invariant tree (TACO 2.0, section 5.4), on all levels and for every root.
+//! Checks ids and the position-invariant tree (TACO 2.0, section 5.4), on all levels and for every
+//! root.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::model::{
-    Location, MAX_LEVELS, Report, Rule, ShapeChild, ShapeUse, Skeleton, check_portable_name, check_sample_id, common_shape, in_nfc,
-    is_padding, without_case,
+    Location, MAX_LEVELS, Report, Rule, ShapeChild, ShapeUse, Skeleton, check_portable_name,
+    check_sample_id, common_shape, in_nfc, is_padding, without_case,
 };
 use crate::text::PrintableLine;
 
 fn at(tree: &Skeleton, level: usize, row: u32) -> Location {
-    Location::Sample { level, row, path: tree.path(level, row) }
+    Location::Sample {
+        level,
+        row,
+        path: tree.path(level, row),
+    }
 }
 
-/// Checks ids, and their uniqueness among siblings. For joined datasets, `part` returns the dataset of a root, as different
-/// datasets may use equal ids.
+/// Checks ids, and their uniqueness among siblings. For joined datasets, `part` returns the dataset
+/// of a root, as different datasets may use equal ids.
 pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &mut Report) {
     for (depth, level) in tree.levels.iter().enumerate() {
         for row in 0..level.len() as u32 {
             let id = level.id(row);
             if let Err(fault) = check_sample_id(id) {
-                let message = tr!("The id \"{id}\" {fault}.", id = id.escape_default(), fault = fault.said());
+                let message = tr!(
+                    "The id \"{id}\" {fault}.",
+                    id = id.escape_default(),
+                    fault = fault.said()
+                );
                 report.add(Rule::IdCharacters, at(tree, depth, row), message);
             } else if let Err(fault) = check_portable_name(id) {
-                let message = tr!("The id \"{id}\" {fault}.", id = id.escape_default(), fault = fault.said());
+                let message = tr!(
+                    "The id \"{id}\" {fault}.",
+                    id = id.escape_default(),
+                    fault = fault.said()
+                );
                 report.add(Rule::IdPortable, at(tree, depth, row), message);
             }
         }
     }
-    let roots: Vec<u32> = tree.levels.first().map_or(Vec::new(), |level| (0..level.len() as u32).collect());
+    let roots: Vec<u32> = tree
+        .levels
+        .first()
+        .map_or(Vec::new(), |level| (0..level.len() as u32).collect());
     match part {
         None => check_siblings(tree, 0, &roots, report),
         Some(part) => {
-            let mut by_part: std::collections::BTreeMap<usize, Vec<u32>> = std::collections::BTreeMap::new();
-            roots.into_iter().for_each(|row| by_part.entry(part(row)).or_default().push(row));
-            by_part.values().for_each(|rows| check_siblings(tree, 0, rows, report));
+            let mut by_part: std::collections::BTreeMap<usize, Vec<u32>> =
+                std::collections::BTreeMap::new();
+            roots
+                .into_iter()
+                .for_each(|row| by_part.entry(part(row)).or_default().push(row));
+            by_part
+                .values()
+                .for_each(|rows| check_siblings(tree, 0, rows, report));
         }
     }
     for depth in 1..tree.levels.len() {
@@ -45,12 +66,17 @@ pub fn check_ids(tree: &Skeleton, part: Option<&dyn Fn(u32) -> usize>, report: &
     }
 }
 
-/// Finds siblings whose names differ only in case, or in case and Unicode form. Roots are compared only with `roots`, not those of
-/// several datasets.
+/// Finds siblings whose names differ only in case, or in case and Unicode form. Roots are compared
+/// only with `roots`, not those of several datasets.
 pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
     for (depth, level) in tree.levels.iter().enumerate() {
         // Most ids are in lower case; two of these cannot differ only in case.
-        let cased = |row: u32| level.id(row).bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii());
+        let cased = |row: u32| {
+            level
+                .id(row)
+                .bytes()
+                .any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii())
+        };
         let rows = level.len() as u32;
         if !(0..rows).any(cased) || (depth == 0 && !roots) {
             continue;
@@ -72,8 +98,8 @@ pub fn check_case(tree: &Skeleton, roots: bool, report: &mut Report) {
     }
 }
 
-/// Places of ids that differ from an earlier one in case, or in case and Unicode form, with the place of that one. Those that differ in
-/// Unicode form alone are [`unicode_twins`].
+/// Places of ids that differ from an earlier one in case, or in case and Unicode form, with the
+/// place of that one. Those that differ in Unicode form alone are [`unicode_twins`].
 pub(super) fn case_twins<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<(usize, usize)> {
     let mut seen: HashMap<String, (usize, &'a str)> = HashMap::new();
     let mut twins = Vec::new();
@@ -89,22 +115,36 @@ pub(super) fn case_twins<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<(usize, 
 /// Message about two ids that differ in case alone.
 pub(super) fn case_message(id: &str, other: &str) -> String {
     let (id, other) = (id.printable_line(), other.printable_line());
-    tr!("{id} differs from its sibling {other} in case alone, so some systems hold only one of them.", id, other)
+    tr!(
+        "{id} differs from its sibling {other} in case alone, so some systems hold only one of \
+            them.",
+        id,
+        other
+    )
 }
 
 fn check_siblings(tree: &Skeleton, depth: usize, rows: &[u32], report: &mut Report) {
     // A draft without samples has no levels.
-    let Some(level) = tree.levels.get(depth) else { return };
+    let Some(level) = tree.levels.get(depth) else {
+        return;
+    };
     let mut seen = std::collections::HashSet::with_capacity(rows.len());
     for &row in rows {
         if !seen.insert(level.id(row)) {
-            let message = tr!("Duplicate id {id} among siblings. Rename or drop one of them.", id = level.id(row));
+            let message = tr!(
+                "Duplicate id {id} among siblings. Rename or drop one of them.",
+                id = level.id(row)
+            );
             report.add(Rule::IdUnique, at(tree, depth, row), message);
         }
     }
     for (row, twin) in unicode_twins(rows.iter().map(|&row| level.id(row))) {
         let (row, twin) = (rows[row], level.id(rows[twin]));
-        report.add(Rule::IdUnicode, at(tree, depth, row), unicode_message(level.id(row), twin));
+        report.add(
+            Rule::IdUnicode,
+            at(tree, depth, row),
+            unicode_message(level.id(row), twin),
+        );
     }
 }
 
@@ -124,7 +164,11 @@ pub(super) fn unicode_twins<'a>(ids: impl Iterator<Item = &'a str>) -> Vec<(usiz
 /// Message about two ids that differ in Unicode form alone; they look alike.
 pub(super) fn unicode_message(id: &str, other: &str) -> String {
     let (id, other) = (id.escape_default(), other.escape_default());
-    tr!("{id} and its sibling {other} are one name in two Unicode forms.", id, other)
+    tr!(
+        "{id} and its sibling {other} are one name in two Unicode forms.",
+        id,
+        other
+    )
 }
 
 /// Checks PIT-1 on all levels, types of level 0, empty FOLDERs and depth.
@@ -134,19 +178,30 @@ pub fn check_tree(tree: &Skeleton, report: &mut Report) {
 
 /// As [`check_tree`], with the root in row `chosen` as the pattern.
 pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &mut Report) {
-    let Some(top) = tree.levels.first().filter(|level| !level.is_empty()) else { return };
+    let Some(top) = tree.levels.first().filter(|level| !level.is_empty()) else {
+        return;
+    };
     if tree.levels.len() > MAX_LEVELS {
         let levels = tree.levels.len();
-        let message = tr!("The dataset is {levels} levels deep; {limit} is the limit.", levels, limit = MAX_LEVELS);
+        let message = tr!(
+            "The dataset is {levels} levels deep; {limit} is the limit.",
+            levels,
+            limit = MAX_LEVELS
+        );
         report.add(Rule::PitDepth, Location::Dataset, message);
     }
     let folders = top.folder.iter().filter(|&&folder| folder).count();
     if folders != 0 && folders != top.len() {
         let files = top.len() - folders;
         let odd_is_folder = folders < files;
-        let row = top.folder.iter().position(|&folder| folder == odd_is_folder).unwrap_or_default() as u32;
+        let row = top
+            .folder
+            .iter()
+            .position(|&folder| folder == odd_is_folder)
+            .unwrap_or_default() as u32;
         let message = tr!(
-            "Level 0 holds {folders} FOLDERs and {files} FILEs; all have to be of one type. Wrap the FILEs into tortillas, or drop them.",
+            "Level 0 holds {folders} FOLDERs and {files} FILEs; all have to be of one type. Wrap \
+                the FILEs into tortillas, or drop them.",
             folders,
             files
         );
@@ -165,7 +220,11 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
     let common = || {
         let uses: Vec<ShapeUse> = counts
             .values()
-            .map(|&(count, first)| ShapeUse { roots: count as u64, first: first as usize, samples: size_below(tree, 0, first) })
+            .map(|&(count, first)| ShapeUse {
+                roots: count as u64,
+                first: first as usize,
+                samples: size_below(tree, 0, first),
+            })
             .collect();
         let found = common_shape(&uses, |index| {
             let first = uses[index].first as u32;
@@ -175,34 +234,55 @@ pub(super) fn check_tree_beside(tree: &Skeleton, chosen: Option<u32>, report: &m
         });
         found.map(|found| (uses[found.index].first as u32, found.is_common))
     };
-    let Some((model, is_common)) = chosen.map(|row| (row, true)).or_else(common) else { return };
+    let Some((model, is_common)) = chosen.map(|row| (row, true)).or_else(common) else {
+        return;
+    };
     let mut compared = Report::default();
     for (row, &shape) in shapes.iter().enumerate() {
         if shape != shapes[model as usize] && top.folder[row] == top.folder[model as usize] {
-            compare(tree, 0, model, row as u32, if is_common { &mut *report } else { &mut compared });
+            compare(
+                tree,
+                0,
+                model,
+                row as u32,
+                if is_common {
+                    &mut *report
+                } else {
+                    &mut compared
+                },
+            );
         }
     }
     if !compared.findings.is_empty() {
-        let sizes = counts.values().map(|&(_, first)| size_below(tree, 0, first)).collect();
+        let sizes = counts
+            .values()
+            .map(|&(_, first)| size_below(tree, 0, first))
+            .collect();
         report_tie(top.len(), sizes, report);
     }
 }
 
-/// Reports that no shape is the pattern, instead of differences from a root that was chosen by chance. `sizes` are the numbers of samples
-/// of the shapes.
+/// Reports that no shape is the pattern, instead of differences from a root that was chosen by
+/// chance. `sizes` are the numbers of samples of the shapes.
 pub(super) fn report_tie(roots: usize, sizes: Vec<u64>, report: &mut Report) {
     let shapes = sizes.len();
     let message = match sizes.first() {
         Some(samples) if sizes.iter().all(|size| size == samples) => tr_n!(
             *samples,
-            "The {roots} roots have {shapes} shapes, {samples} sample each: no shape has a majority, so there is no pattern to compare with. Give the samples the same ids in every root, or choose a root under Structure, Pattern from.",
-            "The {roots} roots have {shapes} shapes, {samples} samples each: no shape has a majority, so there is no pattern to compare with. Give the samples the same ids in every root, or choose a root under Structure, Pattern from.",
+            "The {roots} roots have {shapes} shapes, {samples} sample each: no shape has a \
+                majority, so there is no pattern to compare with. Give the samples the same ids in \
+                every root, or choose a root under Structure, Pattern from.",
+            "The {roots} roots have {shapes} shapes, {samples} samples each: no shape has a \
+                majority, so there is no pattern to compare with. Give the samples the same ids in \
+                every root, or choose a root under Structure, Pattern from.",
             roots,
             shapes,
             samples
         ),
         _ => tr!(
-            "The {roots} roots have {shapes} shapes, and none of them is common: there is no pattern to compare with. Give the samples the same ids in every root, or choose a root under Structure, Pattern from.",
+            "The {roots} roots have {shapes} shapes, and none of them is common: there is no \
+                pattern to compare with. Give the samples the same ids in every root, or choose a \
+                root under Structure, Pattern from.",
             roots,
             shapes
         ),
@@ -216,7 +296,10 @@ pub(super) fn check_empty(tree: &Skeleton, report: &mut Report) {
         for row in 0..level.len() as u32 {
             if level.folder[row as usize] && level.children(row).is_empty() {
                 let path = tree.path(depth, row);
-                let message = tr!("{path} is a FOLDER without children. Add its files, or drop it.", path);
+                let message = tr!(
+                    "{path} is a FOLDER without children. Add its files, or drop it.",
+                    path
+                );
                 report.add(Rule::PitEmptyFolder, at(tree, depth, row), message);
             }
         }
@@ -225,14 +308,33 @@ pub(super) fn check_empty(tree: &Skeleton, report: &mut Report) {
 
 /// Number of descendants of a FOLDER.
 fn size_below(tree: &Skeleton, depth: usize, row: u32) -> u64 {
-    tree.levels[depth].children(row).iter().map(|&child| 1 + size_below(tree, depth + 1, child)).sum()
+    tree.levels[depth]
+        .children(row)
+        .iter()
+        .map(|&child| 1 + size_below(tree, depth + 1, child))
+        .sum()
 }
 
 /// The descendants of a FOLDER, without those of padding.
-fn descendants(tree: &Skeleton, depth: usize, row: u32, parent: u64, parent_at: Option<usize>, all: &mut Vec<ShapeChild>) {
-    let Some(next) = tree.levels.get(depth + 1) else { return };
+fn descendants(
+    tree: &Skeleton,
+    depth: usize,
+    row: u32,
+    parent: u64,
+    parent_at: Option<usize>,
+    all: &mut Vec<ShapeChild>,
+) {
+    let Some(next) = tree.levels.get(depth + 1) else {
+        return;
+    };
     for (index, &child) in tree.levels[depth].children(row).iter().enumerate() {
-        let found = ShapeChild::new(parent, parent_at, index, next.id(child), next.folder[child as usize]);
+        let found = ShapeChild::new(
+            parent,
+            parent_at,
+            index,
+            next.id(child),
+            next.folder[child as usize],
+        );
         all.push(found);
         if !found.is_padding {
             descendants(tree, depth + 1, child, found.key, Some(all.len() - 1), all);
@@ -266,14 +368,19 @@ fn is_same_name(one: &str, other: &str) -> bool {
     one == other || in_nfc(one) == in_nfc(other)
 }
 
-/// Reports how the FOLDER in `row` differs from the one in `model`, at the deepest level that differs.
+/// Reports how the FOLDER in `row` differs from the one in `model`, at the deepest level that
+/// differs.
 pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, report: &mut Report) {
     let (level, next) = (&tree.levels[depth], tree.levels.get(depth + 1));
     let Some(next) = next else { return };
     let (wanted, found) = (level.children(model), level.children(row));
     let names = |rows: &[u32]| {
         let shown: Vec<&str> = rows.iter().take(8).map(|&row| next.id(row)).collect();
-        if rows.len() > 8 { format!("{} …", shown.join(" ")) } else { shown.join(" ") }
+        if rows.len() > 8 {
+            format!("{} …", shown.join(" "))
+        } else {
+            shown.join(" ")
+        }
     };
     let path = tree.path(depth, row);
     if wanted.len() != found.len() {
@@ -288,8 +395,10 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
             if missing.is_empty() {
                 tr_n!(
                     count,
-                    "{path} holds {count} child; the pattern needs {needed}. Found {here}. Place the missing files, or pad the position.",
-                    "{path} holds {count} children; the pattern needs {needed}. Found {here}. Place the missing files, or pad the position.",
+                    "{path} holds {count} child; the pattern needs {needed}. Found {here}. Place \
+                        the missing files, or pad the position.",
+                    "{path} holds {count} children; the pattern needs {needed}. Found {here}. \
+                        Place the missing files, or pad the position.",
                     path,
                     count,
                     needed,
@@ -298,8 +407,10 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
             } else {
                 tr_n!(
                     count,
-                    "{path} holds {count} child; the pattern needs {needed}. Found {here}. Place {missing}, or pad the position.",
-                    "{path} holds {count} children; the pattern needs {needed}. Found {here}. Place {missing}, or pad the position.",
+                    "{path} holds {count} child; the pattern needs {needed}. Found {here}. Place \
+                        {missing}, or pad the position.",
+                    "{path} holds {count} children; the pattern needs {needed}. Found {here}. \
+                        Place {missing}, or pad the position.",
                     path,
                     count,
                     needed,
@@ -309,7 +420,8 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
             }
         } else {
             tr!(
-                "{path} holds {count} children; the pattern has {needed}. Found {here}; expected {pattern}. Drop the extra ones.",
+                "{path} holds {count} children; the pattern has {needed}. Found {here}; expected \
+                    {pattern}. Drop the extra ones.",
                 path,
                 count = found.len(),
                 needed = wanted.len(),
@@ -327,10 +439,18 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
         b.sort_unstable();
         a == b
     };
-    let in_order = wanted.iter().zip(found).all(|(&w, &f)| is_same_name(next.id(w), next.id(f)));
+    let in_order = wanted
+        .iter()
+        .zip(found)
+        .all(|(&w, &f)| is_same_name(next.id(w), next.id(f)));
     if !in_order && same_ids() {
         let (here, pattern) = (names(found), names(wanted));
-        let message = tr!("Children of {path} are {here}; the pattern is {pattern}. Reorder them.", path, here, pattern);
+        let message = tr!(
+            "Children of {path} are {here}; the pattern is {pattern}. Reorder them.",
+            path,
+            here,
+            pattern
+        );
         report.add(Rule::PitRoots, at(tree, depth, row), message);
         return;
     }
@@ -345,9 +465,13 @@ pub(super) fn compare(tree: &Skeleton, depth: usize, model: u32, row: u32, repor
                 position
             );
             report.add(Rule::PitRoots, place, message);
-        } else if !is_same_name(next.id(w), next.id(f)) && !is_padding(next.id(f)) && !is_padding(next.id(w)) {
+        } else if !is_same_name(next.id(w), next.id(f))
+            && !is_padding(next.id(f))
+            && !is_padding(next.id(w))
+        {
             let message = tr!(
-                "Position {position} of {path} is {found}; the pattern says {wanted}. Rename it if it is the same thing.",
+                "Position {position} of {path} is {found}; the pattern says {wanted}. Rename it if \
+                    it is the same thing.",
                 position,
                 path,
                 found = next.id(f),
@@ -374,29 +498,59 @@ mod tests {
     }
 
     fn scene(id: &str, times: &[&str]) -> Sample {
-        folder(id, vec![folder("s2", times.iter().map(|t| file(t)).collect()), file("label")])
+        folder(
+            id,
+            vec![
+                folder("s2", times.iter().map(|t| file(t)).collect()),
+                file("label"),
+            ],
+        )
     }
 
     fn findings(roots: Vec<Sample>) -> Vec<(Rule, String, String)> {
-        let tree = Skeleton::of(&Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() });
+        let tree = Skeleton::of(&Dataset {
+            root: Tortilla::new(roots).into(),
+            ..Dataset::default()
+        });
         let mut report = Report::default();
         check_ids(&tree, None, &mut report);
         check_tree(&tree, &mut report);
-        report.findings.into_iter().map(|f| (f.rule, f.at.to_string(), f.message)).collect()
+        report
+            .findings
+            .into_iter()
+            .map(|f| (f.rule, f.at.to_string(), f.message))
+            .collect()
     }
 
     #[test]
     fn one_shape_is_clean() {
-        assert_eq!(findings(vec![scene("a", &["t0", "t1"]), scene("b", &["t0", "t1"])]), []);
+        assert_eq!(
+            findings(vec![scene("a", &["t0", "t1"]), scene("b", &["t0", "t1"])]),
+            []
+        );
         assert_eq!(findings(vec![file("a"), file("b")]), []);
     }
 
     #[test]
     fn names_in_two_unicode_forms_are_one_position() {
         let (nfc, nfd) = ("\u{f1}.tif", "n\u{303}.tif");
-        assert_eq!(findings(vec![scene("a", &[nfc, "t"]), scene("b", &[nfd, "t"]), scene("c", &[nfc, "t"])]), []);
-        let found = findings(vec![scene("a", &[nfc, "t"]), scene("b", &["t", nfd]), scene("c", &[nfc, "t"])]);
-        assert!(found.len() == 1 && found[0].2.contains("Reorder"), "{found:?}");
+        assert_eq!(
+            findings(vec![
+                scene("a", &[nfc, "t"]),
+                scene("b", &[nfd, "t"]),
+                scene("c", &[nfc, "t"])
+            ]),
+            []
+        );
+        let found = findings(vec![
+            scene("a", &[nfc, "t"]),
+            scene("b", &["t", nfd]),
+            scene("c", &[nfc, "t"]),
+        ]);
+        assert!(
+            found.len() == 1 && found[0].2.contains("Reorder"),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -407,9 +561,17 @@ mod tests {
     #[test]
     fn a_missing_grandchild_is_found_where_it_is_missing() {
         let all = ["t0", "t1"];
-        let found = findings(vec![scene("a", &all), scene("b", &["t0"]), scene("c", &all), scene("d", &["t0", "tX"])]);
+        let found = findings(vec![
+            scene("a", &all),
+            scene("b", &["t0"]),
+            scene("c", &all),
+            scene("d", &["t0", "tX"]),
+        ]);
         assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!((found[0].0, found[0].1.as_str()), (Rule::PitRoots, "b / s2"));
+        assert_eq!(
+            (found[0].0, found[0].1.as_str()),
+            (Rule::PitRoots, "b / s2")
+        );
         assert!(found[0].2.contains("Place t1"), "{}", found[0].2);
         assert_eq!(found[1].1, "d / s2 / tX");
         assert!(found[1].2.contains("the pattern says t1"));
@@ -423,7 +585,12 @@ mod tests {
         let again = folder("d", vec![file("x"), file("y")]);
         let found = findings(vec![model(), swapped, typed, again]);
         assert!(found.iter().any(|f| f.2.contains("Reorder")), "{found:?}");
-        assert!(found.iter().any(|f| f.1 == "c / y" && f.2.contains("is a FOLDER")), "{found:?}");
+        assert!(
+            found
+                .iter()
+                .any(|f| f.1 == "c / y" && f.2.contains("is a FOLDER")),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -431,7 +598,9 @@ mod tests {
         let found = findings(vec![file("a"), file("a"), folder("b", vec![])]);
         let rules: Vec<Rule> = found.iter().map(|f| f.0).collect();
         assert!(
-            rules.contains(&Rule::PitMixed) && rules.contains(&Rule::PitEmptyFolder) && rules.contains(&Rule::IdUnique),
+            rules.contains(&Rule::PitMixed)
+                && rules.contains(&Rule::PitEmptyFolder)
+                && rules.contains(&Rule::IdUnique),
             "{found:?}"
         );
     }

@@ -1,8 +1,8 @@
-//! Compares statistics (TACO 2.0, section 7.2) and locations (section 7.1.1) in the metadata with the rasters. Only for deep
-//! checks and `repair`, as pixels are read. Changes nothing.
+//! Compares statistics (TACO 2.0, section 7.2) and locations (section 7.1.1) in the metadata with
+//! the rasters. Only for deep checks and `repair`, as pixels are read. Changes nothing.
 //!
-//! The columns do not state how a statistic was computed: the classes of shares, or whether values were scaled. All usual ways
-//! are tried, and only statistics that match none of them are findings.
+//! The columns do not state how a statistic was computed: the classes of shares, or whether values
+//! were scaled. All usual ways are tried, and only statistics that match none of them are findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,18 +74,37 @@ enum PixelStatistics {
 ///
 /// # Errors
 /// When the level table cannot be read, or the job is cancelled.
-pub fn audit(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &JobContext) -> Result<Audit> {
+pub fn audit(
+    reader: &dyn ContainerReader,
+    level: usize,
+    limit: usize,
+    ctx: &JobContext,
+) -> Result<Audit> {
     let fields = reader.levels().fields(level);
     if !fields.iter().any(|field| field.name == STATS) {
         return Ok(Audit::default());
     }
-    let names = ["id", "type", STATS, "scaling:scale_factor", "scaling:scale_offset"];
-    let names: Vec<&str> = names.into_iter().filter(|name| fields.iter().any(|field| field.name == *name)).collect();
+    let names = [
+        "id",
+        "type",
+        STATS,
+        "scaling:scale_factor",
+        "scaling:scale_offset",
+    ];
+    let names: Vec<&str> = names
+        .into_iter()
+        .filter(|name| fields.iter().any(|field| field.name == *name))
+        .collect();
     let table = reader.levels().columns(level, &names, ctx)?;
-    let rows: Vec<u32> = (0..table.rows() as u32).filter(|&row| is_wanted(&table, row)).collect();
+    let rows: Vec<u32> = (0..table.rows() as u32)
+        .filter(|&row| is_wanted(&table, row))
+        .collect();
     let step = rows.len().div_ceil(limit.max(1)).max(1);
     let chosen: Vec<u32> = rows.iter().copied().step_by(step).collect();
-    ctx.stage(tr!("Comparing statistics with pixels"), Some(chosen.len() as u64));
+    ctx.stage(
+        tr!("Comparing statistics with pixels"),
+        Some(chosen.len() as u64),
+    );
     let read: Vec<RowRead> = chosen
         .par_iter()
         .map(|&row| {
@@ -103,26 +122,52 @@ pub fn audit(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &Job
         .collect();
     let mut groups: BTreeMap<&str, Vec<&RowRead>> = BTreeMap::new();
     for one in &read {
-        // Children at one position have the same kind of statistics, and so do all samples of level 0.
-        groups.entry(if level == 0 { "" } else { &one.id }).or_default().push(one);
+        // Children at one position have the same kind of statistics, and so do all samples of
+        // level 0.
+        groups
+            .entry(if level == 0 { "" } else { &one.id })
+            .or_default()
+            .push(one);
     }
-    let lists: BTreeMap<&str, Option<Vec<i64>>> = groups.iter().map(|(id, group)| (*id, class_list(group))).collect();
+    let lists: BTreeMap<&str, Option<Vec<i64>>> = groups
+        .iter()
+        .map(|(id, group)| (*id, class_list(group)))
+        .collect();
     let verdict = |one: &RowRead| {
-        let classes = lists.get(if level == 0 { "" } else { one.id.as_str() }).and_then(Option::as_ref);
+        let classes = lists
+            .get(if level == 0 { "" } else { one.id.as_str() })
+            .and_then(Option::as_ref);
         (one.row, judge(one, classes))
     };
-    Ok(Audit { rows: read.iter().map(verdict).collect(), of: rows.len() })
+    Ok(Audit {
+        rows: read.iter().map(verdict).collect(),
+        of: rows.len(),
+    })
 }
 
 fn is_wanted(table: &LevelTable, row: u32) -> bool {
-    let cell = |name: &str| table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column));
+    let cell = |name: &str| {
+        table
+            .column_index(name)
+            .map_or(Value::Null, |column| table.value(row as usize, column))
+    };
     let file = matches!(cell("type"), Value::Text(kind) if &*kind == "FILE");
     let real = !matches!(cell("id"), Value::Text(id) if is_padding(&id));
     file && real && matches!(cell(STATS), Value::List(_))
 }
 
-fn read_row(reader: &dyn ContainerReader, table: &LevelTable, level: usize, row: u32, ctx: &JobContext) -> Result<RowRead> {
-    let cell = |name: &str| table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column));
+fn read_row(
+    reader: &dyn ContainerReader,
+    table: &LevelTable,
+    level: usize,
+    row: u32,
+    ctx: &JobContext,
+) -> Result<RowRead> {
+    let cell = |name: &str| {
+        table
+            .column_index(name)
+            .map_or(Value::Null, |column| table.value(row as usize, column))
+    };
     let stored: Vec<Vec<f64>> = match cell(STATS) {
         Value::List(bands) => bands.iter().map(numbers).collect(),
         _ => Vec::new(),
@@ -130,27 +175,52 @@ fn read_row(reader: &dyn ContainerReader, table: &LevelTable, level: usize, row:
     let (asset, _) = reader.raster(level, row)?;
     let info = raster::describe(&asset)?;
     let tally = raster::tally(&asset, ctx)?;
-    let id = if let Value::Text(id) = cell("id") { id.to_string() } else { String::new() };
+    let id = if let Value::Text(id) = cell("id") {
+        id.to_string()
+    } else {
+        String::new()
+    };
     let shares = stored.iter().any(|band| are_shares(band));
     let pixels = match shares {
         true => classes_of(&tally, ctx)?.map(PixelStatistics::Classes),
-        false => {
-            Some(PixelStatistics::Numbers((0..tally.band_count()).map(|band| nine(&tally, band, ctx)).collect::<Result<_>>()?))
-        }
+        false => Some(PixelStatistics::Numbers(
+            (0..tally.band_count())
+                .map(|band| nine(&tally, band, ctx))
+                .collect::<Result<_>>()?,
+        )),
     };
-    let scales = scales(&info, &cell("scaling:scale_factor"), &cell("scaling:scale_offset"), stored.len());
-    Ok(RowRead { row, id, stored, tally: pixels, scales })
+    let scales = scales(
+        &info,
+        &cell("scaling:scale_factor"),
+        &cell("scaling:scale_offset"),
+        stored.len(),
+    );
+    Ok(RowRead {
+        row,
+        id,
+        stored,
+        tally: pixels,
+        scales,
+    })
 }
 
 fn nine(tally: &RasterCount, band: usize, ctx: &JobContext) -> Result<Option<Vec<f64>>> {
     let summary = tally.summary(band, &PERCENTS, ctx)?;
-    Ok(summary.map(|s| [vec![s.min, s.max, s.mean, s.std, s.valid_percent], s.percentiles].concat()))
+    Ok(summary.map(|s| {
+        [
+            vec![s.min, s.max, s.mean, s.std, s.valid_percent],
+            s.percentiles,
+        ]
+        .concat()
+    }))
 }
 
 fn classes_of(tally: &RasterCount, ctx: &JobContext) -> Result<Option<Vec<BTreeMap<i64, u64>>>> {
     let mut bands = Vec::new();
     for band in 0..tally.band_count() {
-        let Some(counts) = tally.distinct(band, CLASSES_MOST, ctx)? else { return Ok(None) };
+        let Some(counts) = tally.distinct(band, CLASSES_MOST, ctx)? else {
+            return Ok(None);
+        };
         bands.push(counts);
     }
     Ok(Some(bands))
@@ -162,18 +232,29 @@ fn scales(info: &RasterInfo, factor: &Value, offset: &Value, bands: usize) -> Ve
         Value::List(items) => items.get(band).and_then(number).unwrap_or(default),
         value => number(value).unwrap_or(default),
     };
-    let by_columns = (0..bands).map(|band| (of(factor, band, 1.0), of(offset, band, 0.0))).collect();
-    let by_header =
-        (0..bands).map(|band| info.bands.get(band).map_or((1.0, 0.0), |b| (b.scale.unwrap_or(1.0), b.offset.unwrap_or(0.0))));
-    let mut all: Vec<Vec<(f64, f64)>> = vec![by_columns, vec![(1.0, 0.0); bands], by_header.collect()];
+    let by_columns = (0..bands)
+        .map(|band| (of(factor, band, 1.0), of(offset, band, 0.0)))
+        .collect();
+    let by_header = (0..bands).map(|band| {
+        info.bands.get(band).map_or((1.0, 0.0), |b| {
+            (b.scale.unwrap_or(1.0), b.offset.unwrap_or(0.0))
+        })
+    });
+    let mut all: Vec<Vec<(f64, f64)>> =
+        vec![by_columns, vec![(1.0, 0.0); bands], by_header.collect()];
     all.dedup();
     all
 }
 
-/// The classes of a group's shares: the pixel values, or consecutive integers from 0 or from 1, whichever matches best.
+/// The classes of a group's shares: the pixel values, or consecutive integers from 0 or from 1,
+/// whichever matches best.
 fn class_list(group: &[&RowRead]) -> Option<Vec<i64>> {
-    let shares =
-        || group.iter().flat_map(|one| one.stored.iter().map(move |band| (one, band))).filter(|(_, band)| are_shares(band));
+    let shares = || {
+        group
+            .iter()
+            .flat_map(|one| one.stored.iter().map(move |band| (one, band)))
+            .filter(|(_, band)| are_shares(band))
+    };
     let count = shares().next()?.1.len();
     if shares().any(|(_, band)| band.len() != count) {
         return None;
@@ -193,19 +274,32 @@ fn class_list(group: &[&RowRead]) -> Option<Vec<i64>> {
     let misfit = |classes: &Vec<i64>| -> f64 {
         let mut worst = 0f64;
         for one in group {
-            let Some(PixelStatistics::Classes(bands)) = &one.tally else { continue };
-            for (stored, counts) in one.stored.iter().zip(bands).filter(|(stored, _)| are_shares(stored)) {
-                let Some((right, lost)) = shares_of(counts, classes) else { return f64::INFINITY };
+            let Some(PixelStatistics::Classes(bands)) = &one.tally else {
+                continue;
+            };
+            for (stored, counts) in one
+                .stored
+                .iter()
+                .zip(bands)
+                .filter(|(stored, _)| are_shares(stored))
+            {
+                let Some((right, lost)) = shares_of(counts, classes) else {
+                    return f64::INFINITY;
+                };
                 worst = worst.max(apart(stored, &right).min(apart(stored, &lost)));
             }
         }
         worst
     };
-    let best = candidates.into_iter().map(|classes| (misfit(&classes), classes)).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let best = candidates
+        .into_iter()
+        .map(|classes| (misfit(&classes), classes))
+        .min_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 <= NEAR_SHARE * 2.5).then_some(best.1)
 }
 
-/// The shares of the classes, and the shares when the highest class is omitted. `None` when no pixel belongs to a class.
+/// The shares of the classes, and the shares when the highest class is omitted. `None` when no
+/// pixel belongs to a class.
 fn shares_of(counts: &BTreeMap<i64, u64>, classes: &[i64]) -> Option<(Vec<f64>, Vec<f64>)> {
     let of = |class: &i64| counts.get(class).copied().unwrap_or(0) as f64;
     let total: f64 = classes.iter().map(of).sum();
@@ -217,7 +311,16 @@ fn shares_of(counts: &BTreeMap<i64, u64>, classes: &[i64]) -> Option<(Vec<f64>, 
     let rest = total - of(highest);
     // The tools treat a raster of a single class differently, and correctly.
     let lost = match rest > 0.0 {
-        true => classes.iter().map(|class| if class == highest { 0.0 } else { of(class) / rest }).collect(),
+        true => classes
+            .iter()
+            .map(|class| {
+                if class == highest {
+                    0.0
+                } else {
+                    of(class) / rest
+                }
+            })
+            .collect(),
         false => right.clone(),
     };
     Some((right, lost))
@@ -227,24 +330,37 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     if a.len() != b.len() {
         return f64::INFINITY;
     }
-    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f64::max)
 }
 
 fn judge(one: &RowRead, classes: Option<&Vec<i64>>) -> StatisticsVerdict {
     match (&one.tally, classes) {
-        (Some(PixelStatistics::Classes(bands)), Some(classes)) => judge_classes(&one.stored, bands, classes),
-        (Some(PixelStatistics::Numbers(bands)), _) => judge_numbers(&one.stored, bands, &one.scales),
+        (Some(PixelStatistics::Classes(bands)), Some(classes)) => {
+            judge_classes(&one.stored, bands, classes)
+        }
+        (Some(PixelStatistics::Numbers(bands)), _) => {
+            judge_numbers(&one.stored, bands, &one.scales)
+        }
         _ => StatisticsVerdict::Unknown,
     }
 }
 
-fn judge_classes(stored: &[Vec<f64>], bands: &[BTreeMap<i64, u64>], classes: &[i64]) -> StatisticsVerdict {
+fn judge_classes(
+    stored: &[Vec<f64>],
+    bands: &[BTreeMap<i64, u64>],
+    classes: &[i64],
+) -> StatisticsVerdict {
     if stored.len() != bands.len() {
         return StatisticsVerdict::Unknown;
     }
     let (mut lost_any, mut wrong_any, mut all) = (false, false, Vec::new());
     for (stored, counts) in stored.iter().zip(bands) {
-        let Some((right, lost)) = shares_of(counts, classes) else { return StatisticsVerdict::Unknown };
+        let Some((right, lost)) = shares_of(counts, classes) else {
+            return StatisticsVerdict::Unknown;
+        };
         if apart(stored, &right) > SAME_SHARE {
             let is_lost = apart(stored, &lost) <= NEAR_SHARE;
             lost_any |= is_lost;
@@ -259,8 +375,14 @@ fn judge_classes(stored: &[Vec<f64>], bands: &[BTreeMap<i64, u64>], classes: &[i
     }
 }
 
-fn judge_numbers(stored: &[Vec<f64>], bands: &[Option<Vec<f64>>], scales: &[Vec<(f64, f64)>]) -> StatisticsVerdict {
-    let known = stored.iter().all(|band| band.is_empty() || band.len() == CONTINUOUS);
+fn judge_numbers(
+    stored: &[Vec<f64>],
+    bands: &[Option<Vec<f64>>],
+    scales: &[Vec<(f64, f64)>],
+) -> StatisticsVerdict {
+    let known = stored
+        .iter()
+        .all(|band| band.is_empty() || band.len() == CONTINUOUS);
     if stored.len() != bands.len() || !known {
         return StatisticsVerdict::Unknown;
     }
@@ -273,7 +395,11 @@ fn judge_numbers(stored: &[Vec<f64>], bands: &[Option<Vec<f64>>], scales: &[Vec<
                 continue;
             };
             let scaled = scaled(band, *factor, *offset);
-            worst = worst.max(if stored.is_empty() { f64::INFINITY } else { misfit(stored, &scaled) });
+            worst = worst.max(if stored.is_empty() {
+                f64::INFINITY
+            } else {
+                misfit(stored, &scaled)
+            });
             all.push(scaled);
         }
         if best.as_ref().is_none_or(|(least, _)| worst < *least) {
@@ -287,10 +413,13 @@ fn judge_numbers(stored: &[Vec<f64>], bands: &[Option<Vec<f64>>], scales: &[Vec<
     }
 }
 
-/// Minimum, maximum, mean, standard deviation, valid percent, percentiles. A negative factor reverses the order.
+/// Minimum, maximum, mean, standard deviation, valid percent, percentiles. A negative factor
+/// reverses the order.
 fn scaled(band: &[f64], factor: f64, offset: f64) -> Vec<f64> {
     let mut all: Vec<f64> = band.iter().map(|value| value * factor + offset).collect();
-    if let ([low, high, _, std, valid, ..], [_, _, _, raw_std, raw_valid, ..]) = (all.as_mut_slice(), band) {
+    if let ([low, high, _, std, valid, ..], [_, _, _, raw_std, raw_valid, ..]) =
+        (all.as_mut_slice(), band)
+    {
         *std = raw_std * factor.abs();
         *valid = *raw_valid;
         if factor < 0.0 {
@@ -302,17 +431,27 @@ fn scaled(band: &[f64], factor: f64, offset: f64) -> Vec<f64> {
 
 /// Deviation in units of the tolerance: up to 1 is accepted.
 fn misfit(stored: &[f64], right: &[f64]) -> f64 {
-    let ([low, high, ..], [_, _, _, _, valid, ..], [_, _, _, _, right_valid, ..]) = (right, stored, right) else {
+    let ([low, high, ..], [_, _, _, _, valid, ..], [_, _, _, _, right_valid, ..]) =
+        (right, stored, right)
+    else {
         return f64::INFINITY;
     };
-    let range = (high - low).abs().max(f64::from(f32::EPSILON) * 8.0 * high.abs().max(low.abs())).max(f64::MIN_POSITIVE);
+    let range = (high - low)
+        .abs()
+        .max(f64::from(f32::EPSILON) * 8.0 * high.abs().max(low.abs()))
+        .max(f64::MIN_POSITIVE);
     let part = |at: usize, slack: f64| {
-        let (a, b) = (stored.get(at).copied().unwrap_or(f64::NAN), right.get(at).copied().unwrap_or(f64::NAN));
+        let (a, b) = (
+            stored.get(at).copied().unwrap_or(f64::NAN),
+            right.get(at).copied().unwrap_or(f64::NAN),
+        );
         let off = (a - b).abs() / range / slack;
         if off.is_nan() { f64::INFINITY } else { off }
     };
     let values = (0..4).map(|at| part(at, SAME_VALUE)).fold(0.0, f64::max);
-    let percentiles = (5..CONTINUOUS).map(|at| part(at, SAME_PERCENTILE)).fold(0.0, f64::max);
+    let percentiles = (5..CONTINUOUS)
+        .map(|at| part(at, SAME_PERCENTILE))
+        .fold(0.0, f64::max);
     values.max(percentiles).max((valid - right_valid).abs())
 }
 
@@ -320,7 +459,9 @@ fn misfit(stored: &[f64], right: &[f64]) -> f64 {
 pub fn are_shares(numbers: &[f64]) -> bool {
     let sum: f64 = numbers.iter().sum();
     // Shares are stored as rounded floats.
-    numbers.len() >= 2 && numbers.iter().all(|share| (0.0..=1.0).contains(share)) && (sum - 1.0).abs() <= 1e-3
+    numbers.len() >= 2
+        && numbers.iter().all(|share| (0.0..=1.0).contains(share))
+        && (sum - 1.0).abs() <= 1e-3
 }
 
 fn number(value: &Value) -> Option<f64> {
@@ -333,8 +474,13 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 fn numbers(value: &Value) -> Vec<f64> {
-    let Value::List(items) = value else { return Vec::new() };
-    items.iter().map(|item| number(item).unwrap_or(f64::NAN)).collect()
+    let Value::List(items) = value else {
+        return Vec::new();
+    };
+    items
+        .iter()
+        .map(|item| number(item).unwrap_or(f64::NAN))
+        .collect()
 }
 
 /// Columns that are compared with the rasters' headers.
@@ -354,43 +500,81 @@ pub struct Misplaced {
 }
 
 /// Compares locations in the metadata with the headers of at most `limit` rasters of a level.
-pub fn misplaced(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &JobContext) -> Result<Misplaced> {
+pub fn misplaced(
+    reader: &dyn ContainerReader,
+    level: usize,
+    limit: usize,
+    ctx: &JobContext,
+) -> Result<Misplaced> {
     let fields = reader.levels().fields(level);
     let known = |name: &&str| fields.iter().any(|field| field.name == *name);
     let mut names: Vec<&str> = footprint::COLUMNS.into_iter().filter(known).collect();
-    let mut found = Misplaced { values: Vec::new(), footprints: Vec::new(), seen: 0 };
+    let mut found = Misplaced {
+        values: Vec::new(),
+        footprints: Vec::new(),
+        seen: 0,
+    };
     if names.is_empty() {
         return Ok(found);
     }
     names.extend(["id", "type"].iter().filter(|name| known(name)));
     let table = reader.levels().columns(level, &names, ctx)?;
-    let cell = |row: u32, name: &str| table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column));
+    let cell = |row: u32, name: &str| {
+        table
+            .column_index(name)
+            .map_or(Value::Null, |column| table.value(row as usize, column))
+    };
     let is_file = |row: &u32| matches!(cell(*row, "type"), Value::Text(kind) if &*kind == "FILE");
     let rows: Vec<u32> = (0..table.rows() as u32).filter(is_file).collect();
     let step = rows.len().div_ceil(limit.max(1)).max(1);
     for row in rows.into_iter().step_by(step) {
         ctx.check()?;
-        let Ok((source, _)) = reader.raster(level, row) else { continue };
-        let Ok(info) = raster::describe(&source) else { continue };
+        let Ok((source, _)) = reader.raster(level, row) else {
+            continue;
+        };
+        let Ok(info) = raster::describe(&source) else {
+            continue;
+        };
         found.seen += 1;
         let value = |name: &str| cell(row, name);
         match place_fault(&info, &value) {
             Some(what) => found.values.push((row, what)),
-            None => found.footprints.extend(footprint_fault(&info, &value, ctx)?.map(|what| (row, what))),
+            None => found
+                .footprints
+                .extend(footprint_fault(&info, &value, ctx)?.map(|what| (row, what))),
         }
     }
     Ok(found)
 }
 
 /// Fault of a row's footprint, by the corners of its raster.
-fn footprint_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value, ctx: &JobContext) -> Result<Option<String>> {
-    let (Some(crs), Some(t)) = (info.crs_wkt.as_deref(), info.geotransform) else { return Ok(None) };
+fn footprint_fault(
+    info: &RasterInfo,
+    cell: &dyn Fn(&str) -> Value,
+    ctx: &JobContext,
+) -> Result<Option<String>> {
+    let (Some(crs), Some(t)) = (info.crs_wkt.as_deref(), info.geotransform) else {
+        return Ok(None);
+    };
     let (width, height) = (info.width as f64, info.height as f64);
-    let corner = |column: f64, row: f64| (t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]);
-    let ring = vec![corner(0.0, 0.0), corner(0.0, height), corner(width, height), corner(width, 0.0), corner(0.0, 0.0)];
+    let corner = |column: f64, row: f64| {
+        (
+            t[0] + column * t[1] + row * t[2],
+            t[3] + column * t[4] + row * t[5],
+        )
+    };
+    let ring = vec![
+        corner(0.0, 0.0),
+        corner(0.0, height),
+        corner(width, height),
+        corner(width, 0.0),
+        corner(0.0, 0.0),
+    ];
     let own = StatedLocation::drawn(crs, geo::Polygon::new(ring.into(), Vec::new()).into());
     let found = footprint::footprints(&[StatedLocation::of(cell), own], ctx)?;
-    let [Some(stated), Some(raster)] = found.as_slice() else { return Ok(None) };
+    let [Some(stated), Some(raster)] = found.as_slice() else {
+        return Ok(None);
+    };
     // Centroids were compared before; a geometry that only touches is beside.
     if stated.source == PlaceSource::Centroid {
         return Ok(None);
@@ -411,7 +595,11 @@ fn footprint_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value, ctx: &JobCon
     }
     let text = |bbox: [f64; 4]| bbox.map(|number| format!("{number:.4}")).join(", ");
     let (stated, own) = (text(stated.bbox), text(raster.bbox));
-    Ok(Some(tr!("the footprint lies in {stated}, the raster in {own}", stated, own)))
+    Ok(Some(tr!(
+        "the footprint lies in {stated}, the raster in {own}",
+        stated,
+        own
+    )))
 }
 
 fn place_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value) -> Option<String> {
@@ -421,7 +609,8 @@ fn place_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value) -> Option<String
         && [*rows, *columns] != size
     {
         return Some(tr!(
-            "stac:tensor_shape says {rows} rows and {columns} columns, the raster has {own_rows} and {own_columns}",
+            "stac:tensor_shape says {rows} rows and {columns} columns, the raster has {own_rows} \
+                and {own_columns}",
             rows,
             columns,
             own_rows = size[0],
@@ -431,26 +620,49 @@ fn place_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value) -> Option<String
     let transform = info.geotransform?;
     let stored = numbers(&cell(PLACES[1]));
     if stored.len() == 6 {
-        let pixel = transform[1].abs().max(transform[2].abs()).max(f64::MIN_POSITIVE);
+        let pixel = transform[1]
+            .abs()
+            .max(transform[2].abs())
+            .max(f64::MIN_POSITIVE);
         // A thousandth of a pixel at the far corner.
         let reach = [1.0, size[1], size[0], 1.0, size[1], size[0]];
-        let off = stored.iter().zip(transform).zip(reach).map(|((a, b), reach)| (a - b).abs() * reach).fold(0.0, f64::max);
+        let off = stored
+            .iter()
+            .zip(transform)
+            .zip(reach)
+            .map(|((a, b), reach)| (a - b).abs() * reach)
+            .fold(0.0, f64::max);
         if off.is_nan() || off > pixel * 1e-3 {
             let (stored, own) = (format!("{stored:?}"), format!("{transform:?}"));
-            return Some(tr!("stac:geotransform is {stored}, the raster's {own}", stored, own));
+            return Some(tr!(
+                "stac:geotransform is {stored}, the raster's {own}",
+                stored,
+                own
+            ));
         }
     }
-    let Value::Bytes(bytes) = cell(PLACES[2]) else { return None };
+    let Value::Bytes(bytes) = cell(PLACES[2]) else {
+        return None;
+    };
     let (lon, lat) = wkb_point(&bytes)?;
     let (column, row) = (size[1] / 2.0, size[0] / 2.0);
     let [x0, dx, rx, y0, ry, dy] = transform;
     let middle = [x0 + column * dx + row * rx, y0 + column * ry + row * dy];
     let [right_lon, right_lat] = info.to_lonlat(&[middle])?.first().copied().flatten()?;
     let around = (lon - right_lon).abs();
-    let off = around.min((around - 360.0).abs()).max((lat - right_lat).abs());
+    let off = around
+        .min((around - 360.0).abs())
+        .max((lat - right_lat).abs());
     (off > 1e-5).then(|| {
-        let (stored, own) = (format!("{lon:.6} {lat:.6}"), format!("{right_lon:.6} {right_lat:.6}"));
-        tr!("stac:centroid is {stored}, the raster's middle {own}", stored, own)
+        let (stored, own) = (
+            format!("{lon:.6} {lat:.6}"),
+            format!("{right_lon:.6} {right_lat:.6}"),
+        );
+        tr!(
+            "stac:centroid is {stored}, the raster's middle {own}",
+            stored,
+            own
+        )
     })
 }
 
@@ -461,13 +673,23 @@ mod tests {
     #[test]
     fn shares_are_distinguished_from_continuous_statistics() {
         assert!(are_shares(&[0.24, 0.76, 0.0]));
-        assert!(!are_shares(&[0.0, 255.0, 93.4, 12.1, 100.0, 80.0, 93.0, 101.0, 120.0]));
+        assert!(!are_shares(&[
+            0.0, 255.0, 93.4, 12.1, 100.0, 80.0, 93.0, 101.0, 120.0
+        ]));
         assert!(!are_shares(&[1.0]) && !are_shares(&[0.2, 0.2]) && !are_shares(&[f64::NAN, 1.0]));
     }
 
     fn read(stored: Vec<f64>, counts: &[(i64, u64)]) -> RowRead {
-        let tally = Some(PixelStatistics::Classes(vec![counts.iter().copied().collect()]));
-        RowRead { row: 0, id: String::new(), stored: vec![stored], tally, scales: Vec::new() }
+        let tally = Some(PixelStatistics::Classes(vec![
+            counts.iter().copied().collect(),
+        ]));
+        RowRead {
+            row: 0,
+            id: String::new(),
+            stored: vec![stored],
+            tally,
+            scales: Vec::new(),
+        }
     }
 
     #[test]
@@ -479,12 +701,18 @@ mod tests {
         let classes = class_list(&[&lost, &whole, &one]).expect("classes");
         assert_eq!(classes, [0, 1, 2]);
         let shares = vec![vec![8.0 / 96.0, 0.25, 64.0 / 96.0]];
-        assert_eq!(judge(&lost, Some(&classes)), StatisticsVerdict::ClassLost(shares));
+        assert_eq!(
+            judge(&lost, Some(&classes)),
+            StatisticsVerdict::ClassLost(shares)
+        );
         assert_eq!(
             (judge(&whole, Some(&classes)), judge(&one, Some(&classes))),
             (StatisticsVerdict::Right, StatisticsVerdict::Right)
         );
-        assert_eq!(judge(&other, Some(&classes)), StatisticsVerdict::Wrong(vec![vec![0.5, 0.5, 0.0]]));
+        assert_eq!(
+            judge(&other, Some(&classes)),
+            StatisticsVerdict::Wrong(vec![vec![0.5, 0.5, 0.0]])
+        );
         assert_eq!(judge(&whole, None), StatisticsVerdict::Unknown);
     }
 
@@ -510,11 +738,21 @@ mod tests {
             );
             let mut off = stored;
             off[2] += 2.0 * factor;
-            assert!(matches!(judge_numbers(&[off], &[Some(raw.clone())], &scales), StatisticsVerdict::Wrong(_)), "{factor}");
+            assert!(
+                matches!(
+                    judge_numbers(&[off], &[Some(raw.clone())], &scales),
+                    StatisticsVerdict::Wrong(_)
+                ),
+                "{factor}"
+            );
         }
         let flat = vec![7.0, 7.0, 7.0, 0.0, 100.0, 7.0, 7.0, 7.0, 7.0];
         assert_eq!(
-            judge_numbers(std::slice::from_ref(&flat), &[Some(flat.clone())], &[vec![(1.0, 0.0)]]),
+            judge_numbers(
+                std::slice::from_ref(&flat),
+                &[Some(flat.clone())],
+                &[vec![(1.0, 0.0)]]
+            ),
             StatisticsVerdict::Right
         );
     }

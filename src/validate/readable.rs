@@ -1,4 +1,5 @@
-//! Whether what claims to be a raster can be read: by its header, and in a deep check by all of its pixels.
+//! Whether what claims to be a raster can be read: by its header, and in a deep check by all of its
+//! pixels.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Modified, Report, Rule, is_padding};
 use crate::raster::{self, claims_raster};
 
-/// Why the header of a draft's file can't be read; `None` when it can, and for files that don't claim to be rasters.
+/// Why the header of a draft's file can't be read; `None` when it can, and for files that don't
+/// claim to be rasters.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -30,7 +32,10 @@ pub(super) fn header_fault(
     looked.warn(id, ctx);
     Ok(match looked {
         HeaderLook::Fault(fault) => Some(fault),
-        HeaderLook::Raster(_) | HeaderLook::NoRaster | HeaderLook::MissingCodec(_) | HeaderLook::Unread => None,
+        HeaderLook::Raster(_)
+        | HeaderLook::NoRaster
+        | HeaderLook::MissingCodec(_)
+        | HeaderLook::Unread => None,
     })
 }
 
@@ -41,14 +46,24 @@ fn claims(id: &str, path: &AssetPath) -> bool {
 
 /// Message of the finding.
 pub(super) fn header_message(reason: &str) -> String {
-    tr!("This raster can't be opened: {reason} Take the file from another copy, or drop the sample.", reason)
+    tr!(
+        "This raster can't be opened: {reason} Take the file from another copy, or drop the \
+            sample.",
+        reason
+    )
 }
 
-/// Reads header and pixels of every FILE of a dataset that claims to be a raster, or is one. The headers are left in `cache`.
+/// Reads header and pixels of every FILE of a dataset that claims to be a raster, or is one. The
+/// headers are left in `cache`.
 ///
 /// # Errors
 /// When the job is cancelled.
-pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub(super) fn check(
+    reader: &dyn ContainerReader,
+    cache: &HeaderCache,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     let tree = match reader.levels().skeleton(ctx) {
         Ok(tree) => tree,
         Err(error) if error.is_cancelled() => return Err(error),
@@ -64,20 +79,36 @@ pub(super) fn check(reader: &dyn ContainerReader, cache: &HeaderCache, report: &
             .map(|&row| {
                 ctx.check()?;
                 let place = || tree.archive_path(depth, row);
-                let fault = pixel_fault(reader, (depth, row), claims_raster(level.id(row)), &place, cache, ctx)?;
+                let fault = pixel_fault(
+                    reader,
+                    (depth, row),
+                    claims_raster(level.id(row)),
+                    &place,
+                    cache,
+                    ctx,
+                )?;
                 ctx.step(1);
                 Ok(fault.map(|fault| (row, fault)))
             })
             .filter_map(Result::transpose)
             .collect::<Result<_>>()?;
         for (row, fault) in faults {
-            report.add(Rule::RasterRead, Location::Sample { level: depth, row, path: tree.path(depth, row) }, fault);
+            report.add(
+                Rule::RasterRead,
+                Location::Sample {
+                    level: depth,
+                    row,
+                    path: tree.path(depth, row),
+                },
+                fault,
+            );
         }
     }
     Ok(())
 }
 
-/// Why the raster at a level and row can't be read. One whose name claims a raster (`is_claimed`) has to open as one.
+/// Why the raster at a level and row can't be read. One whose name claims a raster (`is_claimed`)
+/// has to open as one.
 fn pixel_fault(
     reader: &dyn ContainerReader,
     (depth, row): (usize, u32),
@@ -87,7 +118,9 @@ fn pixel_fault(
     ctx: &JobContext,
 ) -> Result<Option<String>> {
     // Bytes that can't be read at all are reported by another rule.
-    let Ok((asset, size)) = reader.asset(depth, row) else { return Ok(None) };
+    let Ok((asset, size)) = reader.asset(depth, row) else {
+        return Ok(None);
+    };
     // References to other data have a rule of their own.
     if size == 0 || matches!(raster::references_of(&asset), Ok(Some(_))) {
         return Ok(None);
@@ -98,14 +131,21 @@ fn pixel_fault(
         HeaderLook::Fault(reason) if is_claimed => return Ok(Some(header_message(&reason))),
         HeaderLook::NoRaster if is_claimed => {}
         HeaderLook::Raster(_) => {}
-        HeaderLook::Fault(_) | HeaderLook::MissingCodec(_) | HeaderLook::NoRaster | HeaderLook::Unread => return Ok(None),
+        HeaderLook::Fault(_)
+        | HeaderLook::MissingCodec(_)
+        | HeaderLook::NoRaster
+        | HeaderLook::Unread => return Ok(None),
     }
     let (source, _) = reader.raster(depth, row)?;
     match raster::read_through(&source, ctx) {
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) if error.kind() == Kind::Format => {
             let reason = error.sentence();
-            Ok(Some(tr!("Not all pixels of this raster can be read: {reason} Take the file from another copy.", reason)))
+            Ok(Some(tr!(
+                "Not all pixels of this raster can be read: {reason} Take the file from another \
+                    copy.",
+                reason
+            )))
         }
         _ => Ok(None),
     }
@@ -122,16 +162,39 @@ mod tests {
         std::fs::write(&path, b"II*\0\x08\0\0\0 not a TIFF").expect("writes");
         let cache = HeaderCache::default();
         let fault = |name: &str, modified: i64| {
-            header_fault(name, &AssetPath::file(path.as_path()), 19, Modified(modified), &cache, &JobContext::default())
-                .expect("looks")
+            header_fault(
+                name,
+                &AssetPath::file(path.as_path()),
+                19,
+                Modified(modified),
+                &cache,
+                &JobContext::default(),
+            )
+            .expect("looks")
         };
-        assert!(fault("a.tif", 1).is_some() && fault("label", 1).is_some(), "the file claims it, whatever the id is");
+        assert!(
+            fault("a.tif", 1).is_some() && fault("label", 1).is_some(),
+            "the file claims it, whatever the id is"
+        );
         std::fs::remove_file(&path).expect("removes");
-        assert!(fault("a.tif", 1).is_some(), "the same version is not read again");
-        assert!(fault("a.tif", 2).is_none(), "another version is, and a missing file is not its subject");
+        assert!(
+            fault("a.tif", 1).is_some(),
+            "the same version is not read again"
+        );
+        assert!(
+            fault("a.tif", 2).is_none(),
+            "another version is, and a missing file is not its subject"
+        );
         let text = folder.path().join("a.txt");
         std::fs::write(&text, b"text").expect("writes");
-        let notes = header_fault("notes", &AssetPath::file(text.as_path()), 4, Modified(1), &cache, &JobContext::default());
+        let notes = header_fault(
+            "notes",
+            &AssetPath::file(text.as_path()),
+            4,
+            Modified(1),
+            &cache,
+            &JobContext::default(),
+        );
         assert_eq!(notes.expect("looks"), None);
     }
 }

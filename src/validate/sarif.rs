@@ -8,17 +8,30 @@ use crate::model::{Finding, Location, Report, Rule, file_url_of};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// A SARIF log with one run: the table of rules and the findings of every report. `complete` is false when a dataset could not be
-/// checked.
+/// A SARIF log with one run: the table of rules and the findings of every report. `complete` is
+/// false when a dataset could not be checked.
 pub fn sarif(reports: &[(&Path, &Report)], complete: bool) -> Json {
     let rules: Vec<Json> = Rule::ALL.iter().copied().map(rule_json).collect();
-    let results: Vec<Json> =
-        reports.iter().flat_map(|(path, report)| report.findings.iter().map(move |finding| result_json(path, finding))).collect();
+    let results: Vec<Json> = reports
+        .iter()
+        .flat_map(|(path, report)| {
+            report
+                .findings
+                .iter()
+                .map(move |finding| result_json(path, finding))
+        })
+        .collect();
     json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
         "runs": [{
-            "tool": { "driver": { "name": "taco-studio", "semanticVersion": env!("CARGO_PKG_VERSION"), "rules": rules } },
+            "tool": {
+                "driver": {
+                    "name": "taco-studio",
+                    "semanticVersion": env!("CARGO_PKG_VERSION"),
+                    "rules": rules,
+                },
+            },
             "invocations": [{ "executionSuccessful": complete }],
             "columnKind": "utf16CodeUnits",
             "results": results,
@@ -46,7 +59,10 @@ fn result_json(path: &Path, finding: &Finding) -> Json {
         "message": { "text": finding.message },
         "locations": [{
             "physicalLocation": { "artifactLocation": { "uri": file_url_of(path) } },
-            "logicalLocations": [{ "fullyQualifiedName": finding.at.to_string(), "kind": kind(&finding.at) }],
+            "logicalLocations": [{
+                "fullyQualifiedName": finding.at.to_string(),
+                "kind": kind(&finding.at),
+            }],
         }],
     })
 }
@@ -69,7 +85,11 @@ mod tests {
     fn results_name_their_rule_place_and_file() {
         let mut report = Report::default();
         report.add(Rule::IdUnique, Location::Member("a/b".into()), "Twice.");
-        report.add(Rule::CollectionTask, Location::Collection("tasks/0".into()), "Odd.");
+        report.add(
+            Rule::CollectionTask,
+            Location::Collection("tasks/0".into()),
+            "Odd.",
+        );
         let log = sarif(&[(Path::new("/data/my set.tacozip"), &report)], true);
         assert_eq!(log["version"], "2.1.0");
         let run = &log["runs"][0];
@@ -79,15 +99,24 @@ mod tests {
         for result in results {
             let index = result["ruleIndex"].as_u64().expect("an index") as usize;
             assert_eq!(rules[index]["id"], result["ruleId"]);
-            assert!(["error", "warning", "note", "none"].contains(&result["level"].as_str().expect("a level")));
+            assert!(
+                ["error", "warning", "note", "none"]
+                    .contains(&result["level"].as_str().expect("a level"))
+            );
             let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
             assert_eq!(place, "file:///data/my%20set.tacozip");
         }
-        assert_eq!(results[0]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"], "a/b");
+        assert_eq!(
+            results[0]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"],
+            "a/b"
+        );
     }
 
     #[test]
     fn relative_paths_stay_relative() {
-        assert_eq!(file_url_of(Path::new("sets/ñ.tacozip")), "sets/%C3%B1.tacozip");
+        assert_eq!(
+            file_url_of(Path::new("sets/ñ.tacozip")),
+            "sets/%C3%B1.tacozip"
+        );
     }
 }

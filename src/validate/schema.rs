@@ -2,40 +2,78 @@
 
 use arrow::datatypes::DataType;
 
-use crate::model::{Dataset, Location, Report, Rule, Sample, Skeleton, Tortilla, check_field_name, dtype_name};
+use crate::model::{
+    Dataset, Location, Report, Rule, Sample, Skeleton, Tortilla, check_field_name, dtype_name,
+};
 
 /// Compares the schemas of all tortillas of a level with the most frequent one.
 pub fn check_draft(dataset: &Dataset, tree: &Skeleton, report: &mut Report) {
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for depth in 0..tree.levels.len() {
         let owners: Vec<u32> = match depth.checked_sub(1) {
-            Some(above) => (0..tree.levels[above].len() as u32).filter(|&row| tree.levels[above].folder[row as usize]).collect(),
+            Some(above) => (0..tree.levels[above].len() as u32)
+                .filter(|&row| tree.levels[above].folder[row as usize])
+                .collect(),
             None => Vec::new(),
         };
         check_level(depth, &tortillas, &owners, tree, report);
-        tortillas = tortillas.iter().flat_map(|t| t.samples.iter().filter_map(Sample::children).map(AsRef::as_ref)).collect();
+        tortillas = tortillas
+            .iter()
+            .flat_map(|t| {
+                t.samples
+                    .iter()
+                    .filter_map(Sample::children)
+                    .map(AsRef::as_ref)
+            })
+            .collect();
     }
 }
 
-fn check_level(depth: usize, tortillas: &[&Tortilla], owners: &[u32], tree: &Skeleton, report: &mut Report) {
-    let Some(model) = tortillas.first() else { return };
+fn check_level(
+    depth: usize,
+    tortillas: &[&Tortilla],
+    owners: &[u32],
+    tree: &Skeleton,
+    report: &mut Report,
+) {
+    let Some(model) = tortillas.first() else {
+        return;
+    };
     for field in model.schema.iter() {
         if let Err(fault) = check_field_name(&field.name) {
-            let at = Location::Column { level: depth, name: field.name.clone() };
-            let message = tr!("The field name \"{name}\" {fault}.", name = field.name, fault = fault.said());
+            let at = Location::Column {
+                level: depth,
+                name: field.name.clone(),
+            };
+            let message = tr!(
+                "The field name \"{name}\" {fault}.",
+                name = field.name,
+                fault = fault.said()
+            );
             report.add(Rule::FieldName, at, message);
         }
     }
     for (tortilla, &owner) in tortillas.iter().zip(owners).skip(1) {
-        if std::sync::Arc::ptr_eq(&tortilla.schema, &model.schema) || tortilla.schema == model.schema {
+        if std::sync::Arc::ptr_eq(&tortilla.schema, &model.schema)
+            || tortilla.schema == model.schema
+        {
             continue;
         }
-        let at = || Location::Sample { level: depth - 1, row: owner, path: tree.path(depth - 1, owner) };
+        let at = || Location::Sample {
+            level: depth - 1,
+            row: owner,
+            path: tree.path(depth - 1, owner),
+        };
         for field in tortilla.schema.iter() {
             match model.schema.iter().find(|known| known.name == field.name) {
-                Some(known) if known.dtype != field.dtype && known.dtype != DataType::Null && field.dtype != DataType::Null => {
+                Some(known)
+                    if known.dtype != field.dtype
+                        && known.dtype != DataType::Null
+                        && field.dtype != DataType::Null =>
+                {
                     let message = tr!(
-                        "{field} is {here} here and {there} in the first tortilla of level {level}. Cast one of them.",
+                        "{field} is {here} here and {there} in the first tortilla of level \
+                            {level}. Cast one of them.",
                         field = field.name,
                         here = dtype_name(&field.dtype),
                         there = dtype_name(&known.dtype),
@@ -46,7 +84,8 @@ fn check_level(depth: usize, tortillas: &[&Tortilla], owners: &[u32], tree: &Ske
                 Some(_) => {}
                 None => {
                     let message = tr!(
-                        "{field} is only in some tortillas of level {level}. Add it to all, or remove it.",
+                        "{field} is only in some tortillas of level {level}. Add it to all, or \
+                            remove it.",
                         field = field.name,
                         level = depth
                     );
@@ -54,8 +93,15 @@ fn check_level(depth: usize, tortillas: &[&Tortilla], owners: &[u32], tree: &Ske
                 }
             }
         }
-        for known in model.schema.iter().filter(|known| tortilla.field(&known.name).is_none()) {
-            let message = tr!("{field} is missing here. Add it with nulls.", field = known.name);
+        for known in model
+            .schema
+            .iter()
+            .filter(|known| tortilla.field(&known.name).is_none())
+        {
+            let message = tr!(
+                "{field} is missing here. Add it with nulls.",
+                field = known.name
+            );
             report.add(Rule::PitSchemaUniform, at(), message);
         }
     }

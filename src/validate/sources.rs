@@ -1,5 +1,6 @@
-//! Checks the files behind the samples of a draft (TACO 2.0, section 7.1.1): they must exist with the recorded size, and contain
-//! data themselves. Reads metadata, and the content only of files whose extension suggests a reference.
+//! Checks the files behind the samples of a draft (TACO 2.0, section 7.1.1): they must exist with
+//! the recorded size, and contain data themselves. Reads metadata, and the content only of files
+//! whose extension suggests a reference.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,13 +14,16 @@ use crate::container::ByteSource;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{
-    AssetPath, Dataset, Location, MAX_LEVELS, Modified, Payload, Report, Rule, Sample, SamplePath, Skeleton, Stamp, Tortilla,
-    is_padding, is_remote,
+    AssetPath, Dataset, Location, MAX_LEVELS, Modified, Payload, Report, Rule, Sample, SamplePath,
+    Skeleton, Stamp, Tortilla, is_padding, is_remote,
 };
-use crate::raster::{FileSet, FolderFiles, Sidecar, claims_raster, references_of, sidecars_among, sidecars_in};
+use crate::raster::{
+    FileSet, FolderFiles, Sidecar, claims_raster, references_of, sidecars_among, sidecars_in,
+};
 
-/// Checks every file that a draft refers to: that it is there as it was added, that it can be opened when it claims to be a raster,
-/// that it can be read alone, and that no sidecar is left behind. Writing relies on the recorded sizes, so a changed file is a finding.
+/// Checks every file that a draft refers to: that it is there as it was added, that it can be
+/// opened when it claims to be a raster, that it can be read alone, and that no sidecar is left
+/// behind. Writing relies on the recorded sizes, so a changed file is a finding.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -29,7 +33,10 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     let mut tree: Option<Skeleton> = None;
     let mut tortillas: Vec<&Tortilla> = vec![&dataset.root];
     for depth in 0..MAX_LEVELS {
-        let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
+        let samples: Vec<&Sample> = tortillas
+            .iter()
+            .flat_map(|tortilla| &tortilla.samples)
+            .collect();
         let containers = containers(&samples);
         let beside = FolderSidecars::of(&samples);
         let faults: Vec<SourceFault> = samples
@@ -43,17 +50,40 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
             .collect::<Result<_>>()?;
         // Of each set of files only the first is reported.
         let mut covered: HashSet<PathBuf> = HashSet::new();
-        for SourceFault { row, rule, message, covers } in faults {
+        for SourceFault {
+            row,
+            rule,
+            message,
+            covers,
+        } in faults
+        {
             if rule == Rule::FileTorn
-                && samples.get(row).and_then(|sample| local_file(sample)).is_some_and(|file| covered.contains(file))
+                && samples
+                    .get(row)
+                    .and_then(|sample| local_file(sample))
+                    .is_some_and(|file| covered.contains(file))
             {
                 continue;
             }
             covered.extend(covers);
-            let path: SamplePath = tree.get_or_insert_with(|| Skeleton::of(dataset)).path(depth, row as u32);
-            report.add(rule, Location::Sample { level: depth, row: row as u32, path }, message);
+            let path: SamplePath = tree
+                .get_or_insert_with(|| Skeleton::of(dataset))
+                .path(depth, row as u32);
+            report.add(
+                rule,
+                Location::Sample {
+                    level: depth,
+                    row: row as u32,
+                    path,
+                },
+                message,
+            );
         }
-        tortillas = samples.into_iter().filter_map(Sample::children).map(AsRef::as_ref).collect();
+        tortillas = samples
+            .into_iter()
+            .filter_map(Sample::children)
+            .map(AsRef::as_ref)
+            .collect();
     }
     check_layout(dataset, &cache, &mut report, ctx)?;
     report.fold();
@@ -61,14 +91,30 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
 }
 
 /// Reports FOLDERs of level 0 that are kinds of data instead of samples.
-fn check_layout(dataset: &Dataset, cache: &HeaderCache, report: &mut Report, ctx: &JobContext) -> Result<()> {
+fn check_layout(
+    dataset: &Dataset,
+    cache: &HeaderCache,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     let mut levels: Vec<Vec<&Sample>> = vec![dataset.root.samples.iter().collect()];
-    while let Some(last) = levels.last().filter(|last| !last.is_empty() && levels.len() <= MAX_LEVELS) {
-        let below = last.iter().filter_map(|sample| sample.children()).flat_map(|children| &children.samples).collect();
+    while let Some(last) = levels
+        .last()
+        .filter(|last| !last.is_empty() && levels.len() <= MAX_LEVELS)
+    {
+        let below = last
+            .iter()
+            .filter_map(|sample| sample.children())
+            .flat_map(|children| &children.samples)
+            .collect();
         levels.push(below);
     }
     let asset = |level: usize, row: u32| match &levels.get(level)?.get(row as usize)?.payload {
-        Payload::Asset { path, size, modified } if *size > 0 && path.remote_file().is_none() => {
+        Payload::Asset {
+            path,
+            size,
+            modified,
+        } if *size > 0 && path.remote_file().is_none() => {
             Some((path.clone(), Some((*size, *modified))))
         }
         _ => None,
@@ -95,7 +141,14 @@ fn source_fault(
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Option<SourceFault>> {
-    let fault_of = |rule: Rule, message: String| Some(SourceFault { row, rule, message, covers: Vec::new() });
+    let fault_of = |rule: Rule, message: String| {
+        Some(SourceFault {
+            row,
+            rule,
+            message,
+            covers: Vec::new(),
+        })
+    };
     if let Some(message) = hidden(sample) {
         return Ok(fault_of(Rule::IdCharacters, message));
     }
@@ -111,15 +164,29 @@ fn source_fault(
     if let Some(message) = beside.left(sample) {
         return Ok(fault_of(Rule::SidecarLeft, message));
     }
-    let Some((name, folder, set)) = beside.set(sample, ctx)? else { return Ok(None) };
+    let Some((name, folder, set)) = beside.set(sample, ctx)? else {
+        return Ok(None);
+    };
     if set.is_torn {
         let covers = set.others.iter().map(|name| folder.join(name)).collect();
-        return Ok(Some(SourceFault { row, rule: Rule::FileTorn, message: torn_files::message(name, &set), covers }));
+        return Ok(Some(SourceFault {
+            row,
+            rule: Rule::FileTorn,
+            message: torn_files::message(name, &set),
+            covers,
+        }));
     }
-    let unpacked: Vec<&str> =
-        set.others.iter().map(String::as_str).filter(|other| !beside.packed.contains(folder.join(other).as_path())).collect();
+    let unpacked: Vec<&str> = set
+        .others
+        .iter()
+        .map(String::as_str)
+        .filter(|other| !beside.packed.contains(folder.join(other).as_path()))
+        .collect();
     match (set.lost.first(), unpacked.split_first()) {
-        (Some(kind), Some((first, more))) => Ok(fault_of(Rule::SidecarLeft, left_message(name, first, more, *kind))),
+        (Some(kind), Some((first, more))) => Ok(fault_of(
+            Rule::SidecarLeft,
+            left_message(name, first, more, *kind),
+        )),
         _ => Ok(None),
     }
 }
@@ -127,15 +194,28 @@ fn source_fault(
 /// The file of this machine behind a sample.
 fn local_file(sample: &Sample) -> Option<&Path> {
     match &sample.payload {
-        Payload::Asset { path: AssetPath::File(path), .. } if !is_remote(path) => Some(path),
+        Payload::Asset {
+            path: AssetPath::File(path),
+            ..
+        } if !is_remote(path) => Some(path),
         _ => None,
     }
 }
 
 /// A message for a raster whose header can't be read.
 fn unreadable(sample: &Sample, cache: &HeaderCache, ctx: &JobContext) -> Result<Option<String>> {
-    let Payload::Asset { path, size, modified } = &sample.payload else { return Ok(None) };
-    Ok(header_fault(&sample.id, path, *size, *modified, cache, ctx)?.map(|reason| header_message(&reason)))
+    let Payload::Asset {
+        path,
+        size,
+        modified,
+    } = &sample.payload
+    else {
+        return Ok(None);
+    };
+    Ok(
+        header_fault(&sample.id, path, *size, *modified, cache, ctx)?
+            .map(|reason| header_message(&reason)),
+    )
 }
 
 /// The sidecars in the folders of the samples, and those of them that are samples themselves.
@@ -153,20 +233,47 @@ impl<'a> FolderSidecars<'a> {
         found.extend(local().filter_map(Path::parent));
         let folders: Vec<&Path> = found.into_iter().collect();
         // Only folders with a possible sidecar are remembered; there are few.
-        let list = |folder: &'a Path| Some((folder, sidecars_in(folder))).filter(|(_, sidecars)| !sidecars.is_empty());
-        let folders: HashMap<&Path, Vec<String>> = folders.into_par_iter().filter_map(list).collect();
+        let list = |folder: &'a Path| {
+            Some((folder, sidecars_in(folder))).filter(|(_, sidecars)| !sidecars.is_empty())
+        };
+        let folders: HashMap<&Path, Vec<String>> =
+            folders.into_par_iter().filter_map(list).collect();
         let mut with_others: HashSet<&Path> = HashSet::new();
-        with_others.extend(local().filter(|file| !is_raster_name(file)).filter_map(Path::parent));
+        with_others.extend(
+            local()
+                .filter(|file| !is_raster_name(file))
+                .filter_map(Path::parent),
+        );
         let with_others: Vec<&Path> = with_others.into_iter().collect();
-        let files = with_others.into_par_iter().map(|folder| (folder, FolderFiles::of(folder))).collect();
-        Self { folders, files, packed: local().collect() }
+        let files = with_others
+            .into_par_iter()
+            .map(|folder| (folder, FolderFiles::of(folder)))
+            .collect();
+        Self {
+            folders,
+            files,
+            packed: local().collect(),
+        }
     }
 
     /// What GDAL reads together with the file of a sample, with its name and folder.
-    fn set<'b>(&self, sample: &'b Sample, ctx: &JobContext) -> Result<Option<(&'b str, &'b Path, FileSet)>> {
-        let Some(file) = local_file(sample).filter(|file| !is_raster_name(file)) else { return Ok(None) };
-        let (Some(folder), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str())) else { return Ok(None) };
-        let Some(files) = self.files.get(folder) else { return Ok(None) };
+    fn set<'b>(
+        &self,
+        sample: &'b Sample,
+        ctx: &JobContext,
+    ) -> Result<Option<(&'b str, &'b Path, FileSet)>> {
+        let Some(file) = local_file(sample).filter(|file| !is_raster_name(file)) else {
+            return Ok(None);
+        };
+        let (Some(folder), Some(name)) = (
+            file.parent(),
+            file.file_name().and_then(|name| name.to_str()),
+        ) else {
+            return Ok(None);
+        };
+        let Some(files) = self.files.get(folder) else {
+            return Ok(None);
+        };
         match files.file_set(name, ctx) {
             Ok(set) => Ok(set.map(|set| (name, folder, set))),
             Err(error) if error.is_cancelled() => Err(error),
@@ -175,15 +282,23 @@ impl<'a> FolderSidecars<'a> {
         }
     }
 
-    /// A message for a raster with sidecars that are not packed and change what its pixels mean. Overviews don't.
+    /// A message for a raster with sidecars that are not packed and change what its pixels mean.
+    /// Overviews don't.
     fn left(&self, sample: &Sample) -> Option<String> {
-        let Payload::Asset { path: AssetPath::File(path), .. } = &sample.payload else { return None };
+        let Payload::Asset {
+            path: AssetPath::File(path),
+            ..
+        } = &sample.payload
+        else {
+            return None;
+        };
         let folder = path.parent()?;
         let names = self.folders.get(folder)?;
         let own = path.file_name()?.to_str()?;
         let left = sidecars_among(own, names.iter().map(String::as_str));
-        let matters =
-            |(name, kind): &(&str, Sidecar)| *kind != Sidecar::Overviews && !self.packed.contains(folder.join(name).as_path());
+        let matters = |(name, kind): &(&str, Sidecar)| {
+            *kind != Sidecar::Overviews && !self.packed.contains(folder.join(name).as_path())
+        };
         let mut left = left.into_iter().filter(matters);
         let (name, kind) = left.next()?;
         let others: Vec<&str> = left.map(|(name, _)| name).collect();
@@ -193,9 +308,14 @@ impl<'a> FolderSidecars<'a> {
 
 /// Message about the sidecar `name` of the raster `own`, and others, that are not packed.
 fn left_message(own: &str, name: &str, others: &[&str], kind: Sidecar) -> String {
-    let also = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+    let also = if others.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", others.join(", "))
+    };
     tr!(
-        "{name}{also} is not packed with {own}: it holds {what}. Statistics are computed without it. Burn it in, pack it, or leave it.",
+        "{name}{also} is not packed with {own}: it holds {what}. Statistics are computed without \
+            it. Burn it in, pack it, or leave it.",
         name,
         also,
         own,
@@ -205,7 +325,9 @@ fn left_message(own: &str, name: &str, others: &[&str], kind: Sidecar) -> String
 
 /// True for a file with the name of a raster of one file: it has sidecars, but no parts.
 fn is_raster_name(file: &Path) -> bool {
-    file.file_name().and_then(|name| name.to_str()).is_some_and(claims_raster)
+    file.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(claims_raster)
 }
 
 /// A container, and the version in which ranges were found.
@@ -215,14 +337,23 @@ type ContainerVersion<'a> = (&'a Path, Option<&'a Stamp>);
 fn containers<'a>(samples: &[&'a Sample]) -> HashMap<ContainerVersion<'a>, Result<u64, String>> {
     let mut sizes = HashMap::new();
     for sample in samples {
-        if let Payload::Asset { path: path @ AssetPath::Range { container, stamp, .. }, .. } = &sample.payload
+        if let Payload::Asset {
+            path: path @ AssetPath::Range {
+                container, stamp, ..
+            },
+            ..
+        } = &sample.payload
             && !is_remote(container)
         {
-            sizes.entry((&**container, stamp.as_deref())).or_insert_with(|| {
-                let size = looked_at(container)?.len();
-                // Opening compares the version; the error describes a difference.
-                ByteSource::open_for(path).map(|_| size).map_err(|error| format!("{}: {}", container.display(), error.sentence()))
-            });
+            sizes
+                .entry((&**container, stamp.as_deref()))
+                .or_insert_with(|| {
+                    let size = looked_at(container)?.len();
+                    // Opening compares the version; the error describes a difference.
+                    ByteSource::open_for(path)
+                        .map(|_| size)
+                        .map_err(|error| format!("{}: {}", container.display(), error.sentence()))
+                });
         }
     }
     sizes
@@ -231,7 +362,10 @@ fn containers<'a>(samples: &[&'a Sample]) -> HashMap<ContainerVersion<'a>, Resul
 fn looked_at(path: &Path) -> Result<std::fs::Metadata, String> {
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => Ok(meta),
-        Ok(_) => Err(tr!("{path} is not a file. Point the sample at one.", path = path.display())),
+        Ok(_) => Err(tr!(
+            "{path} is not a file. Point the sample at one.",
+            path = path.display()
+        )),
         Err(error) => Err(tr!(
             "{path} can't be read: {error}. Put the file back, or point the sample at another one.",
             path = path.display(),
@@ -242,12 +376,18 @@ fn looked_at(path: &Path) -> Result<std::fs::Metadata, String> {
 
 /// A message for data with a padding id, which readers would hide and exports omit.
 fn hidden(sample: &Sample) -> Option<String> {
-    let bytes = if is_padding(&sample.id) { bytes_of(sample) } else { 0 };
+    let bytes = if is_padding(&sample.id) {
+        bytes_of(sample)
+    } else {
+        0
+    };
     (bytes > 0).then(|| {
         tr_n!(
             bytes,
-            "The name is that of padding, which every reader hides, but there is {n} byte of data. Rename the sample.",
-            "The name is that of padding, which every reader hides, but there are {n} bytes of data. Rename the sample.",
+            "The name is that of padding, which every reader hides, but there is {n} byte of data. \
+                Rename the sample.",
+            "The name is that of padding, which every reader hides, but there are {n} bytes of \
+                data. Rename the sample.",
             n = bytes
         )
     })
@@ -258,12 +398,26 @@ fn bytes_of(sample: &Sample) -> u64 {
     match &sample.payload {
         Payload::Asset { size, .. } => *size,
         Payload::Bytes(bytes) => bytes.len() as u64,
-        Payload::Folder(tortilla) => tortilla.samples.iter().map(bytes_of).fold(0, u64::saturating_add),
+        Payload::Folder(tortilla) => tortilla
+            .samples
+            .iter()
+            .map(bytes_of)
+            .fold(0, u64::saturating_add),
     }
 }
 
-fn fault(sample: &Sample, containers: &HashMap<ContainerVersion<'_>, Result<u64, String>>) -> Option<String> {
-    let Payload::Asset { path, size, modified } = &sample.payload else { return None };
+fn fault(
+    sample: &Sample,
+    containers: &HashMap<ContainerVersion<'_>, Result<u64, String>>,
+) -> Option<String> {
+    let Payload::Asset {
+        path,
+        size,
+        modified,
+    } = &sample.payload
+    else {
+        return None;
+    };
     if path.remote_file().is_some() {
         return None;
     }
@@ -271,21 +425,30 @@ fn fault(sample: &Sample, containers: &HashMap<ContainerVersion<'_>, Result<u64,
         AssetPath::File(path) => match looked_at(path) {
             Ok(found) if found.len() != *size => Some(tr_n!(
                 *size,
-                "{path} had {size} byte when it was added and has {found} now. Add it again, or point the sample at it again.",
-                "{path} had {size} bytes when it was added and has {found} now. Add it again, or point the sample at it again.",
+                "{path} had {size} byte when it was added and has {found} now. Add it again, or \
+                    point the sample at it again.",
+                "{path} had {size} bytes when it was added and has {found} now. Add it again, or \
+                    point the sample at it again.",
                 path = path.display(),
                 size,
                 found = found.len()
             )),
             Ok(found) if !modified.agrees(Modified::of_file(&found)) => Some(tr!(
-                "{path} was modified since it was added. Add it again, or point the sample at it again.",
+                "{path} was modified since it was added. Add it again, or point the sample at it \
+                    again.",
                 path = path.display()
             )),
             outcome => outcome.err(),
         },
-        AssetPath::Range { container, offset, size, stamp } => match containers.get(&(&**container, stamp.as_deref()))? {
+        AssetPath::Range {
+            container,
+            offset,
+            size,
+            stamp,
+        } => match containers.get(&(&**container, stamp.as_deref()))? {
             Ok(found) if offset.checked_add(*size).is_none_or(|end| end > *found) => Some(tr!(
-                "{path} has {found} bytes; the sample is {size} bytes at {offset}. The file was truncated or replaced.",
+                "{path} has {found} bytes; the sample is {size} bytes at {offset}. The file was \
+                    truncated or replaced.",
                 path = container.display(),
                 found,
                 size,
@@ -295,7 +458,9 @@ fn fault(sample: &Sample, containers: &HashMap<ContainerVersion<'_>, Result<u64,
         },
         // Reading compares what it unpacks to.
         AssetPath::Packed(member) => match looked_at(&member.archive) {
-            Ok(_) => crate::unpack::expect_archive(member).err().map(|error| error.sentence()),
+            Ok(_) => crate::unpack::expect_archive(member)
+                .err()
+                .map(|error| error.sentence()),
             Err(fault) => Some(fault),
         },
         // Other GDAL paths cannot be checked without opening them.
@@ -304,17 +469,28 @@ fn fault(sample: &Sample, containers: &HashMap<ContainerVersion<'_>, Result<u64,
 }
 
 /// Extensions of files that may be references.
-const DESCRIBES: &[&str] = &["vrt", "gti", "mrf", "xml", "json", "wms", "safe", "dim", "dimap"];
+const DESCRIBES: &[&str] = &[
+    "vrt", "gti", "mrf", "xml", "json", "wms", "safe", "dim", "dimap",
+];
 
-/// Rule and message for a file that refers to other data. Only files with such an extension are opened; the check of the written dataset
-/// covers the others.
+/// Rule and message for a file that refers to other data. Only files with such an extension are
+/// opened; the check of the written dataset covers the others.
 fn described(sample: &Sample) -> Option<(Rule, String)> {
-    let Payload::Asset { path: path @ AssetPath::File(file), .. } = &sample.payload else { return None };
+    let Payload::Asset {
+        path: path @ AssetPath::File(file),
+        ..
+    } = &sample.payload
+    else {
+        return None;
+    };
     let ending = file.extension()?.to_str()?.to_ascii_lowercase();
     let local = !is_remote(file) && DESCRIBES.contains(&ending.as_str());
     let named = local.then(|| references_of(path).ok().flatten())??;
     Some(match named.is_header() {
-        true => (Rule::FileTorn, torn_files::header_message(file.file_name()?.to_str()?, &named)),
+        true => (
+            Rule::FileTorn,
+            torn_files::header_message(file.file_name()?.to_str()?, &named),
+        ),
         false => (Rule::DataElsewhere, super::references::message(&named)),
     })
 }
@@ -331,12 +507,26 @@ mod tests {
         let empty = folder.path().join("empty");
         std::fs::write(&empty, b"").expect("writes");
         let file = |id: &str| Sample::file(id, &path, 8);
-        let real = Sample::folder("__TACOPAD__0", Tortilla::new(vec![file("a"), Sample::file("b", &empty, 0)]));
-        let padding = Sample::folder("__TACOPAD__1", Tortilla::new(vec![Sample::file("__TACOPAD__0", &empty, 0)]));
-        let dataset = Dataset { root: Tortilla::new(vec![real, padding, file("x")]).into(), ..Dataset::default() };
-        let found = sources(&dataset, &JobContext::default()).expect("checks").findings;
+        let real = Sample::folder(
+            "__TACOPAD__0",
+            Tortilla::new(vec![file("a"), Sample::file("b", &empty, 0)]),
+        );
+        let padding = Sample::folder(
+            "__TACOPAD__1",
+            Tortilla::new(vec![Sample::file("__TACOPAD__0", &empty, 0)]),
+        );
+        let dataset = Dataset {
+            root: Tortilla::new(vec![real, padding, file("x")]).into(),
+            ..Dataset::default()
+        };
+        let found = sources(&dataset, &JobContext::default())
+            .expect("checks")
+            .findings;
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].rule == Rule::IdCharacters && found[0].message.contains("8 bytes"), "{found:?}");
+        assert!(
+            found[0].rule == Rule::IdCharacters && found[0].message.contains("8 bytes"),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -347,22 +537,43 @@ mod tests {
             std::fs::write(&path, bytes).expect("writes");
             Sample::file(name, &path, bytes.len() as u64)
         };
-        let header = "ENVI\nsamples = 4\nlines = 4\nbands = 2\ndata type = 4\ninterleave = bsq\nbyte order = 0\n";
+        let header = "ENVI\nsamples = 4\nlines = 4\nbands = 2\ndata type = 4\ninterleave = bsq\n\
+            byte order = 0\n";
         let samples = vec![
             write("cube.dat", &[0; 4 * 4 * 2 * 4]),
             write("cube.hdr", header.as_bytes()),
             write("notes.json", b"{}"),
             write("notes.txt", b"text"),
         ];
-        let mut dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        let mut dataset = Dataset {
+            root: Tortilla::new(samples).into(),
+            ..Dataset::default()
+        };
         let report = sources(&dataset, &JobContext::default()).expect("checks");
-        let found: Vec<(Rule, String)> = report.findings.iter().map(|finding| (finding.rule, finding.at.to_string())).collect();
-        assert_eq!(found, [(Rule::FileTorn, "cube.dat".to_owned())], "{report:?}");
+        let found: Vec<(Rule, String)> = report
+            .findings
+            .iter()
+            .map(|finding| (finding.rule, finding.at.to_string()))
+            .collect();
+        assert_eq!(
+            found,
+            [(Rule::FileTorn, "cube.dat".to_owned())],
+            "{report:?}"
+        );
         let message = &report.findings[0].message;
-        assert!(message.contains("cube.hdr") && message.contains("4 × 4, 2 bands of Float32"), "{message}");
+        assert!(
+            message.contains("cube.hdr") && message.contains("4 × 4, 2 bands of Float32"),
+            "{message}"
+        );
         // Also without the header among the samples: it is what makes the bytes a raster.
-        std::sync::Arc::make_mut(&mut dataset.root).samples.remove(1);
-        assert!(sources(&dataset, &JobContext::default()).expect("checks").has(Rule::FileTorn));
+        std::sync::Arc::make_mut(&mut dataset.root)
+            .samples
+            .remove(1);
+        assert!(
+            sources(&dataset, &JobContext::default())
+                .expect("checks")
+                .has(Rule::FileTorn)
+        );
     }
 
     #[test]
@@ -374,7 +585,11 @@ mod tests {
             payload: Payload::asset(AssetPath::range(path.as_path(), offset, size), size),
             ..Sample::file(id, &path, size)
         };
-        let inner = vec![range("all", 0, 8), range("beyond", 4, 5), range("endless", u64::MAX, 2)];
+        let inner = vec![
+            range("all", 0, 8),
+            range("beyond", 4, 5),
+            range("endless", u64::MAX, 2),
+        ];
         let samples = vec![
             Sample::file("whole", &path, 8),
             Sample::file("changed", &path, 9),
@@ -382,11 +597,36 @@ mod tests {
             Sample::file("folder", folder.path(), 1),
             Sample::folder("ranges", Tortilla::new(inner)),
         ];
-        let dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };
+        let dataset = Dataset {
+            root: Tortilla::new(samples).into(),
+            ..Dataset::default()
+        };
         let report = sources(&dataset, &JobContext::default()).expect("looks");
-        let places: Vec<String> = report.findings.iter().map(|finding| finding.at.to_string()).collect();
-        assert_eq!(places, ["changed", "gone", "folder", "ranges / beyond", "ranges / endless"]);
-        assert!(report.findings.iter().all(|finding| finding.rule == Rule::SourceMissing));
-        assert!(report.findings[1].message.contains("b.bin"), "{}", report.findings[1].message);
+        let places: Vec<String> = report
+            .findings
+            .iter()
+            .map(|finding| finding.at.to_string())
+            .collect();
+        assert_eq!(
+            places,
+            [
+                "changed",
+                "gone",
+                "folder",
+                "ranges / beyond",
+                "ranges / endless"
+            ]
+        );
+        assert!(
+            report
+                .findings
+                .iter()
+                .all(|finding| finding.rule == Rule::SourceMissing)
+        );
+        assert!(
+            report.findings[1].message.contains("b.bin"),
+            "{}",
+            report.findings[1].message
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Compares the statistics that the level tables state of their values with the values (Parquet: Statistics and ColumnIndex).
+//! Compares the statistics that the level tables state of their values with the values (Parquet:
+//! Statistics and ColumnIndex).
 
 use crate::container::ContainerReader;
 use crate::error::Result;
@@ -10,11 +11,23 @@ use crate::table::{StatisticsFault, StatisticsPlace, WrongStatistics};
 ///
 /// # Errors
 /// When a level table cannot be read, or the job is cancelled.
-pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub(super) fn check(
+    reader: &dyn ContainerReader,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     for level in 0..reader.levels().count() {
-        let Some(head) = reader.levels().head(level) else { continue };
-        for wrong in head.wrong_statistics(ctx).map_err(|error| error.of_level(level))? {
-            let at = Location::Column { level, name: wrong.column.clone() };
+        let Some(head) = reader.levels().head(level) else {
+            continue;
+        };
+        for wrong in head
+            .wrong_statistics(ctx)
+            .map_err(|error| error.of_level(level))?
+        {
+            let at = Location::Column {
+                level,
+                name: wrong.column.clone(),
+            };
             report.add(Rule::TableStatistics, at, message(&wrong));
         }
     }
@@ -30,7 +43,8 @@ fn message(wrong: &WrongStatistics) -> String {
     let fault = match &wrong.fault {
         StatisticsFault::Below { minimum, value } => {
             tr!(
-                "The Parquet statistics of {place} have the minimum {minimum}, but {value} is one of its values.",
+                "The Parquet statistics of {place} have the minimum {minimum}, but {value} is one \
+                    of its values.",
                 place,
                 minimum,
                 value
@@ -38,7 +52,8 @@ fn message(wrong: &WrongStatistics) -> String {
         }
         StatisticsFault::Above { maximum, value } => {
             tr!(
-                "The Parquet statistics of {place} have the maximum {maximum}, but {value} is one of its values.",
+                "The Parquet statistics of {place} have the maximum {maximum}, but {value} is one \
+                    of its values.",
                 place,
                 maximum,
                 value
@@ -46,22 +61,32 @@ fn message(wrong: &WrongStatistics) -> String {
         }
         StatisticsFault::NotLeast { minimum, least } => {
             tr!(
-                "The Parquet statistics of {place} have the minimum {minimum}, but its least value is {least}.",
+                "The Parquet statistics of {place} have the minimum {minimum}, but its least value \
+                    is {least}.",
                 place,
                 minimum,
                 least
             )
         }
         StatisticsFault::NotGreatest { maximum, greatest } => tr!(
-            "The Parquet statistics of {place} have the maximum {maximum}, but its greatest value is {greatest}.",
+            "The Parquet statistics of {place} have the maximum {maximum}, but its greatest value \
+                is {greatest}.",
             place,
             maximum,
             greatest
         ),
         StatisticsFault::Nulls { stated, found } => {
-            tr!("The Parquet statistics of {place} count {stated} nulls, but it has {found}.", place, stated, found)
+            tr!(
+                "The Parquet statistics of {place} count {stated} nulls, but it has {found}.",
+                place,
+                stated,
+                found
+            )
         }
-        StatisticsFault::PageRows => tr!("The Parquet page index of {place} has another number of rows than the row group.", place),
+        StatisticsFault::PageRows => tr!(
+            "The Parquet page index of {place} has another number of rows than the row group.",
+            place
+        ),
     };
     let reach = tr_n!(
         wrong.groups,

@@ -1,5 +1,5 @@
-//! Checks a TACOCAT against its parts (TACO 2.0, section 6.5): every part exists, and the index has its rows and byte ranges. A
-//! deep check reads every part completely.
+//! Checks a TACOCAT against its parts (TACO 2.0, section 6.5): every part exists, and the index has
+//! its rows and byte ranges. A deep check reads every part completely.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -16,20 +16,33 @@ use crate::text::PrintableLine;
 ///
 /// # Errors
 /// When a level table cannot be read, or the job is cancelled.
-pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub fn check(
+    index: &TacocatReader,
+    deep: bool,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     let parts = index.part_names(ctx)?;
     ctx.stage(tr!("Checking the parts"), Some(parts.len() as u64));
     check_list(index, &parts, report);
     let rows = rows_by_part(index, &parts, report, ctx)?;
-    // Opening remote parts takes requests, so only a deep check does it. Otherwise the ranges are checked for tiling the data.
+    // Opening remote parts takes requests, so only a deep check does it. Otherwise the ranges are
+    // checked for tiling the data.
     if is_remote(index.parts_folder()) && !deep {
         if !index.all_tile(ctx)? {
-            let message = tr!("internal:offset and internal:size leave gaps or overlap, so some are not those of their samples.");
+            let message = tr!(
+                "internal:offset and internal:size leave gaps or overlap, so some are not those of \
+                    their samples."
+            );
             report.add(Rule::ZipOffset, Location::Dataset, message);
         }
         return Ok(());
     }
-    let values = if deep { Some(IndexRows::read(index, ctx)?) } else { None };
+    let values = if deep {
+        Some(IndexRows::read(index, ctx)?)
+    } else {
+        None
+    };
     for (place, part) in parts.iter().enumerate() {
         ctx.check()?;
         ctx.step(1);
@@ -37,7 +50,10 @@ pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobCo
         let known = report.count(Rule::PartStale);
         check_part(index, part, &rows, deep, report, ctx)?;
         // Rows that are those of other samples have other values.
-        if let Some(values) = values.as_ref().filter(|_| report.count(Rule::PartStale) == known) {
+        if let Some(values) = values
+            .as_ref()
+            .filter(|_| report.count(Rule::PartStale) == known)
+        {
             check_values(index, values, part, report, ctx)?;
         }
     }
@@ -45,10 +61,20 @@ pub fn check(index: &TacocatReader, deep: bool, report: &mut Report, ctx: &JobCo
 }
 
 /// Compares the values of the index with those of a part that can be read.
-fn check_values(index: &TacocatReader, values: &IndexRows<'_>, name: &str, report: &mut Report, ctx: &JobContext) -> Result<()> {
-    let Ok(part) = settled(index.part(name))? else { return Ok(()) };
+fn check_values(
+    index: &TacocatReader,
+    values: &IndexRows<'_>,
+    name: &str,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
+    let Ok(part) = settled(index.part(name))? else {
+        return Ok(());
+    };
     // A table that can't be read is reported by the check of the part.
-    let Ok(found) = settled(values.first_stale(name, &part, ctx))? else { return Ok(()) };
+    let Ok(found) = settled(values.first_stale(name, &part, ctx))? else {
+        return Ok(());
+    };
     let Some(stale) = found else { return Ok(()) };
     let message = tr!(
         "{field} is {here} in the index and {there} in {part}: the index is older or newer.",
@@ -57,7 +83,15 @@ fn check_values(index: &TacocatReader, values: &IndexRows<'_>, name: &str, repor
         there = format!("{:?}", stale.own),
         part = name.printable_line()
     );
-    report.add(Rule::PartStale, Location::Sample { level: stale.level, row: stale.row, path: stale.path }, message);
+    report.add(
+        Rule::PartStale,
+        Location::Sample {
+            level: stale.level,
+            row: stale.row,
+            path: stale.path,
+        },
+        message,
+    );
     Ok(())
 }
 
@@ -69,26 +103,45 @@ fn at(part: &str) -> Location {
 fn check_list(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report) {
     let collection = index.collection();
     check_count(collection.get("taco:sources"), report);
-    let list = |key: &str, list: &str| Some((format!("{key}/{list}"), collection.get(key)?.get(list)?.as_array()?.clone()));
-    let Some((key, listed)) = list("taco:sources", "files").or_else(|| list("_tacocat", "dataset_sources")) else {
+    let list = |key: &str, list: &str| {
+        Some((
+            format!("{key}/{list}"),
+            collection.get(key)?.get(list)?.as_array()?.clone(),
+        ))
+    };
+    let Some((key, listed)) =
+        list("taco:sources", "files").or_else(|| list("_tacocat", "dataset_sources"))
+    else {
         let message = tr!("COLLECTION.json has no taco:sources with the list of parts.");
-        return report.add(Rule::PartList, Location::Collection("taco:sources".into()), message);
+        return report.add(
+            Rule::PartList,
+            Location::Collection("taco:sources".into()),
+            message,
+        );
     };
     let listed: HashSet<&str> = listed.iter().filter_map(|name| name.as_str()).collect();
     for part in parts.iter().filter(|part| !listed.contains(&***part)) {
-        let message = tr!("{part} is not listed, but samples come from it.", part = part.printable_line());
+        let message = tr!(
+            "{part} is not listed, but samples come from it.",
+            part = part.printable_line()
+        );
         report.add(Rule::PartList, Location::Collection(key.clone()), message);
     }
     let named: HashSet<&str> = parts.iter().map(|part| &**part).collect();
     for name in listed.into_iter().filter(|name| !named.contains(name)) {
-        let message = tr!("{part} is listed, but no sample comes from it.", part = name.printable_line());
+        let message = tr!(
+            "{part} is listed, but no sample comes from it.",
+            part = name.printable_line()
+        );
         report.add(Rule::PartList, Location::Collection(key.clone()), message);
     }
 }
 
 /// Checks that `taco:sources` counts the files that it lists, and has as many ids and extents.
 pub fn check_count(sources: Option<&Json>, report: &mut Report) {
-    let Some((sources, files)) = sources.and_then(|sources| Some((sources, sources.get("files")?.as_array()?.len()))) else {
+    let Some((sources, files)) =
+        sources.and_then(|sources| Some((sources, sources.get("files")?.as_array()?.len())))
+    else {
         return;
     };
     let mut add = |key: &str, said: String| {
@@ -99,23 +152,43 @@ pub fn check_count(sources: Option<&Json>, report: &mut Report) {
             said,
             files
         );
-        report.add(Rule::PartCount, Location::Collection(format!("taco:sources/{key}")), message);
+        report.add(
+            Rule::PartCount,
+            Location::Collection(format!("taco:sources/{key}")),
+            message,
+        );
     };
-    if let Some(count) = sources.get("count").filter(|count| !count.is_null() && count.as_u64() != Some(files as u64)) {
+    if let Some(count) = sources
+        .get("count")
+        .filter(|count| !count.is_null() && count.as_u64() != Some(files as u64))
+    {
         add("count", count.to_string());
     }
     for key in ["ids", "extents"] {
-        if let Some(list) = sources.get(key).and_then(Json::as_array).filter(|list| list.len() != files) {
+        if let Some(list) = sources
+            .get(key)
+            .and_then(Json::as_array)
+            .filter(|list| list.len() != files)
+        {
             add(key, format!("{} {key}", list.len()));
         }
     }
 }
 
 /// By level and part, the rows of the part.
-fn rows_by_part(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report, ctx: &JobContext) -> Result<Vec<Vec<Vec<u32>>>> {
+fn rows_by_part(
+    index: &TacocatReader,
+    parts: &[Arc<str>],
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<Vec<Vec<Vec<u32>>>> {
     let levels = index.levels().count();
     let mut rows = Vec::with_capacity(levels);
-    let place: BTreeMap<&str, usize> = parts.iter().enumerate().map(|(place, part)| (&**part, place)).collect();
+    let place: BTreeMap<&str, usize> = parts
+        .iter()
+        .enumerate()
+        .map(|(place, part)| (&**part, place))
+        .collect();
     for level in 0..levels {
         ctx.check()?;
         let sources = index.levels().sources(level, ctx)?;
@@ -124,7 +197,12 @@ fn rows_by_part(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report, 
             match sources.of(row).and_then(|name| place.get(&*name).copied()) {
                 Some(part) => by_part[part].push(row),
                 None => {
-                    let message = tr!("Row {row} of level{level} names no part of level 0 in internal:source_file.", row, level);
+                    let message = tr!(
+                        "Row {row} of level{level} names no part of level 0 in \
+                            internal:source_file.",
+                        row,
+                        level
+                    );
                     report.add(Rule::PartStale, Location::Level(level), message);
                 }
             }
@@ -134,7 +212,14 @@ fn rows_by_part(index: &TacocatReader, parts: &[Arc<str>], report: &mut Report, 
     Ok(rows)
 }
 
-fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+fn check_part(
+    index: &TacocatReader,
+    name: &str,
+    rows: &[&[u32]],
+    deep: bool,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     if let Some(target) = index.part_leads_out(name) {
         let target = target.display().to_string();
         let message = tr!(
@@ -160,7 +245,8 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
     let tree = index.levels().skeleton(ctx)?;
     // The reason for an unreadable part is reported by the deep check.
     let Ok(own) = part.levels().skeleton(ctx) else {
-        let message = tr!("The levels of the part can't be read, so the index can't be compared with it.");
+        let message =
+            tr!("The levels of the part can't be read, so the index can't be compared with it.");
         report.add(Rule::PartStale, at(name), message);
         return Ok(());
     };
@@ -185,10 +271,15 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
                 ctx.check()?;
             }
             let path = tree.path(level, row);
-            let here = Location::Sample { level, row, path: path.clone() };
+            let here = Location::Sample {
+                level,
+                row,
+                path: path.clone(),
+            };
             if own.path(level, place as u32) != path {
                 let message = tr!(
-                    "Row {row} of level{level} in {part} is another sample: the index is older or newer.",
+                    "Row {row} of level{level} in {part} is another sample: the index is older or \
+                        newer.",
                     row = place,
                     level,
                     part = name
@@ -196,7 +287,9 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
                 report.add(Rule::PartStale, here, message);
                 break;
             }
-            let Ok(member) = part.member_name(level, place as u32) else { continue };
+            let Ok(member) = part.member_name(level, place as u32) else {
+                continue;
+            };
             let right = match positions.range(row) {
                 Some((offset, size)) => part.is_data_of(&member, offset, size)?,
                 None => false,
@@ -212,7 +305,8 @@ fn check_part(index: &TacocatReader, name: &str, rows: &[&[u32]], deep: bool, re
     Ok(())
 }
 
-/// A single finding for all rows of a level with wrong ranges, as an index over a part with wrong ranges has them in every row.
+/// A single finding for all rows of a level with wrong ranges, as an index over a part with wrong
+/// ranges has them in every row.
 fn wrong_positions(
     index: &TacocatReader,
     part: &ZipReader,
@@ -221,17 +315,33 @@ fn wrong_positions(
     wrong: &[(u32, u32, String)],
     ctx: &JobContext,
 ) -> Result<Option<Finding>> {
-    let Some((_, first, _)) = wrong.first() else { return Ok(None) };
+    let Some((_, first, _)) = wrong.first() else {
+        return Ok(None);
+    };
     let positions = index.levels().positions(level, ctx)?;
-    let own: HashSet<(u64, u64)> = wrong.iter().filter_map(|(_, _, member)| part.member_range(member).ok()).collect();
+    let own: HashSet<(u64, u64)> = wrong
+        .iter()
+        .filter_map(|(_, _, member)| part.member_range(member).ok())
+        .collect();
     // The ranges belong to other samples of the part.
-    let swapped = level > 0 && wrong.iter().all(|(_, row, _)| positions.range(*row).is_some_and(|range| own.contains(&range)));
-    let rule = if swapped { Rule::ZipOffsetOther } else { Rule::ZipOffset };
+    let swapped = level > 0
+        && wrong.iter().all(|(_, row, _)| {
+            positions
+                .range(*row)
+                .is_some_and(|range| own.contains(&range))
+        });
+    let rule = if swapped {
+        Rule::ZipOffsetOther
+    } else {
+        Rule::ZipOffset
+    };
     let path = index.levels().skeleton(ctx)?.path(level, *first);
     let message = tr_n!(
         wrong.len(),
-        "internal:offset and internal:size of level{level} of {path} are not those of the samples' bytes in {part}.",
-        "internal:offset and internal:size of level{level} of {n} samples, {path} the first, are not those of the samples' bytes in {part}.",
+        "internal:offset and internal:size of level{level} of {path} are not those of the samples' \
+            bytes in {part}.",
+        "internal:offset and internal:size of level{level} of {n} samples, {path} the first, are \
+            not those of the samples' bytes in {part}.",
         level,
         n = wrong.len(),
         path,
@@ -245,7 +355,10 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
     let mut positions: BTreeMap<Rule, (usize, Finding)> = BTreeMap::new();
     for finding in inner.findings {
         if matches!(finding.rule, Rule::ZipOffset | Rule::ZipOffsetOther) {
-            positions.entry(finding.rule).or_insert_with(|| (0, finding)).0 += 1;
+            positions
+                .entry(finding.rule)
+                .or_insert_with(|| (0, finding))
+                .0 += 1;
         } else {
             report.push(within(part, finding));
         }
@@ -253,7 +366,9 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
     for (count, mut finding) in positions.into_values() {
         if count > 1 {
             finding.message.push(' ');
-            finding.message.push_str(&tr!("This applies to {count} samples of this part.", count));
+            finding
+                .message
+                .push_str(&tr!("This applies to {count} samples of this part.", count));
         }
         report.push(within(part, finding));
     }
@@ -261,5 +376,8 @@ pub fn take_over(part: &str, inner: Report, report: &mut Report) {
 
 /// Converts a finding of a part to one of the index.
 fn within(part: &str, finding: Finding) -> Finding {
-    Finding { at: Location::Member(format!("{} / {}", part.printable_line(), finding.at)), ..finding }
+    Finding {
+        at: Location::Member(format!("{} / {}", part.printable_line(), finding.at)),
+        ..finding
+    }
 }

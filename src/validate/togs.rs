@@ -1,5 +1,5 @@
-//! Checks rasters against TACO 0.2, "TACO Optimized GeoTIFF (TOG) data object", with the reason for each violation. Only on
-//! request: 2.0 has no such requirement, but streamable datasets do.
+//! Checks rasters against TACO 0.2, "TACO Optimized GeoTIFF (TOG) data object", with the reason for
+//! each violation. Only on request: 2.0 has no such requirement, but streamable datasets do.
 
 use std::path::Path;
 
@@ -8,7 +8,9 @@ use rayon::prelude::*;
 use crate::container::ContainerReader;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, HISTOGRAM_BINS, HISTOGRAM_ENDS, Location, Report, Rule, is_padding, is_remote};
+use crate::model::{
+    AssetPath, HISTOGRAM_BINS, HISTOGRAM_ENDS, Location, Report, Rule, is_padding, is_remote,
+};
 use crate::raster::{self, RasterSource};
 
 /// Maximum depth of folders.
@@ -22,12 +24,18 @@ pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext)
     raster::tog_support()?;
     let tree = reader.levels().skeleton(ctx)?;
     for (depth, level) in tree.levels.iter().enumerate() {
-        let rows: Vec<u32> =
-            (0..level.len() as u32).filter(|&row| !level.folder[row as usize] && !is_padding(level.id(row))).collect();
-        ctx.stage(tr!("Looking for optimized rasters"), Some(rows.len() as u64));
+        let rows: Vec<u32> = (0..level.len() as u32)
+            .filter(|&row| !level.folder[row as usize] && !is_padding(level.id(row)))
+            .collect();
+        ctx.stage(
+            tr!("Looking for optimized rasters"),
+            Some(rows.len() as u64),
+        );
         let fields = reader.levels().fields(depth);
         // Precomputed histograms are stored in strips on purpose.
-        let histograms = HISTOGRAM_ENDS.iter().all(|end| fields.iter().any(|field| field.name == *end));
+        let histograms = HISTOGRAM_ENDS
+            .iter()
+            .all(|end| fields.iter().any(|field| field.name == *end));
         let found: Vec<(u32, Vec<String>)> = rows
             .par_iter()
             .map(|&row| {
@@ -35,8 +43,15 @@ pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext)
                 let faults = match reader.asset(depth, row) {
                     Ok((asset, _)) => {
                         let source = RasterSource::member(asset);
-                        let strip = || raster::describe(&source).is_ok_and(|info| (info.width, info.height) == (HISTOGRAM_BINS, 1));
-                        if histograms && strip() { Vec::new() } else { faults_of(&source, ctx)? }
+                        let strip = || {
+                            raster::describe(&source)
+                                .is_ok_and(|info| (info.width, info.height) == (HISTOGRAM_BINS, 1))
+                        };
+                        if histograms && strip() {
+                            Vec::new()
+                        } else {
+                            faults_of(&source, ctx)?
+                        }
                     }
                     Err(_) => Vec::new(),
                 };
@@ -45,8 +60,14 @@ pub fn togs(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext)
             })
             .collect::<Result<_>>()?;
         for (row, faults) in found {
-            let at = || Location::Sample { level: depth, row, path: tree.path(depth, row) };
-            faults.into_iter().for_each(|fault| report.add(Rule::TogForm, at(), fault));
+            let at = || Location::Sample {
+                level: depth,
+                row,
+                path: tree.path(depth, row),
+            };
+            faults
+                .into_iter()
+                .for_each(|fault| report.add(Rule::TogForm, at(), fault));
         }
     }
     Ok(())
@@ -61,11 +82,16 @@ pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
     let mut report = Report::default();
     if is_remote(path) || !path.is_dir() {
         let faults = raster::tog_faults(&RasterSource::typed(AssetPath::file(path)), ctx)?;
-        faults.into_iter().for_each(|fault| report.add(Rule::TogForm, Location::Dataset, fault));
+        faults
+            .into_iter()
+            .for_each(|fault| report.add(Rule::TogForm, Location::Dataset, fault));
         return Ok(report);
     }
     let files = files_below(path, ctx)?;
-    ctx.stage(tr!("Looking for optimized rasters"), Some(files.len() as u64));
+    ctx.stage(
+        tr!("Looking for optimized rasters"),
+        Some(files.len() as u64),
+    );
     let found: Vec<Vec<String>> = files
         .par_iter()
         .map(|name| {
@@ -74,7 +100,9 @@ pub fn togs_below(path: &Path, ctx: &JobContext) -> Result<Report> {
         })
         .collect::<Result<_>>()?;
     for (name, faults) in files.iter().zip(found) {
-        faults.into_iter().for_each(|fault| report.add(Rule::TogForm, Location::Member(name.clone()), fault));
+        faults
+            .into_iter()
+            .for_each(|fault| report.add(Rule::TogForm, Location::Member(name.clone()), fault));
     }
     report.fold();
     Ok(report)
@@ -89,8 +117,8 @@ fn faults_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<String>> {
     }
 }
 
-/// The relative paths, with `/`, of all files below a folder, sorted. Symbolic links to folders are not followed; hidden files
-/// are omitted.
+/// The relative paths, with `/`, of all files below a folder, sorted. Symbolic links to folders are
+/// not followed; hidden files are omitted.
 ///
 /// # Errors
 /// When a folder cannot be listed, or a name is not UTF-8.
@@ -103,7 +131,9 @@ pub fn files_below(folder: &Path, ctx: &JobContext) -> Result<Vec<String>> {
             let entry = entry.io_at("list the folder", &place)?;
             let kind = entry.file_type().io_at("read", entry.path())?;
             let Ok(name) = entry.file_name().into_string() else {
-                return Err(Error::unsupported("this name is no text").at_path(&entry.path()).hint("rename the file"));
+                return Err(Error::unsupported("this name is no text")
+                    .at_path(&entry.path())
+                    .hint("rename the file"));
             };
             if name.starts_with('.') {
                 continue;

@@ -1,5 +1,5 @@
-//! Finds FILEs that belong to a format of several files and can't be read alone: readers open a FILE by its bytes, without the FILEs
-//! beside it.
+//! Finds FILEs that belong to a format of several files and can't be read alone: readers open a
+//! FILE by its bytes, without the FILEs beside it.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,10 @@ use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{Location, Report, Rule, SkeletonLevel, is_padding};
-use crate::raster::{FileSet, NamedAsset, NamesByStem, References, claims_raster, contents_of, file_set, references_of};
+use crate::raster::{
+    FileSet, NamedAsset, NamesByStem, References, claims_raster, contents_of, file_set,
+    references_of,
+};
 
 /// A FILE of a set, by its row, with the names of the others.
 struct TornFile {
@@ -24,13 +27,15 @@ pub(super) fn message(name: &str, set: &FileSet) -> String {
     let (others, contents) = (set.others.join(", "), contents_of(&set.info));
     match set.info.is_vector() {
         true => tr!(
-            "{name} can't be read alone: GDAL reads it together with {others} ({contents}). A sample is one file. Burn it in: one FlatGeobuf holds all of it.",
+            "{name} can't be read alone: GDAL reads it together with {others} ({contents}). A \
+                sample is one file. Burn it in: one FlatGeobuf holds all of it.",
             name,
             others,
             contents
         ),
         false => tr!(
-            "{name} can't be read alone: GDAL reads it together with {others} ({contents}). A sample is one file. Burn it in: one GeoTIFF holds all of it.",
+            "{name} can't be read alone: GDAL reads it together with {others} ({contents}). A \
+                sample is one file. Burn it in: one GeoTIFF holds all of it.",
             name,
             others,
             contents
@@ -41,7 +46,8 @@ pub(super) fn message(name: &str, set: &FileSet) -> String {
 /// Message of the finding about a header whose pixels are in other files.
 pub(super) fn header_message(name: &str, named: &References) -> String {
     tr!(
-        "{name} can't be read alone: it is the header of a raster ({kind}), whose pixels are in other files. Convert it to a GeoTIFF.",
+        "{name} can't be read alone: it is the header of a raster ({kind}), whose pixels are in \
+            other files. Convert it to a GeoTIFF.",
         name,
         kind = named.kind
     )
@@ -51,7 +57,11 @@ pub(super) fn header_message(name: &str, named: &References) -> String {
 ///
 /// # Errors
 /// When the job is cancelled.
-pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub(super) fn check(
+    reader: &dyn ContainerReader,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     let tree = match reader.levels().skeleton(ctx) {
         Ok(tree) => tree,
         Err(error) if error.is_cancelled() => return Err(error),
@@ -60,9 +70,15 @@ pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &Job
     };
     ctx.stage(tr!("Looking for rasters of several files"), None);
     for (depth, level) in tree.levels.iter().enumerate() {
-        let groups: Vec<Vec<u32>> = match depth.checked_sub(1).and_then(|above| tree.levels.get(above)) {
+        let groups: Vec<Vec<u32>> = match depth
+            .checked_sub(1)
+            .and_then(|above| tree.levels.get(above))
+        {
             None => vec![(0..level.len() as u32).collect()],
-            Some(above) => (0..above.len() as u32).map(|row| above.children(row).to_vec()).filter(|rows| rows.len() > 1).collect(),
+            Some(above) => (0..above.len() as u32)
+                .map(|row| above.children(row).to_vec())
+                .filter(|rows| rows.len() > 1)
+                .collect(),
         };
         let torn: Vec<TornFile> = groups
             .par_iter()
@@ -74,7 +90,11 @@ pub(super) fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &Job
         for file in torn {
             report.add(
                 Rule::FileTorn,
-                Location::Sample { level: depth, row: file.row, path: tree.path(depth, file.row) },
+                Location::Sample {
+                    level: depth,
+                    row: file.row,
+                    path: tree.path(depth, file.row),
+                },
                 file.message,
             );
         }
@@ -90,7 +110,9 @@ fn torn_among(
     rows: &[u32],
     ctx: &JobContext,
 ) -> Result<Vec<TornFile>> {
-    let is_file = |row: &&u32| level.folder.get(**row as usize) == Some(&false) && !is_padding(level.id(**row));
+    let is_file = |row: &&u32| {
+        level.folder.get(**row as usize) == Some(&false) && !is_padding(level.id(**row))
+    };
     let files: Vec<u32> = rows.iter().filter(is_file).copied().collect();
     let by_stem = NamesByStem::of(files.iter().map(|&row| level.id(row)));
     let torn = |row: &u32| {
@@ -98,7 +120,11 @@ fn torn_among(
         let name = level.id(*row);
         let beside: Vec<u32> = match claims_raster(name) {
             true => Vec::new(),
-            false => by_stem.of_stem(name).into_iter().filter_map(|at| files.get(at).copied()).collect(),
+            false => by_stem
+                .of_stem(name)
+                .into_iter()
+                .filter_map(|at| files.get(at).copied())
+                .collect(),
         };
         if beside.is_empty() {
             return Ok(None);
@@ -109,7 +135,11 @@ fn torn_among(
             outcome => Ok(outcome.ok().flatten()),
         }
     };
-    let found: Vec<TornFile> = files.par_iter().map(torn).filter_map(Result::transpose).collect::<Result<_>>()?;
+    let found: Vec<TornFile> = files
+        .par_iter()
+        .map(torn)
+        .filter_map(Result::transpose)
+        .collect::<Result<_>>()?;
     let mut covered: HashSet<String> = HashSet::new();
     let mut firsts = Vec::new();
     for file in found {
@@ -130,14 +160,32 @@ fn torn_file(
     beside: &[u32],
     ctx: &JobContext,
 ) -> Result<Option<TornFile>> {
-    let named = |row: u32| Ok(NamedAsset { name: level.id(row).to_owned(), asset: reader.asset(depth, row)?.0 });
+    let named = |row: u32| {
+        Ok(NamedAsset {
+            name: level.id(row).to_owned(),
+            asset: reader.asset(depth, row)?.0,
+        })
+    };
     let file: NamedAsset = named(row)?;
     let name = file.name.clone();
     if let Some(references) = references_of(&file.asset)? {
         let message = header_message(&name, &references);
-        return Ok(references.is_header().then_some(TornFile { row, name, others: Vec::new(), message }));
+        return Ok(references.is_header().then_some(TornFile {
+            row,
+            name,
+            others: Vec::new(),
+            message,
+        }));
     }
-    let beside: Vec<NamedAsset> = beside.iter().map(|row| named(*row)).collect::<Result<_>>()?;
+    let beside: Vec<NamedAsset> = beside
+        .iter()
+        .map(|row| named(*row))
+        .collect::<Result<_>>()?;
     let set = file_set(&file, &beside, ctx)?.filter(|set| set.is_torn);
-    Ok(set.map(|set| TornFile { row, message: message(&name, &set), others: set.others, name }))
+    Ok(set.map(|set| TornFile {
+        row,
+        message: message(&name, &set),
+        others: set.others,
+        name,
+    }))
 }

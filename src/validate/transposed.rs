@@ -1,5 +1,6 @@
-//! Recognises a layout by kind of data: `images/0001.tif` beside `masks/0001.tif`. Its FOLDERs of level 0 have one shape and are valid
-//! roots, but each holds one kind of file of every sample: the dataset is the other way around.
+//! Recognises a layout by kind of data: `images/0001.tif` beside `masks/0001.tif`. Its FOLDERs of
+//! level 0 have one shape and are valid roots, but each holds one kind of file of every sample: the
+//! dataset is the other way around.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,7 +29,8 @@ enum ContentKind {
 /// The files of a FOLDER of level 0: level and row by path below the FOLDER without the extension.
 type FilesByStem = BTreeMap<String, (usize, u32)>;
 
-/// Reports the layout. `asset(level, row)` gives the bytes of a FILE; none for those that are not read.
+/// Reports the layout. `asset(level, row)` gives the bytes of a FILE; none for those that are not
+/// read.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -39,9 +41,17 @@ pub(super) fn check(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    let Some(top) = tree.levels.first() else { return Ok(()) };
-    let rows: Vec<u32> = (0..top.len() as u32).take(KINDS_MAX + 1).filter(|&row| !is_padding(top.id(row))).collect();
-    if !(2..=KINDS_MAX).contains(&rows.len()) || top.len() > KINDS_MAX || rows.iter().any(|&row| !top.folder[row as usize]) {
+    let Some(top) = tree.levels.first() else {
+        return Ok(());
+    };
+    let rows: Vec<u32> = (0..top.len() as u32)
+        .take(KINDS_MAX + 1)
+        .filter(|&row| !is_padding(top.id(row)))
+        .collect();
+    if !(2..=KINDS_MAX).contains(&rows.len())
+        || top.len() > KINDS_MAX
+        || rows.iter().any(|&row| !top.folder[row as usize])
+    {
         return Ok(());
     }
     let mut folders: Vec<FilesByStem> = Vec::with_capacity(rows.len());
@@ -51,8 +61,13 @@ pub(super) fn check(
         files_below(tree, 0, row, "", &mut files);
         folders.push(files);
     }
-    let Some((first, others)) = folders.split_first() else { return Ok(()) };
-    let common: Vec<&String> = first.keys().filter(|stem| others.iter().all(|files| files.contains_key(*stem))).collect();
+    let Some((first, others)) = folders.split_first() else {
+        return Ok(());
+    };
+    let common: Vec<&String> = first
+        .keys()
+        .filter(|stem| others.iter().all(|files| files.contains_key(*stem)))
+        .collect();
     let fewest = folders.iter().map(BTreeMap::len).min().unwrap_or_default();
     // One file in each FOLDER, or few of the same name, are no parallel folders.
     if common.len() < 2 || common.len() * 2 <= fewest {
@@ -64,7 +79,12 @@ pub(super) fn check(
         let mut kind: Option<ContentKind> = None;
         for stem in common.iter().step_by(step) {
             ctx.check()?;
-            let Some(found) = files.get(*stem).map(|place| kind_of(tree, *place, asset, cache)).transpose()?.flatten() else {
+            let Some(found) = files
+                .get(*stem)
+                .map(|place| kind_of(tree, *place, asset, cache))
+                .transpose()?
+                .flatten()
+            else {
                 return Ok(());
             };
             // A root with several kinds of files is what a root should be.
@@ -79,15 +99,24 @@ pub(super) fn check(
         return Ok(());
     }
     let texts = cache.tables().0;
-    let described: Vec<String> =
-        rows.iter().zip(&kinds).map(|(row, kind)| format!("{} ({})", top.id(*row), text_of(kind, &texts))).collect();
-    let names: Vec<&str> = common.iter().take(NAMED).map(|stem| stem.as_str()).collect();
+    let described: Vec<String> = rows
+        .iter()
+        .zip(&kinds)
+        .map(|(row, kind)| format!("{} ({})", top.id(*row), text_of(kind, &texts)))
+        .collect();
+    let names: Vec<&str> = common
+        .iter()
+        .take(NAMED)
+        .map(|stem| stem.as_str())
+        .collect();
     let more = if common.len() > NAMED { ", …" } else { "" };
     report.add(
         Rule::PitTransposed,
         Location::Dataset,
         tr!(
-            "The layout seems transposed: {folders} hold {n} files of the same names ({names}{more}), and each of them one kind of file. Each would be one sample. Make one FOLDER for each name, with its file of every kind.",
+            "The layout seems transposed: {folders} hold {n} files of the same names \
+                ({names}{more}), and each of them one kind of file. Each would be one sample. Make \
+                one FOLDER for each name, with its file of every kind.",
             folders = described.join(", "),
             n = common.len(),
             names = names.join(", "),
@@ -99,7 +128,9 @@ pub(super) fn check(
 
 /// Adds the FILEs below a FOLDER.
 fn files_below(tree: &Skeleton, depth: usize, row: u32, above: &str, files: &mut FilesByStem) {
-    let (Some(level), Some(next)) = (tree.levels.get(depth), tree.levels.get(depth + 1)) else { return };
+    let (Some(level), Some(next)) = (tree.levels.get(depth), tree.levels.get(depth + 1)) else {
+        return;
+    };
     for &child in level.children(row) {
         let id = next.id(child);
         if files.len() >= FILES_MAX || is_padding(id) {
@@ -108,7 +139,10 @@ fn files_below(tree: &Skeleton, depth: usize, row: u32, above: &str, files: &mut
         if next.folder[child as usize] {
             files_below(tree, depth + 1, child, &format!("{above}{id}/"), files);
         } else {
-            let stem = id.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or(id, |(stem, _)| stem);
+            let stem = id
+                .rsplit_once('.')
+                .filter(|(stem, _)| !stem.is_empty())
+                .map_or(id, |(stem, _)| stem);
             files.insert(format!("{above}{stem}"), (depth + 1, child));
         }
     }
@@ -121,14 +155,22 @@ fn kind_of(
     asset: &dyn Fn(usize, u32) -> Option<(AssetPath, Version)>,
     cache: &HeaderCache,
 ) -> Result<Option<ContentKind>> {
-    let Some((path, version)) = asset(level, row) else { return Ok(None) };
+    let Some((path, version)) = asset(level, row) else {
+        return Ok(None);
+    };
     let extension = || {
         let id = tree.levels.get(level).map_or("", |level| level.id(row));
-        id.rsplit_once('.').map_or(String::new(), |(_, extension)| extension.to_lowercase())
+        id.rsplit_once('.')
+            .map_or(String::new(), |(_, extension)| extension.to_lowercase())
     };
     Ok(match cache.look(&path, version)? {
-        HeaderLook::Raster(header) => Some(ContentKind::Raster { dtype: header.dtype, bands: header.bands }),
-        HeaderLook::NoRaster | HeaderLook::Fault(_) => Some(ContentKind::Other { extension: extension() }),
+        HeaderLook::Raster(header) => Some(ContentKind::Raster {
+            dtype: header.dtype,
+            bands: header.bands,
+        }),
+        HeaderLook::NoRaster | HeaderLook::Fault(_) => Some(ContentKind::Other {
+            extension: extension(),
+        }),
         HeaderLook::MissingCodec(_) | HeaderLook::Unread => None,
     })
 }
@@ -137,9 +179,17 @@ fn text_of(kind: &ContentKind, texts: &[Arc<str>]) -> String {
     match kind {
         ContentKind::Raster { dtype, bands } => {
             let dtype = texts.get(*dtype as usize).map_or("", |text| &**text);
-            tr_n!(*bands, "{n} band of {dtype}", "{n} bands of {dtype}", n = bands, dtype)
+            tr_n!(
+                *bands,
+                "{n} band of {dtype}",
+                "{n} bands of {dtype}",
+                n = bands,
+                dtype
+            )
         }
-        ContentKind::Other { extension } if extension.is_empty() => tr!("files without an extension").to_owned(),
+        ContentKind::Other { extension } if extension.is_empty() => {
+            tr!("files without an extension").to_owned()
+        }
         ContentKind::Other { extension } => format!(".{extension}"),
     }
 }
@@ -157,18 +207,33 @@ mod tests {
             let files = names.iter().map(|name| {
                 let path = folder.join(id).join(name);
                 let bands = (0..*bands).map(|_| Samples::U8(vec![1; 4])).collect();
-                write_geotiff(&path, &NewRaster { width: 2, height: 2, bands, ..NewRaster::default() }).expect("writes");
+                write_geotiff(
+                    &path,
+                    &NewRaster {
+                        width: 2,
+                        height: 2,
+                        bands,
+                        ..NewRaster::default()
+                    },
+                )
+                .expect("writes");
                 let size = std::fs::metadata(&path).expect("is there").len();
                 Sample::file(name, &path, size)
             });
             Sample::folder(id, Tortilla::new(files.collect()))
         });
-        Dataset { root: Tortilla::new(roots.collect()).into(), ..Dataset::default() }
+        Dataset {
+            root: Tortilla::new(roots.collect()).into(),
+            ..Dataset::default()
+        }
     }
 
     fn found(dataset: &Dataset) -> Vec<String> {
         let report = super::super::sources(dataset, &JobContext::default()).expect("checks");
-        let own = report.findings.into_iter().filter(|finding| finding.rule == Rule::PitTransposed);
+        let own = report
+            .findings
+            .into_iter()
+            .filter(|finding| finding.rule == Rule::PitTransposed);
         own.map(|finding| finding.message).collect()
     }
 
@@ -176,9 +241,17 @@ mod tests {
     fn parallel_folders_of_images_and_masks_are_said_to_be_transposed() {
         let folder = tempfile::tempdir().expect("a folder");
         let names = ["0001.tif", "0002.tif", "0003.tif", "0004.tif"];
-        let messages = found(&draft(folder.path(), &[("images", 3), ("masks", 1)], &names));
+        let messages = found(&draft(
+            folder.path(),
+            &[("images", 3), ("masks", 1)],
+            &names,
+        ));
         assert_eq!(messages.len(), 1, "{messages:?}");
-        for part in ["images (3 bands of Byte)", "masks (1 band of Byte)", "4 files of the same names (0001, 0002, 0003, …)"] {
+        for part in [
+            "images (3 bands of Byte)",
+            "masks (1 band of Byte)",
+            "4 files of the same names (0001, 0002, 0003, …)",
+        ] {
             assert!(messages[0].contains(part), "{part}: {messages:?}");
         }
     }
@@ -186,9 +259,17 @@ mod tests {
     #[test]
     fn roots_with_the_same_files_are_not() {
         let folder = tempfile::tempdir().expect("a folder");
-        let alike = draft(folder.path(), &[("a", 3), ("b", 3)], &["after.tif", "before.tif"]);
+        let alike = draft(
+            folder.path(),
+            &[("a", 3), ("b", 3)],
+            &["after.tif", "before.tif"],
+        );
         assert_eq!(found(&alike), Vec::<String>::new(), "one kind everywhere");
-        let mut mixed = draft(folder.path(), &[("c", 3), ("d", 2)], &["after.tif", "before.tif"]);
+        let mut mixed = draft(
+            folder.path(),
+            &[("c", 3), ("d", 2)],
+            &["after.tif", "before.tif"],
+        );
         let label = draft(folder.path(), &[("e", 1)], &["label.tif"]);
         let label = label.root.samples[0].children().expect("a FOLDER").samples[0].clone();
         for root in &mut Arc::make_mut(&mut mixed.root).samples {
@@ -196,8 +277,16 @@ mod tests {
                 Arc::make_mut(children).samples.push(label.clone());
             }
         }
-        assert_eq!(found(&mixed), Vec::<String>::new(), "several kinds in a root");
+        assert_eq!(
+            found(&mixed),
+            Vec::<String>::new(),
+            "several kinds in a root"
+        );
         let single = draft(folder.path(), &[("f", 3), ("g", 1)], &["scene.tif"]);
-        assert_eq!(found(&single), Vec::<String>::new(), "one name is no layout");
+        assert_eq!(
+            found(&single),
+            Vec::<String>::new(),
+            "one name is no layout"
+        );
     }
 }

@@ -1,11 +1,14 @@
-//! Checks the integrity of an archive (TACO 2.0, section 6.3): header, directory, members, byte ranges; a deep check reads every
-//! byte.
+//! Checks the integrity of an archive (TACO 2.0, section 6.3): header, directory, members, byte
+//! ranges; a deep check reads every byte.
 
 use std::collections::HashSet;
 
 use rayon::prelude::*;
 
-use crate::container::{ByteSource, CentralDirectory, ContainerReader, DirectoryEntry, LocalHeader, ZipReader, unfinished_end};
+use crate::container::{
+    ByteSource, CentralDirectory, ContainerReader, DirectoryEntry, LocalHeader, ZipReader,
+    unfinished_end,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
@@ -25,7 +28,8 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
     name_empty_header(zip, report);
     if unfinished_end(zip)?.is_some() {
         let message = tr!(
-            "An interrupted edit left other metadata behind the end that TACO_HEADER states. The next `edit` cuts it off, and `repair` writes a copy without it."
+            "An interrupted edit left other metadata behind the end that TACO_HEADER states. The \
+                next `edit` cuts it off, and `repair` writes a copy without it."
         );
         report.add(Rule::ZipStructure, Location::Dataset, message);
         return Ok(());
@@ -37,7 +41,8 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
             return Ok(());
         }
     };
-    // For a remote archive, a request per member is left to a deep check; the directory is already read.
+    // For a remote archive, a request per member is left to a deep check; the directory is already
+    // read.
     let looks = deep || !zip.file().is_remote();
     let header_of = |entry: &DirectoryEntry| {
         let header = match looks {
@@ -67,16 +72,28 @@ pub(super) struct SeenHeader {
 
 impl SeenHeader {
     pub(super) fn of(header: &LocalHeader, entry: &DirectoryEntry) -> Self {
-        let same = header.name == entry.name && header.crc == entry.crc && header.method == entry.method;
-        Self { data: header.data, agrees: same && header.flags & 1 == entry.flags & 1 }
+        let same =
+            header.name == entry.name && header.crc == entry.crc && header.method == entry.method;
+        Self {
+            data: header.data,
+            agrees: same && header.flags & 1 == entry.flags & 1,
+        }
     }
 }
 
 /// A header without entries has a separate rule, as the official header reader accepts it.
 fn name_empty_header(zip: &ZipReader, report: &mut Report) {
-    let count = zip.file().read(COUNT_AT, 1).ok().and_then(|bytes| bytes.first().copied());
+    let count = zip
+        .file()
+        .read(COUNT_AT, 1)
+        .ok()
+        .and_then(|bytes| bytes.first().copied());
     if zip.header().is_none() && count == Some(0) {
-        for finding in report.findings.iter_mut().filter(|finding| finding.rule == Rule::ZipHeader) {
+        for finding in report
+            .findings
+            .iter_mut()
+            .filter(|finding| finding.rule == Rule::ZipHeader)
+        {
             finding.rule = Rule::ZipHeaderEmpty;
         }
     }
@@ -86,18 +103,34 @@ fn member(entry: &DirectoryEntry) -> Location {
     Location::Member(entry.name.printable_line().to_string())
 }
 
-fn check_members(zip: &ZipReader, directory: &CentralDirectory, headers: &[Option<SeenHeader>], report: &mut Report) {
+fn check_members(
+    zip: &ZipReader,
+    directory: &CentralDirectory,
+    headers: &[Option<SeenHeader>],
+    report: &mut Report,
+) {
     let repeated: HashSet<usize> = directory.repeated().collect();
     let mut ranges = Vec::with_capacity(directory.entries.len());
     for (index, (entry, header)) in directory.entries.iter().zip(headers).enumerate() {
         if repeated.contains(&index) {
-            report.add(Rule::ZipName, member(entry), tr!("Two members have this name."));
+            report.add(
+                Rule::ZipName,
+                member(entry),
+                tr!("Two members have this name."),
+            );
         }
         if !safe_relative(&entry.name) {
-            report.add(Rule::ZipName, member(entry), tr!("This name leads outside the archive, or is not one on every system."));
+            report.add(
+                Rule::ZipName,
+                member(entry),
+                tr!("This name leads outside the archive, or is not one on every system."),
+            );
         }
         if entry.method != 0 {
-            let message = tr!("Compressed (method {method}); TACO archives only store.", method = entry.method);
+            let message = tr!(
+                "Compressed (method {method}); TACO archives only store.",
+                method = entry.method
+            );
             report.add(Rule::ZipStore, member(entry), message);
         } else if entry.stored != entry.size {
             let message = tr_n!(
@@ -110,19 +143,39 @@ fn check_members(zip: &ZipReader, directory: &CentralDirectory, headers: &[Optio
             report.add(Rule::ZipStore, member(entry), message);
         }
         if entry.flags & 1 != 0 {
-            report.add(Rule::ZipStore, member(entry), tr!("Encrypted; TACO archives only store."));
+            report.add(
+                Rule::ZipStore,
+                member(entry),
+                tr!("Encrypted; TACO archives only store."),
+            );
         }
         if entry.flags & 8 != 0 {
-            report.add(Rule::ZipStore, member(entry), tr!("Has a data descriptor; sizes and CRC belong into the local header."));
+            report.add(
+                Rule::ZipStore,
+                member(entry),
+                tr!("Has a data descriptor; sizes and CRC belong into the local header."),
+            );
         }
         match header {
-            None => report.add(Rule::ZipStructure, member(entry), tr!("No local header at byte {place}.", place = entry.local)),
+            None => report.add(
+                Rule::ZipStructure,
+                member(entry),
+                tr!("No local header at byte {place}.", place = entry.local),
+            ),
             Some(header) => {
                 if !header.agrees {
-                    report.add(Rule::ZipStructure, member(entry), tr!("The local header and the central directory differ."));
+                    report.add(
+                        Rule::ZipStructure,
+                        member(entry),
+                        tr!("The local header and the central directory differ."),
+                    );
                 }
                 if !zip.file().contains(header.data, entry.stored) {
-                    report.add(Rule::ZipOverlap, member(entry), tr!("Runs past the end of the file."));
+                    report.add(
+                        Rule::ZipOverlap,
+                        member(entry),
+                        tr!("Runs past the end of the file."),
+                    );
                 } else {
                     ranges.push((entry.local, header.data + entry.stored, entry));
                 }
@@ -133,20 +186,37 @@ fn check_members(zip: &ZipReader, directory: &CentralDirectory, headers: &[Optio
     let mut end = 0;
     for (start, stop, entry) in ranges {
         if start < end {
-            report.add(Rule::ZipOverlap, member(entry), tr!("Overlaps the member before it."));
+            report.add(
+                Rule::ZipOverlap,
+                member(entry),
+                tr!("Overlaps the member before it."),
+            );
         } else if stop > directory.offset {
-            report.add(Rule::ZipOverlap, member(entry), tr!("Runs into the central directory."));
+            report.add(
+                Rule::ZipOverlap,
+                member(entry),
+                tr!("Runs into the central directory."),
+            );
         }
         end = end.max(stop);
     }
 }
 
-fn check_header(zip: &ZipReader, directory: &CentralDirectory, headers: &[Option<SeenHeader>], report: &mut Report) {
+fn check_header(
+    zip: &ZipReader,
+    directory: &CentralDirectory,
+    headers: &[Option<SeenHeader>],
+    report: &mut Report,
+) {
     // An unusable header was noted on opening.
     let Some(header) = zip.header() else { return };
     let at = || Location::Member("TACO_HEADER".into());
     if !header.clean {
-        report.add(Rule::ZipHeader, at(), tr!("Padding or unused entries are not zero."));
+        report.add(
+            Rule::ZipHeader,
+            at(),
+            tr!("Padding or unused entries are not zero."),
+        );
     }
     // Range of the data of a member.
     let range_of = |name: &str| {
@@ -154,13 +224,20 @@ fn check_header(zip: &ZipReader, directory: &CentralDirectory, headers: &[Option
         Some((headers[index]?.data, directory.entries[index].size))
     };
     let levels = header.levels().len();
-    let wanted = (0..levels).map(|level| format!("METADATA/level{level}.parquet")).chain(["COLLECTION.json".to_owned()]);
+    let wanted = (0..levels)
+        .map(|level| format!("METADATA/level{level}.parquet"))
+        .chain(["COLLECTION.json".to_owned()]);
     for (name, entry) in wanted.zip(&header.entries) {
         match range_of(&name) {
-            None => report.add(Rule::ZipHeader, at(), tr!("{name} is not in the archive.", name)),
+            None => report.add(
+                Rule::ZipHeader,
+                at(),
+                tr!("{name} is not in the archive.", name),
+            ),
             Some(range) if range != (entry.offset, entry.size) => {
                 let message = tr!(
-                    "TACO_HEADER states {stated} bytes at {place} for {name}; it has {found} bytes at {own}.",
+                    "TACO_HEADER states {stated} bytes at {place} for {name}; it has {found} bytes \
+                        at {own}.",
                     name,
                     stated = entry.size,
                     place = entry.offset,
@@ -174,11 +251,19 @@ fn check_header(zip: &ZipReader, directory: &CentralDirectory, headers: &[Option
     }
     let next = format!("METADATA/level{levels}.parquet");
     if range_of(&next).is_some() {
-        report.add(Rule::ZipHeader, at(), tr!("{name} is in the archive, but not in the header.", name = next));
+        report.add(
+            Rule::ZipHeader,
+            at(),
+            tr!(
+                "{name} is in the archive, but not in the header.",
+                name = next
+            ),
+        );
     }
 }
 
-/// Reads every stored member, and compares its CRC-32 with that of the directory. `headers` has the local header of each member.
+/// Reads every stored member, and compares its CRC-32 with that of the directory. `headers` has the
+/// local header of each member.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -189,7 +274,10 @@ pub(super) fn check_checksums(
     report: &mut Report,
     ctx: &JobContext,
 ) -> Result<()> {
-    ctx.stage(tr!("Reading every member"), Some(directory.entries.len() as u64));
+    ctx.stage(
+        tr!("Reading every member"),
+        Some(directory.entries.len() as u64),
+    );
     let wrong: Vec<(usize, String)> = directory
         .entries
         .par_iter()
@@ -198,7 +286,10 @@ pub(super) fn check_checksums(
         .map(|(index, (entry, header))| {
             ctx.check()?;
             ctx.step(1);
-            let Some(header) = header.as_ref().filter(|h| entry.method == 0 && file.contains(h.data, entry.stored)) else {
+            let Some(header) = header
+                .as_ref()
+                .filter(|h| entry.method == 0 && file.contains(h.data, entry.stored))
+            else {
                 return Ok(None);
             };
             let mut crc = crc32fast::Hasher::new();
@@ -208,14 +299,27 @@ pub(super) fn check_checksums(
                 let length = CHUNK.min(entry.stored - at);
                 match file.read(header.data + at, length) {
                     Ok(bytes) => crc.update(&bytes),
-                    Err(error) => return Ok(Some((index, format!("{} {}", tr!("Can't be read."), error.sentence())))),
+                    Err(error) => {
+                        return Ok(Some((
+                            index,
+                            format!("{} {}", tr!("Can't be read."), error.sentence()),
+                        )));
+                    }
                 }
                 at += length;
             }
             let found = crc.finalize();
             Ok((found != entry.crc).then(|| {
                 let (found, stated) = (format!("{found:08x}"), format!("{:08x}", entry.crc));
-                (index, tr!("The CRC-32 is {found}; the directory says {stated}. The bytes are damaged.", found, stated))
+                (
+                    index,
+                    tr!(
+                        "The CRC-32 is {found}; the directory says {stated}. The bytes are \
+                            damaged.",
+                        found,
+                        stated
+                    ),
+                )
             }))
         })
         .filter_map(Result::transpose)
@@ -236,7 +340,9 @@ fn check_positions(
 ) -> Result<()> {
     let ready = (0..zip.levels().count()).all(|level| {
         let fields = zip.levels().fields(level);
-        ["id", "type"].iter().all(|name| fields.iter().any(|field| field.name == *name))
+        ["id", "type"]
+            .iter()
+            .all(|name| fields.iter().any(|field| field.name == *name))
     });
     if !ready {
         return Ok(());
@@ -256,33 +362,64 @@ fn check_positions(
                 true => format!("DATA/{path}/{META_NAME}"),
                 false => format!("DATA/{path}"),
             };
-            let at = || Location::Sample { level: depth, row, path: tree.path(depth, row) };
+            let at = || Location::Sample {
+                level: depth,
+                row,
+                path: tree.path(depth, row),
+            };
             let Some(index) = directory.index_of(&name) else {
-                report.add(Rule::ZipMissing, at(), tr!("{name} is not in the archive.", name = name.printable_line()));
+                report.add(
+                    Rule::ZipMissing,
+                    at(),
+                    tr!(
+                        "{name} is not in the archive.",
+                        name = name.printable_line()
+                    ),
+                );
                 continue;
             };
             named[index] = true;
-            let (entry, Some(header)) = (&directory.entries[index], &headers[index]) else { continue };
+            let (entry, Some(header)) = (&directory.entries[index], &headers[index]) else {
+                continue;
+            };
             if depth > 0 {
                 members.push(index as u32);
             }
             match positions.range(row) {
                 // Whether a wrong range belongs to another sample is known after the whole level.
-                Some(range) if range != (header.data, entry.size) => wrong.push((row, range, index)),
-                None => report.add(Rule::ZipOffset, at(), tr!("internal:offset or internal:size is missing or negative.")),
+                Some(range) if range != (header.data, entry.size) => {
+                    wrong.push((row, range, index))
+                }
+                None => report.add(
+                    Rule::ZipOffset,
+                    at(),
+                    tr!("internal:offset or internal:size is missing or negative."),
+                ),
                 Some(_) => {}
             }
         }
         if wrong.is_empty() {
             continue;
         }
-        let range_of = |index: &u32| Some((headers[*index as usize]?.data, directory.entries[*index as usize].size));
+        let range_of = |index: &u32| {
+            Some((
+                headers[*index as usize]?.data,
+                directory.entries[*index as usize].size,
+            ))
+        };
         let own: HashSet<(u64, u64)> = members.iter().filter_map(range_of).collect();
         for (row, range, index) in wrong {
-            let (entry, Some(header)) = (&directory.entries[index], &headers[index]) else { continue };
-            let at = Location::Sample { level: depth, row, path: tree.path(depth, row) };
+            let (entry, Some(header)) = (&directory.entries[index], &headers[index]) else {
+                continue;
+            };
+            let at = Location::Sample {
+                level: depth,
+                row,
+                path: tree.path(depth, row),
+            };
             let message = tr!(
-                "internal:offset and internal:size say {stated} bytes at {place}; the sample is {found} bytes at {own}.",
+                "internal:offset and internal:size say {stated} bytes at {place}; the sample is \
+                    {found} bytes at {own}.",
                 stated = range.1,
                 place = range.0,
                 found = entry.size,
@@ -290,7 +427,10 @@ fn check_positions(
             );
             match own.contains(&range) {
                 true => {
-                    let message = format!("{message} {}", tr!("Those are the bytes of another sample."));
+                    let message = format!(
+                        "{message} {}",
+                        tr!("Those are the bytes of another sample.")
+                    );
                     report.add(Rule::ZipOffsetOther, at, message);
                 }
                 false => report.add(Rule::ZipOffset, at, message),
@@ -300,12 +440,18 @@ fn check_positions(
     let own = |name: &str| name == "TACO_HEADER" || name == "COLLECTION.json" || is_level(name);
     for (entry, named) in directory.entries.iter().zip(named) {
         if !named && !own(&entry.name) {
-            report.add(Rule::ZipStray, member(entry), tr!("No level names this member."));
+            report.add(
+                Rule::ZipStray,
+                member(entry),
+                tr!("No level names this member."),
+            );
         }
     }
     Ok(())
 }
 
 fn is_level(name: &str) -> bool {
-    name.strip_prefix("METADATA/level").and_then(|rest| rest.strip_suffix(".parquet")).is_some_and(|n| n.parse::<u8>().is_ok())
+    name.strip_prefix("METADATA/level")
+        .and_then(|rest| rest.strip_suffix(".parquet"))
+        .is_some_and(|n| n.parse::<u8>().is_ok())
 }

@@ -1,8 +1,14 @@
-//! What users wait for most often, measured call by call: `cargo bench --bench hot_paths`, or a part of it by name. For comparing
-//! two versions on one machine: `cargo bench --bench hot_paths -- --save-baseline before`, then `-- --baseline before`.
+//! What users wait for most often, measured call by call: `cargo bench --bench hot_paths`, or a
+//! part of it by name. For comparing two versions on one machine:
+//! `cargo bench --bench hot_paths -- --save-baseline before`, then `-- --baseline before`.
 //! `packaging/bench` compares whole programs.
 
-#![allow(clippy::expect_used, clippy::unwrap_used, missing_docs, reason = "a test says what went wrong by ending")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a test says what went wrong by ending"
+)]
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -13,7 +19,9 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use taco_studio::container::{self, Assembly, BuildOptions, ContainerReader, Format, OnDamage};
 use taco_studio::draft::{Edit, Structure};
 use taco_studio::jobs::JobContext;
-use taco_studio::model::{Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Schema, Tortilla, Value};
+use taco_studio::model::{
+    Collection, Dataset, FieldSpec, NodePath, Payload, Sample, Schema, Tortilla, Value,
+};
 use taco_studio::ops::lazy_tables;
 use taco_studio::query::run_sql;
 use taco_studio::validate::LiveCheck;
@@ -24,13 +32,22 @@ const FILE_BYTES: usize = 4096;
 
 /// A dataset of FOLDERs with five FILEs each, and three columns per level.
 fn dataset() -> Dataset {
-    let schema: Schema = [("split", DataType::Utf8), ("cloud_cover", DataType::Float64), ("row", DataType::Int64)]
-        .into_iter()
-        .map(|(name, dtype)| FieldSpec::new(name, dtype))
-        .collect();
+    let schema: Schema = [
+        ("split", DataType::Utf8),
+        ("cloud_cover", DataType::Float64),
+        ("row", DataType::Int64),
+    ]
+    .into_iter()
+    .map(|(name, dtype)| FieldSpec::new(name, dtype))
+    .collect();
     let values = |index: u32| -> Arc<[Value]> {
         let split = ["train", "validation", "test"][index as usize % 3];
-        [Value::text(split), Value::Float(f64::from(index % 101) / 100.0), Value::Int(i64::from(index))].into()
+        [
+            Value::text(split),
+            Value::Float(f64::from(index % 101) / 100.0),
+            Value::Int(i64::from(index)),
+        ]
+        .into()
     };
     let file = |root: u32, child: u32| Sample {
         id: format!("band_{child:02}.bin").into(),
@@ -40,12 +57,22 @@ fn dataset() -> Dataset {
     let folder = |root: u32| Sample {
         id: format!("roi_{root:06}").into(),
         payload: Payload::Folder(
-            Tortilla { schema: schema.clone(), samples: (0..CHILDREN).map(|child| file(root, child)).collect() }.into(),
+            Tortilla {
+                schema: schema.clone(),
+                samples: (0..CHILDREN).map(|child| file(root, child)).collect(),
+            }
+            .into(),
         ),
         values: values(root),
     };
-    let root = Tortilla { schema: schema.clone(), samples: (0..ROOTS).map(folder).collect() };
-    Dataset { collection: Collection::template(), root: root.into() }
+    let root = Tortilla {
+        schema: schema.clone(),
+        samples: (0..ROOTS).map(folder).collect(),
+    };
+    Dataset {
+        collection: Collection::template(),
+        root: root.into(),
+    }
 }
 
 fn options(target: PathBuf) -> BuildOptions {
@@ -75,19 +102,28 @@ fn containers(criterion: &mut Criterion) {
     let assembly = Assembly::of_dataset(&dataset(), &ctx).expect("assembles");
     let mut group = criterion.benchmark_group("container");
     group.sample_size(20);
-    group.throughput(Throughput::Bytes(u64::from(ROOTS * CHILDREN) * FILE_BYTES as u64));
+    group.throughput(Throughput::Bytes(
+        u64::from(ROOTS * CHILDREN) * FILE_BYTES as u64,
+    ));
     group.bench_function("write ZIP", |bencher| {
-        bencher.iter(|| container::write(&assembly, &options(folder.path().join("out.tacozip")), &ctx).expect("writes"));
+        bencher.iter(|| {
+            container::write(&assembly, &options(folder.path().join("out.tacozip")), &ctx)
+                .expect("writes")
+        });
     });
     group.throughput(Throughput::Elements(u64::from(ROOTS * CHILDREN)));
     group.bench_function("open ZIP, read both levels", |bencher| {
         bencher.iter(|| {
             let reader = container::open(&path, &ctx).expect("opens");
-            (0..2).map(|level| reader.levels().table(level, &ctx).expect("reads").rows()).sum::<usize>()
+            (0..2)
+                .map(|level| reader.levels().table(level, &ctx).expect("reads").rows())
+                .sum::<usize>()
         });
     });
     let reader: Arc<dyn ContainerReader> = container::open(&path, &ctx).expect("opens");
-    group.bench_function("find a sample's bytes", |bencher| bencher.iter(|| reader.asset(1, black_box(4711)).expect("is there")));
+    group.bench_function("find a sample's bytes", |bencher| {
+        bencher.iter(|| reader.asset(1, black_box(4711)).expect("is there"))
+    });
     group.finish();
 }
 
@@ -99,7 +135,11 @@ fn drafts(criterion: &mut Criterion) {
         let (mut live, mut edited) = (LiveCheck::default(), before.clone());
         live.check(&edited, &ctx).expect("checks");
         bencher.iter(|| {
-            let edit = Edit::Remove { parent: NodePath(vec![ROOTS / 2]), at: 2, count: 1 };
+            let edit = Edit::Remove {
+                parent: NodePath(vec![ROOTS / 2]),
+                at: 2,
+                count: 1,
+            };
             let undo = edit.apply(&mut edited).expect("applies");
             let found = live.check(&edited, &ctx).expect("checks").findings.len();
             undo.apply(&mut edited).expect("applies");
@@ -112,7 +152,10 @@ fn drafts(criterion: &mut Criterion) {
         let mut edited = before.clone();
         structure.update(&edited);
         bencher.iter_batched(
-            || Edit::Rename { sample: NodePath(vec![7]).child(0), id: "renamed".into() },
+            || Edit::Rename {
+                sample: NodePath(vec![7]).child(0),
+                id: "renamed".into(),
+            },
             |edit| {
                 let undo = edit.apply(&mut edited).expect("applies");
                 structure.update(&edited);
@@ -130,16 +173,28 @@ fn queries(criterion: &mut Criterion) {
     let tables = lazy_tables(&container::open(&written(folder.path()), &ctx).expect("opens"));
     let mut group = criterion.benchmark_group("query");
     for (name, sql) in [
-        ("filter", "SELECT id FROM data WHERE cloud_cover < 0.1 AND split = 'train'"),
-        ("group", "SELECT split, count(*), avg(cloud_cover) FROM l1 GROUP BY split"),
-        ("top", "SELECT id, \"row\" FROM l1 ORDER BY cloud_cover DESC, id LIMIT 20"),
+        (
+            "filter",
+            "SELECT id FROM data WHERE cloud_cover < 0.1 AND split = 'train'",
+        ),
+        (
+            "group",
+            "SELECT split, count(*), avg(cloud_cover) FROM l1 GROUP BY split",
+        ),
+        (
+            "top",
+            "SELECT id, \"row\" FROM l1 ORDER BY cloud_cover DESC, id LIMIT 20",
+        ),
         (
             "join",
-            "SELECT count(*) FROM l1 JOIN l0 ON l1.\"internal:parent_id\" = l0.\"internal:current_id\" WHERE l0.split = 'test'",
+            "SELECT count(*) FROM l1 JOIN l0 ON l1.\"internal:parent_id\" = \
+                l0.\"internal:current_id\" WHERE l0.split = 'test'",
         ),
     ] {
         run_sql(&tables, sql, None, &ctx).expect("runs");
-        group.bench_function(name, |bencher| bencher.iter(|| run_sql(&tables, sql, None, &ctx).expect("runs").row_count));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| run_sql(&tables, sql, None, &ctx).expect("runs").row_count)
+        });
     }
     group.finish();
 }

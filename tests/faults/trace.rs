@@ -1,5 +1,5 @@
-//! Fault injection with `strace`: lists the system calls of a run that access the output or the sources, and runs with a failure
-//! or a kill at one of them.
+//! Fault injection with `strace`: lists the system calls of a run that access the output or the
+//! sources, and runs with a failure or a kill at one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -63,7 +63,11 @@ pub struct Point {
 
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at {} number {}", self.fault, self.call, self.number)
+        write!(
+            f,
+            "{:?} at {} number {}",
+            self.fault, self.call, self.number
+        )
     }
 }
 
@@ -73,7 +77,10 @@ impl Point {
             Fault::Kill => "signal=SIGKILL".to_owned(),
             Fault::ReadError => "error=EIO".to_owned(),
             Fault::Error => {
-                let error = WRITING.iter().find(|(call, _)| *call == self.call).map_or("EIO", |(_, error)| error);
+                let error = WRITING
+                    .iter()
+                    .find(|(call, _)| *call == self.call)
+                    .map_or("EIO", |(_, error)| error);
                 format!("error={error}")
             }
         };
@@ -83,10 +90,16 @@ impl Point {
 
 /// Whether processes can be traced here, and otherwise the reason.
 pub fn works() -> Result<(), String> {
-    let output = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).stdin(Stdio::null()).output();
+    let output = Command::new("strace")
+        .args(["-f", "-o", "/dev/null", "true"])
+        .stdin(Stdio::null())
+        .output();
     match output {
         Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(format!("strace can't trace here: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        Ok(output) => Err(format!(
+            "strace can't trace here: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
         Err(error) => Err(format!("strace can't be started ({error})")),
     }
 }
@@ -97,7 +110,11 @@ fn calls() -> impl Iterator<Item = &'static str> {
 
 fn strace(workspace: &Workspace, options: &[OsString], arguments: Vec<OsString>) -> Ran {
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq"]).args(options).arg(env!("CARGO_BIN_EXE_taco-studio")).args(arguments);
+    command
+        .args(["-f", "-qq"])
+        .args(options)
+        .arg(env!("CARGO_BIN_EXE_taco-studio"))
+        .args(arguments);
     command.env("RAYON_NUM_THREADS", "1");
     workspace.run(command)
 }
@@ -107,37 +124,69 @@ pub fn run(workspace: &Workspace, arguments: Vec<OsString>, point: Option<&Point
     run_with_log(workspace, arguments, point, "/dev/null".into())
 }
 
-/// Runs the program with a failing call; also returns whether that call accessed the folder `written`. Calls are counted per
-/// thread, so the fault may hit another thread first, for example one that writes to standard output.
-pub fn run_and_look(workspace: &Workspace, arguments: Vec<OsString>, point: &Point, written: &str) -> (Ran, bool) {
+/// Runs the program with a failing call; also returns whether that call accessed the folder
+/// `written`. Calls are counted per thread, so the fault may hit another thread first, for example
+/// one that writes to standard output.
+pub fn run_and_look(
+    workspace: &Workspace,
+    arguments: Vec<OsString>,
+    point: &Point,
+    written: &str,
+) -> (Ran, bool) {
     let log = workspace.path("fault.log");
     let ran = run_with_log(workspace, arguments, Some(point), log.clone().into());
     let folder = workspace.path(written).display().to_string();
     let lines = fs::read_to_string(&log).expect("the trace");
-    let mut failed = lines.lines().filter(|line| line.contains("(INJECTED)")).peekable();
+    let mut failed = lines
+        .lines()
+        .filter(|line| line.contains("(INJECTED)"))
+        .peekable();
     let hit = failed.peek().is_some() && failed.all(|line| line.contains(&folder));
     (ran, hit)
 }
 
-fn run_with_log(workspace: &Workspace, arguments: Vec<OsString>, point: Option<&Point>, log: OsString) -> Ran {
+fn run_with_log(
+    workspace: &Workspace,
+    arguments: Vec<OsString>,
+    point: Option<&Point>,
+    log: OsString,
+) -> Ran {
     let mut options: Vec<OsString> = vec!["-y".into(), "-s".into(), "0".into(), "-o".into(), log];
     if let Some(point) = point {
         // Faster, but signals are not delivered with it.
         options.extend((point.fault != Fault::Kill).then(|| "--seccomp-bpf".into()));
-        options.extend(["-e".into(), format!("trace={}", point.call).into(), "-e".into(), point.inject().into()]);
+        options.extend([
+            "-e".into(),
+            format!("trace={}", point.call).into(),
+            "-e".into(),
+            point.inject().into(),
+        ]);
     }
     strace(workspace, &options, arguments)
 }
 
-/// The points at which a run can fail or be killed: calls that access the folder `written`, and reads of other files in the
-/// workspace. Calls are counted per thread; points that another thread reaches first are omitted, as the fault would hit there.
+/// The points at which a run can fail or be killed: calls that access the folder `written`, and
+/// reads of other files in the workspace. Calls are counted per thread; points that another thread
+/// reaches first are omitted, as the fault would hit there.
 pub fn points(workspace: &Workspace, arguments: Vec<OsString>, written: &str) -> Vec<Point> {
     let log = workspace.path("trace.log");
     let trace = format!("trace={}", calls().collect::<Vec<_>>().join(","));
-    let options: Vec<OsString> =
-        vec!["-y".into(), "-s".into(), "0".into(), "-o".into(), log.clone().into(), "-e".into(), trace.into()];
+    let options: Vec<OsString> = vec![
+        "-y".into(),
+        "-s".into(),
+        "0".into(),
+        "-o".into(),
+        log.clone().into(),
+        "-e".into(),
+        trace.into(),
+    ];
     strace(workspace, &options, arguments).expect_code(0);
-    let root = workspace.path("").canonicalize().expect("the workspace").display().to_string();
+    let root = workspace
+        .path("")
+        .canonicalize()
+        .expect("the workspace")
+        .display()
+        .to_string();
     let root = format!("{}/", root.trim_end_matches('/'));
     let out = format!("{root}{written}");
     let home = format!("{root}home");
@@ -145,18 +194,28 @@ pub fn points(workspace: &Workspace, arguments: Vec<OsString>, written: &str) ->
     let mut reached: BTreeSet<(String, usize)> = BTreeSet::new();
     let mut found = Vec::new();
     for line in fs::read_to_string(&log).expect("the trace").lines() {
-        let Some((thread, rest)) = line.split_once(' ') else { continue };
-        let Some((call, tail)) = rest.trim_start().split_once('(') else { continue };
+        let Some((thread, rest)) = line.split_once(' ') else {
+            continue;
+        };
+        let Some((call, tail)) = rest.trim_start().split_once('(') else {
+            continue;
+        };
         if !calls().any(|known| known == call) {
             continue;
         }
-        let count = counts.entry((thread.to_owned(), call.to_owned())).or_default();
+        let count = counts
+            .entry((thread.to_owned(), call.to_owned()))
+            .or_default();
         *count += 1;
         // The first thread that reaches the count is hit.
         if !reached.insert((call.to_owned(), *count)) {
             continue;
         }
-        let point = |fault| Point { fault, call: call.to_owned(), number: *count };
+        let point = |fault| Point {
+            fault,
+            call: call.to_owned(),
+            number: *count,
+        };
         if READING.contains(&call) {
             if tail.contains(&root) && !tail.contains(&out) && !tail.contains(&home) {
                 found.push(point(Fault::ReadError));

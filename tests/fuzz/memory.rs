@@ -1,4 +1,5 @@
-//! Counts allocated memory in the global allocator: an input that needs more than the limit ends the process with a message.
+//! Counts allocated memory in the global allocator: an input that needs more than the limit ends
+//! the process with a message.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,18 +17,23 @@ static OVER: AtomicBool = AtomicBool::new(false);
 pub struct Counted;
 
 fn take(bytes: usize) {
-    let held = HELD.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+    let held = HELD
+        .fetch_add(bytes, Ordering::Relaxed)
+        .saturating_add(bytes);
     MOST.fetch_max(held, Ordering::Relaxed);
     let limit = LIMIT.load(Ordering::Relaxed);
     // Printing allocates too, so the message is printed once.
     if held > limit && !OVER.swap(true, Ordering::Relaxed) {
         let trace = std::backtrace::Backtrace::force_capture();
-        eprintln!("over the memory cap: {bytes} more bytes make {held}, {limit} may be held\n{trace}");
+        eprintln!(
+            "over the memory cap: {bytes} more bytes make {held}, {limit} may be held\n{trace}"
+        );
         std::process::abort();
     }
 }
 
-// SAFETY: every call is forwarded unchanged to the system's allocator; the counter touches no memory of the caller.
+// SAFETY: every call is forwarded unchanged to the system's allocator; the counter touches no
+// memory of the caller.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(layout.size());

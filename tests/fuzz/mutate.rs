@@ -1,5 +1,5 @@
-//! Structure-aware mutations. Where lengths and checksums would reject a changed input, the change is made to the protected data,
-//! and lengths and checksums are updated.
+//! Structure-aware mutations. Where lengths and checksums would reject a changed input, the change
+//! is made to the protected data, and lengths and checksums are updated.
 
 mod json;
 mod sql;
@@ -31,7 +31,11 @@ impl Random {
 
     /// A number below `bound`; 0 when `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
+        if bound == 0 {
+            0
+        } else {
+            (self.next() % bound as u64) as usize
+        }
     }
 
     /// True with probability 1/`times`.
@@ -67,8 +71,11 @@ pub fn in_place(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine
 /// A Parquet file: mutates pages in place, or the footer with its length updated.
 pub fn parquet(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: Engine<'_>) {
     const MAGIC: &[u8] = b"PAR1";
-    let body = bytes.strip_suffix(MAGIC).and_then(|rest| rest.split_last_chunk::<4>());
-    let start = body.and_then(|(rest, length)| rest.len().checked_sub(u32::from_le_bytes(*length) as usize));
+    let body = bytes
+        .strip_suffix(MAGIC)
+        .and_then(|rest| rest.split_last_chunk::<4>());
+    let start = body
+        .and_then(|(rest, length)| rest.len().checked_sub(u32::from_le_bytes(*length) as usize));
     let Some(start) = start.filter(|_| random.below(3) > 0) else {
         return in_place(bytes, longest, random, engine);
     };
@@ -97,15 +104,27 @@ pub fn journal(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine:
     if random.one_in(8) {
         return engine(bytes, longest);
     }
-    let mut lines: Vec<Vec<u8>> = bytes.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+    let mut lines: Vec<Vec<u8>> = bytes
+        .split(|&byte| byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect();
     lines.retain(|line| !line.is_empty());
     let chosen = random.below(lines.len());
     match random.below(6) {
         0 if lines.len() > 2 => drop(lines.remove(chosen)),
-        1 if !lines.is_empty() => lines.insert(random.below(lines.len()) + 1, lines[chosen].clone()),
+        1 if !lines.is_empty() => {
+            lines.insert(random.below(lines.len()) + 1, lines[chosen].clone())
+        }
         2 => {
-            let words: [&[u8]; 3] = [b"00000000 \"undo\"", b"00000000 \"redo\"", b"00000000 {\"recipe\":[]}"];
-            lines.insert(lines.len().min(chosen + 1), words[random.below(words.len())].to_vec());
+            let words: [&[u8]; 3] = [
+                b"00000000 \"undo\"",
+                b"00000000 \"redo\"",
+                b"00000000 {\"recipe\":[]}",
+            ];
+            lines.insert(
+                lines.len().min(chosen + 1),
+                words[random.below(words.len())].to_vec(),
+            );
         }
         _ => {
             if let Some(line) = lines.get_mut(chosen) {
@@ -119,7 +138,11 @@ pub fn journal(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine:
     bytes.clear();
     for (number, line) in lines.iter().enumerate() {
         match line.get(9..) {
-            Some(text) if number > 0 => bytes.extend(format!("{:08x} ", crc32fast::hash(text)).bytes().chain(text.iter().copied())),
+            Some(text) if number > 0 => bytes.extend(
+                format!("{:08x} ", crc32fast::hash(text))
+                    .bytes()
+                    .chain(text.iter().copied()),
+            ),
             _ => bytes.extend(line),
         }
         bytes.push(b'\n');
@@ -127,14 +150,20 @@ pub fn journal(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine:
     bytes.truncate(longest);
 }
 
-/// A project: mutates its first line or one of the tables after it, and updates lengths and checksums.
+/// A project: mutates its first line or one of the tables after it, and updates lengths and
+/// checksums.
 pub fn project(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: Engine<'_>) {
     if random.one_in(8) || changed_project(bytes, longest, random, engine).is_none() {
         engine(bytes, longest);
     }
 }
 
-fn changed_project(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, engine: Engine<'_>) -> Option<()> {
+fn changed_project(
+    bytes: &mut Vec<u8>,
+    longest: usize,
+    random: &mut Random,
+    engine: Engine<'_>,
+) -> Option<()> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     let mut head: Json = serde_json::from_slice(&bytes[..end]).ok()?;
     let mut rest = &bytes[end + 1..];
@@ -157,7 +186,12 @@ fn changed_project(bytes: &mut Vec<u8>, longest: usize, random: &mut Random, eng
             }
         }
     }
-    for (stated, table) in head.get_mut("tables")?.as_array_mut()?.iter_mut().zip(&tables) {
+    for (stated, table) in head
+        .get_mut("tables")?
+        .as_array_mut()?
+        .iter_mut()
+        .zip(&tables)
+    {
         let stated = stated.as_object_mut()?;
         stated.insert("bytes".into(), table.len().into());
         stated.insert("crc32".into(), crc32fast::hash(table).into());

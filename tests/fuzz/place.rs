@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The folder. It remains when the process is killed by a signal; `packaging/fuzz` sets a folder that it removes.
+/// The folder. It remains when the process is killed by a signal; `packaging/fuzz` sets a folder
+/// that it removes.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -14,7 +15,8 @@ pub fn folder() -> &'static Path {
             None => std::env::temp_dir(),
         };
         let folder = above.join(format!("taco-studio-fuzz-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        std::fs::create_dir_all(&folder)
+            .unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         folder
     })
 }

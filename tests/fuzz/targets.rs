@@ -22,7 +22,12 @@ pub struct Target {
 
 /// Every target.
 pub fn all() -> Vec<Target> {
-    let target = |name, longest, run, mutate| Target { name, longest, run, mutate };
+    let target = |name, longest, run, mutate| Target {
+        name,
+        longest,
+        run,
+        mutate,
+    };
     vec![
         target("zip", 32 << 10, containers::zip, mutate::in_place),
         target("table", 16 << 10, containers::table, mutate::parquet),
@@ -40,7 +45,8 @@ pub fn all() -> Vec<Target> {
     ]
 }
 
-/// The value, if any. An error is the expected result for invalid input, but an internal error is a finding.
+/// The value, if any. An error is the expected result for invalid input, but an internal error is a
+/// finding.
 #[track_caller]
 pub fn expected<T>(outcome: Result<T>) -> Option<T> {
     match outcome {

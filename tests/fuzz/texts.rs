@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{
-    ArrayRef, BinaryArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray, TimestampMicrosecondArray,
+    ArrayRef, BinaryArray, Float64Array, Int64Array, ListArray, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
 };
 use arrow::datatypes::Float64Type;
 use serde_json::Value as Json;
@@ -15,7 +16,9 @@ use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{Dataset, PitSchema, Report, Value};
 use taco_studio::ops::describe_dataset;
 use taco_studio::query::{Tables, VsiBase, run_sql};
-use taco_studio::studio::{Command, ScriptLine, Studio, is_project, open_project, read_script, recoverable, save_project};
+use taco_studio::studio::{
+    Command, ScriptLine, Studio, is_project, open_project, read_script, recoverable, save_project,
+};
 use taco_studio::table::{LevelTable, parse_wkb, wkb_bounds, wkb_point, write_wkb};
 use taco_studio::validate;
 
@@ -35,7 +38,9 @@ pub fn wkb(bytes: &[u8]) {
         });
         footprints(&[stated], &JobContext::default()).expect("is no error");
     }
-    let Some(geometry) = parse_wkb(bytes) else { return };
+    let Some(geometry) = parse_wkb(bytes) else {
+        return;
+    };
     // Empty rings are not written.
     let written = write_wkb(&geometry);
     let again = parse_wkb(&written).expect("what is written reads back");
@@ -46,27 +51,59 @@ pub fn wkb(bytes: &[u8]) {
 /// COLLECTION.json: checks, writing, and catalogue exports.
 pub fn collection(bytes: &[u8]) {
     let ctx = JobContext::default();
-    let Some(collection) = expected(parse_collection(bytes)) else { return };
+    let Some(collection) = expected(parse_collection(bytes)) else {
+        return;
+    };
     validate::check_collection(&collection, &mut Report::default());
     let _ = (collection.placeholders(), collection.descriptive());
-    if let Ok(pit) = serde_json::from_value::<PitSchema>(collection.fields.get("taco:pit_schema").cloned().unwrap_or_default()) {
-        let schema = collection.fields.get("taco:field_schema").cloned().unwrap_or_default();
+    if let Ok(pit) = serde_json::from_value::<PitSchema>(
+        collection
+            .fields
+            .get("taco:pit_schema")
+            .cloned()
+            .unwrap_or_default(),
+    ) {
+        let schema = collection
+            .fields
+            .get("taco:field_schema")
+            .cloned()
+            .unwrap_or_default();
         let written = expected(write_collection(&collection, &pit, &schema)).expect("is written");
         parse_collection(&written).expect("what is written reads back");
     }
-    expected(validate::dataset(&Dataset { collection, ..Dataset::default() }, &ctx));
+    expected(validate::dataset(
+        &Dataset {
+            collection,
+            ..Dataset::default()
+        },
+        &ctx,
+    ));
     let folder = dataset_folder();
     std::fs::write(folder.join("COLLECTION.json"), bytes).expect("writes");
-    let forms = [Catalogue::Stac, Catalogue::Croissant, Catalogue::Datacite, Catalogue::Markdown, Catalogue::Html];
+    let forms = [
+        Catalogue::Stac,
+        Catalogue::Croissant,
+        Catalogue::Datacite,
+        Catalogue::Markdown,
+        Catalogue::Html,
+    ];
     let form = forms[crc32fast::hash(bytes) as usize % forms.len()];
-    expected(describe_dataset(&folder, &OpenOptions::default(), form, None, None, &ctx));
+    expected(describe_dataset(
+        &folder,
+        &OpenOptions::default(),
+        form,
+        None,
+        None,
+        &ctx,
+    ));
 }
 
 /// A dataset whose COLLECTION.json is the input.
 fn dataset_folder() -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let made = || {
-        let source = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/34_upstream_folder_nested/nested");
+        let source = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/fixtures/golden/34_upstream_folder_nested/nested");
         let target = place::folder().join("dataset");
         copy(&source, &target);
         target
@@ -90,12 +127,15 @@ pub fn project(bytes: &[u8]) {
     let ctx = JobContext::default();
     let path = place::file("x.tacostudio", bytes);
     let known = is_project(&path);
-    let Some(project) = expected(open_project(&path, &ctx)) else { return };
+    let Some(project) = expected(open_project(&path, &ctx)) else {
+        return;
+    };
     assert!(known, "what opens as a project is one");
     expected(validate::dataset(&project.content.dataset, &ctx));
     let again = place::folder().join("again.tacostudio");
     if expected(save_project(&again, &project, &ctx)).is_some() {
-        open_project(&again, &ctx).unwrap_or_else(|error| panic!("what is saved opens: {}", error.report()));
+        open_project(&again, &ctx)
+            .unwrap_or_else(|error| panic!("what is saved opens: {}", error.report()));
     }
 }
 
@@ -133,7 +173,14 @@ pub fn sql(bytes: &[u8]) {
     static TABLES: OnceLock<Tables> = OnceLock::new();
     let tables = TABLES.get_or_init(levels);
     let statement = String::from_utf8_lossy(bytes);
-    let Some(result) = expected(run_sql(tables, &statement, Some(100), &JobContext::default())) else { return };
+    let Some(result) = expected(run_sql(
+        tables,
+        &statement,
+        Some(100),
+        &JobContext::default(),
+    )) else {
+        return;
+    };
     let rows: Vec<serde_json::Map<String, Json>> = result.json_rows().collect();
     assert!(rows.len() <= 100, "{} rows", rows.len());
     let _ = (result.csv(), result.text(100), result.columns());
@@ -142,17 +189,33 @@ pub fn sql(bytes: &[u8]) {
 fn levels() -> Tables {
     let texts = |values: &[&str]| Arc::new(StringArray::from(values.to_vec())) as ArrayRef;
     let numbers = |values: &[i64]| Arc::new(Int64Array::from(values.to_vec())) as ArrayRef;
-    let point = |x: f64, y: f64| [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat();
+    let point =
+        |x: f64, y: f64| [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat();
     let points = [point(-75.0, -12.0), point(10.0, 50.0)];
-    let centroids = BinaryArray::from(vec![Some(points[0].as_slice()), Some(points[1].as_slice()), None]);
-    let times = TimestampMicrosecondArray::from(vec![Some(1_609_459_200_000_000), Some(1_609_545_600_000_000), None]);
-    let lists = ListArray::from_iter_primitive::<Float64Type, _, _>([Some(vec![Some(1.0), Some(2.0)]), Some(vec![]), None]);
+    let centroids = BinaryArray::from(vec![
+        Some(points[0].as_slice()),
+        Some(points[1].as_slice()),
+        None,
+    ]);
+    let times = TimestampMicrosecondArray::from(vec![
+        Some(1_609_459_200_000_000),
+        Some(1_609_545_600_000_000),
+        None,
+    ]);
+    let lists = ListArray::from_iter_primitive::<Float64Type, _, _>([
+        Some(vec![Some(1.0), Some(2.0)]),
+        Some(vec![]),
+        None,
+    ]);
     let level0 = vec![
         ("id", texts(&["lima", "bonn", "__TACOPAD__0"])),
         ("type", texts(&["FOLDER", "FOLDER", "FILE"])),
         ("stac:centroid", Arc::new(centroids)),
         ("stac:time_start", Arc::new(times)),
-        ("cloud_cover", Arc::new(Float64Array::from(vec![Some(0.25), Some(0.75), None]))),
+        (
+            "cloud_cover",
+            Arc::new(Float64Array::from(vec![Some(0.25), Some(0.75), None])),
+        ),
         ("stac:geotransform", Arc::new(lists)),
         ("internal:current_id", numbers(&[0, 1, 2])),
         ("internal:parent_id", numbers(&[0, 1, 2])),

@@ -21,24 +21,38 @@ fn table_and_picture_are_side_by_side_for_datasets_where_this_was_chosen() {
         let mut harness = app(theme);
         take(&mut harness, vec![sample()]);
         harness.state_mut().act(Action::ArrangeForExploring);
-        harness.state_mut().select(Some(RowRef { level: 1, row: 1 }));
+        harness
+            .state_mut()
+            .select(Some(RowRef { level: 1, row: 1 }));
         settle(&mut harness);
-        assert!(shows_table(&harness) && shows_picture(&harness), "both at once");
+        assert!(
+            shows_table(&harness) && shows_picture(&harness),
+            "both at once"
+        );
         picture(&mut harness, &format!("exploring-{word}"));
         harness.state_mut().act(Action::EditCopy);
         settle(&mut harness);
         assert!(document(&harness).draft().is_some());
-        assert!(shows_table(&harness) && !shows_picture(&harness), "the table has the width");
+        assert!(
+            shows_table(&harness) && !shows_picture(&harness),
+            "the table has the width"
+        );
         harness.state_mut().act(Action::ArrangeForChecking);
         settle(&mut harness);
         assert!(!harness.state().is_bottom_folded() && !shows_table(&harness));
-        assert!(harness.query_by_label("All roots").is_some(), "the structure is in front");
+        assert!(
+            harness.query_by_label("All roots").is_some(),
+            "the structure is in front"
+        );
         picture(&mut harness, &format!("checking-{word}"));
         take(&mut harness, vec![sample()]);
         if harness.query_by_label("Discard changes").is_some() {
             click(&mut harness, "Discard changes");
         }
-        assert!(document(&harness).opened().is_some() && shows_table(&harness), "arranged as the dataset before");
+        assert!(
+            document(&harness).opened().is_some() && shows_table(&harness),
+            "arranged as the dataset before"
+        );
     }
 }
 
@@ -54,7 +68,10 @@ fn an_arrangement_is_found_as_it_was_left() {
     assert!(shows_table(&harness));
     harness.state_mut().act(Action::ArrangeForExploring);
     settle(&mut harness);
-    assert!(!shows_table(&harness), "the gallery is in front of the table");
+    assert!(
+        !shows_table(&harness),
+        "the gallery is in front of the table"
+    );
     harness.state_mut().act(Action::ResetLayout);
     settle(&mut harness);
     assert!(shows_table(&harness));

@@ -1,4 +1,5 @@
-//! Building a dataset: files are added, the collection is filled in, edits are undone, the result is written and opened again.
+//! Building a dataset: files are added, the collection is filled in, edits are undone, the result
+//! is written and opened again.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +10,9 @@ use taco_studio::gui::Pane;
 use taco_studio::gui::action::Action;
 use taco_studio::studio::RowRef;
 
-use super::support::{Window, app, click, copied, dataset, document, fill, sample, scenes, settle, take};
+use super::support::{
+    Window, app, click, copied, dataset, document, fill, sample, scenes, settle, take,
+};
 use crate::support::Workspace;
 
 #[derive(Debug)]
@@ -30,16 +33,28 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     let target = tempfile::tempdir().expect("a temporary folder");
     let mut harness = app(egui::Theme::Dark);
     for scene in scenes().into_iter().take(4) {
-        harness.input_mut().dropped_files.push(Arc::new(Dropped(scene)));
+        harness
+            .input_mut()
+            .dropped_files
+            .push(Arc::new(Dropped(scene)));
     }
     settle(&mut harness);
     assert_eq!(dataset(&harness).root.samples.len(), 4);
-    assert!(harness.query_by_label_contains("Added 24 files").is_some(), "a message tells what came in");
+    assert!(
+        harness.query_by_label_contains("Added 24 files").is_some(),
+        "a message tells what came in"
+    );
 
     click(&mut harness, "Collection");
     fill(&mut harness, "id", "Peru Cropland");
     assert_eq!(dataset(&harness).collection.id(), "Peru Cropland");
-    assert!(harness.query_all_by_label_contains("lower-case").next().is_some(), "the fault stands below the field");
+    assert!(
+        harness
+            .query_all_by_label_contains("lower-case")
+            .next()
+            .is_some(),
+        "the fault stands below the field"
+    );
     click(&mut harness, "Write dataset…");
     assert!(harness.query_by_label_contains("block writing").is_some());
     harness.key_press(Key::Escape);
@@ -55,7 +70,10 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     fill(&mut harness, "name of providers 1", "A mapping group");
     let report = harness.state().studio().report().clone();
     assert!(report.is_valid(), "{:?}", report.findings);
-    assert_eq!(dataset(&harness).collection.get("licenses"), Some(&serde_json::json!(["CC-BY-4.0"])));
+    assert_eq!(
+        dataset(&harness).collection.get("licenses"),
+        Some(&serde_json::json!(["CC-BY-4.0"]))
+    );
 
     click(&mut harness, "Write dataset…");
     let path = target.path().join("peru.tacozip");
@@ -69,24 +87,48 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
         click(&mut harness, form);
         let code = copied(&mut harness, "Copy snippet").expect("the code is on the clipboard");
         let script = workspace.write("copied.py", &code).display().to_string();
-        let printed = workspace.python(&script, [] as [&str; 0]).expect_code(0).stdout;
-        assert!(code.contains("dataset.sql(") == (form == "SQL") && printed.contains("FOLDER"), "{code}{printed}");
+        let printed = workspace
+            .python(&script, [] as [&str; 0])
+            .expect_code(0)
+            .stdout;
+        assert!(
+            code.contains("dataset.sql(") == (form == "SQL") && printed.contains("FOLDER"),
+            "{code}{printed}"
+        );
     }
     // The destination has a dataset now.
     click(&mut harness, "Write again…");
-    assert!(harness.query_all_by_label_contains("The destination exists already").next().is_some());
-    fill(&mut harness, "Destination", &target.path().join("again.tacozip").display().to_string());
+    assert!(
+        harness
+            .query_all_by_label_contains("The destination exists already")
+            .next()
+            .is_some()
+    );
+    fill(
+        &mut harness,
+        "Destination",
+        &target.path().join("again.tacozip").display().to_string(),
+    );
     click(&mut harness, "Write now");
     assert!(harness.query_by_label("Written and verified").is_some());
     // The draft has no file of its own, so it is not left without a question.
     click(&mut harness, "Done");
     harness.key_press_modifiers(Modifiers::COMMAND, Key::N);
     settle(&mut harness);
-    assert!(harness.query_all_by_label_contains("The dataset was written and stays").next().is_some());
+    assert!(
+        harness
+            .query_all_by_label_contains("The dataset was written and stays")
+            .next()
+            .is_some()
+    );
     click(&mut harness, "Cancel");
     assert_eq!(dataset(&harness).root.samples.len(), 4);
     click(&mut harness, "Write dataset…");
-    fill(&mut harness, "Destination", &target.path().join("third.tacozip").display().to_string());
+    fill(
+        &mut harness,
+        "Destination",
+        &target.path().join("third.tacozip").display().to_string(),
+    );
     click(&mut harness, "Write now");
     click(&mut harness, "Open dataset");
     let document = document(&harness);
@@ -100,11 +142,19 @@ fn edits_are_undone_and_done_again() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, scenes().into_iter().take(2).collect());
     let first = dataset(&harness).root.samples[0].id.clone();
-    harness.get_all_by_label(&first).next().expect("is listed").click();
+    harness
+        .get_all_by_label(&first)
+        .next()
+        .expect("is listed")
+        .click();
     settle(&mut harness);
     harness.key_press_modifiers(Modifiers::ALT, Key::ArrowDown);
     settle(&mut harness);
-    assert_eq!(dataset(&harness).root.samples[1].id, first, "moved one down");
+    assert_eq!(
+        dataset(&harness).root.samples[1].id,
+        first,
+        "moved one down"
+    );
 
     harness.key_press(Key::F2);
     settle(&mut harness);
@@ -115,7 +165,12 @@ fn edits_are_undone_and_done_again() {
 
     harness.state_mut().act(Action::Remove);
     settle(&mut harness);
-    assert!(harness.query_by_label_contains("Files on disk stay").is_some(), "a folder with contents asks first");
+    assert!(
+        harness
+            .query_by_label_contains("Files on disk stay")
+            .is_some(),
+        "a folder with contents asks first"
+    );
     click(&mut harness, "Remove folder");
     assert_eq!(dataset(&harness).root.samples.len(), 1);
 
@@ -134,7 +189,10 @@ fn unsaved_changes_are_not_lost_without_a_question() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, scenes().into_iter().take(1).collect());
     take(&mut harness, vec![sample()]);
-    assert!(document(&harness).draft().is_some(), "the draft is still there");
+    assert!(
+        document(&harness).draft().is_some(),
+        "the draft is still there"
+    );
     click(&mut harness, "Cancel");
     assert!(document(&harness).draft().is_some());
     take(&mut harness, vec![sample()]);
@@ -148,7 +206,11 @@ fn pasted_paths_come_in_and_pasted_text_does_not() {
     harness.event(egui::Event::Paste("just a sentence".into()));
     settle(&mut harness);
     assert!(harness.state().studio().document().is_none());
-    let list: String = scenes().iter().take(2).map(|path| taco_studio::model::file_url_of(path) + "\r\n").collect();
+    let list: String = scenes()
+        .iter()
+        .take(2)
+        .map(|path| taco_studio::model::file_url_of(path) + "\r\n")
+        .collect();
     harness.event(egui::Event::Paste(list));
     settle(&mut harness);
     assert_eq!(dataset(&harness).root.samples.len(), 2);
@@ -166,7 +228,13 @@ fn columns_of_a_level_change_in_one_step() {
     fill(&mut harness, "Name", "tile_code");
     fill(&mut harness, "Value", "T32_TQM");
     click(&mut harness, "Add this column");
-    let names = |harness: &Window| -> Vec<String> { document(harness).fields(0).into_iter().map(|field| field.name).collect() };
+    let names = |harness: &Window| -> Vec<String> {
+        document(harness)
+            .fields(0)
+            .into_iter()
+            .map(|field| field.name)
+            .collect()
+    };
     assert_eq!(names(&harness), ["tile_code"]);
     // The column's header opens its actions.
     click(&mut harness, "Column tile_code");
@@ -174,7 +242,10 @@ fn columns_of_a_level_change_in_one_step() {
     fill(&mut harness, "New fields", "zone, square");
     click(&mut harness, "Change column");
     assert_eq!(names(&harness), ["tile_code", "zone", "square"]);
-    assert_eq!(document(&harness).text(RowRef { level: 0, row: 1 }, "square"), "TQM");
+    assert_eq!(
+        document(&harness).text(RowRef { level: 0, row: 1 }, "square"),
+        "TQM"
+    );
     click(&mut harness, "Column tile_code");
     click(&mut harness, "Remove");
     click(&mut harness, "Change column");

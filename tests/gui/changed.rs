@@ -1,5 +1,5 @@
-//! A dataset that another program replaces, cuts or deletes while it is shown: the window says so, shows no pixels of the new file under
-//! the names of the old one, and opens it again on request.
+//! A dataset that another program replaces, cuts or deletes while it is shown: the window says so,
+//! shows no pixels of the new file under the names of the old one, and opens it again on request.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -29,7 +29,9 @@ fn wait_for(harness: &mut Window, text: &str) {
 /// Selects each file in the preview and visits every panel; nothing panics.
 fn look_at_all(harness: &mut Window) {
     let files: Vec<RowRef> = (0..document(harness).tree().levels.len())
-        .flat_map(|level| (0..document(harness).rows(level) as u32).map(move |row| RowRef { level, row }))
+        .flat_map(|level| {
+            (0..document(harness).rows(level) as u32).map(move |row| RowRef { level, row })
+        })
         .filter(|&at| document(harness).kind(at) == Some(SampleKind::File))
         .take(4)
         .collect();
@@ -57,7 +59,10 @@ fn replace(file: &Path, by: &Path) {
 #[test]
 fn an_archive_that_is_replaced_cut_and_deleted_is_said_and_read_again() {
     let workspace = Workspace::new();
-    let (old, new) = (golden("05_nested3_zip/stack.tacozip"), super::support::sample());
+    let (old, new) = (
+        golden("05_nested3_zip/stack.tacozip"),
+        super::support::sample(),
+    );
     let file = workspace.path("shown.tacozip");
     std::fs::copy(&old, &file).expect("copies");
     let mut harness = app(egui::Theme::Dark);
@@ -69,10 +74,18 @@ fn an_archive_that_is_replaced_cut_and_deleted_is_said_and_read_again() {
     wait_for(&mut harness, "was changed by another program");
     picture(&mut harness, "changed-archive");
     harness.state_mut().act(Action::ShowPreview);
-    let at = (0..3).map(|level| RowRef { level, row: 0 }).find(|&at| document(&harness).kind(at) == Some(SampleKind::File));
+    let at = (0..3)
+        .map(|level| RowRef { level, row: 0 })
+        .find(|&at| document(&harness).kind(at) == Some(SampleKind::File));
     harness.state_mut().select(at);
     settle(&mut harness);
-    assert!(harness.query_all_by_label_contains("Open the dataset again").next().is_some(), "no pixels of another dataset");
+    assert!(
+        harness
+            .query_all_by_label_contains("Open the dataset again")
+            .next()
+            .is_some(),
+        "no pixels of another dataset"
+    );
     assert!(harness.query_by_label_contains("Driver: ").is_none());
     look_at_all(&mut harness);
     click(&mut harness, "Reload");
@@ -82,11 +95,19 @@ fn an_archive_that_is_replaced_cut_and_deleted_is_said_and_read_again() {
 
     // Cut in the middle: the tables are those in memory, and reading it again fails with a reason.
     let length = std::fs::metadata(&file).expect("is there").len();
-    std::fs::File::options().write(true).open(&file).and_then(|file| file.set_len(length / 2)).expect("cuts");
+    std::fs::File::options()
+        .write(true)
+        .open(&file)
+        .and_then(|file| file.set_len(length / 2))
+        .expect("cuts");
     wait_for(&mut harness, "was changed by another program");
     look_at_all(&mut harness);
     click(&mut harness, "Reload");
-    assert_eq!(document(&harness).title(), "river-floods-sample", "what could not be read replaces nothing");
+    assert_eq!(
+        document(&harness).title(),
+        "river-floods-sample",
+        "what could not be read replaces nothing"
+    );
 
     std::fs::remove_file(&file).expect("removes");
     wait_for(&mut harness, "was deleted or moved");
@@ -102,17 +123,34 @@ fn an_archive_that_is_replaced_cut_and_deleted_is_said_and_read_again() {
 fn a_folder_whose_tables_change_is_said_and_read_again() {
     let workspace = Workspace::new();
     let folder = workspace.path("shown");
-    let from = std::fs::read_dir(tests_folder().join("fixtures/golden")).expect("fixtures").flatten().map(|set| set.path());
-    let from = from.flat_map(|set| std::fs::read_dir(set).into_iter().flatten().flatten().map(|part| part.path()));
-    let mut from: Vec<_> = from.filter(|part| part.join("COLLECTION.json").is_file() && part.join("METADATA").is_dir()).collect();
+    let from = std::fs::read_dir(tests_folder().join("fixtures/golden"))
+        .expect("fixtures")
+        .flatten()
+        .map(|set| set.path());
+    let from = from.flat_map(|set| {
+        std::fs::read_dir(set)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|part| part.path())
+    });
+    let mut from: Vec<_> = from
+        .filter(|part| part.join("COLLECTION.json").is_file() && part.join("METADATA").is_dir())
+        .collect();
     from.sort();
     copy_folder(from.first().expect("a FOLDER"), &folder);
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![folder.clone()]);
     let collection = folder.join("COLLECTION.json");
-    let text = std::fs::read_to_string(&collection).expect("reads").replacen("\"title\"", "\"title\" ", 1) + "\n";
+    let text = std::fs::read_to_string(&collection)
+        .expect("reads")
+        .replacen("\"title\"", "\"title\" ", 1)
+        + "\n";
     std::fs::write(&collection, text).expect("writes");
-    wait_for(&mut harness, "COLLECTION.json was changed by another program");
+    wait_for(
+        &mut harness,
+        "COLLECTION.json was changed by another program",
+    );
     click(&mut harness, "Reload");
     assert!(harness.query_by_label("Reload").is_none());
     std::fs::remove_dir_all(&folder).expect("removes");

@@ -12,15 +12,28 @@ use super::support::{fill, picture, settle};
 #[test]
 fn the_folders_that_a_project_watches_are_asked_about_first() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (watched, project) = (folder.path().join("inbox"), folder.path().join("theirs.tacostudio"));
+    let (watched, project) = (
+        folder.path().join("inbox"),
+        folder.path().join("theirs.tacostudio"),
+    );
     std::fs::create_dir(&watched).expect("a folder");
     let mut studio = Studio::new(Jobs::quiet());
     let mut run = |command| studio.run_to_end(command, &mut |_| {}).expect("works");
-    run(Command::Import { paths: scenes().into_iter().take(2).collect(), into: Default::default(), metadata: None });
+    run(Command::Import {
+        paths: scenes().into_iter().take(2).collect(),
+        into: Default::default(),
+        metadata: None,
+    });
     let view = json!({ "level": 0, "watched": [watched] });
-    run(Command::SaveProject { path: Some(project.clone()), view: Some(view), overwrite: None });
+    run(Command::SaveProject {
+        path: Some(project.clone()),
+        view: Some(view),
+        overwrite: None,
+    });
     // Without a window, no folder is watched.
-    run(Command::OpenProject { path: project.clone() });
+    run(Command::OpenProject {
+        path: project.clone(),
+    });
     assert_eq!(studio.watched().len(), 0);
 
     let mut window = app(egui::Theme::Light);
@@ -40,12 +53,18 @@ fn the_folders_that_a_project_watches_are_asked_about_first() {
 fn the_programs_of_a_recipe_are_listed_and_start_with_a_click() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let started = folder.path().join("started");
-    let program = format!("touch '{}'; while read -r line; do echo '{{\"own:n\": 1}}'; done", started.display());
+    let program = format!(
+        "touch '{}'; while read -r line; do echo '{{\"own:n\": 1}}'; done",
+        started.display()
+    );
     let calls = json!([{ "extension": "command", "target": { "level": 1 },
-        "options": { "command": ["sh", "-c", program], "fields": { "own:n": "int64" }, "batch": 100 } }]);
+        "options": { "command": ["sh", "-c", program], "fields": { "own:n": "int64" },
+            "batch": 100 } }]);
     let mut window = app(egui::Theme::Light);
     take(&mut window, scenes());
-    window.state_mut().command(Command::SetRecipe { recipe: serde_json::from_value(calls).expect("calls") });
+    window.state_mut().command(Command::SetRecipe {
+        recipe: serde_json::from_value(calls).expect("calls"),
+    });
     window.state_mut().command(Command::RunRecipe);
     settle(&mut window);
     window.get_by_label("Start a program of this computer?");
@@ -68,16 +87,33 @@ fn the_programs_of_a_recipe_are_listed_and_start_with_a_click() {
 #[test]
 fn an_own_program_is_tried_on_one_sample_before_it_runs_on_all() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let (calls, program) = (folder.path().join("calls"), folder.path().join("program.sh"));
+    let (calls, program) = (
+        folder.path().join("calls"),
+        folder.path().join("program.sh"),
+    );
     let answer = r#"{"own:n": 41}"#;
-    std::fs::write(&program, format!("tee -a '{}' | sed 's/.*/{answer}/'\n", calls.display())).expect("writes");
+    std::fs::write(
+        &program,
+        format!("tee -a '{}' | sed 's/.*/{answer}/'\n", calls.display()),
+    )
+    .expect("writes");
     let mut window = app(egui::Theme::Light);
     take(&mut window, scenes().into_iter().take(3).collect());
-    window.state_mut().show_pane(taco_studio::gui::Pane::Extensions);
+    window
+        .state_mut()
+        .show_pane(taco_studio::gui::Pane::Extensions);
     settle(&mut window);
     click(&mut window, "Run Own program");
-    fill(&mut window, "command of Own program", &format!("sh {}", program.display()));
-    fill(&mut window, "fields of Own program", "{\"own:n\": \"int64\"}");
+    fill(
+        &mut window,
+        "command of Own program",
+        &format!("sh {}", program.display()),
+    );
+    fill(
+        &mut window,
+        "fields of Own program",
+        "{\"own:n\": \"int64\"}",
+    );
     assert!(!calls.exists(), "nothing starts before somebody agrees");
     picture(&mut window, "program-not-tried-light");
     click(&mut window, "Try one sample…");
@@ -85,7 +121,9 @@ fn an_own_program_is_tried_on_one_sample_before_it_runs_on_all() {
     click(&mut window, "Start it");
     let asked = std::fs::read_to_string(&calls).expect("the program was started");
     assert_eq!(asked.lines().count(), 1, "one sample: {asked}");
-    let answer = window.query_all_by_label_contains("Column own:n of level 1: 41").next();
+    let answer = window
+        .query_all_by_label_contains("Column own:n of level 1: 41")
+        .next();
     assert!(answer.is_some(), "its answer is the example");
     assert!(window.query_by_label("Try one sample…").is_none());
     picture(&mut window, "program-tried-light");

@@ -1,4 +1,5 @@
-//! Files with several variables: the variable is chosen in the preview, and stored for its position in a draft.
+//! Files with several variables: the variable is chosen in the preview, and stored for its position
+//! in a draft.
 
 use egui::Theme;
 use egui::accesskit::Role;
@@ -13,7 +14,11 @@ use crate::support::{Workspace, tests_folder};
 
 /// What is chosen in the drop-down of this name.
 fn chosen(window: &Window, name: &str) -> String {
-    window.get_by_role_and_label(Role::ComboBox, name).accesskit_node().value().unwrap_or_default()
+    window
+        .get_by_role_and_label(Role::ComboBox, name)
+        .accesskit_node()
+        .value()
+        .unwrap_or_default()
 }
 
 fn select(window: &mut Window, row: u32) {
@@ -24,29 +29,48 @@ fn select(window: &mut Window, row: u32) {
 #[test]
 fn a_variable_is_chosen_in_the_preview_and_stored_for_its_position() {
     let workspace = Workspace::new();
-    let cube = std::fs::read(tests_folder().join("fixtures/cubes/two_variables.nc")).expect("reads");
+    let cube =
+        std::fs::read(tests_folder().join("fixtures/cubes/two_variables.nc")).expect("reads");
     for scene in ["one", "two"] {
         workspace.write(&format!("scenes/{scene}/cube.nc"), &cube);
     }
     let mut window = app(Theme::Dark);
     window.state_mut().command(Command::New);
     settle(&mut window);
-    window.state_mut().take_dropped(vec![workspace.path("scenes/one"), workspace.path("scenes/two")]);
+    window.state_mut().take_dropped(vec![
+        workspace.path("scenes/one"),
+        workspace.path("scenes/two"),
+    ]);
     settle(&mut window);
     window.state_mut().act(Action::ShowPreview);
     select(&mut window, 0);
     assert_eq!(chosen(&window, "Variable"), "temp", "the first variable");
     choose(&mut window, "Band preset", "Single band");
-    assert_eq!(chosen(&window, "Band"), "2020-01-01", "bands have their times");
+    assert_eq!(
+        chosen(&window, "Band"),
+        "2020-01-01",
+        "bands have their times"
+    );
     choose(&mut window, "Variable", "wind  3 × 9 × 12");
     assert_eq!(chosen(&window, "Variable"), "wind");
     select(&mut window, 1);
-    assert_eq!(chosen(&window, "Variable"), "wind", "the choice holds for the next sample");
-    let stored = |window: &Window, row| document(window).value(RowRef { level: 1, row }, VARIABLE_COLUMN).0;
+    assert_eq!(
+        chosen(&window, "Variable"),
+        "wind",
+        "the choice holds for the next sample"
+    );
+    let stored = |window: &Window, row| {
+        document(window)
+            .value(RowRef { level: 1, row }, VARIABLE_COLUMN)
+            .0
+    };
     assert_eq!(stored(&window, 0), Value::Null, "looking changes nothing");
     picture(&mut window, "variable");
     click(&mut window, "Read this variable at this position");
-    assert_eq!([0, 1].map(|row| stored(&window, row)), [Value::text("wind"), Value::text("wind")]);
+    assert_eq!(
+        [0, 1].map(|row| stored(&window, row)),
+        [Value::text("wind"), Value::text("wind")]
+    );
     assert_eq!(chosen(&window, "Variable"), "wind", "the column decides");
     window.state_mut().command(Command::Undo);
     settle(&mut window);

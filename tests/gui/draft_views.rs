@@ -21,7 +21,11 @@ fn draft_of_sample(theme: egui::Theme) -> Window {
 }
 
 fn remove_first_root(harness: &mut Window) {
-    let edit = Edit::Remove { parent: NodePath(Vec::new()), at: 0, count: 1 };
+    let edit = Edit::Remove {
+        parent: NodePath(Vec::new()),
+        at: 0,
+        count: 1,
+    };
     harness.state_mut().command(Command::Edit { edit });
     settle(harness);
 }
@@ -37,11 +41,20 @@ fn a_draft_is_queried_as_it_is_now() {
     picture(&mut harness, "draft-query-dark");
     remove_first_root(&mut harness);
     click(&mut harness, "Run query");
-    assert!(harness.query_all_by_label_contains("2300").next().is_some(), "without the removed root");
+    assert!(
+        harness.query_all_by_label_contains("2300").next().is_some(),
+        "without the removed root"
+    );
     let folder = tempfile::tempdir().expect("a folder");
     let target = folder.path().join("rows.csv");
-    let query = Query { sql: Some("SELECT id, river FROM data".into()), ..Query::default() };
-    harness.state_mut().command(Command::SaveRows { query, target: target.clone() });
+    let query = Query {
+        sql: Some("SELECT id, river FROM data".into()),
+        ..Query::default()
+    };
+    harness.state_mut().command(Command::SaveRows {
+        query,
+        target: target.clone(),
+    });
     settle(&mut harness);
     let rows = std::fs::read_to_string(&target).expect("the rows are saved");
     assert_eq!(rows.lines().count(), 24, "a header and 23 roots: {rows}");
@@ -49,8 +62,9 @@ fn a_draft_is_queried_as_it_is_now() {
 
 #[test]
 fn a_draft_without_samples_says_so() {
-    let refused =
-        taco_studio::ops::draft_tables(&Dataset::default(), &JobContext::default()).err().expect("there is nothing to query");
+    let refused = taco_studio::ops::draft_tables(&Dataset::default(), &JobContext::default())
+        .err()
+        .expect("there is nothing to query");
     assert_eq!(refused.kind(), Kind::Usage);
     assert!(refused.to_string().contains("no samples"), "{refused}");
 }
@@ -60,9 +74,20 @@ fn the_map_of_a_draft_follows_its_edits() {
     let mut harness = draft_of_sample(egui::Theme::Light);
     harness.state_mut().act(Action::ShowMap);
     settle(&mut harness);
-    assert!(harness.query_by_label("24 of 24 samples match on the map").is_some());
-    assert!(harness.query_by_label("Draw box").is_none(), "a draft has no filters");
+    assert!(
+        harness
+            .query_by_label("24 of 24 samples match on the map")
+            .is_some()
+    );
+    assert!(
+        harness.query_by_label("Draw box").is_none(),
+        "a draft has no filters"
+    );
     picture(&mut harness, "draft-map-light");
     remove_first_root(&mut harness);
-    assert!(harness.query_by_label("23 of 23 samples match on the map").is_some());
+    assert!(
+        harness
+            .query_by_label("23 of 23 samples match on the map")
+            .is_some()
+    );
 }

@@ -1,6 +1,7 @@
-//! Times of frames on a large dataset: layout and tessellation without a display. Ignored; run in release with
-//! `TACO_STUDIO_BENCH_DATASET=path cargo test --release --test integration frames -- --ignored --nocapture`;
-//! `TACO_STUDIO_BENCH_PROJECT=path` is a project to edit, as `taco-studio bench-draft 1000000 --keep path` makes one.
+//! Times of frames on a large dataset: layout and tessellation without a display. Ignored; run in
+//! release with `TACO_STUDIO_BENCH_DATASET=path cargo test --release --test integration frames --
+//! --ignored --nocapture`; `TACO_STUDIO_BENCH_PROJECT=path` is a project to edit, as
+//! `taco-studio bench-draft 1000000 --keep path` makes one.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -34,14 +35,25 @@ impl Window {
         let ctx = egui::Context::default();
         let app = App::for_test(&ctx, Studio::new(Jobs::quiet()));
         let frame = eframe::Frame::_new_kittest();
-        Self { ctx, app, frame, time: 0.0, laid_out: Duration::ZERO }
+        Self {
+            ctx,
+            app,
+            frame,
+            time: 0.0,
+            laid_out: Duration::ZERO,
+        }
     }
 
     /// Runs one frame without a display; returns the time for layout and tessellation.
     fn frame(&mut self, events: Vec<Event>) -> Duration {
         self.time += 1.0 / 60.0;
         let screen = Rect::from_min_size(Pos2::ZERO, vec2(1440.0, 900.0));
-        let input = RawInput { screen_rect: Some(screen), time: Some(self.time), events, ..RawInput::default() };
+        let input = RawInput {
+            screen_rect: Some(screen),
+            time: Some(self.time),
+            events,
+            ..RawInput::default()
+        };
         let began = Instant::now();
         let (app, frame) = (&mut self.app, &mut self.frame);
         let ctx = self.ctx.clone();
@@ -52,7 +64,9 @@ impl Window {
         // No display uploads the textures.
         output.textures_delta.clear();
         self.laid_out = began.elapsed();
-        let shapes = self.ctx.tessellate(std::mem::take(&mut output.shapes), output.pixels_per_point);
+        let shapes = self
+            .ctx
+            .tessellate(std::mem::take(&mut output.shapes), output.pixels_per_point);
         let took = began.elapsed();
         drop(shapes);
         took
@@ -105,7 +119,9 @@ impl Window {
         let mut times: Vec<Duration> = (0..frames)
             .map(|n| {
                 let angle = n as f32 / 20.0;
-                self.frame(vec![Event::PointerMoved(start + vec2(angle.cos() * 120.0, angle.sin() * 80.0))])
+                self.frame(vec![Event::PointerMoved(
+                    start + vec2(angle.cos() * 120.0, angle.sin() * 80.0),
+                )])
             })
             .collect();
         self.frame(vec![press(false)]);
@@ -120,7 +136,11 @@ struct Notes(Vec<String>);
 
 impl Notes {
     fn add(&mut self, name: &str, (middle, high): (Duration, Duration)) {
-        println!("{name}: median {:.2} ms, 99 % {:.2} ms", middle.as_secs_f64() * 1e3, high.as_secs_f64() * 1e3);
+        println!(
+            "{name}: median {:.2} ms, 99 % {:.2} ms",
+            middle.as_secs_f64() * 1e3,
+            high.as_secs_f64() * 1e3
+        );
         if high > LIMIT {
             self.0.push(name.to_owned());
         }
@@ -128,12 +148,22 @@ impl Notes {
 
     fn steps(window: &Window) {
         for step in window.app.slow_steps() {
-            println!("  over {} ms: {} took {:.1} ms", STEP.as_millis(), step.what, step.took.as_secs_f64() * 1e3);
+            println!(
+                "  over {} ms: {} took {:.1} ms",
+                STEP.as_millis(),
+                step.what,
+                step.took.as_secs_f64() * 1e3
+            );
         }
     }
 
     fn check(self) {
-        assert!(self.0.is_empty(), "over {} ms: {}", LIMIT.as_millis(), self.0.join(", "));
+        assert!(
+            self.0.is_empty(),
+            "over {} ms: {}",
+            LIMIT.as_millis(),
+            self.0.join(", ")
+        );
     }
 }
 
@@ -147,15 +177,29 @@ fn frames_of_a_large_dataset_are_quick() {
     let mut window = Window::new();
     window.app.command(Command::Open { path: path.into() });
     window.settle();
-    let rows = window.app.studio().document().map_or(0, |document| document.rows(0));
+    let rows = window
+        .app
+        .studio()
+        .document()
+        .map_or(0, |document| document.rows(0));
     println!("{rows} rows on level 0");
     let mut notes = Notes::default();
-    for (pane, name) in [(Pane::Table, "table"), (Pane::Map, "map"), (Pane::Gallery, "gallery")] {
+    for (pane, name) in [
+        (Pane::Table, "table"),
+        (Pane::Map, "map"),
+        (Pane::Gallery, "gallery"),
+    ] {
         window.app.show_pane(pane);
         window.settle();
         window.app.watch(STEP);
-        notes.add(&format!("{name}, wheel"), window.scrolled(vec2(0.0, -37.0), 400));
-        notes.add(&format!("{name}, wheel far"), window.scrolled(vec2(0.0, -900.0), 200));
+        notes.add(
+            &format!("{name}, wheel"),
+            window.scrolled(vec2(0.0, -37.0), 400),
+        );
+        notes.add(
+            &format!("{name}, wheel far"),
+            window.scrolled(vec2(0.0, -900.0), 200),
+        );
         if pane == Pane::Map {
             notes.add("map, wheel back", window.scrolled(vec2(0.0, 900.0), 60));
             window.settle();
@@ -174,9 +218,17 @@ fn frames_of_a_large_draft_are_quick() {
         return;
     };
     let mut window = Window::new();
-    window.app.command(Command::OpenProject { path: path.into() });
+    window
+        .app
+        .command(Command::OpenProject { path: path.into() });
     window.settle();
-    let rows = |level| window.app.studio().document().map_or(0, |document| document.rows(level));
+    let rows = |level| {
+        window
+            .app
+            .studio()
+            .document()
+            .map_or(0, |document| document.rows(level))
+    };
     let rows = [rows(0), rows(1)];
     println!("{} rows on level 0, {} on level 1", rows[0], rows[1]);
     let mut notes = Notes::default();
@@ -186,16 +238,28 @@ fn frames_of_a_large_draft_are_quick() {
         window.app.show_pane(pane);
         window.settle();
         for row in [0, rows[1].saturating_sub(1000)] {
-            window.app.select(Some(RowRef { level: 1, row: row as u32 }));
+            window.app.select(Some(RowRef {
+                level: 1,
+                row: row as u32,
+            }));
             window.settle();
             window.app.watch(STEP);
-            notes.add(&format!("{name} at row {row}, wheel"), window.scrolled(vec2(0.0, -37.0), 400));
+            notes.add(
+                &format!("{name} at row {row}, wheel"),
+                window.scrolled(vec2(0.0, -37.0), 400),
+            );
             notes.add(
                 &format!("{name} at row {row}, wheel far"),
                 window.scrolled(vec2(0.0, if row == 0 { -900.0 } else { 900.0 }), 200),
             );
-            notes.add(&format!("tree at row {row}, wheel"), window.scrolled_at(tree, vec2(0.0, -37.0), 400));
-            notes.add(&format!("tree at row {row}, wheel far"), window.scrolled_at(tree, vec2(0.0, -900.0), 200));
+            notes.add(
+                &format!("tree at row {row}, wheel"),
+                window.scrolled_at(tree, vec2(0.0, -37.0), 400),
+            );
+            notes.add(
+                &format!("tree at row {row}, wheel far"),
+                window.scrolled_at(tree, vec2(0.0, -900.0), 200),
+            );
             Notes::steps(&window);
         }
     }
@@ -219,8 +283,15 @@ impl Frames {
             if took > self.longest {
                 self.longest = took;
                 let steps =
-                    window.app.slow_steps().iter().map(|step| format!("{} {:.1} ms", step.what, step.took.as_secs_f64() * 1e3));
-                self.steps = steps.chain([format!("laid out after {:.1} ms", window.laid_out.as_secs_f64() * 1e3)]).collect();
+                    window.app.slow_steps().iter().map(|step| {
+                        format!("{} {:.1} ms", step.what, step.took.as_secs_f64() * 1e3)
+                    });
+                self.steps = steps
+                    .chain([format!(
+                        "laid out after {:.1} ms",
+                        window.laid_out.as_secs_f64() * 1e3
+                    )])
+                    .collect();
             }
             self.times.push(took);
             std::thread::sleep(Duration::from_millis(16));
@@ -230,8 +301,18 @@ impl Frames {
     /// Median and 99th percentile; prints the longest frame.
     fn figures(mut self) -> (Duration, Duration) {
         self.times.sort();
-        let at = |part: usize| self.times.get(self.times.len() * part / 100).copied().unwrap_or_default();
-        println!("{} frames, longest {:.1} ms: {}", self.times.len(), self.longest.as_secs_f64() * 1e3, self.steps.join(", "));
+        let at = |part: usize| {
+            self.times
+                .get(self.times.len() * part / 100)
+                .copied()
+                .unwrap_or_default()
+        };
+        println!(
+            "{} frames, longest {:.1} ms: {}",
+            self.times.len(),
+            self.longest.as_secs_f64() * 1e3,
+            self.steps.join(", ")
+        );
         (at(50), at(99))
     }
 }
@@ -241,7 +322,8 @@ const ROWS: usize = 5_000_000;
 /// Maximum time until the first rows of a local dataset are drawn.
 const FIRST_ROWS: Duration = Duration::from_secs(1);
 
-/// `cargo test --release --test integration first_rows_show -- --ignored --nocapture` makes a ZIP of five million rows and measures.
+/// `cargo test --release --test integration first_rows_show -- --ignored --nocapture` makes a ZIP
+/// of five million rows and measures.
 #[test]
 #[ignore = "for measuring, in release: makes and opens a dataset of five million rows"]
 fn first_rows_show_while_a_large_dataset_opens_and_frames_stay_short_while_it_is_checked() {
@@ -249,7 +331,12 @@ fn first_rows_show_while_a_large_dataset_opens_and_frames_stay_short_while_it_is
     let path = std::env::var_os("TACO_STUDIO_BENCH_DATASET").map_or_else(
         || {
             let made = workspace.path("rows.tacozip");
-            workspace.python("../bench/datasets.py", [made.as_os_str(), ROWS.to_string().as_ref()]).expect_code(0);
+            workspace
+                .python(
+                    "../bench/datasets.py",
+                    [made.as_os_str(), ROWS.to_string().as_ref()],
+                )
+                .expect_code(0);
             made
         },
         PathBuf::from,
@@ -266,18 +353,30 @@ fn first_rows_show_while_a_large_dataset_opens_and_frames_stay_short_while_it_is
         if first.is_none() && app.shows_first_rows() {
             first = Some(began.elapsed());
         }
-        assert!(app.is_busy() || app.studio().document().is_some(), "the dataset does not open");
+        assert!(
+            app.is_busy() || app.studio().document().is_some(),
+            "the dataset does not open"
+        );
         app.studio().document().is_none()
     });
-    println!("first rows after {first:?}, open after {:?}", began.elapsed());
+    println!(
+        "first rows after {first:?}, open after {:?}",
+        began.elapsed()
+    );
     // A dataset that is open before its page appears shows its rows at once.
-    let rows = window.app.studio().document().map_or(0, |document| document.rows(0));
+    let rows = window
+        .app
+        .studio()
+        .document()
+        .map_or(0, |document| document.rows(0));
     let first = first.unwrap_or_else(|| began.elapsed());
     println!("{rows} rows");
     let longest = opening.longest;
     notes.add("frames while it opens", opening.figures());
     let mut checked = Frames::default();
-    checked.draw_while(&mut window, |app| app.is_busy() || app.studio().is_checking());
+    checked.draw_while(&mut window, |app| {
+        app.is_busy() || app.studio().is_checking()
+    });
     println!("checked after {:?}", began.elapsed());
     assert!(rows > 0, "nothing was opened");
     let longest = longest.max(checked.longest);
@@ -285,7 +384,11 @@ fn first_rows_show_while_a_large_dataset_opens_and_frames_stay_short_while_it_is
     // Another dataset takes its place, and is closed.
     let mut left = Frames::default();
     window.app.command(Command::New);
-    left.draw_while(&mut window, |app| app.studio().document().is_none_or(|document| document.draft().is_none()));
+    left.draw_while(&mut window, |app| {
+        app.studio()
+            .document()
+            .is_none_or(|document| document.draft().is_none())
+    });
     let longest = longest.max(left.longest);
     notes.add("frames while it is left", left.figures());
     notes.check();

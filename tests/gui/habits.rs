@@ -1,4 +1,5 @@
-//! What people expect from any window: panels without news are small, dialogs have their height, keys work where the eye is.
+//! What people expect from any window: panels without news are small, dialogs have their height,
+//! keys work where the eye is.
 
 use egui::{Id, Key, Modifiers};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -7,7 +8,9 @@ use taco_studio::gui::action::Action;
 use taco_studio::query::Filter;
 use taco_studio::studio::{Command, RowRef};
 
-use super::support::{app, click, copied, dataset, document, fork_with_faults, sample, scenes, settle, take};
+use super::support::{
+    app, click, copied, dataset, document, fork_with_faults, sample, scenes, settle, take,
+};
 
 #[test]
 fn bottom_panels_without_news_leave_their_height_to_the_others() {
@@ -36,7 +39,9 @@ fn bottom_panels_without_news_leave_their_height_to_the_others() {
 fn a_dialog_has_its_height_after_a_lower_one() {
     let mut harness = app(egui::Theme::Dark);
     let height = |harness: &super::support::Window| {
-        let area = harness.ctx.memory(|memory| memory.area_rect(Id::unique("dialog")));
+        let area = harness
+            .ctx
+            .memory(|memory| memory.area_rect(Id::unique("dialog")));
         area.expect("a dialog is open").height()
     };
     harness.state_mut().act(Action::OpenPath);
@@ -48,7 +53,10 @@ fn a_dialog_has_its_height_after_a_lower_one() {
         harness.state_mut().act(action);
         settle(&mut harness);
         let high = height(&harness);
-        assert!(low < 300.0 && high > 500.0 && high <= 900.0 - 32.0, "{action:?}: {high} after {low}");
+        assert!(
+            low < 300.0 && high > 500.0 && high <= 900.0 - 32.0,
+            "{action:?}: {high} after {low}"
+        );
         harness.key_press(Key::Escape);
         settle(&mut harness);
     }
@@ -58,22 +66,37 @@ fn a_dialog_has_its_height_after_a_lower_one() {
 fn a_key_leads_to_the_same_position_in_the_next_root() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);
-    harness.state_mut().select(Some(RowRef { level: 1, row: 1 }));
+    harness
+        .state_mut()
+        .select(Some(RowRef { level: 1, row: 1 }));
     settle(&mut harness);
-    let node = |harness: &super::support::Window, row: u32| document(harness).node(RowRef { level: 1, row }).expect("a sample");
+    let node = |harness: &super::support::Window, row: u32| {
+        document(harness)
+            .node(RowRef { level: 1, row })
+            .expect("a sample")
+    };
     let first = node(&harness, 1);
     harness.key_press_modifiers(Modifiers::COMMAND, Key::ArrowDown);
     settle(&mut harness);
     let selected = harness.state().selected().expect("a selection");
     let second = document(&harness).node(selected).expect("a sample");
-    assert_eq!((second.0[0], &second.0[1..]), (first.0[0] + 1, &first.0[1..]));
+    assert_eq!(
+        (second.0[0], &second.0[1..]),
+        (first.0[0] + 1, &first.0[1..])
+    );
     harness.key_press_modifiers(Modifiers::COMMAND, Key::ArrowUp);
     settle(&mut harness);
-    assert_eq!(harness.state().selected(), Some(RowRef { level: 1, row: 1 }));
+    assert_eq!(
+        harness.state().selected(),
+        Some(RowRef { level: 1, row: 1 })
+    );
     // There is no root before the first.
     harness.key_press_modifiers(Modifiers::COMMAND, Key::ArrowUp);
     settle(&mut harness);
-    assert_eq!(harness.state().selected(), Some(RowRef { level: 1, row: 1 }));
+    assert_eq!(
+        harness.state().selected(),
+        Some(RowRef { level: 1, row: 1 })
+    );
 }
 
 #[test]
@@ -82,12 +105,18 @@ fn arrow_keys_lead_from_card_to_card() {
     take(&mut harness, vec![sample()]);
     harness.state_mut().show_pane(Pane::Gallery);
     settle(&mut harness);
-    let id =
-        |harness: &super::support::Window, row: u32| document(harness).id(RowRef { level: 0, row }).expect("a root").to_owned();
+    let id = |harness: &super::support::Window, row: u32| {
+        document(harness)
+            .id(RowRef { level: 0, row })
+            .expect("a root")
+            .to_owned()
+    };
     let (first, second) = (id(&harness, 0), id(&harness, 1));
     click(&mut harness, &format!("Card {first}"));
     let root = |harness: &super::support::Window| {
-        let node = document(harness).node(harness.state().selected().expect("a selection")).expect("a sample");
+        let node = document(harness)
+            .node(harness.state().selected().expect("a selection"))
+            .expect("a sample");
         id(harness, node.0[0])
     };
     assert_eq!(root(&harness), first);
@@ -96,7 +125,10 @@ fn arrow_keys_lead_from_card_to_card() {
     assert_eq!(root(&harness), second);
     harness.key_press(Key::ArrowDown);
     settle(&mut harness);
-    assert!(![&first, &second].contains(&&root(&harness)), "a line further down");
+    assert!(
+        ![&first, &second].contains(&&root(&harness)),
+        "a line further down"
+    );
     harness.key_press(Key::ArrowUp);
     harness.step();
     harness.key_press(Key::ArrowLeft);
@@ -109,36 +141,60 @@ fn a_pixel_can_be_pinned_after_the_pointer_has_left_the_picture() {
     let mut harness = app(egui::Theme::Light);
     take(&mut harness, vec![sample()]);
     harness.state_mut().act(Action::ShowPreview);
-    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    harness
+        .state_mut()
+        .select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);
-    assert!(harness.get_by_label("Pin the pixel").accesskit_node().is_disabled(), "no pixel yet");
+    assert!(
+        harness
+            .get_by_label("Pin the pixel")
+            .accesskit_node()
+            .is_disabled(),
+        "no pixel yet"
+    );
     let canvas = harness.get_by_label_contains("Picture of").rect();
     harness.hover_at(canvas.center());
     settle(&mut harness);
     let button = harness.get_by_label("Pin the pixel").rect().center();
     harness.hover_at(button);
     settle(&mut harness);
-    assert!(!harness.get_by_label("Pin the pixel").accesskit_node().is_disabled());
+    assert!(
+        !harness
+            .get_by_label("Pin the pixel")
+            .accesskit_node()
+            .is_disabled()
+    );
     click(&mut harness, "Pin the pixel");
-    assert!(harness.query_by_label_contains("row, col:").is_some(), "its values are shown");
+    assert!(
+        harness.query_by_label_contains("row, col:").is_some(),
+        "its values are shown"
+    );
 }
 
 #[test]
 fn the_filter_of_a_zip_is_copied_as_python() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);
-    harness.state_mut().command(Command::Filter { filters: vec![Filter::condition("id <> 'x'")] });
+    harness.state_mut().command(Command::Filter {
+        filters: vec![Filter::condition("id <> 'x'")],
+    });
     settle(&mut harness);
     harness.state_mut().act(Action::ShowTable);
     settle(&mut harness);
     harness.get_by_label("Copy the filters as").click();
     settle(&mut harness);
     let python = copied(&mut harness, "Python (tacoreader)").expect("is copied");
-    assert!(python.contains("tacoreader.load(") && python.contains("\"id\" <> 'x'"), "{python}");
+    assert!(
+        python.contains("tacoreader.load(") && python.contains("\"id\" <> 'x'"),
+        "{python}"
+    );
     harness.get_by_label("Copy the filters as").click();
     settle(&mut harness);
     let polars = copied(&mut harness, "Polars").expect("is copied");
-    assert!(polars.contains("zipfile.ZipFile(") && polars.contains("METADATA/level0.parquet"), "{polars}");
+    assert!(
+        polars.contains("zipfile.ZipFile(") && polars.contains("METADATA/level0.parquet"),
+        "{polars}"
+    );
 }
 
 #[test]
@@ -159,13 +215,23 @@ fn placed_samples_go_back_to_the_tray_and_undo_brings_them_back() {
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, scenes().into_iter().take(3).collect());
     let (before, samples) = (dataset(&harness).clone(), document(&harness).rows(1));
-    harness.state_mut().select(Some(RowRef { level: 0, row: 1 }));
+    harness
+        .state_mut()
+        .select(Some(RowRef { level: 0, row: 1 }));
     settle(&mut harness);
-    let files = dataset(&harness).root.samples[1].children().expect("a FOLDER").samples.len();
+    let files = dataset(&harness).root.samples[1]
+        .children()
+        .expect("a FOLDER")
+        .samples
+        .len();
     harness.state_mut().act(Action::Unplace);
     settle(&mut harness);
-    let tray = |harness: &super::support::Window| document(harness).draft().expect("a draft").tray().len();
-    assert_eq!((dataset(&harness).root.samples.len(), tray(&harness)), (2, files));
+    let tray =
+        |harness: &super::support::Window| document(harness).draft().expect("a draft").tray().len();
+    assert_eq!(
+        (dataset(&harness).root.samples.len(), tray(&harness)),
+        (2, files)
+    );
     assert!(document(&harness).rows(1) < samples);
     harness.state_mut().act(Action::Undo);
     settle(&mut harness);
@@ -178,7 +244,9 @@ fn spectra_of_several_pixels_are_kept_and_compared() {
     let mut harness = app(egui::Theme::Light);
     take(&mut harness, vec![sample()]);
     harness.state_mut().act(Action::ShowPreview);
-    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    harness
+        .state_mut()
+        .select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);
     let canvas = harness.get_by_label_contains("Picture of").rect();
     for place in [canvas.center(), canvas.center() + egui::vec2(40.0, 30.0)] {
@@ -190,7 +258,10 @@ fn spectra_of_several_pixels_are_kept_and_compared() {
         harness.key_press(Key::P);
         settle(&mut harness);
     }
-    let drawn = harness.query_all_by_label_contains("Spectrum of").next().expect("the plot");
+    let drawn = harness
+        .query_all_by_label_contains("Spectrum of")
+        .next()
+        .expect("the plot");
     let label = drawn.accesskit_node().label().expect("a label");
     assert!(label.matches("; ").count() >= 1, "two curves: {label}");
     super::support::picture(&mut harness, "spectra-light");

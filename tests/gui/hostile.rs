@@ -1,5 +1,6 @@
-//! Names, values and errors that hide what they are: control characters, marks of writing direction, characters without a picture,
-//! combining marks, a megabyte. Every panel and dialog shows them in their displayed form, and stays quick.
+//! Names, values and errors that hide what they are: control characters, marks of writing
+//! direction, characters without a picture, combining marks, a megabyte. Every panel and dialog
+//! shows them in their displayed form, and stays quick.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -30,11 +31,18 @@ fn shown(harness: &Window) -> Vec<String> {
         }
     }
     let mut texts = Vec::new();
-    harness.output().shapes.iter().for_each(|clipped| painted(&clipped.shape, &mut texts));
+    harness
+        .output()
+        .shapes
+        .iter()
+        .for_each(|clipped| painted(&clipped.shape, &mut texts));
     for node in harness.query_all_by(|_| true) {
         let node = node.accesskit_node();
         texts.extend(node.label());
-        if !matches!(node.role(), Role::TextRun | Role::TextInput | Role::MultilineTextInput) {
+        if !matches!(
+            node.role(),
+            Role::TextRun | Role::TextInput | Role::MultilineTextInput
+        ) {
             texts.extend(node.value());
         }
     }
@@ -44,8 +52,16 @@ fn shown(harness: &Window) -> Vec<String> {
 /// Adds the texts of the window that hide something; returns how many show an escaped form.
 fn look(harness: &Window, place: &str, hiding: &mut Vec<String>) -> usize {
     let texts = shown(harness);
-    hiding.extend(texts.iter().filter(|text| matches!(printable(text), Cow::Owned(_))).map(|text| format!("{place}: {text:?}")));
-    texts.iter().filter(|text| text.contains("\\u202e") || text.contains("\\u200b")).count()
+    hiding.extend(
+        texts
+            .iter()
+            .filter(|text| matches!(printable(text), Cow::Owned(_)))
+            .map(|text| format!("{place}: {text:?}")),
+    );
+    texts
+        .iter()
+        .filter(|text| text.contains("\\u202e") || text.contains("\\u200b"))
+        .count()
 }
 
 fn edit(harness: &mut Window, edit: Edit) {
@@ -57,20 +73,49 @@ fn edit(harness: &mut Window, edit: Edit) {
 fn hostile_draft(harness: &mut Window, text: &str) {
     take(harness, scenes()[..4].to_vec());
     for key in ["title", "description", "id", "curator"] {
-        edit(harness, Edit::SetCollection { key: key.into(), value: Some(text.into()) });
+        edit(
+            harness,
+            Edit::SetCollection {
+                key: key.into(),
+                value: Some(text.into()),
+            },
+        );
     }
-    edit(harness, Edit::SetCollection { key: "keywords".into(), value: Some(serde_json::json!([text, "x"])) });
+    edit(
+        harness,
+        Edit::SetCollection {
+            key: "keywords".into(),
+            value: Some(serde_json::json!([text, "x"])),
+        },
+    );
     let providers = serde_json::json!([{ "name": text, "roles": ["producer"], "url": text }]);
-    edit(harness, Edit::SetCollection { key: "providers".into(), value: Some(providers) });
+    edit(
+        harness,
+        Edit::SetCollection {
+            key: "providers".into(),
+            value: Some(providers),
+        },
+    );
     let field = FieldSpec::new(text, arrow::datatypes::DataType::Utf8);
-    let change = ColumnChange::Add { field, at: None, value: Value::Text(text.into()) };
+    let change = ColumnChange::Add {
+        field,
+        at: None,
+        value: Value::Text(text.into()),
+    };
     edit(harness, Edit::Column { level: 0, change });
     for sample in [vec![0], vec![1, 0], vec![2]] {
-        edit(harness, Edit::Rename { sample: NodePath(sample), id: text.into() });
+        edit(
+            harness,
+            Edit::Rename {
+                sample: NodePath(sample),
+                id: text.into(),
+            },
+        );
     }
 }
 
-/// Looks at every panel, with the first rows selected, and at the dialogs of a document. Returns the panels that show an escaped form.
+/// Looks at every panel, with the first rows selected, and at the dialogs of a document. Returns
+/// the panels that show an escaped form.
 fn look_around(harness: &mut Window, hiding: &mut Vec<String>) -> Vec<Pane> {
     let mut escaped = Vec::new();
     for pane in Pane::ALL {
@@ -86,7 +131,9 @@ fn look_around(harness: &mut Window, hiding: &mut Vec<String>) -> Vec<Pane> {
     for part in ["Labels", "Bands", "Papers", "Split", "JSON"] {
         harness.state_mut().show_pane(Pane::Collection);
         settle(harness);
-        harness.get_by_role_and_label(Role::RadioButton, part).click();
+        harness
+            .get_by_role_and_label(Role::RadioButton, part)
+            .click();
         settle(harness);
         look(harness, part, hiding);
     }
@@ -120,9 +167,24 @@ fn every_panel_and_dialog_of_a_draft_shows_what_a_name_hides() {
     let escaped = look_around(&mut harness, &mut hiding);
     hiding.sort();
     hiding.dedup();
-    assert!(hiding.is_empty(), "texts that hide something:\n  {}", hiding.join("\n  "));
-    for pane in [Pane::Hierarchy, Pane::Table, Pane::Sample, Pane::Collection, Pane::Problems, Pane::Columns] {
-        assert!(escaped.contains(&pane), "{} shows no escaped text", pane.title());
+    assert!(
+        hiding.is_empty(),
+        "texts that hide something:\n  {}",
+        hiding.join("\n  ")
+    );
+    for pane in [
+        Pane::Hierarchy,
+        Pane::Table,
+        Pane::Sample,
+        Pane::Collection,
+        Pane::Problems,
+        Pane::Columns,
+    ] {
+        assert!(
+            escaped.contains(&pane),
+            "{} shows no escaped text",
+            pane.title()
+        );
     }
     harness.state_mut().show_pane(Pane::Problems);
     settle(&mut harness);
@@ -136,10 +198,25 @@ fn every_panel_of_a_written_dataset_shows_what_a_name_hides() {
     let id = "doc\u{202e}fdp\u{200b}.exe\u{2066}";
     crate::support::geotiff(&workspace.path(&format!("in/{id}.tif")), 3, 32, 1);
     crate::support::geotiff(&workspace.path("in/plain.tif"), 3, 32, 2);
-    workspace.write("collection.json", crate::support::COLLECTION.replace("Test scenes", "Test \\u202escenes\\u200b"));
-    workspace.write("metadata.csv", format!("path,region\n{id}.tif,\"{HIDDEN}\"\nplain.tif,x\n"));
+    workspace.write(
+        "collection.json",
+        crate::support::COLLECTION.replace("Test scenes", "Test \\u202escenes\\u200b"),
+    );
+    workspace.write(
+        "metadata.csv",
+        format!("path,region\n{id}.tif,\"{HIDDEN}\"\nplain.tif,x\n"),
+    );
     workspace
-        .studio(["create", "in", "-o", "set.tacozip", "--collection", "collection.json", "--metadata", "metadata.csv"])
+        .studio([
+            "create",
+            "in",
+            "-o",
+            "set.tacozip",
+            "--collection",
+            "collection.json",
+            "--metadata",
+            "metadata.csv",
+        ])
         .expect_code(0);
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![workspace.path("set.tacozip")]);
@@ -155,14 +232,18 @@ fn every_panel_of_a_written_dataset_shows_what_a_name_hides() {
     harness.state_mut().show_pane(Pane::Query);
     settle(&mut harness);
     for statement in [
-        "SELECT id, region, chr(8238) || 'x' AS \"a\u{202e}b\", chr(27) || '[2J' AS c FROM data".to_owned(),
+        "SELECT id, region, chr(8238) || 'x' AS \"a\u{202e}b\", chr(27) || '[2J' AS c FROM data"
+            .to_owned(),
         "SELECT \"no\u{202e}column\" FROM data".to_owned(),
         format!("SELECT '{HIDDEN}' || id FROM data WHERE"),
     ] {
         fill(&mut harness, "SQL", &statement);
         harness.get_by_label("Run query").click();
         settle(&mut harness);
-        assert!(look(&harness, &statement, &mut hiding) > 0 || !statement.contains("id"), "{statement:?} shows nothing escaped");
+        assert!(
+            look(&harness, &statement, &mut hiding) > 0 || !statement.contains("id"),
+            "{statement:?} shows nothing escaped"
+        );
     }
     // The recent list on the welcome screen.
     harness.state_mut().command(Command::Close);
@@ -170,7 +251,11 @@ fn every_panel_of_a_written_dataset_shows_what_a_name_hides() {
     look(&harness, "welcome", &mut hiding);
     hiding.sort();
     hiding.dedup();
-    assert!(hiding.is_empty(), "texts that hide something:\n  {}", hiding.join("\n  "));
+    assert!(
+        hiding.is_empty(),
+        "texts that hide something:\n  {}",
+        hiding.join("\n  ")
+    );
 }
 
 /// Longest time of a panel with texts of a megabyte, in an unoptimised build on a busy machine.
@@ -178,7 +263,10 @@ const PANEL: Duration = Duration::from_secs(30);
 
 #[test]
 fn a_megabyte_of_text_and_a_storm_of_combining_marks_do_not_hold_the_window_up() {
-    let texts = [format!("a{}", "\u{301}\u{489}".repeat(1 << 18)), "x".repeat(1 << 20)];
+    let texts = [
+        format!("a{}", "\u{301}\u{489}".repeat(1 << 18)),
+        "x".repeat(1 << 20),
+    ];
     for text in texts.into_iter().take(nightly_or(1, 2)) {
         let mut harness = app(egui::Theme::Dark);
         hostile_draft(&mut harness, &text);
@@ -187,18 +275,36 @@ fn a_megabyte_of_text_and_a_storm_of_combining_marks_do_not_hold_the_window_up()
         for pane in Pane::ALL {
             let began = Instant::now();
             harness.state_mut().show_pane(pane);
-            harness.state_mut().select(Some(RowRef { level: 0, row: 0 }));
+            harness
+                .state_mut()
+                .select(Some(RowRef { level: 0, row: 0 }));
             settle(&mut harness);
             let took = began.elapsed();
             assert!(took < PANEL, "{} took {took:?}", pane.title());
             look(&harness, pane.title(), &mut hiding);
-            let longest = harness.output().shapes.iter().map(|clipped| longest_text(&clipped.shape)).max().unwrap_or_default();
-            assert!(longest < 200_000, "{} lays out {longest} bytes", pane.title());
+            let longest = harness
+                .output()
+                .shapes
+                .iter()
+                .map(|clipped| longest_text(&clipped.shape))
+                .max()
+                .unwrap_or_default();
+            assert!(
+                longest < 200_000,
+                "{} lays out {longest} bytes",
+                pane.title()
+            );
         }
         hiding.sort();
         hiding.dedup();
-        hiding.iter_mut().for_each(|text| *text = text.chars().take(200).collect());
-        assert!(hiding.is_empty(), "texts that hide something:\n  {}", hiding.join("\n  "));
+        hiding
+            .iter_mut()
+            .for_each(|text| *text = text.chars().take(200).collect());
+        assert!(
+            hiding.is_empty(),
+            "texts that hide something:\n  {}",
+            hiding.join("\n  ")
+        );
     }
 }
 
@@ -215,7 +321,9 @@ fn longest_text(shape: &Shape) -> usize {
 fn resident_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or_default() / 1024
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok())
+        .unwrap_or_default()
+        / 1024
 }
 
 #[cfg(target_os = "linux")]
@@ -228,13 +336,24 @@ fn rasters_that_claim_far_more_than_they_hold_are_errors_in_preview_gallery_and_
         let before = resident_mib();
         let began = Instant::now();
         take(&mut harness, vec![dataset]);
-        for pane in [Pane::Preview, Pane::Gallery, Pane::Statistics, Pane::Map, Pane::Sample] {
+        for pane in [
+            Pane::Preview,
+            Pane::Gallery,
+            Pane::Statistics,
+            Pane::Map,
+            Pane::Sample,
+        ] {
             harness.state_mut().show_pane(pane);
-            harness.state_mut().select(Some(RowRef { level: 0, row: 1 }));
+            harness
+                .state_mut()
+                .select(Some(RowRef { level: 0, row: 1 }));
             settle(&mut harness);
         }
         let (took, grown) = (began.elapsed(), resident_mib().saturating_sub(before));
-        assert!(took < Duration::from_secs(120) && grown < 1500, "{what}: {took:?}, {grown} MiB more");
+        assert!(
+            took < Duration::from_secs(120) && grown < 1500,
+            "{what}: {took:?}, {grown} MiB more"
+        );
         harness.state_mut().command(Command::Close);
         settle(&mut harness);
     }

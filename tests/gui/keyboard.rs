@@ -1,5 +1,5 @@
-//! From the welcome screen to a dataset that is written and opened again, with the keyboard only: as simple as can be, and a curator's
-//! whole task with counted keys.
+//! From the welcome screen to a dataset that is written and opened again, with the keyboard only:
+//! as simple as can be, and a curator's whole task with counted keys.
 
 use egui::accesskit::Role;
 use egui::{Key, Modifiers};
@@ -52,11 +52,17 @@ fn everything_can_be_done_without_a_pointer() {
     for scene in scenes().into_iter().take(6) {
         let to = source.join(scene.file_name().expect("a name"));
         std::fs::create_dir_all(&to).expect("a folder");
-        for file in std::fs::read_dir(&scene).expect("files").map(|entry| entry.expect("a file").path()) {
+        for file in std::fs::read_dir(&scene)
+            .expect("files")
+            .map(|entry| entry.expect("a file").path())
+        {
             std::fs::copy(&file, to.join(file.file_name().expect("a name"))).expect("copies");
         }
     }
-    let mut names: Vec<_> = std::fs::read_dir(&source).expect("scenes").map(|entry| entry.expect("one").path()).collect();
+    let mut names: Vec<_> = std::fs::read_dir(&source)
+        .expect("scenes")
+        .map(|entry| entry.expect("one").path())
+        .collect();
     names.sort();
     std::fs::remove_file(names[1].join("after.tif")).expect("lost");
     std::fs::remove_file(names[3].join("before.tif")).expect("lost");
@@ -69,17 +75,27 @@ fn everything_can_be_done_without_a_pointer() {
     assert_eq!(document(&harness).rows(1), 34);
     let broken = |harness: &Window| {
         let report = harness.state().studio().report().clone();
-        report.findings.iter().filter(|finding| finding.rule.code() == "PIT-1").count()
+        report
+            .findings
+            .iter()
+            .filter(|finding| finding.rule.code() == "PIT-1")
+            .count()
     };
     assert_eq!(broken(&harness), 3);
 
     // One problem with its first fix, the others together.
-    while harness.query_by_label("Missing child").is_none() && harness.query_by_label("Wrong id").is_none() {
+    while harness.query_by_label("Missing child").is_none()
+        && harness.query_by_label("Wrong id").is_none()
+    {
         press(&mut harness, Modifiers::NONE, Key::F8);
     }
     press(&mut harness, Modifiers::COMMAND, Key::Period);
     assert_eq!(broken(&harness), 2);
-    press(&mut harness, Modifiers::COMMAND | Modifiers::SHIFT, Key::Period);
+    press(
+        &mut harness,
+        Modifiers::COMMAND | Modifiers::SHIFT,
+        Key::Period,
+    );
     assert_eq!((broken(&harness), document(&harness).rows(1)), (0, 36));
 
     press(&mut harness, Modifiers::COMMAND, Key::Num7);
@@ -89,17 +105,30 @@ fn everything_can_be_done_without_a_pointer() {
     }
     tab_to(&mut harness, "Run extensions");
     press(&mut harness, Modifiers::NONE, Key::Enter);
-    assert!(document(&harness).fields(1).iter().any(|field| field.name == "stac:crs"), "the columns are there");
+    assert!(
+        document(&harness)
+            .fields(1)
+            .iter()
+            .any(|field| field.name == "stac:crs"),
+        "the columns are there"
+    );
 
-    for (field, text) in
-        [("id", "by-keyboard"), ("description", "Made without a pointer"), ("licenses", "CC-BY-4.0"), ("tasks", "segm")]
-    {
+    for (field, text) in [
+        ("id", "by-keyboard"),
+        ("description", "Made without a pointer"),
+        ("licenses", "CC-BY-4.0"),
+        ("tasks", "segm"),
+    ] {
         // The next problem focuses the incomplete field.
         let mut steps = 0;
         while focused(&harness).is_none_or(|name| name != field) {
             press(&mut harness, Modifiers::NONE, Key::F8);
             steps += 1;
-            assert!(steps < 20, "F8 does not lead to {field} but to {:?}", focused(&harness));
+            assert!(
+                steps < 20,
+                "F8 does not lead to {field} but to {:?}",
+                focused(&harness)
+            );
         }
         type_text(&mut harness, text);
         if matches!(field, "licenses" | "tasks") {
@@ -124,11 +153,22 @@ fn everything_can_be_done_without_a_pointer() {
     assert!(harness.query_by_label("Written and verified").is_some());
     press(&mut harness, Modifiers::COMMAND, Key::Enter);
     assert!(document(&harness).opened().is_some());
-    assert_eq!((document(&harness).rows(0), document(&harness).title().as_ref()), (samples, "by-keyboard"));
-    assert!(harness.query_by_role_and_label(Role::Tree, "Samples").is_some());
+    assert_eq!(
+        (
+            document(&harness).rows(0),
+            document(&harness).title().as_ref()
+        ),
+        (samples, "by-keyboard")
+    );
+    assert!(
+        harness
+            .query_by_role_and_label(Role::Tree, "Samples")
+            .is_some()
+    );
 }
 
-/// The window with the number of keys that were pressed. Text is typed where the caret is and does not count, as in scripts.
+/// The window with the number of keys that were pressed. Text is typed where the caret is and does
+/// not count, as in scripts.
 struct Keyboard {
     window: Window,
     keys: usize,
@@ -164,8 +204,15 @@ impl Keyboard {
             }
         }
         let report = self.window.state().studio().report().clone();
-        let left: Vec<String> = report.findings.iter().map(|finding| format!("{} {}", finding.rule, finding.at)).collect();
-        panic!("F8 does not lead to {what} but to {:?}: {left:#?}", focused(&self.window));
+        let left: Vec<String> = report
+            .findings
+            .iter()
+            .map(|finding| format!("{} {}", finding.rule, finding.at))
+            .collect();
+        panic!(
+            "F8 does not lead to {what} but to {:?}: {left:#?}",
+            focused(&self.window)
+        );
     }
 }
 
@@ -173,28 +220,51 @@ impl Keyboard {
 fn curate(scenes: usize) -> usize {
     let workspace = Workspace::new();
     curator::messy(&workspace, scenes);
-    let mut keyboard = Keyboard { window: app(egui::Theme::Dark), keys: 0 };
+    let mut keyboard = Keyboard {
+        window: app(egui::Theme::Dark),
+        keys: 0,
+    };
 
     keyboard.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::O);
     keyboard.text(&workspace.path("messy").display().to_string());
     keyboard.enter();
     assert_eq!(document(&keyboard.window).rows(0), scenes);
 
-    // The misnamed labels, all at once after a look at what changes; then all that needs no judgement.
-    keyboard.next_problem("a root", |window| window.state().studio().report().findings.len() > 1);
+    // The misnamed labels, all at once after a look at what changes; then all that needs no
+    // judgement.
+    keyboard.next_problem("a root", |window| {
+        window.state().studio().report().findings.len() > 1
+    });
     keyboard.press(Modifiers::COMMAND | Modifiers::ALT, Key::Period);
     picture(&mut keyboard.window, "keyboard-1-renames");
-    let shown = keyboard.window.query_all_by_label_contains("Label_FINAL.TIF → label.tif").next().is_some();
+    let shown = keyboard
+        .window
+        .query_all_by_label_contains("Label_FINAL.TIF → label.tif")
+        .next()
+        .is_some();
     assert!(shown, "the change is shown before");
     keyboard.enter();
     keyboard.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::Period);
     let report = keyboard.window.state().studio().report().clone();
-    assert!(!report.findings.iter().any(|finding| finding.rule.code() == "PIT-1"), "{:?}", report.findings);
+    assert!(
+        !report
+            .findings
+            .iter()
+            .any(|finding| finding.rule.code() == "PIT-1"),
+        "{:?}",
+        report.findings
+    );
 
     keyboard.palette("join scenes");
     picture(&mut keyboard.window, "keyboard-2-join");
     keyboard.enter();
-    assert!(document(&keyboard.window).fields(0).iter().any(|field| field.name == "clouds"), "the table is joined");
+    assert!(
+        document(&keyboard.window)
+            .fields(0)
+            .iter()
+            .any(|field| field.name == "clouds"),
+        "the table is joined"
+    );
 
     for (field, text, entered) in [
         ("id", "bahamas", false),
@@ -202,16 +272,22 @@ fn curate(scenes: usize) -> usize {
         ("licenses", "CC-BY-4.0", true),
         ("tasks", "classif", true),
     ] {
-        keyboard.next_problem(field, |window| focused(window).is_some_and(|name| name == field));
+        keyboard.next_problem(field, |window| {
+            focused(window).is_some_and(|name| name == field)
+        });
         keyboard.text(text);
         if entered {
             keyboard.enter();
         }
     }
-    keyboard.next_problem("providers", |window| focused(window).is_some_and(|name| name == "Add provider"));
+    keyboard.next_problem("providers", |window| {
+        focused(window).is_some_and(|name| name == "Add provider")
+    });
     keyboard.enter();
     keyboard.text("Tests");
-    keyboard.next_problem("keywords", |window| focused(window).is_some_and(|name| name == "keywords"));
+    keyboard.next_problem("keywords", |window| {
+        focused(window).is_some_and(|name| name == "keywords")
+    });
     keyboard.text("storms");
     keyboard.enter();
     picture(&mut keyboard.window, "keyboard-3-collection");
@@ -220,12 +296,26 @@ fn curate(scenes: usize) -> usize {
     keyboard.palette("exact statistics");
     keyboard.press(Modifiers::NONE, Key::F5);
     picture(&mut keyboard.window, "keyboard-4-extensions");
-    let names: Vec<String> = document(&keyboard.window).fields(1).into_iter().map(|field| field.name).collect();
-    assert!(["stac:crs", "geotiff:stats"].iter().all(|wanted| names.iter().any(|name| name == wanted)), "{names:?}");
+    let names: Vec<String> = document(&keyboard.window)
+        .fields(1)
+        .into_iter()
+        .map(|field| field.name)
+        .collect();
+    assert!(
+        ["stac:crs", "geotiff:stats"]
+            .iter()
+            .all(|wanted| names.iter().any(|name| name == wanted)),
+        "{names:?}"
+    );
 
     keyboard.press(Modifiers::COMMAND, Key::E);
     keyboard.press(Modifiers::COMMAND, Key::Enter);
-    assert!(keyboard.window.query_by_label("Written and verified").is_some());
+    assert!(
+        keyboard
+            .window
+            .query_by_label("Written and verified")
+            .is_some()
+    );
     keyboard.press(Modifiers::COMMAND, Key::Enter);
     keyboard.press(Modifiers::SHIFT, Key::F7);
     assert!(document(&keyboard.window).opened().is_some());

@@ -1,4 +1,5 @@
-//! A folder of a published dataset is dropped on the window: what its files become is shown, and added without an error of structure.
+//! A folder of a published dataset is dropped on the window: what its files become is shown, and
+//! added without an error of structure.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,18 +24,28 @@ fn drop_folder(folder: PathBuf) -> Window {
 }
 
 fn is_asked(window: &Window) -> bool {
-    window.query_by_label("How the files belong together").is_some()
+    window
+        .query_by_label("How the files belong together")
+        .is_some()
 }
 
 fn ids(tortilla: &Tortilla) -> Vec<String> {
-    tortilla.samples.iter().map(|sample| sample.id.to_string()).collect()
+    tortilla
+        .samples
+        .iter()
+        .map(|sample| sample.id.to_string())
+        .collect()
 }
 
 /// Codes of the findings about the structure.
 fn structure_findings(window: &Window) -> Vec<String> {
     let findings = &window.state().studio().report().findings;
-    let codes = findings.iter().map(|finding| finding.rule.code().to_owned());
-    codes.filter(|code| code.starts_with("PIT") || code.starts_with("ID")).collect()
+    let codes = findings
+        .iter()
+        .map(|finding| finding.rule.code().to_owned());
+    codes
+        .filter(|code| code.starts_with("PIT") || code.starts_with("ID"))
+        .collect()
 }
 
 #[test]
@@ -52,44 +63,91 @@ fn published_layouts_are_shown_and_added_without_an_error_of_structure() {
             click(&mut window, "Add roots");
         }
         let root = &dataset(&window).root;
-        let mut expected: Vec<String> =
-            fixture["positions"].as_array().expect("positions").iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let mut expected: Vec<String> = fixture["positions"]
+            .as_array()
+            .expect("positions")
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect();
         expected.sort();
-        let found: BTreeSet<String> = root.samples.iter().filter_map(Sample::children).flat_map(|below| ids(below)).collect();
+        let found: BTreeSet<String> = root
+            .samples
+            .iter()
+            .filter_map(Sample::children)
+            .flat_map(|below| ids(below))
+            .collect();
         let found: Vec<String> = found.into_iter().filter(|id| !is_padding(id)).collect();
         let findings = structure_findings(&window);
-        match root.samples.len() as u64 == fixture["roots"].as_u64().expect("a number") && found == expected && findings.is_empty()
+        match root.samples.len() as u64 == fixture["roots"].as_u64().expect("a number")
+            && found == expected
+            && findings.is_empty()
         {
             true => added += 1,
-            false => wrong.push(format!("{name}: {} roots, {found:?}, {findings:?}", root.samples.len())),
+            false => wrong.push(format!(
+                "{name}: {} roots, {found:?}, {findings:?}",
+                root.samples.len()
+            )),
         }
     }
-    assert!(wrong.is_empty(), "{added} right, {} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{added} right, {} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(added >= 40, "{added}");
 }
 
 #[test]
 fn what_may_be_classes_or_parts_is_asked_and_the_answer_is_taken() {
     let workspace = Workspace::new();
-    let (name, fixture) = fixtures().into_iter().find(|(name, _)| name == "classes_or_parts").expect("the fixture");
+    let (name, fixture) = fixtures()
+        .into_iter()
+        .find(|(name, _)| name == "classes_or_parts")
+        .expect("the fixture");
     write_files(&workspace, &name, &fixture);
     let mut window = drop_folder(workspace.path(&name));
     assert!(is_asked(&window));
-    assert!(window.get_by_label("Add roots").accesskit_node().is_disabled(), "an answer is missing");
+    assert!(
+        window
+            .get_by_label("Add roots")
+            .accesskit_node()
+            .is_disabled(),
+        "an answer is missing"
+    );
     picture(&mut window, "layout-question-dark");
     click(&mut window, "The folders are classes: each file is a root");
     picture(&mut window, "layout-answer-dark");
     click(&mut window, "Add roots");
     let root = dataset(&window).root.clone();
-    assert_eq!(root.samples.len(), fixture["paths"].as_array().expect("paths").len());
-    assert_eq!(root.schema.iter().map(|field| field.name.as_str()).collect::<Vec<_>>(), ["label"]);
+    assert_eq!(
+        root.samples.len(),
+        fixture["paths"].as_array().expect("paths").len()
+    );
+    assert_eq!(
+        root.schema
+            .iter()
+            .map(|field| field.name.as_str())
+            .collect::<Vec<_>>(),
+        ["label"]
+    );
     // The other answer.
     let mut window = drop_folder(workspace.path(&name));
-    let parts = window.query_all_by_label_contains("The folders are parts of scenes").next().expect("the answer");
+    let parts = window
+        .query_all_by_label_contains("The folders are parts of scenes")
+        .next()
+        .expect("the answer");
     parts.click();
     settle(&mut window);
     click(&mut window, "Add roots");
-    assert!(dataset(&window).root.samples.iter().all(|sample| sample.children().is_some()));
+    assert!(
+        dataset(&window)
+            .root
+            .samples
+            .iter()
+            .all(|sample| sample.children().is_some())
+    );
 }
 
 #[test]
@@ -112,7 +170,11 @@ fn scenes_in_folders_are_added_unasked_and_a_flat_folder_is_asked_about() {
     for folder in ["scenes", "nested"] {
         let window = drop_folder(workspace.path(folder));
         assert!(!is_asked(&window), "{folder}");
-        assert_eq!(ids(&dataset(&window).root), ["scene_1", "scene_2", "scene_3"], "{folder}");
+        assert_eq!(
+            ids(&dataset(&window).root),
+            ["scene_1", "scene_2", "scene_3"],
+            "{folder}"
+        );
     }
     let mut window = drop_folder(workspace.path("flat"));
     assert!(is_asked(&window));
@@ -142,8 +204,13 @@ fn a_layout_is_saved_and_used_again_by_the_command_line_and_by_the_window() {
     // A file is not replaced.
     click(&mut window, "Save the layout");
     window.get_by_label_contains("exists");
-    let found =
-        workspace.studio(["create".as_ref(), "second".as_ref(), "--layout".as_ref(), saved.as_os_str(), "--dry-run".as_ref()]);
+    let found = workspace.studio([
+        "create".as_ref(),
+        "second".as_ref(),
+        "--layout".as_ref(),
+        saved.as_os_str(),
+        "--dry-run".as_ref(),
+    ]);
     assert!(found.expect_code(0).stdout.contains("3 roots"));
     let mut window = drop_folder(workspace.path("second"));
     click(&mut window, "By a pattern");
@@ -167,18 +234,46 @@ fn another_layout_and_what_is_left_out_are_chosen_before_anything_is_added() {
     picture(&mut window, "layout-proposal-dark");
     click(&mut window, "By a pattern");
     fill(&mut window, "Layout pattern", "{split}/{position");
-    assert!(window.get_by_label("Add roots").accesskit_node().is_disabled(), "the pattern is not complete");
+    assert!(
+        window
+            .get_by_label("Add roots")
+            .accesskit_node()
+            .is_disabled(),
+        "the pattern is not complete"
+    );
     fill(&mut window, "Layout pattern", "{split}/{position}/{root}");
     click(&mut window, "Add roots");
     let root = dataset(&window).root.clone();
     assert_eq!(ids(&root), ["0001", "0002", "0003", "0004"]);
-    assert_eq!(ids(root.samples[0].children().expect("a FOLDER")), ["image", "mask"]);
-    assert_eq!(root.schema.iter().map(|field| field.name.as_str()).collect::<Vec<_>>(), ["split"]);
+    assert_eq!(
+        ids(root.samples[0].children().expect("a FOLDER")),
+        ["image", "mask"]
+    );
+    assert_eq!(
+        root.schema
+            .iter()
+            .map(|field| field.name.as_str())
+            .collect::<Vec<_>>(),
+        ["split"]
+    );
     let tray = document(&window).draft().expect("a draft").tray();
-    assert_eq!(tray.iter().map(|file| file.path.clone()).collect::<Vec<_>>(), [workspace.path("data/notes.txt")]);
+    assert_eq!(
+        tray.iter()
+            .map(|file| file.path.clone())
+            .collect::<Vec<_>>(),
+        [workspace.path("data/notes.txt")]
+    );
     // One step takes all of it back.
-    window.state_mut().act(taco_studio::gui::action::Action::Undo);
+    window
+        .state_mut()
+        .act(taco_studio::gui::action::Action::Undo);
     settle(&mut window);
     assert!(dataset(&window).root.samples.is_empty());
-    assert!(document(&window).draft().expect("a draft").tray().is_empty());
+    assert!(
+        document(&window)
+            .draft()
+            .expect("a draft")
+            .tray()
+            .is_empty()
+    );
 }

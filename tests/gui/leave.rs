@@ -14,14 +14,22 @@ use taco_studio::studio::{Command, RowRef};
 use super::support::{app, choose, click, copied, document, fill, picture, settle, take};
 
 fn golden(path: &str) -> PathBuf {
-    crate::support::project_folder().join("tests/fixtures/golden").join(path)
+    crate::support::project_folder()
+        .join("tests/fixtures/golden")
+        .join(path)
 }
 
 #[test]
 fn every_description_is_written_from_the_export_menu() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut harness = app(Theme::Dark);
-    assert!(harness.get_by_role_and_label(Role::Button, "Export").accesskit_node().is_disabled(), "nothing is open");
+    assert!(
+        harness
+            .get_by_role_and_label(Role::Button, "Export")
+            .accesskit_node()
+            .is_disabled(),
+        "nothing is open"
+    );
     take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
     for (entry, name) in [
         ("STAC Collection and Items…", "stac"),
@@ -31,38 +39,72 @@ fn every_description_is_written_from_the_export_menu() {
         ("Data card (Markdown)…", "card.md"),
         ("Data card (HTML)…", "card.html"),
     ] {
-        harness.get_by_role_and_label(Role::Button, "Export").click();
+        harness
+            .get_by_role_and_label(Role::Button, "Export")
+            .click();
         settle(&mut harness);
         harness.get_by_role_and_label(Role::MenuItem, entry).click();
         settle(&mut harness);
         let target = folder.path().join(name);
-        fill(&mut harness, "Destination of the description", &target.display().to_string());
+        fill(
+            &mut harness,
+            "Destination of the description",
+            &target.display().to_string(),
+        );
         picture(&mut harness, &format!("describe-{name}"));
         click(&mut harness, "Write description");
         assert!(target.exists(), "{entry}");
     }
     assert!(folder.path().join("stac/collection.json").is_file());
     let page = std::fs::read_to_string(folder.path().join("card.html")).expect("is written");
-    assert!(page.contains("<svg") && page.contains("bahamas_rgb"), "it has a map and ids");
+    assert!(
+        page.contains("<svg") && page.contains("bahamas_rgb"),
+        "it has a map and ids"
+    );
     // A second export asks before overwriting.
     harness.state_mut().act(Action::Describe);
     settle(&mut harness);
     let card = folder.path().join("card.html");
     std::fs::write(&card, "old").expect("writes");
-    fill(&mut harness, "Destination of the description", &card.display().to_string());
-    assert!(harness.get_by_label("Write description").accesskit_node().is_disabled(), "something lies there");
+    fill(
+        &mut harness,
+        "Destination of the description",
+        &card.display().to_string(),
+    );
+    assert!(
+        harness
+            .get_by_label("Write description")
+            .accesskit_node()
+            .is_disabled(),
+        "something lies there"
+    );
     // Errors are shown in the dialog, which keeps its input.
     let below = card.join("below.html");
-    fill(&mut harness, "Destination of the description", &below.display().to_string());
+    fill(
+        &mut harness,
+        "Destination of the description",
+        &below.display().to_string(),
+    );
     click(&mut harness, "Write description");
     let field = harness.get_by_role_and_label(Role::TextInput, "Destination of the description");
     assert_eq!(field.value(), Some(below.display().to_string()));
     picture(&mut harness, "describe-failed");
-    fill(&mut harness, "Destination of the description", &card.display().to_string());
+    fill(
+        &mut harness,
+        "Destination of the description",
+        &card.display().to_string(),
+    );
     click(&mut harness, "Replace an existing output");
     click(&mut harness, "Write description");
-    assert!(std::fs::read_to_string(&card).expect("is written").contains("<svg"));
-    assert!(harness.query_by_label("Write description").is_none(), "the dialog is done");
+    assert!(
+        std::fs::read_to_string(&card)
+            .expect("is written")
+            .contains("<svg")
+    );
+    assert!(
+        harness.query_by_label("Write description").is_none(),
+        "the dialog is done"
+    );
 }
 
 #[test]
@@ -76,8 +118,12 @@ fn a_dataset_of_the_first_generation_moves_to_2_0() {
     picture(&mut harness, "migrate-dark");
     // Renaming a column and omitting another one updates the plan.
     let named = |harness: &super::support::Window| -> Vec<String> {
-        let fields = harness.query_all_by_role(Role::TextInput).filter_map(|node| node.accesskit_node().label());
-        fields.filter(|label| label.starts_with("New name of ")).collect()
+        let fields = harness
+            .query_all_by_role(Role::TextInput)
+            .filter_map(|node| node.accesskit_node().label());
+        fields
+            .filter(|label| label.starts_with("New name of "))
+            .collect()
     };
     let fields = named(&harness);
     assert!(fields.len() > 3, "{fields:?}");
@@ -85,12 +131,21 @@ fn a_dataset_of_the_first_generation_moves_to_2_0() {
     harness.key_press(egui::Key::Tab);
     settle(&mut harness);
     for part in ["Collection", "Report", "Fields"] {
-        harness.get_by_role_and_label(Role::RadioButton, part).click();
+        harness
+            .get_by_role_and_label(Role::RadioButton, part)
+            .click();
         settle(&mut harness);
-        picture(&mut harness, &format!("migrate-{}-dark", part.to_lowercase()));
+        picture(
+            &mut harness,
+            &format!("migrate-{}-dark", part.to_lowercase()),
+        );
     }
     let target = folder.path().join("new.tacozip");
-    fill(&mut harness, "Destination of the new dataset", &target.display().to_string());
+    fill(
+        &mut harness,
+        "Destination of the new dataset",
+        &target.display().to_string(),
+    );
     harness.key_press(egui::Key::Tab);
     settle(&mut harness);
     click(&mut harness, "Write the new dataset");
@@ -99,7 +154,10 @@ fn a_dataset_of_the_first_generation_moves_to_2_0() {
     click(&mut harness, "Open the new dataset");
     assert_eq!(document(&harness).rows(0), roots);
     let levels = document(&harness).tree().levels.len();
-    let names: Vec<String> = (0..levels).flat_map(|level| document(&harness).fields(level)).map(|field| field.name).collect();
+    let names: Vec<String> = (0..levels)
+        .flat_map(|level| document(&harness).fields(level))
+        .map(|field| field.name)
+        .collect();
     assert!(names.iter().any(|name| name == "my:renamed"), "{names:?}");
     // There is nothing left to migrate.
     harness.state_mut().act(Action::Migrate);
@@ -117,13 +175,21 @@ fn leaks_are_shown_and_lead_to_the_samples() {
     click(&mut harness, "Look for leaks");
     picture(&mut harness, "leaks-dark");
     let sentence = |harness: &super::support::Window| {
-        let items = harness.query_all_by_role(Role::ListItem).filter_map(|node| node.accesskit_node().label());
-        items.filter(|label| label.contains(" of test and ")).collect::<Vec<_>>()
+        let items = harness
+            .query_all_by_role(Role::ListItem)
+            .filter_map(|node| node.accesskit_node().label());
+        items
+            .filter(|label| label.contains(" of test and "))
+            .collect::<Vec<_>>()
     };
-    let none = harness.query_all_by_label_contains("Nothing leaks between").count();
+    let none = harness
+        .query_all_by_label_contains("Nothing leaks between")
+        .count();
     let leaks = sentence(&harness);
     assert!(none == 1 || !leaks.is_empty(), "the answer is shown");
-    let Some(first) = leaks.first().cloned() else { return };
+    let Some(first) = leaks.first().cloned() else {
+        return;
+    };
     click(&mut harness, &first);
     picture(&mut harness, "leaks-open-dark");
     let link = harness
@@ -131,16 +197,38 @@ fn leaks_are_shown_and_lead_to_the_samples() {
         .filter_map(|node| node.accesskit_node().label())
         .find(|label| {
             let tree = document(&harness).tree();
-            tree.find(&taco_studio::model::SamplePath::parse(label)).is_some()
+            tree.find(&taco_studio::model::SamplePath::parse(label))
+                .is_some()
         })
         .expect("the samples of a pair are links");
-    let (level, row) = document(&harness).tree().find(&taco_studio::model::SamplePath::parse(&link)).expect("is there");
-    harness.query_all_by_role_and_label(Role::Link, &link).next().expect("is there").click();
+    let (level, row) = document(&harness)
+        .tree()
+        .find(&taco_studio::model::SamplePath::parse(&link))
+        .expect("is there");
+    harness
+        .query_all_by_role_and_label(Role::Link, &link)
+        .next()
+        .expect("is there")
+        .click();
     settle(&mut harness);
-    let shown = document(&harness).path(RowRef { level, row }).expect("a path").to_string();
-    assert!(harness.query_all_by_label_contains(shown.rsplit(" / ").next().unwrap_or_default()).next().is_some());
+    let shown = document(&harness)
+        .path(RowRef { level, row })
+        .expect("a path")
+        .to_string();
+    assert!(
+        harness
+            .query_all_by_label_contains(shown.rsplit(" / ").next().unwrap_or_default())
+            .next()
+            .is_some()
+    );
     click(&mut harness, "Filter to these");
-    let kept = harness.state().studio().kept().and_then(|kept| kept.rows(0)).map(<[u32]>::len).expect("is applied");
+    let kept = harness
+        .state()
+        .studio()
+        .kept()
+        .and_then(|kept| kept.rows(0))
+        .map(<[u32]>::len)
+        .expect("is applied");
     assert!(kept > 0 && kept < document(&harness).rows(0));
 }
 
@@ -150,66 +238,118 @@ fn the_copied_script_gives_the_same_rows() {
     let dataset = golden("01_flat_zip/flat.tacozip");
     let mut harness = app(Theme::Dark);
     take(&mut harness, vec![dataset]);
-    let filters = vec![Filter::bbox([-100.0, -30.0, 0.0, 50.0]), Filter::condition("split <> 'none'")];
+    let filters = vec![
+        Filter::bbox([-100.0, -30.0, 0.0, 50.0]),
+        Filter::condition("split <> 'none'"),
+    ];
     harness.state_mut().command(Command::Filter { filters });
     harness.state_mut().show_pane(Pane::Query);
     settle(&mut harness);
     fill(&mut harness, "SQL", "SELECT id FROM data ORDER BY id");
     click(&mut harness, "Run query");
-    let shown = harness.state().studio().kept().and_then(|kept| kept.rows(0)).expect("is applied").to_vec();
-    assert!(!shown.is_empty() && shown.len() < document(&harness).rows(0), "{shown:?}");
-    let mut wanted: Vec<String> =
-        shown.iter().map(|&row| document(&harness).id(RowRef { level: 0, row }).expect("an id").to_owned()).collect();
+    let shown = harness
+        .state()
+        .studio()
+        .kept()
+        .and_then(|kept| kept.rows(0))
+        .expect("is applied")
+        .to_vec();
+    assert!(
+        !shown.is_empty() && shown.len() < document(&harness).rows(0),
+        "{shown:?}"
+    );
+    let mut wanted: Vec<String> = shown
+        .iter()
+        .map(|&row| {
+            document(&harness)
+                .id(RowRef { level: 0, row })
+                .expect("an id")
+                .to_owned()
+        })
+        .collect();
     wanted.sort();
     let script = copied(&mut harness, "Copy Python");
     let script = script.expect("the script is on the clipboard");
     let workspace = crate::support::Workspace::new();
-    // The reader's engine loads its spatial functions from an installed package instead of the network.
+    // The reader's engine loads its spatial functions from an installed package instead of the
+    // network.
     let before = "import duckdb_extensions; duckdb_extensions.import_extension('spatial')";
     let after = "column = rows['id']\n\
-                 print(','.join(sorted(column.to_pylist() if hasattr(column, 'to_pylist') else list(column))))";
+                 print(','.join(sorted(column.to_pylist() if hasattr(column, 'to_pylist') else \
+        list(column))))";
     let file = workspace.write("copied.py", format!("{before}\n{script}\n{after}\n"));
-    let ran = workspace.python(&file.display().to_string(), [] as [&str; 0]).expect_code(0);
-    assert_eq!(ran.stdout.trim().lines().last().unwrap_or_default(), wanted.join(","), "{script}");
+    let ran = workspace
+        .python(&file.display().to_string(), [] as [&str; 0])
+        .expect_code(0);
+    assert_eq!(
+        ran.stdout.trim().lines().last().unwrap_or_default(),
+        wanted.join(","),
+        "{script}"
+    );
 }
 
 /// Beside the filters; a ZIP has no file that other engines read.
 #[test]
 fn the_filters_are_copied_for_other_engines() {
-    for (dataset, is_file) in [("09_split_tacocat/.tacocat", true), ("01_flat_zip/flat.tacozip", false)] {
+    for (dataset, is_file) in [
+        ("09_split_tacocat/.tacocat", true),
+        ("01_flat_zip/flat.tacozip", false),
+    ] {
         let mut harness = app(Theme::Light);
         take(&mut harness, vec![golden(dataset)]);
-        harness.state_mut().command(Command::Filter { filters: vec![Filter::condition("split <> 'none'")] });
+        harness.state_mut().command(Command::Filter {
+            filters: vec![Filter::condition("split <> 'none'")],
+        });
         harness.state_mut().show_pane(Pane::Table);
         settle(&mut harness);
-        for (engine, word) in
-            [("DuckDB", "read_parquet("), ("Polars", "pl.scan_parquet("), ("Spark", "pyspark"), ("Dask", "dd.read_parquet(")]
-        {
+        for (engine, word) in [
+            ("DuckDB", "read_parquet("),
+            ("Polars", "pl.scan_parquet("),
+            ("Spark", "pyspark"),
+            ("Dask", "dd.read_parquet("),
+        ] {
             click(&mut harness, "Copy the filters as");
             if engine == "Polars" {
                 picture(&mut harness, &format!("copy-as-{is_file}"));
             }
             // DuckDB and Spark read no tables within a ZIP.
             if !is_file && matches!(engine, "DuckDB" | "Spark") {
-                assert!(harness.get_by_label(engine).accesskit_node().is_disabled(), "{engine}");
+                assert!(
+                    harness.get_by_label(engine).accesskit_node().is_disabled(),
+                    "{engine}"
+                );
                 harness.key_press(egui::Key::Escape);
                 settle(&mut harness);
                 continue;
             }
             let copied = copied(&mut harness, engine).expect("is copied");
-            assert!(copied.contains(word) && copied.contains("level0.parquet"), "{copied}");
+            assert!(
+                copied.contains(word) && copied.contains("level0.parquet"),
+                "{copied}"
+            );
         }
     }
 }
 
-/// Several datasets opened together are exported as one; errors are shown in the dialog where they can be corrected.
+/// Several datasets opened together are exported as one; errors are shown in the dialog where they
+/// can be corrected.
 #[test]
 fn a_subset_of_several_datasets_is_written_and_a_fault_stays_in_its_dialog() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let part = |number: u8| golden(&format!("27_v018_parts_tacocat/parts_part000{number}.tacozip"));
+    let part = |number: u8| {
+        golden(&format!(
+            "27_v018_parts_tacocat/parts_part000{number}.tacozip"
+        ))
+    };
     let mut harness = app(Theme::Light);
-    let options = OpenOptions { with: vec![part(2), part(3)], ..OpenOptions::default() };
-    harness.state_mut().command(Command::OpenWith { path: part(1), options: Box::new(options) });
+    let options = OpenOptions {
+        with: vec![part(2), part(3)],
+        ..OpenOptions::default()
+    };
+    harness.state_mut().command(Command::OpenWith {
+        path: part(1),
+        options: Box::new(options),
+    });
     settle(&mut harness);
     let roots = document(&harness).rows(0);
     assert!(roots > 2, "{roots}");
@@ -217,21 +357,51 @@ fn a_subset_of_several_datasets_is_written_and_a_fault_stays_in_its_dialog() {
     settle(&mut harness);
     let blocked = folder.path().join("a-file");
     std::fs::write(&blocked, "here").expect("writes");
-    fill(&mut harness, "Destination of the subset", &blocked.join("below.tacozip").display().to_string());
+    fill(
+        &mut harness,
+        "Destination of the subset",
+        &blocked.join("below.tacozip").display().to_string(),
+    );
     click(&mut harness, "Export now");
     picture(&mut harness, "subset-failed-light");
-    assert!(harness.query_by_label("Export now").is_some(), "the dialog stays");
-    fill(&mut harness, "Destination of the subset", &blocked.display().to_string());
+    assert!(
+        harness.query_by_label("Export now").is_some(),
+        "the dialog stays"
+    );
+    fill(
+        &mut harness,
+        "Destination of the subset",
+        &blocked.display().to_string(),
+    );
     let button = harness.get_by_label("Export now");
-    assert!(button.accesskit_node().is_disabled(), "something lies there");
+    assert!(
+        button.accesskit_node().is_disabled(),
+        "something lies there"
+    );
     let target = folder.path().join("all.tacozip");
-    fill(&mut harness, "Destination of the subset", &target.display().to_string());
+    fill(
+        &mut harness,
+        "Destination of the subset",
+        &target.display().to_string(),
+    );
     click(&mut harness, "Export now");
     assert!(target.is_file());
     picture(&mut harness, "subset-written-light");
     let path = target.display().to_string();
-    assert!(harness.query_all_by_label_contains("all.tacozip").next().is_some(), "{path}");
-    assert!(harness.query_all_by_label_contains("can't be opened").next().is_none(), "there is no draft to compare it with");
+    assert!(
+        harness
+            .query_all_by_label_contains("all.tacozip")
+            .next()
+            .is_some(),
+        "{path}"
+    );
+    assert!(
+        harness
+            .query_all_by_label_contains("can't be opened")
+            .next()
+            .is_none(),
+        "there is no draft to compare it with"
+    );
     click(&mut harness, "Open dataset");
     assert_eq!(document(&harness).rows(0), roots);
 }
@@ -260,7 +430,10 @@ fn a_finished_write_keeps_another_dialog_open() {
     harness.state_mut().command(command);
     settle(&mut harness);
     assert!(folder.path().join("out/COLLECTION.json").is_file());
-    assert!(harness.query_by_label("Close dialog").is_some() && harness.query_by_label("Open dataset").is_none());
+    assert!(
+        harness.query_by_label("Close dialog").is_some()
+            && harness.query_by_label("Open dataset").is_none()
+    );
     harness.key_press(egui::Key::Escape);
     settle(&mut harness);
 }
@@ -272,11 +445,22 @@ fn placeholder_values_of_a_migrated_collection_are_reported_immediately() {
     harness.state_mut().act(Action::Migrate);
     settle(&mut harness);
     picture(&mut harness, "migrate-filled-dark");
-    assert!(harness.query_all_by_label_contains("values filled in").next().is_some());
-    let told = harness.query_all_by_label_contains("Filled in, see Collection: ").next().expect("beside the button");
+    assert!(
+        harness
+            .query_all_by_label_contains("values filled in")
+            .next()
+            .is_some()
+    );
+    let told = harness
+        .query_all_by_label_contains("Filled in, see Collection: ")
+        .next()
+        .expect("beside the button");
     let told = told.accesskit_node();
     let text = told.label().or(told.value()).unwrap_or_default();
-    assert!(text.contains("licenses") && text.contains("providers") && !text.contains("taco_version"), "{text}");
+    assert!(
+        text.contains("licenses") && text.contains("providers") && !text.contains("taco_version"),
+        "{text}"
+    );
 }
 
 /// A part can be opened and its migration planned; writing asks first.
@@ -288,22 +472,45 @@ fn an_incomplete_set_is_written_only_after_asking() {
     let mut harness = app(Theme::Light);
     take(&mut harness, vec![lone]);
     for (action, name, button, destination) in [
-        (Action::Migrate, "moved", "Write the new dataset", "Destination of the new dataset"),
-        (Action::ExportSubset, "subset", "Export now", "Destination of the subset"),
+        (
+            Action::Migrate,
+            "moved",
+            "Write the new dataset",
+            "Destination of the new dataset",
+        ),
+        (
+            Action::ExportSubset,
+            "subset",
+            "Export now",
+            "Destination of the subset",
+        ),
     ] {
         harness.state_mut().act(action);
         settle(&mut harness);
-        assert!(harness.query_all_by_label_contains("parts.0000.part.tortilla").next().is_some(), "{button}");
+        assert!(
+            harness
+                .query_all_by_label_contains("parts.0000.part.tortilla")
+                .next()
+                .is_some(),
+            "{button}"
+        );
         let target = folder.path().join(format!("{name}.tacozip"));
         fill(&mut harness, destination, &target.display().to_string());
         harness.key_press(egui::Key::Tab);
         settle(&mut harness);
-        assert!(harness.get_by_label(button).accesskit_node().is_disabled(), "{button}");
+        assert!(
+            harness.get_by_label(button).accesskit_node().is_disabled(),
+            "{button}"
+        );
         click(&mut harness, "Continue without the missing parts");
         picture(&mut harness, &format!("incomplete-{name}-light"));
         click(&mut harness, button);
         assert!(target.is_file(), "{button}");
-        let close = if action == Action::Migrate { "Close the move" } else { "Close the export" };
+        let close = if action == Action::Migrate {
+            "Close the move"
+        } else {
+            "Close the export"
+        };
         click(&mut harness, close);
     }
 }

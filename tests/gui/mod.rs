@@ -1,4 +1,5 @@
-//! The window, driven by labels without a display: user input and the resulting state of the studio.
+//! The window, driven by labels without a display: user input and the resulting state of the
+//! studio.
 
 mod arrangements;
 mod build;

@@ -51,15 +51,24 @@ fn every_control_has_a_name() {
         for pane in Pane::ALL {
             harness.state_mut().show_pane(pane);
             settle(&mut harness);
-            let named =
-                nameless(&harness, &format!("{} of {}", pane.title(), if draft { "a draft" } else { "a dataset" }), &mut found);
+            let named = nameless(
+                &harness,
+                &format!(
+                    "{} of {}",
+                    pane.title(),
+                    if draft { "a draft" } else { "a dataset" }
+                ),
+                &mut found,
+            );
             assert!(named > 10, "{} has {named} controls", pane.title());
         }
     }
     for part in ["Labels", "Bands", "Papers", "Split", "RAI", "JSON"] {
         harness.state_mut().show_pane(Pane::Collection);
         settle(&mut harness);
-        harness.get_by_role_and_label(Role::RadioButton, part).click();
+        harness
+            .get_by_role_and_label(Role::RadioButton, part)
+            .click();
         settle(&mut harness);
         nameless(&harness, &format!("Collection, {part}"), &mut found);
     }
@@ -69,5 +78,9 @@ fn every_control_has_a_name() {
     harness.state_mut().act(Action::Write);
     settle(&mut harness);
     nameless(&harness, "the write dialog", &mut found);
-    assert!(found.is_empty(), "controls without a name:\n  {}", found.join("\n  "));
+    assert!(
+        found.is_empty(),
+        "controls without a name:\n  {}",
+        found.join("\n  ")
+    );
 }

@@ -1,5 +1,5 @@
-//! Offers of the window: fixes show what they change before they are applied, dialogs act on the text that is shown, and files that arrive
-//! by themselves wait in the tray.
+//! Offers of the window: fixes show what they change before they are applied, dialogs act on the
+//! text that is shown, and files that arrive by themselves wait in the tray.
 
 use egui::accesskit::Role;
 use egui::{Event, Key, Modifiers};
@@ -9,11 +9,16 @@ use taco_studio::gui::action::Action;
 use taco_studio::model::RowRef;
 use taco_studio::studio::Command;
 
-use super::support::{app, click, dataset, document, fill, fork_with_faults, picture, sample, scenes, settle, take};
+use super::support::{
+    app, click, dataset, document, fill, fork_with_faults, picture, sample, scenes, settle, take,
+};
 
 /// Label of the first button whose label contains this text.
 fn label_with(window: &super::support::Window, text: &str) -> String {
-    let node = window.query_all_by_label_contains(text).next().unwrap_or_else(|| panic!("nothing contains {text}"));
+    let node = window
+        .query_all_by_label_contains(text)
+        .next()
+        .unwrap_or_else(|| panic!("nothing contains {text}"));
     node.accesskit_node().label().expect("has a label")
 }
 
@@ -25,7 +30,14 @@ fn a_fix_shows_old_and_new_ids_before_it_renames_and_dropping_a_root_asks() {
     window.state_mut().show_pane(Pane::Problems);
     settle(&mut window);
     let roots = dataset(&window).root.samples.len();
-    let id = |window: &_| dataset(window).root.samples[2].children().expect("a FOLDER").samples[2].id.to_string();
+    let id = |window: &_| {
+        dataset(window).root.samples[2]
+            .children()
+            .expect("a FOLDER")
+            .samples[2]
+            .id
+            .to_string()
+    };
     let rename = label_with(&window, "Rename label_v2.tif to label.tif in");
     click(&mut window, &rename);
     picture(&mut window, "fix-renames-dark");
@@ -45,15 +57,33 @@ fn enter_opens_the_path_that_was_typed_not_that_of_the_frame_before() {
     let mut window = app(egui::Theme::Dark);
     window.state_mut().act(Action::OpenPath);
     settle(&mut window);
-    let (folder, name) = (sample().parent().expect("a folder").display().to_string(), sample());
-    let name = name.file_name().expect("a name").to_string_lossy().into_owned();
+    let (folder, name) = (
+        sample().parent().expect("a folder").display().to_string(),
+        sample(),
+    );
+    let name = name
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
     fill(&mut window, "Path", &format!("{folder}/"));
     // The rest of the path and Enter arrive in one frame, as from a fast typist on a busy machine.
-    let key = |pressed| Event::Key { key: Key::Enter, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
-    window.input_mut().events.extend([Event::Text(name), key(true), key(false)]);
+    let key = |pressed| Event::Key {
+        key: Key::Enter,
+        physical_key: None,
+        pressed,
+        repeat: false,
+        modifiers: Modifiers::NONE,
+    };
+    window
+        .input_mut()
+        .events
+        .extend([Event::Text(name), key(true), key(false)]);
     window.step();
     settle(&mut window);
-    let opened = document(&window).opened().expect("a dataset is opened, not a folder imported");
+    let opened = document(&window)
+        .opened()
+        .expect("a dataset is opened, not a folder imported");
     assert_eq!(opened.reader.info().path, sample());
 }
 
@@ -71,7 +101,12 @@ fn files_of_a_later_start_go_into_the_tray_not_into_the_selected_scene() {
     settle(&mut window);
     assert_eq!(dataset(&window).root, before.root);
     let tray = document(&window).draft().expect("a draft").tray();
-    assert_eq!(tray.iter().map(|file| file.path.clone()).collect::<Vec<_>>(), [late]);
+    assert_eq!(
+        tray.iter()
+            .map(|file| file.path.clone())
+            .collect::<Vec<_>>(),
+        [late]
+    );
 }
 
 #[test]
@@ -81,11 +116,17 @@ fn the_next_problem_takes_the_caret_out_of_the_field_before() {
     window.state_mut().show_pane(Pane::Collection);
     settle(&mut window);
     let focused = |window: &super::support::Window| -> Option<String> {
-        window.query_all_by(|node| node.is_focused()).next()?.accesskit_node().label()
+        window
+            .query_all_by(|node| node.is_focused())
+            .next()?
+            .accesskit_node()
+            .label()
     };
     let mut seen = Vec::new();
     for _ in 0..window.state().studio().report().findings.len() {
-        window.get_by_role_and_label(Role::TextInput, "title").focus();
+        window
+            .get_by_role_and_label(Role::TextInput, "title")
+            .focus();
         settle(&mut window);
         assert_eq!(focused(&window).as_deref(), Some("title"));
         window.state_mut().act(Action::NextProblem);
@@ -115,8 +156,12 @@ fn a_damaged_raster_is_among_the_problems_as_soon_as_it_is_dropped() {
     let mut window = app(egui::Theme::Dark);
     take(&mut window, copies);
     let report = window.state().studio().report().clone();
-    let found: Vec<String> =
-        report.findings.iter().filter(|finding| finding.rule.code() == "SRC-2").map(|finding| finding.at.to_string()).collect();
+    let found: Vec<String> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.rule.code() == "SRC-2")
+        .map(|finding| finding.at.to_string())
+        .collect();
     assert_eq!(found.len(), 1, "{:?}", report.findings);
     assert!(found[0].ends_with("label.tif"), "{found:?}");
 }
@@ -128,19 +173,33 @@ fn the_next_problem_skips_none_when_the_field_of_the_one_before_is_filled() {
     settle(&mut window);
     let fields = |window: &super::support::Window| -> Vec<String> {
         let report = window.state().studio().report().clone();
-        report.findings.iter().map(|finding| finding.at.to_string().replace("COLLECTION.json ", "")).collect()
+        report
+            .findings
+            .iter()
+            .map(|finding| finding.at.to_string().replace("COLLECTION.json ", ""))
+            .collect()
     };
     let all = fields(&window);
-    assert!(["id", "description"].iter().all(|field| all.iter().any(|other| other == field)), "{all:?}");
+    assert!(
+        ["id", "description"]
+            .iter()
+            .all(|field| all.iter().any(|other| other == field)),
+        "{all:?}"
+    );
     // The names of the fields that the steps lead to, each filled when it is a line of text.
     let mut seen = Vec::new();
     for _ in 0..all.len() {
         window.state_mut().act(Action::NextProblem);
         settle(&mut window);
-        let Some(node) = window.query_all_by(|node| node.is_focused()).next() else { continue };
+        let Some(node) = window.query_all_by(|node| node.is_focused()).next() else {
+            continue;
+        };
         let name = node.accesskit_node().label().unwrap_or_default();
         if matches!(name.as_str(), "id" | "description" | "title") {
-            window.input_mut().events.push(Event::Text("words".to_owned()));
+            window
+                .input_mut()
+                .events
+                .push(Event::Text("words".to_owned()));
             settle(&mut window);
         }
         seen.push(name);
@@ -148,11 +207,23 @@ fn the_next_problem_skips_none_when_the_field_of_the_one_before_is_filled() {
     let mut once = seen.clone();
     once.sort();
     once.dedup();
-    assert_eq!(once.len(), seen.len(), "each problem is selected once before the first comes again: {seen:?}");
+    assert_eq!(
+        once.len(),
+        seen.len(),
+        "each problem is selected once before the first comes again: {seen:?}"
+    );
     let left = fields(&window);
-    let skipped: Vec<&String> = left.iter().filter(|field| !seen.iter().any(|name| *field == name)).collect();
+    let skipped: Vec<&String> = left
+        .iter()
+        .filter(|field| !seen.iter().any(|name| *field == name))
+        .collect();
     // A list's first entry is a button, which has its own name.
-    assert!(skipped.iter().all(|field| field.contains("providers") || field.contains("dataset")), "{skipped:?} of {left:?}");
+    assert!(
+        skipped
+            .iter()
+            .all(|field| field.contains("providers") || field.contains("dataset")),
+        "{skipped:?} of {left:?}"
+    );
     assert!(seen.len() + 1 >= all.len(), "{seen:?} of {all:?}");
 }
 
@@ -170,23 +241,42 @@ fn the_dialog_warns_of_a_destination_inside_another_dataset() {
     settle(&mut window);
     window.state_mut().act(Action::Write);
     settle(&mut window);
-    let inside =
-        |window: &super::support::Window| window.query_by_label_contains("The destination is inside another dataset").is_some();
+    let inside = |window: &super::support::Window| {
+        window
+            .query_by_label_contains("The destination is inside another dataset")
+            .is_some()
+    };
     let field = window.get_by_role_and_label(Role::TextInput, "Destination");
     let proposed = field.accesskit_node().value().expect("a path");
-    assert!(!proposed.starts_with(&parts.display().to_string()), "{proposed} is among the parts of another dataset");
+    assert!(
+        !proposed.starts_with(&parts.display().to_string()),
+        "{proposed} is among the parts of another dataset"
+    );
     assert!(!inside(&window));
-    fill(&mut window, "Destination", &parts.join("two.tacozip").display().to_string());
-    assert!(inside(&window), "the user is warned where the place was typed");
+    fill(
+        &mut window,
+        "Destination",
+        &parts.join("two.tacozip").display().to_string(),
+    );
+    assert!(
+        inside(&window),
+        "the user is warned where the place was typed"
+    );
 }
 
 #[test]
 fn a_file_without_a_picture_is_a_neutral_tile_and_no_error() {
     let folder = tempfile::tempdir().expect("a folder");
-    let copies: Vec<std::path::PathBuf> = ["one", "two", "three"].map(|name| folder.path().join(name)).to_vec();
+    let copies: Vec<std::path::PathBuf> = ["one", "two", "three"]
+        .map(|name| folder.path().join(name))
+        .to_vec();
     for copy in &copies {
         std::fs::create_dir(copy).expect("a folder");
-        std::fs::write(copy.join("notes.txt"), "Water is high.\nThe bridge is closed.\n").expect("writes");
+        std::fs::write(
+            copy.join("notes.txt"),
+            "Water is high.\nThe bridge is closed.\n",
+        )
+        .expect("writes");
     }
     let mut window = app(egui::Theme::Dark);
     take(&mut window, copies);
@@ -199,8 +289,16 @@ fn a_file_without_a_picture_is_a_neutral_tile_and_no_error() {
         .map(|node| node.accesskit_node().description())
         .collect();
     assert_eq!(cards.len(), 3, "{cards:?}");
-    assert!(cards.iter().all(|kind| kind.as_deref().is_some_and(|kind| !kind.is_empty())), "each says what it is: {cards:?}");
-    assert!(window.query_by_label("Retry picture").is_none(), "nothing has failed");
+    assert!(
+        cards
+            .iter()
+            .all(|kind| kind.as_deref().is_some_and(|kind| !kind.is_empty())),
+        "each says what it is: {cards:?}"
+    );
+    assert!(
+        window.query_by_label("Retry picture").is_none(),
+        "nothing has failed"
+    );
 }
 
 #[test]
@@ -212,9 +310,17 @@ fn a_dataset_dropped_on_a_draft_becomes_samples_a_folder_or_a_file() {
     let drop_and_choose = |window: &mut super::support::Window, choice: &str| {
         window.state_mut().take_dropped(vec![sample()]);
         settle(window);
-        window.get_by_role_and_label(Role::RadioButton, choice).click();
+        window
+            .get_by_role_and_label(Role::RadioButton, choice)
+            .click();
         settle(window);
-        picture(window, &format!("add-dataset-{}-dark", choice.replace(' ', "-").to_lowercase()));
+        picture(
+            window,
+            &format!(
+                "add-dataset-{}-dark",
+                choice.replace(' ', "-").to_lowercase()
+            ),
+        );
         click(window, "Add the dataset");
         let root = dataset(window).root.clone();
         window.state_mut().act(Action::Undo);
@@ -225,17 +331,37 @@ fn a_dataset_dropped_on_a_draft_becomes_samples_a_folder_or_a_file() {
     let joined = drop_and_choose(&mut window, "Its samples");
     assert_eq!(joined.samples.len(), 2 * own);
     let river = joined.field("river").expect("the dataset's field");
-    assert!(joined.samples[0].value(river).is_null() && !joined.samples[own].value(river).is_null());
-    let below = |root: usize| joined.samples[root].children().expect("a FOLDER").schema.clone();
+    assert!(
+        joined.samples[0].value(river).is_null() && !joined.samples[own].value(river).is_null()
+    );
+    let below = |root: usize| {
+        joined.samples[root]
+            .children()
+            .expect("a FOLDER")
+            .schema
+            .clone()
+    };
     assert_eq!(below(0), below(own), "the fields of a level are aligned");
     let nested = drop_and_choose(&mut window, "One FOLDER");
     assert_eq!(nested.samples.len(), own + 1);
-    assert_eq!(nested.samples[own].children().expect("a FOLDER").samples.len(), own);
+    assert_eq!(
+        nested.samples[own]
+            .children()
+            .expect("a FOLDER")
+            .samples
+            .len(),
+        own
+    );
     let file = drop_and_choose(&mut window, "One FILE");
-    assert_eq!((file.samples.len(), file.samples[own].children().is_none()), (own + 1, true));
+    assert_eq!(
+        (file.samples.len(), file.samples[own].children().is_none()),
+        (own + 1, true)
+    );
     window.state_mut().take_dropped(vec![sample()]);
     settle(&mut window);
-    window.get_by_role_and_label(Role::RadioButton, "Open it instead").click();
+    window
+        .get_by_role_and_label(Role::RadioButton, "Open it instead")
+        .click();
     settle(&mut window);
     click(&mut window, "Add the dataset");
     // The draft has changes, so it asks.

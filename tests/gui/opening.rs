@@ -23,7 +23,11 @@ fn the_window_shows_the_dataset_that_is_being_opened_and_not_the_one_before() {
     let workspace = Workspace::new();
     let place = workspace.path("served/stack.tacozip");
     std::fs::create_dir_all(place.parent().expect("a folder")).expect("a folder");
-    std::fs::copy(tests_folder().join("fixtures/golden/05_nested3_zip/stack.tacozip"), &place).expect("a copy");
+    std::fs::copy(
+        tests_folder().join("fixtures/golden/05_nested3_zip/stack.tacozip"),
+        &place,
+    )
+    .expect("a copy");
     let server = Server::of(&workspace.path("served"));
     let mut harness = app(egui::Theme::Dark);
     take(&mut harness, vec![sample()]);
@@ -46,13 +50,23 @@ fn the_window_shows_the_dataset_that_is_being_opened_and_not_the_one_before() {
             rates += usize::from(shown.contains("received,") && shown.contains("/s"));
             if harness.query_by_label("Cancel opening").is_some() {
                 pages += 1;
-                assert!(shown.contains("Opening stack.tacozip") && !shown.contains("river-floods-sample"), "{shown}");
+                assert!(
+                    shown.contains("Opening stack.tacozip")
+                        && !shown.contains("river-floods-sample"),
+                    "{shown}"
+                );
             }
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(seen > 0 && pages > 0 && rates > 0, "address {seen}, pages {pages}, rates {rates}");
+    assert!(
+        seen > 0 && pages > 0 && rates > 0,
+        "address {seen}, pages {pages}, rates {rates}"
+    );
     settle(&mut harness);
     let shown = texts(&harness);
-    assert!(shown.contains(address) && !shown.contains("river-floods-sample"), "{shown}");
+    assert!(
+        shown.contains(address) && !shown.contains("river-floods-sample"),
+        "{shown}"
+    );
 }

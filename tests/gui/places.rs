@@ -1,4 +1,5 @@
-//! The map with samples of every kind: rasters in UTM, around poles, across the antimeridian, lines and points.
+//! The map with samples of every kind: rasters in UTM, around poles, across the antimeridian, lines
+//! and points.
 
 use egui_kittest::kittest::Queryable;
 use taco_studio::gui::action::Action;
@@ -8,12 +9,15 @@ use super::support::{Window, app, document, fold_bottom, picture, settle, take};
 use crate::places::dataset_of_kinds;
 use crate::support::Workspace;
 
-const THEMES: [(egui::Theme, &str); 2] = [(egui::Theme::Dark, "dark"), (egui::Theme::Light, "light")];
+const THEMES: [(egui::Theme, &str); 2] =
+    [(egui::Theme::Dark, "dark"), (egui::Theme::Light, "light")];
 
 /// Selects the sample with this id.
 fn select(harness: &mut Window, id: &str) {
     let rows = document(harness).rows(0) as u32;
-    let row = (0..rows).find(|&row| document(harness).id(RowRef { level: 0, row }) == Some(id)).expect("the sample");
+    let row = (0..rows)
+        .find(|&row| document(harness).id(RowRef { level: 0, row }) == Some(id))
+        .expect("the sample");
     harness.state_mut().select(Some(RowRef { level: 0, row }));
     settle(harness);
 }
@@ -28,11 +32,25 @@ fn samples_of_every_kind_are_on_the_map() {
         fold_bottom(&mut harness);
         harness.state_mut().act(Action::ShowMap);
         settle(&mut harness);
-        assert!(harness.query_by_label("15 of 15 samples match on the map").is_some());
+        assert!(
+            harness
+                .query_by_label("15 of 15 samples match on the map")
+                .is_some()
+        );
         picture(&mut harness, &format!("places-all-{word}"));
-        for id in ["antarctic", "antimeridian", "track", "station", "utm_drawn", "arctic"] {
+        for id in [
+            "antarctic",
+            "antimeridian",
+            "track",
+            "station",
+            "utm_drawn",
+            "arctic",
+        ] {
             select(&mut harness, id);
-            assert!(harness.query_by_label("Open in Preview").is_some(), "{id} is in sight, with its card");
+            assert!(
+                harness.query_by_label("Open in Preview").is_some(),
+                "{id} is in sight, with its card"
+            );
             picture(&mut harness, &format!("places-{id}-{word}"));
         }
     }
@@ -42,7 +60,11 @@ fn samples_of_every_kind_are_on_the_map() {
 fn lines_points_and_neighbours_across_the_antimeridian_fill_the_map() {
     let workspace = Workspace::new();
     let near = dataset_of_kinds(&workspace, "lines.tacozip", Some(&["track", "station"]));
-    let across = dataset_of_kinds(&workspace, "across.tacozip", Some(&["antimeridian", "pacific", "greenland_seam"]));
+    let across = dataset_of_kinds(
+        &workspace,
+        "across.tacozip",
+        Some(&["antimeridian", "pacific", "greenland_seam"]),
+    );
     for (theme, word) in THEMES {
         for (dataset, count) in [(&near, 2), (&across, 3)] {
             let mut harness = app(theme);
@@ -50,7 +72,11 @@ fn lines_points_and_neighbours_across_the_antimeridian_fill_the_map() {
             fold_bottom(&mut harness);
             harness.state_mut().act(Action::ShowMap);
             settle(&mut harness);
-            assert!(harness.query_by_label(&format!("{count} of {count} samples match on the map")).is_some());
+            assert!(
+                harness
+                    .query_by_label(&format!("{count} of {count} samples match on the map"))
+                    .is_some()
+            );
             picture(&mut harness, &format!("places-{count}-{word}"));
         }
     }

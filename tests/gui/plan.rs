@@ -1,4 +1,5 @@
-//! The plan panels: a plan is written from the draft, its parts are submitted, and what other processes do with them is followed.
+//! The plan panels: a plan is written from the draft, its parts are submitted, and what other
+//! processes do with them is followed.
 
 use std::path::Path;
 use std::process::Command as Process;
@@ -13,7 +14,10 @@ use super::support::{Window, app, click, fill, picture, sample, settle, take};
 /// Builds a part with the program, as a worker on another machine would.
 fn run_part(plan: &Path, part: u32) -> bool {
     let mut command = Process::new(env!("CARGO_BIN_EXE_taco-studio"));
-    command.args(["--quiet", "plan", "run"]).arg(plan).args(["--part", &part.to_string()]);
+    command
+        .args(["--quiet", "plan", "run"])
+        .arg(plan)
+        .args(["--part", &part.to_string()]);
     command.output().expect("starts").status.success()
 }
 
@@ -23,11 +27,18 @@ fn with_draft(theme: egui::Theme, folder: &Path) -> Window {
     take(&mut harness, vec![sample()]);
     harness.state_mut().command(Command::Fork);
     settle(&mut harness);
-    assert!(harness.query_by_label("Folder of the plan").is_none(), "the engine is shown with the plan alone");
+    assert!(
+        harness.query_by_label("Folder of the plan").is_none(),
+        "the engine is shown with the plan alone"
+    );
     harness.state_mut().act(Action::ShowPlan);
     settle(&mut harness);
     assert!(harness.query_by_label("No plan is open").is_some());
-    fill(&mut harness, "Folder of the plan", &folder.display().to_string());
+    fill(
+        &mut harness,
+        "Folder of the plan",
+        &folder.display().to_string(),
+    );
     harness
 }
 
@@ -57,11 +68,17 @@ fn a_plan_is_written_from_the_draft_and_its_parts_are_followed() {
         click(&mut harness, "Read the state again");
         assert!(harness.query_by_label("Part 1: written").is_some());
         click(&mut harness, "Part 2: failed");
-        let reasons = harness.query_all_by_label_contains("is not the one that was planned").count();
-        assert_eq!(reasons, 2, "the reason is shown, and again beside its attempt");
+        let reasons = harness
+            .query_all_by_label_contains("is not the one that was planned")
+            .count();
+        assert_eq!(
+            reasons, 2,
+            "the reason is shown, and again beside its attempt"
+        );
         assert!(harness.query_by_label("Submit missing parts: 2").is_some());
         picture(&mut harness, &format!("plan-{name}"));
-        // The part is whole again: it is built here, and the rest on this machine, which ends the plan.
+        // The part is whole again: it is built here, and the rest on this machine, which ends the
+        // plan.
         std::fs::write(plan.join("parts/part0002.part"), second).expect("writes");
         click(&mut harness, "Run here");
         assert!(harness.query_by_label("Part 2: written").is_some());
@@ -81,6 +98,9 @@ fn a_plan_is_written_from_the_draft_and_its_parts_are_followed() {
         assert!(harness.query_by_label("Part 3: written").is_some());
         harness.state_mut().show_pane(Pane::Table);
         settle(&mut harness);
-        assert!(harness.query_by_label("Folder of the plan").is_none(), "the engine leaves with the plan");
+        assert!(
+            harness.query_by_label("Folder of the plan").is_none(),
+            "the engine leaves with the plan"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The interface in Spanish: every text that is painted or announced in English is translated, except for names, data, formats
-//! and reports.
+//! The interface in Spanish: every text that is painted or announced in English is translated,
+//! except for names, data, formats and reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,11 @@ fn painted(shape: &Shape, texts: &mut BTreeSet<String>) {
 /// Collects the painted texts and those for screen readers.
 fn look(harness: &mut Window, place: &str, seen: &mut BTreeMap<String, String>) {
     let mut texts = BTreeSet::new();
-    harness.output().shapes.iter().for_each(|clipped| painted(&clipped.shape, &mut texts));
+    harness
+        .output()
+        .shapes
+        .iter()
+        .for_each(|clipped| painted(&clipped.shape, &mut texts));
     let mut nodes = vec![harness.root().accesskit_node()];
     while let Some(node) = nodes.pop() {
         // Typed or selected text belongs to the user.
@@ -45,7 +49,8 @@ fn look(harness: &mut Window, place: &str, seen: &mut BTreeMap<String, String>) 
     picture(harness, &format!("{}-{place}", text::spoken().tag()));
 }
 
-/// Visits every panel and most dialogs: without a document, with a dataset, and with an invalid draft.
+/// Visits every panel and most dialogs: without a document, with a dataset, and with an invalid
+/// draft.
 fn walk(language: Language) -> BTreeMap<String, String> {
     let _speaking = Speaking;
     let mut seen = BTreeMap::new();
@@ -71,8 +76,21 @@ fn walk(language: Language) -> BTreeMap<String, String> {
             look(&mut harness, &format!("{over}-{pane:?}"), &mut seen);
         }
         let dialogs: &[Action] = match draft {
-            true => &[Action::Write, Action::Settings, Action::Shortcuts, Action::About, Action::Relocate, Action::OpenRecent],
-            false => &[Action::ExportSubset, Action::Describe, Action::OpenPath, Action::Palette, Action::GoToRow],
+            true => &[
+                Action::Write,
+                Action::Settings,
+                Action::Shortcuts,
+                Action::About,
+                Action::Relocate,
+                Action::OpenRecent,
+            ],
+            false => &[
+                Action::ExportSubset,
+                Action::Describe,
+                Action::OpenPath,
+                Action::Palette,
+                Action::GoToRow,
+            ],
         };
         for &action in dialogs {
             harness.state_mut().act(action);
@@ -88,7 +106,9 @@ fn walk(language: Language) -> BTreeMap<String, String> {
         harness.state_mut().show_pane(Pane::Collection);
         settle(&mut harness);
         let part = text::of(part);
-        harness.get_by_role_and_label(Role::RadioButton, part).click();
+        harness
+            .get_by_role_and_label(Role::RadioButton, part)
+            .click();
         settle(&mut harness);
         look(&mut harness, &format!("collection-{part}"), &mut seen);
     }
@@ -107,8 +127,9 @@ fn walk(language: Language) -> BTreeMap<String, String> {
 
 /// Common English words that do not exist in Spanish.
 const ENGLISH: [&str; 32] = [
-    "the", "of", "is", "are", "and", "or", "to", "with", "this", "that", "it", "its", "not", "for", "by", "from", "which", "has",
-    "have", "every", "all", "nothing", "what", "when", "where", "here", "there", "was", "be", "on", "at", "into",
+    "the", "of", "is", "are", "and", "or", "to", "with", "this", "that", "it", "its", "not", "for",
+    "by", "from", "which", "has", "have", "every", "all", "nothing", "what", "when", "where",
+    "here", "there", "was", "be", "on", "at", "into",
 ];
 
 /// Names of fields and values of the sample dataset that are also English words.
@@ -118,30 +139,56 @@ const KEYS: [&str; 4] = ["description", "name", "fields", "water on both dates"]
 fn every_text_is_shown_in_spanish() {
     let english = walk(Language::English);
     let spanish = walk(Language::Spanish);
-    assert!(english.len() > 500 && spanish.len() > 500, "{} and {} texts", english.len(), spanish.len());
+    assert!(
+        english.len() > 500 && spanish.len() > 500,
+        "{} and {} texts",
+        english.len(),
+        spanish.len()
+    );
     let catalogue = entries(Language::Spanish.catalogue().expect("a catalogue")).expect("reads");
     let translated: BTreeMap<&str, &str> = catalogue
         .iter()
         .filter(|entry| entry.context.is_empty() && entry.many.is_none())
         .filter_map(|entry| Some((entry.english.as_str(), entry.translated.first()?.as_str())))
         .collect();
-    let own: BTreeSet<&str> = catalogue.iter().flat_map(|entry| entry.translated.iter().map(String::as_str)).collect();
+    let own: BTreeSet<&str> = catalogue
+        .iter()
+        .flat_map(|entry| entry.translated.iter().map(String::as_str))
+        .collect();
     // Source lists the requests of the whole process, with the texts that other tests gave them.
-    let of_others: BTreeSet<String> =
-        taco_studio::remote::traffic().actions.iter().map(|action| action.label.to_string()).collect();
+    let of_others: BTreeSet<String> = taco_studio::remote::traffic()
+        .actions
+        .iter()
+        .map(|action| action.label.to_string())
+        .collect();
     let mut left = Vec::new();
-    for (said, place) in spanish.iter().filter(|(said, _)| english.contains_key(*said)) {
+    for (said, place) in spanish
+        .iter()
+        .filter(|(said, _)| english.contains_key(*said))
+    {
         if place.ends_with("-Source") && of_others.contains(said) {
             continue;
         }
-        let known = translated.get(said.as_str()).is_some_and(|other| other != said) && !own.contains(said.as_str());
-        let words =
-            said.split(|c: char| !c.is_alphanumeric()).filter(|word| ENGLISH.contains(&word.to_lowercase().as_str())).count();
+        let known = translated
+            .get(said.as_str())
+            .is_some_and(|other| other != said)
+            && !own.contains(said.as_str());
+        let words = said
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| ENGLISH.contains(&word.to_lowercase().as_str()))
+            .count();
         // Not translated: the log, the dataset's own text, and the output of `doctor`.
-        let theirs = ["-Log", "-About", "-Query", "-Collection", "-JSON"].iter().any(|end| place.ends_with(end));
+        let theirs = ["-Log", "-About", "-Query", "-Collection", "-JSON"]
+            .iter()
+            .any(|end| place.ends_with(end));
         if !KEYS.contains(&said.as_str()) && (known || words > 0 && !theirs) {
             left.push(format!("{place}: {said}"));
         }
     }
-    assert!(left.is_empty(), "{} texts are English still:\n{}", left.len(), left.join("\n"));
+    assert!(
+        left.is_empty(),
+        "{} texts are English still:\n{}",
+        left.len(),
+        left.join("\n")
+    );
 }

@@ -1,5 +1,5 @@
-//! Opens every fixture in every panel, selects rasters, in both themes. Nothing panics, every panel shows a text, and the
-//! interface thread does not block.
+//! Opens every fixture in every panel, selects rasters, in both themes. Nothing panics, every panel
+//! shows a text, and the interface thread does not block.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,27 +15,57 @@ use taco_studio::studio::{Command, RowRef};
 
 use super::support::{Window, app, picture, settle, take};
 
-/// Maximum time of a step on the interface thread. Debug builds on a busy machine are far slower; blocking IO or computation over
-/// a dataset is slower still.
-const STEP: Duration = if cfg!(debug_assertions) { Duration::from_millis(150) } else { Duration::from_millis(5) };
+/// Maximum time of a step on the interface thread. Debug builds on a busy machine are far slower;
+/// blocking IO or computation over a dataset is slower still.
+const STEP: Duration = if cfg!(debug_assertions) {
+    Duration::from_millis(150)
+} else {
+    Duration::from_millis(5)
+};
 
 /// Overrides the limit, to find slow steps: `TACO_STUDIO_STEP_MS=20`.
 fn step_limit() -> Duration {
-    let given = std::env::var("TACO_STUDIO_STEP_MS").ok().and_then(|text| text.parse().ok());
+    let given = std::env::var("TACO_STUDIO_STEP_MS")
+        .ok()
+        .and_then(|text| text.parse().ok());
     given.map_or(STEP, Duration::from_millis)
 }
 
 const LEFT: [Pane; 2] = [Pane::Hierarchy, Pane::Columns];
 const RIGHT: [Pane; 2] = [Pane::Sample, Pane::Collection];
-const BOTTOM: [Pane; 6] = [Pane::Problems, Pane::Jobs, Pane::Log, Pane::Source, Pane::Statistics, Pane::Bytes];
+const BOTTOM: [Pane; 6] = [
+    Pane::Problems,
+    Pane::Jobs,
+    Pane::Log,
+    Pane::Source,
+    Pane::Statistics,
+    Pane::Bytes,
+];
 
 /// Rectangle of the panel.
 fn room_of(harness: &Window, pane: Pane) -> Rect {
-    let tab = |pane: Pane| harness.query_by_role_and_label(Role::Tab, pane.title()).map(|node| node.rect());
+    let tab = |pane: Pane| {
+        harness
+            .query_by_role_and_label(Role::Tab, pane.title())
+            .map(|node| node.rect())
+    };
     let own = tab(pane).unwrap_or_else(|| panic!("{} has no tab", pane.title()));
-    let left_of = |panes: &[Pane]| panes.iter().filter_map(|&pane| tab(pane)).map(|rect| rect.left()).fold(f32::INFINITY, f32::min);
-    let (middle, right) = (left_of(&[Pane::Table, Pane::Map, Pane::Preview]), left_of(&RIGHT));
-    let bottom = BOTTOM.iter().filter_map(|&pane| tab(pane)).map(|rect| rect.top()).fold(876.0, f32::min);
+    let left_of = |panes: &[Pane]| {
+        panes
+            .iter()
+            .filter_map(|&pane| tab(pane))
+            .map(|rect| rect.left())
+            .fold(f32::INFINITY, f32::min)
+    };
+    let (middle, right) = (
+        left_of(&[Pane::Table, Pane::Map, Pane::Preview]),
+        left_of(&RIGHT),
+    );
+    let bottom = BOTTOM
+        .iter()
+        .filter_map(|&pane| tab(pane))
+        .map(|rect| rect.top())
+        .fold(876.0, f32::min);
     let (x, floor) = match pane {
         pane if LEFT.contains(&pane) => (0.0..middle, 876.0),
         pane if RIGHT.contains(&pane) => (right..1440.0, bottom),
@@ -67,9 +97,13 @@ fn words_in(harness: &Window, room: Rect) -> usize {
         let nodes = harness.query_all_by_role(*role);
         let says = |node: &egui_kittest::Node<'_>| {
             let (label, value) = (node.accesskit_node().label(), node.accesskit_node().value());
-            label.or(value).is_some_and(|text| text.chars().filter(|c| c.is_alphanumeric()).count() > 1)
+            label
+                .or(value)
+                .is_some_and(|text| text.chars().filter(|c| c.is_alphanumeric()).count() > 1)
         };
-        nodes.filter(|node| room.contains(node.rect().center()) && says(node)).count()
+        nodes
+            .filter(|node| room.contains(node.rect().center()) && says(node))
+            .count()
     };
     SPEAKING.iter().map(speaks).sum()
 }
@@ -81,8 +115,14 @@ fn fixtures() -> Vec<PathBuf> {
     for kind in ["golden", "broken"] {
         for set in std::fs::read_dir(fixtures.join(kind)).expect("fixtures") {
             let set = set.expect("a fixture").path();
-            let parts = std::fs::read_dir(&set).into_iter().flatten().map(|part| part.expect("a part").path());
-            found.extend(parts.filter(|part| part.extension().is_none_or(|ending| ending != "json" && ending != "md")));
+            let parts = std::fs::read_dir(&set)
+                .into_iter()
+                .flatten()
+                .map(|part| part.expect("a part").path());
+            found.extend(parts.filter(|part| {
+                part.extension()
+                    .is_none_or(|ending| ending != "json" && ending != "md")
+            }));
         }
     }
     found.sort();
@@ -110,7 +150,10 @@ fn visit(harness: &mut Window, part: &Path, name: &str) -> Visit {
     take(harness, vec![part.to_owned()]);
     let mut found = Visit::default();
     let Some(document) = harness.state().studio().document() else {
-        assert!(harness.state().studio().log_lines().len() > before, "{name} neither opened nor said why");
+        assert!(
+            harness.state().studio().log_lines().len() > before,
+            "{name} neither opened nor said why"
+        );
         return found;
     };
     let files: Vec<RowRef> = (0..document.tree().levels.len())
@@ -135,7 +178,12 @@ fn visit(harness: &mut Window, part: &Path, name: &str) -> Visit {
         }
     }
     found.files.get_or_insert_default();
-    found.slow = harness.state().slow_steps().iter().map(|step| (step.what.clone(), step.took)).collect();
+    found.slow = harness
+        .state()
+        .slow_steps()
+        .iter()
+        .map(|step| (step.what.clone(), step.took))
+        .collect();
     found
 }
 
@@ -143,10 +191,16 @@ fn visit(harness: &mut Window, part: &Path, name: &str) -> Visit {
 fn every_fixture_opens_or_gives_a_reason() {
     let mut harness = app(Theme::Dark);
     // Ids in Japanese: the window uses system fonts, which the harness does not have.
-    harness.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
+    harness
+        .ctx
+        .set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
     let (mut opened, mut rasters, mut blank, mut slow) = (0, 0, Vec::new(), Vec::new());
     for part in fixtures() {
-        let name = part.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(&part).display().to_string();
+        let name = part
+            .strip_prefix(env!("CARGO_MANIFEST_DIR"))
+            .unwrap_or(&part)
+            .display()
+            .to_string();
         let mut found = visit(&mut harness, &part, &name);
         let Some(files) = found.files else { continue };
         (opened, rasters) = (opened + 1, rasters + files);
@@ -162,10 +216,24 @@ fn every_fixture_opens_or_gives_a_reason() {
             let again = visit(&mut harness, &part, &name).slow;
             found.slow.retain(|what, _| again.contains_key(what));
         }
-        slow.extend(found.slow.iter().map(|(what, took)| format!("{name}: {what} took {took:?}")));
+        slow.extend(
+            found
+                .slow
+                .iter()
+                .map(|(what, took)| format!("{name}: {what} took {took:?}")),
+        );
     }
     assert!(opened >= 20, "only {opened} fixtures opened");
     assert!(rasters > 2 * opened, "only {rasters} files were looked at");
-    assert!(blank.is_empty(), "panels without a word:\n  {}", blank.join("\n  "));
-    assert!(slow.is_empty(), "over {:?} on the interface thread:\n  {}", step_limit(), slow.join("\n  "));
+    assert!(
+        blank.is_empty(),
+        "panels without a word:\n  {}",
+        blank.join("\n  ")
+    );
+    assert!(
+        slow.is_empty(),
+        "over {:?} on the interface thread:\n  {}",
+        step_limit(),
+        slow.join("\n  ")
+    );
 }

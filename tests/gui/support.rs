@@ -47,7 +47,8 @@ pub fn app(theme: egui::Theme) -> Window {
 pub fn settle(harness: &mut Window) {
     let end = Instant::now() + PATIENCE;
     let mut calm = 0;
-    // A frame may open a dialog without pending work, and the first frame of a dialog only measures it.
+    // A frame may open a dialog without pending work, and the first frame of a dialog only measures
+    // it.
     while calm < 5 {
         assert!(Instant::now() < end, "the studio did not come to rest");
         harness.step();
@@ -71,7 +72,9 @@ pub fn click(harness: &mut Window, label: &str) {
 /// Leaves the tabs of the bottom panels only.
 pub fn fold_bottom(harness: &mut Window) {
     if !harness.state().is_bottom_folded() {
-        harness.state_mut().act(taco_studio::gui::action::Action::ToggleBottom);
+        harness
+            .state_mut()
+            .act(taco_studio::gui::action::Action::ToggleBottom);
     }
     settle(harness);
 }
@@ -92,15 +95,23 @@ pub fn copied(harness: &mut Window, label: &str) -> Option<String> {
     copied
 }
 
-/// Selects an option: a button in a row, or an entry of the drop-down with this name where space is limited.
+/// Selects an option: a button in a row, or an entry of the drop-down with this name where space is
+/// limited.
 pub fn choose(harness: &mut Window, name: &str, option: &str) {
     use egui::accesskit::Role;
-    if harness.query_by_role_and_label(Role::ComboBox, name).is_some() {
+    if harness
+        .query_by_role_and_label(Role::ComboBox, name)
+        .is_some()
+    {
         harness.get_by_role_and_label(Role::ComboBox, name).click();
         settle(harness);
-        harness.get_by_role_and_label(Role::ListBoxOption, option).click();
+        harness
+            .get_by_role_and_label(Role::ListBoxOption, option)
+            .click();
     } else {
-        harness.get_by_role_and_label(Role::RadioButton, option).click();
+        harness
+            .get_by_role_and_label(Role::RadioButton, option)
+            .click();
     }
     settle(harness);
 }
@@ -108,8 +119,16 @@ pub fn choose(harness: &mut Window, name: &str, option: &str) {
 /// Replaces the text of the field with this label.
 pub fn fill(harness: &mut Window, label: &str, text: &str) {
     use egui::{Key, Modifiers, accesskit::Role};
-    let field = |harness: &Window| harness.query_by_role_and_label(Role::TextInput, label).is_some();
-    let role = if field(harness) { Role::TextInput } else { Role::MultilineTextInput };
+    let field = |harness: &Window| {
+        harness
+            .query_by_role_and_label(Role::TextInput, label)
+            .is_some()
+    };
+    let role = if field(harness) {
+        Role::TextInput
+    } else {
+        Role::MultilineTextInput
+    };
     harness.get_by_role_and_label(role, label).focus();
     harness.get_by_role_and_label(role, label).scroll_to_me();
     harness.run_steps(8);
@@ -131,8 +150,15 @@ pub fn fork_with_faults(harness: &mut Window) {
     harness.state_mut().act(Action::EditCopy);
     settle(harness);
     let edits = [
-        Edit::Rename { sample: NodePath(vec![2, 2]), id: "label_v2.tif".into() },
-        Edit::Remove { parent: NodePath(vec![5]), at: 1, count: 1 },
+        Edit::Rename {
+            sample: NodePath(vec![2, 2]),
+            id: "label_v2.tif".into(),
+        },
+        Edit::Remove {
+            parent: NodePath(vec![5]),
+            at: 1,
+            count: 1,
+        },
     ];
     for edit in edits {
         harness.state_mut().command(Command::Edit { edit });
@@ -142,12 +168,19 @@ pub fn fork_with_faults(harness: &mut Window) {
 
 /// The open document.
 pub fn document(harness: &Window) -> &Document {
-    harness.state().studio().document().expect("a document is open")
+    harness
+        .state()
+        .studio()
+        .document()
+        .expect("a document is open")
 }
 
 /// The draft's dataset.
 pub fn dataset(harness: &Window) -> &Dataset {
-    document(harness).draft().expect("a draft is open").dataset()
+    document(harness)
+        .draft()
+        .expect("a draft is open")
+        .dataset()
 }
 
 /// The sample dataset, created once.
@@ -155,7 +188,8 @@ pub fn sample() -> PathBuf {
     static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     let make = || {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = taco_studio::ops::make_sample_dataset(folder.path(), &JobContext::default()).expect("the sample can be made");
+        let path = taco_studio::ops::make_sample_dataset(folder.path(), &JobContext::default())
+            .expect("the sample can be made");
         (folder, path)
     };
     MADE.get_or_init(make).1.clone()
@@ -164,7 +198,10 @@ pub fn sample() -> PathBuf {
 /// The scene folders of the sample dataset.
 pub fn scenes() -> Vec<PathBuf> {
     let folder = sample().parent().expect("a folder").join("scenes");
-    let mut scenes: Vec<PathBuf> = std::fs::read_dir(folder).expect("scenes").map(|entry| entry.expect("a scene").path()).collect();
+    let mut scenes: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("scenes")
+        .map(|entry| entry.expect("a scene").path())
+        .collect();
     scenes.retain(|path| path.is_dir());
     scenes.sort();
     scenes
@@ -172,7 +209,11 @@ pub fn scenes() -> Vec<PathBuf> {
 
 /// Saves a screenshot in the folder TACO_STUDIO_SHEETS; without it nothing is rendered.
 pub fn picture(harness: &mut Window, name: &str) {
-    let Some(folder) = std::env::var_os("TACO_STUDIO_SHEETS") else { return };
+    let Some(folder) = std::env::var_os("TACO_STUDIO_SHEETS") else {
+        return;
+    };
     let image = harness.render().expect("a software adapter renders");
-    image.save(Path::new(&folder).join(format!("{name}.png"))).expect("the folder can be written");
+    image
+        .save(Path::new(&folder).join(format!("{name}.png")))
+        .expect("the folder can be written");
 }

@@ -35,11 +35,17 @@ fn the_tour_ends_at_the_write_dialog_of_a_draft() {
     click(&mut window, "Show the structure");
     click(&mut window, "Next step");
     click(&mut window, "Choose where to write");
-    assert!(window.query_by_label("Write dataset").is_some(), "the dialog is open");
+    assert!(
+        window.query_by_label("Write dataset").is_some(),
+        "the dialog is open"
+    );
     window.key_press(egui::Key::Escape);
     settle(&mut window);
     click(&mut window, "Finish");
-    assert!(window.query_by_label("8 of 8").is_none(), "the card is gone");
+    assert!(
+        window.query_by_label("8 of 8").is_none(),
+        "the card is gone"
+    );
 }
 
 #[test]
@@ -48,7 +54,10 @@ fn the_tour_can_be_left_and_wants_a_dataset_first() {
     window.state_mut().act(Action::Tour);
     settle(&mut window);
     click(&mut window, "Next step");
-    assert!(window.query_by_label("1 of 8").is_some(), "without a dataset there is no next step");
+    assert!(
+        window.query_by_label("1 of 8").is_some(),
+        "without a dataset there is no next step"
+    );
     click(&mut window, "End the tour");
     assert!(window.query_by_label("1 of 8").is_none());
 }

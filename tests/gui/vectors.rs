@@ -1,4 +1,5 @@
-//! Vector samples in the preview: shapes over the picture of a sibling, values of the fields by list and pointer.
+//! Vector samples in the preview: shapes over the picture of a sibling, values of the fields by
+//! list and pointer.
 
 use egui::accesskit::Role;
 use egui::{Event, Modifiers, PointerButton, Pos2, Theme, vec2};
@@ -12,12 +13,15 @@ use crate::support::Workspace;
 
 const PLACES: &str = r#"{"type":"FeatureCollection","features":[
     {"type":"Feature","properties":{"class":"house","height":7.5},"geometry":
-        {"type":"Polygon","coordinates":[[[-8.99,36.99],[-8.97,36.99],[-8.97,36.97],[-8.99,36.97],[-8.99,36.99]]]}},
+        {"type":"Polygon","coordinates":[[[-8.99,36.99],[-8.97,36.99],[-8.97,36.97],[-8.99,36.97],
+    [-8.99,36.99]]]}},
     {"type":"Feature","properties":{"class":"road","height":null},"geometry":
         {"type":"LineString","coordinates":[[-8.99,36.96],[-8.91,36.96]]}},
-    {"type":"Feature","properties":{"class":"well","height":0},"geometry":{"type":"Point","coordinates":[-8.93,36.98]}}]}"#;
+    {"type":"Feature","properties":{"class":"well","height":0},"geometry":{"type":"Point",
+    "coordinates":[-8.93,36.98]}}]}"#;
 
-/// A draft of two scenes, each a picture of 100 × 50 pixels of 0.001° and places on it, and other places alone.
+/// A draft of two scenes, each a picture of 100 × 50 pixels of 0.001° and places on it, and other
+/// places alone.
 fn draft(workspace: &Workspace) -> Window {
     for scene in ["one", "two"] {
         workspace.write(&format!("scenes/{scene}/places.geojson"), PLACES);
@@ -30,12 +34,19 @@ fn draft(workspace: &Workspace) -> Window {
             geotransform: Some([-9.0, 0.001, 0.0, 37.0, 0.0, -0.001]),
             ..NewRaster::default()
         };
-        write_geotiff(&workspace.path(&format!("scenes/{scene}/image.tif")), &raster).expect("writes");
+        write_geotiff(
+            &workspace.path(&format!("scenes/{scene}/image.tif")),
+            &raster,
+        )
+        .expect("writes");
     }
     let mut window = app(Theme::Dark);
     window.state_mut().command(Command::New);
     settle(&mut window);
-    window.state_mut().take_dropped(vec![workspace.path("scenes/one"), workspace.path("scenes/two")]);
+    window.state_mut().take_dropped(vec![
+        workspace.path("scenes/one"),
+        workspace.path("scenes/two"),
+    ]);
     settle(&mut window);
     window.state_mut().act(Action::ShowPreview);
     window.state_mut().select(Some(RowRef { level: 1, row: 1 }));
@@ -47,7 +58,12 @@ fn press(window: &mut Window, at: Pos2) {
     window.hover_at(at);
     settle(window);
     for pressed in [true, false] {
-        window.event(Event::PointerButton { pos: at, button: PointerButton::Primary, pressed, modifiers: Modifiers::NONE });
+        window.event(Event::PointerButton {
+            pos: at,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: Modifiers::NONE,
+        });
     }
     settle(window);
 }
@@ -76,8 +92,13 @@ fn shapes_are_drawn_over_the_picture_and_their_values_shown() {
     press(&mut window, at(70.0, 20.0));
     window.get_by_value("class: well");
     press(&mut window, at(90.0, 10.0));
-    assert!(window.query_by_value("class: well").is_none(), "nothing is selected where no shape is");
-    window.get_by_role_and_label(Role::ListItem, "Feature 2: road").click();
+    assert!(
+        window.query_by_value("class: well").is_none(),
+        "nothing is selected where no shape is"
+    );
+    window
+        .get_by_role_and_label(Role::ListItem, "Feature 2: road")
+        .click();
     settle(&mut window);
     window.get_by_value("class: road");
     picture(&mut window, "vectors-selected");
@@ -89,10 +110,16 @@ fn shapes_are_drawn_over_the_picture_and_their_values_shown() {
         window.state_mut().select(Some(RowRef { level: 1, row }));
         settle(&mut window);
     }
-    assert!(window.query_by_value("class: road").is_some(), "the selected feature stays too");
+    assert!(
+        window.query_by_value("class: road").is_some(),
+        "the selected feature stays too"
+    );
     press(&mut window, at(50.0, 5.0));
     assert!(window.query_by_value("class: road").is_none());
-    press(&mut window, canvas.center() + vec2(60.0 - 50.0, 40.2 - 25.0) * scale * 2.0);
+    press(
+        &mut window,
+        canvas.center() + vec2(60.0 - 50.0, 40.2 - 25.0) * scale * 2.0,
+    );
     window.get_by_value("class: road");
 }
 
@@ -100,11 +127,17 @@ fn shapes_are_drawn_over_the_picture_and_their_values_shown() {
 fn places_without_a_picture_have_a_plane_of_their_own() {
     let workspace = Workspace::new();
     workspace.write("labels/one.geojson", PLACES);
-    workspace.write("labels/two.geojson", r#"{"type":"FeatureCollection","features":[]}"#);
+    workspace.write(
+        "labels/two.geojson",
+        r#"{"type":"FeatureCollection","features":[]}"#,
+    );
     let mut window = app(Theme::Light);
     window.state_mut().command(Command::New);
     settle(&mut window);
-    window.state_mut().take_dropped(vec![workspace.path("labels/one.geojson"), workspace.path("labels/two.geojson")]);
+    window.state_mut().take_dropped(vec![
+        workspace.path("labels/one.geojson"),
+        workspace.path("labels/two.geojson"),
+    ]);
     settle(&mut window);
     window.state_mut().act(Action::ShowPreview);
     window.state_mut().select(Some(RowRef { level: 0, row: 0 }));

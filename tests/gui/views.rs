@@ -1,4 +1,5 @@
-//! Views for exploring: map, time range, gallery, comparison of images, statistics, byte map. Each applies the common filter.
+//! Views for exploring: map, time range, gallery, comparison of images, statistics, byte map. Each
+//! applies the common filter.
 
 use std::path::PathBuf;
 
@@ -9,10 +10,14 @@ use taco_studio::gui::action::Action;
 use taco_studio::query::Filter;
 use taco_studio::studio::{Command, RowRef};
 
-use super::support::{Window, app, choose, click, document, fold_bottom, picture, sample, settle, take};
+use super::support::{
+    Window, app, choose, click, document, fold_bottom, picture, sample, settle, take,
+};
 
 fn golden(path: &str) -> PathBuf {
-    crate::support::project_folder().join("tests/fixtures/golden").join(path)
+    crate::support::project_folder()
+        .join("tests/fixtures/golden")
+        .join(path)
 }
 
 fn drag(harness: &mut Window, from: egui::Pos2, to: egui::Pos2) {
@@ -35,15 +40,36 @@ fn a_box_on_the_map_and_a_range_of_time_are_filters() {
     let rows = document(&harness).rows(0);
     harness.state_mut().act(Action::ShowMap);
     settle(&mut harness);
-    assert!(harness.query_by_label_contains("samples match on the map").is_some());
+    assert!(
+        harness
+            .query_by_label_contains("samples match on the map")
+            .is_some()
+    );
     picture(&mut harness, "map-dark");
     let map = harness.get_by_label("Map of level 0").rect();
     click(&mut harness, "Draw box");
-    drag(&mut harness, map.min + vec2(60.0, 60.0), map.center() + vec2(map.width() * 0.3, map.height() * 0.3));
-    let bbox = harness.state().studio().filters().iter().find_map(|filter| filter.bbox).expect("a box was drawn");
-    // The samples are on both sides of the Pacific: the view, and with it the box, goes across the antimeridian.
+    drag(
+        &mut harness,
+        map.min + vec2(60.0, 60.0),
+        map.center() + vec2(map.width() * 0.3, map.height() * 0.3),
+    );
+    let bbox = harness
+        .state()
+        .studio()
+        .filters()
+        .iter()
+        .find_map(|filter| filter.bbox)
+        .expect("a box was drawn");
+    // The samples are on both sides of the Pacific: the view, and with it the box, goes across the
+    // antimeridian.
     assert!(bbox[0] > bbox[2] && bbox[1] < bbox[3], "{bbox:?}");
-    let left = harness.state().studio().kept().and_then(|kept| kept.rows(0)).map(<[u32]>::len).expect("is applied");
+    let left = harness
+        .state()
+        .studio()
+        .kept()
+        .and_then(|kept| kept.rows(0))
+        .map(<[u32]>::len)
+        .expect("is applied");
     assert!((1..=rows).contains(&left), "{left}");
     picture(&mut harness, "map-box-dark");
     // A corner of the box can be dragged.
@@ -51,11 +77,24 @@ fn a_box_on_the_map_and_a_range_of_time_are_filters() {
     harness.get_by_label("Map of level 0").focus();
     harness.key_press(Key::Escape);
     settle(&mut harness);
-    assert!(harness.state().studio().filters().is_empty(), "Esc takes the box off: {chip:?}");
+    assert!(
+        harness.state().studio().filters().is_empty(),
+        "Esc takes the box off: {chip:?}"
+    );
 
     let bars = harness.get_by_label("Range of time").rect();
-    drag(&mut harness, bars.left_center() + vec2(4.0, 0.0), bars.center());
-    let range = harness.state().studio().filters().iter().find_map(|filter| filter.datetime.clone()).expect("a range was drawn");
+    drag(
+        &mut harness,
+        bars.left_center() + vec2(4.0, 0.0),
+        bars.center(),
+    );
+    let range = harness
+        .state()
+        .studio()
+        .filters()
+        .iter()
+        .find_map(|filter| filter.datetime.clone())
+        .expect("a range was drawn");
     assert!(range.contains('/'), "{range}");
     picture(&mut harness, "map-time-dark");
     click(&mut harness, "Clear range");
@@ -67,9 +106,14 @@ fn the_map_points_at_samples_and_colours_them() {
     let mut harness = app(egui::Theme::Light);
     take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
     harness.state_mut().act(Action::ShowMap);
-    harness.state_mut().select(Some(RowRef { level: 0, row: 1 }));
+    harness
+        .state_mut()
+        .select(Some(RowRef { level: 0, row: 1 }));
     settle(&mut harness);
-    assert!(harness.query_by_label("Open in Preview").is_some(), "the selected sample has its card");
+    assert!(
+        harness.query_by_label("Open in Preview").is_some(),
+        "the selected sample has its card"
+    );
     harness.get_by_label("Map of level 0").focus();
     for _ in 0..3 {
         harness.key_press(Key::Plus);
@@ -80,7 +124,11 @@ fn the_map_points_at_samples_and_colours_them() {
     settle(&mut harness);
     choose(&mut harness, "Colour by column", "density");
     picture(&mut harness, "map-density-light");
-    let told = |harness: &Window| harness.query_by_label("8 of 8 samples match on the map").is_some();
+    let told = |harness: &Window| {
+        harness
+            .query_by_label("8 of 8 samples match on the map")
+            .is_some()
+    };
     assert!(told(&harness), "every sample is in a cell");
     choose(&mut harness, "Colour by column", "one colour");
     assert!(told(&harness));
@@ -96,17 +144,33 @@ fn the_gallery_shows_a_card_for_each_sample_under_the_filter() {
     take(&mut harness, vec![sample()]);
     harness.state_mut().act(Action::ShowGallery);
     settle(&mut harness);
-    let first = document(&harness).id(RowRef { level: 0, row: 0 }).expect("a row").to_owned();
+    let first = document(&harness)
+        .id(RowRef { level: 0, row: 0 })
+        .expect("a row")
+        .to_owned();
     assert!(harness.query_by_label(&format!("Card {first}")).is_some());
     picture(&mut harness, "gallery-dark");
-    harness.state_mut().command(Command::Filter { filters: vec![Filter::condition("river = 'po'")] });
+    harness.state_mut().command(Command::Filter {
+        filters: vec![Filter::condition("river = 'po'")],
+    });
     settle(&mut harness);
     let cards = harness.query_all_by_label_contains("Card ").count();
     assert_eq!(cards, 4);
-    let po = harness.state().studio().kept().and_then(|kept| kept.rows(0)).expect("is applied")[2];
-    let id = document(&harness).id(RowRef { level: 0, row: po }).expect("a row").to_owned();
+    let po = harness
+        .state()
+        .studio()
+        .kept()
+        .and_then(|kept| kept.rows(0))
+        .expect("is applied")[2];
+    let id = document(&harness)
+        .id(RowRef { level: 0, row: po })
+        .expect("a row")
+        .to_owned();
     click(&mut harness, &format!("Card {id}"));
-    assert!(harness.query_all_by_label_contains("of 6").next().is_some(), "the inspector shows a file of the sample");
+    assert!(
+        harness.query_all_by_label_contains("of 6").next().is_some(),
+        "the inspector shows a file of the sample"
+    );
 }
 
 #[test]
@@ -115,14 +179,23 @@ fn two_pictures_are_compared() {
     take(&mut harness, vec![sample()]);
     fold_bottom(&mut harness);
     harness.state_mut().act(Action::ShowPreview);
-    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    harness
+        .state_mut()
+        .select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);
     for mode in ["Swipe", "Difference", "Off"] {
         choose(&mut harness, "Compare", mode);
-        picture(&mut harness, &format!("compare-{}-dark", mode.to_lowercase()));
+        picture(
+            &mut harness,
+            &format!("compare-{}-dark", mode.to_lowercase()),
+        );
         if mode == "Swipe" {
             let line = harness.get_by_label("Swipe between the pictures").rect();
-            drag(&mut harness, line.center() - vec2(0.0, 60.0), line.center() + vec2(-90.0, -60.0));
+            drag(
+                &mut harness,
+                line.center() - vec2(0.0, 60.0),
+                line.center() + vec2(-90.0, -60.0),
+            );
             let moved = harness.get_by_label("Swipe between the pictures").rect();
             assert!(moved.center().x < line.center().x - 40.0);
         }
@@ -135,11 +208,22 @@ fn a_limit_on_the_histogram_can_be_dragged_and_a_pixel_pinned() {
     take(&mut harness, vec![sample()]);
     fold_bottom(&mut harness);
     harness.state_mut().act(Action::ShowPreview);
-    harness.state_mut().select(Some(RowRef { level: 1, row: 0 }));
+    harness
+        .state_mut()
+        .select(Some(RowRef { level: 1, row: 0 }));
     settle(&mut harness);
-    let bars = harness.get_by_role_and_label(egui::accesskit::Role::Slider, "Histogram").rect();
-    drag(&mut harness, bars.left_center() + vec2(6.0, 0.0), bars.center());
-    assert!(harness.query_by_label("Lower limit").is_some(), "the stretch has limits to type");
+    let bars = harness
+        .get_by_role_and_label(egui::accesskit::Role::Slider, "Histogram")
+        .rect();
+    drag(
+        &mut harness,
+        bars.left_center() + vec2(6.0, 0.0),
+        bars.center(),
+    );
+    assert!(
+        harness.query_by_label("Lower limit").is_some(),
+        "the stretch has limits to type"
+    );
     let canvas = harness.get_by_label_contains("Picture of").rect();
     harness.hover_at(canvas.center());
     settle(&mut harness);
@@ -147,7 +231,13 @@ fn a_limit_on_the_histogram_can_be_dragged_and_a_pixel_pinned() {
     settle(&mut harness);
     harness.hover_at(canvas.left_top() - vec2(40.0, 0.0));
     settle(&mut harness);
-    assert!(harness.query_all_by_label_contains("row, col: ").next().is_some(), "the pinned pixel stays");
+    assert!(
+        harness
+            .query_all_by_label_contains("row, col: ")
+            .next()
+            .is_some(),
+        "the pinned pixel stays"
+    );
     picture(&mut harness, "preview-pinned-light");
 }
 
@@ -158,15 +248,30 @@ fn statistics_are_pooled_and_bytes_are_mapped() {
     harness.state_mut().show_pane(Pane::Statistics);
     settle(&mut harness);
     // Rasters with different bands are not pooled; the panel says which.
-    assert!(harness.query_by_label_contains("bahamas_rgb has 3 bands").is_some());
+    assert!(
+        harness
+            .query_by_label_contains("bahamas_rgb has 3 bands")
+            .is_some()
+    );
     assert!(harness.query_by_label("Splits").is_some());
     picture(&mut harness, "statistics-dark");
     // The rasters that match the filter are pooled.
-    harness.state_mut().command(Command::Filter { filters: vec![Filter::condition("id = 'greenland'")] });
+    harness.state_mut().command(Command::Filter {
+        filters: vec![Filter::condition("id = 'greenland'")],
+    });
     settle(&mut harness);
-    assert!(harness.query_by_label_contains("bahamas_rgb has 3 bands").is_none());
-    assert!(harness.query_by_label_contains("1 sample,").is_some(), "only the one that is left counts");
-    harness.state_mut().command(Command::Filter { filters: Vec::new() });
+    assert!(
+        harness
+            .query_by_label_contains("bahamas_rgb has 3 bands")
+            .is_none()
+    );
+    assert!(
+        harness.query_by_label_contains("1 sample,").is_some(),
+        "only the one that is left counts"
+    );
+    harness.state_mut().command(Command::Filter {
+        filters: Vec::new(),
+    });
     settle(&mut harness);
     harness.state_mut().show_pane(Pane::Bytes);
     settle(&mut harness);
@@ -178,7 +283,13 @@ fn statistics_are_pooled_and_bytes_are_mapped() {
     take(&mut harness, vec![golden("04_nested2_folder/change")]);
     harness.state_mut().show_pane(Pane::Bytes);
     settle(&mut harness);
-    assert!(harness.query_all_by_label_contains("every sample is a file").next().is_some(), "a FOLDER says why it has no map");
+    assert!(
+        harness
+            .query_all_by_label_contains("every sample is a file")
+            .next()
+            .is_some(),
+        "a FOLDER says why it has no map"
+    );
 }
 
 #[test]
@@ -192,11 +303,23 @@ fn statistics_of_one_split_count_the_rasters_below_its_roots() {
     choose(&mut harness, "Split of the statistics", "test");
     click(&mut harness, "Read the pixels");
     let pooled = |harness: &Window, count: &str| {
-        let text = |node: egui_kittest::Node<'_>| node.accesskit_node().label().or_else(|| node.accesskit_node().value());
-        let labels: Vec<String> = harness.query_all_by_label_contains("samples, ").filter_map(text).collect();
-        labels.into_iter().any(|label| label.starts_with(&format!("{count} samples, ")))
+        let text = |node: egui_kittest::Node<'_>| {
+            node.accesskit_node()
+                .label()
+                .or_else(|| node.accesskit_node().value())
+        };
+        let labels: Vec<String> = harness
+            .query_all_by_label_contains("samples, ")
+            .filter_map(text)
+            .collect();
+        labels
+            .into_iter()
+            .any(|label| label.starts_with(&format!("{count} samples, ")))
     };
-    assert!(pooled(&harness, "3"), "three of the scenes are in the split");
+    assert!(
+        pooled(&harness, "3"),
+        "three of the scenes are in the split"
+    );
     choose(&mut harness, "Split of the statistics", "All splits");
     click(&mut harness, "Read the pixels");
     assert!(pooled(&harness, "24"));
@@ -209,9 +332,16 @@ fn the_rows_of_the_extensions_are_aligned() {
     window.state_mut().act(Action::EditCopy);
     window.state_mut().show_pane(Pane::Extensions);
     settle(&mut window);
-    let of_list = |node: &egui_kittest::Node<'_>| node.accesskit_node().label().is_some_and(|name| name.starts_with("Extension "));
-    let rows: Vec<egui::Rect> =
-        window.query_all_by_role(egui::accesskit::Role::ListItem).filter(of_list).map(|node| node.rect()).collect();
+    let of_list = |node: &egui_kittest::Node<'_>| {
+        node.accesskit_node()
+            .label()
+            .is_some_and(|name| name.starts_with("Extension "))
+    };
+    let rows: Vec<egui::Rect> = window
+        .query_all_by_role(egui::accesskit::Role::ListItem)
+        .filter(of_list)
+        .map(|node| node.rect())
+        .collect();
     assert!(rows.len() > 5, "{rows:?}");
     for pair in rows.windows(2) {
         assert!(pair[0].bottom() <= pair[1].top() + 0.5, "{pair:?}");

@@ -1,4 +1,5 @@
-//! One or more broken datasets for every rule: the damage, and the text that the finding must contain.
+//! One or more broken datasets for every rule: the damage, and the text that the finding must
+//! contain.
 
 #[cfg(unix)]
 use std::path::Path;
@@ -52,7 +53,10 @@ fn root(dataset: &mut Dataset) -> &mut Tortilla {
 /// Moves the file at `path` out of the dataset, and replaces it by a symbolic link.
 #[cfg(unix)]
 fn lead_out(path: &Path, name: &str) {
-    let dataset = path.ancestors().find(|above| above.join("COLLECTION.json").exists()).expect("a dataset");
+    let dataset = path
+        .ancestors()
+        .find(|above| above.join("COLLECTION.json").exists())
+        .expect("a dataset");
     let elsewhere = dataset.with_file_name("elsewhere");
     std::fs::create_dir_all(&elsewhere).expect("a folder");
     std::fs::rename(path, elsewhere.join(name)).expect("moves");
@@ -79,8 +83,17 @@ fn add_field(tortilla: &mut Tortilla, field: FieldSpec) {
 fn bury(dataset: &mut Dataset, levels: usize) {
     for _ in 0..levels {
         for sample in &mut root(dataset).samples {
-            let inner = Sample { id: "inner".into(), ..sample.clone() };
-            sample.payload = Payload::Folder(Tortilla::new(vec![Sample { values: [].into(), ..inner }]).into());
+            let inner = Sample {
+                id: "inner".into(),
+                ..sample.clone()
+            };
+            sample.payload = Payload::Folder(
+                Tortilla::new(vec![Sample {
+                    values: [].into(),
+                    ..inner
+                }])
+                .into(),
+            );
         }
     }
 }
@@ -106,28 +119,44 @@ fn data(bytes: &[u8], name: &str) -> usize {
 /// Adds a copy of a column under another name.
 fn copy_column(files: &mut Files, table: &str, from: &str, to: &str) {
     files.table(table, |columns| {
-        let (_, array) = columns.iter().find(|(name, _)| name == from).expect("the column").clone();
+        let (_, array) = columns
+            .iter()
+            .find(|(name, _)| name == from)
+            .expect("the column")
+            .clone();
         columns.push((to.to_owned(), array));
     });
 }
 
 /// Casts a column.
 fn cast(columns: &mut [(String, ArrayRef)], name: &str, dtype: &DataType) {
-    let (_, array) = columns.iter_mut().find(|(known, _)| known == name).expect("the column");
+    let (_, array) = columns
+        .iter_mut()
+        .find(|(known, _)| known == name)
+        .expect("the column");
     *array = arrow::compute::cast(array, dtype).expect("a cast");
 }
 
 /// Swaps the first two values of a column.
 fn swap_rows(columns: &mut [(String, ArrayRef)], name: &str) {
-    let (_, array) = columns.iter_mut().find(|(known, _)| known == name).expect("the column");
+    let (_, array) = columns
+        .iter_mut()
+        .find(|(known, _)| known == name)
+        .expect("the column");
     let mut order: Vec<u32> = (0..array.len() as u32).collect();
     order.swap(0, 1);
-    *array = arrow::compute::take(array, &arrow::array::UInt32Array::from(order), None).expect("rows");
+    *array =
+        arrow::compute::take(array, &arrow::array::UInt32Array::from(order), None).expect("rows");
 }
 
 /// Lists a column in taco:field_schema.
 fn declare(files: &mut Files, level: &str, name: &str, dtype: &str) {
-    files.json(|c| c["taco:field_schema"][level].as_array_mut().expect("a list").push(json!([name, dtype, ""])));
+    files.json(|c| {
+        c["taco:field_schema"][level]
+            .as_array_mut()
+            .expect("a list")
+            .push(json!([name, dtype, ""]))
+    });
 }
 
 /// Updates the CRC-32 of TACO_HEADER.
@@ -142,7 +171,12 @@ fn pad(files: &mut Files) {
     for (place, root) in super::ROOTS.iter().enumerate() {
         let row = 3 * place + 2;
         files.set_text(LEVEL1, "id", row, PADDING);
-        files.set_text(LEVEL1, "internal:relative_path", row, &format!("{root}/{PADDING}"));
+        files.set_text(
+            LEVEL1,
+            "internal:relative_path",
+            row,
+            &format!("{root}/{PADDING}"),
+        );
         files.set_text(&format!("DATA/{root}/__meta__"), "id", 2, PADDING);
         files.remove(&format!("DATA/{root}/label.bin"));
         files.put(&format!("DATA/{root}/{PADDING}"), "");
@@ -170,13 +204,21 @@ fn water_shares(files: &mut Files, worst: f64) {
     use arrow::array::Float64Array;
     files.table(LEVEL1, |columns| {
         let shares = (0..columns[0].1.len()).map(|row| if row == 4 { worst } else { 0.25 });
-        columns.push(("flood:water_share".into(), Arc::new(Float64Array::from_iter_values(shares))));
+        columns.push((
+            "flood:water_share".into(),
+            Arc::new(Float64Array::from_iter_values(shares)),
+        ));
     });
     declare(files, "level1", "flood:water_share", "double");
 }
 
 const fn case(rule: Rule, at: &'static str, says: &'static str, damage: Damage) -> Case {
-    Case { rule, at, says, damage }
+    Case {
+        rule,
+        at,
+        says,
+        damage,
+    }
 }
 
 pub fn all() -> Vec<Case> {
@@ -184,16 +226,36 @@ pub fn all() -> Vec<Case> {
     use Damage::Disk;
     use Damage::{Both, Bytes, Draft, Folder, Members};
     let mut cases = vec![
-        case(Rule::PitRoots, "scene_b", "label.bin", Draft(|d| drop(inside(d, 1).samples.pop()))),
-        case(Rule::PitRoots, "scene_c / other", "after.bin", Draft(|d| inside(d, 2).samples[1].id = "other".into())),
-        case(Rule::PitMixed, "scene_c", "one type", Draft(|d| root(d).samples[2].payload = Payload::Bytes([7].into()))),
+        case(
+            Rule::PitRoots,
+            "scene_b",
+            "label.bin",
+            Draft(|d| drop(inside(d, 1).samples.pop())),
+        ),
+        case(
+            Rule::PitRoots,
+            "scene_c / other",
+            "after.bin",
+            Draft(|d| inside(d, 2).samples[1].id = "other".into()),
+        ),
+        case(
+            Rule::PitMixed,
+            "scene_c",
+            "one type",
+            Draft(|d| root(d).samples[2].payload = Payload::Bytes([7].into())),
+        ),
         case(
             Rule::PitSchemaUniform,
             "scene_b",
             "only in some",
             Draft(|d| add_field(inside(d, 1), FieldSpec::new("x", DataType::Utf8))),
         ),
-        case(Rule::PitSchemaUniform, "scene_c", "bands is missing", Draft(|d| inside(d, 2).schema = [].into())),
+        case(
+            Rule::PitSchemaUniform,
+            "scene_c",
+            "bands is missing",
+            Draft(|d| inside(d, 2).schema = [].into()),
+        ),
         case(
             Rule::PitSchemaUniform,
             "scene_b",
@@ -207,14 +269,54 @@ pub fn all() -> Vec<Case> {
                 tortilla.schema = tortilla.schema.iter().map(retype).collect();
             }),
         ),
-        case(Rule::PitDepth, "dataset", "7 levels deep", Draft(|d| bury(d, 5))),
-        case(Rule::PitEmptyFolder, "scene_b", "without children", Draft(|d| inside(d, 1).samples.clear())),
-        case(Rule::PitEmptyFolder, "scene_b", "without children", Draft(|d| (0..3).for_each(|row| inside(d, row).samples.clear()))),
-        case(Rule::IdCharacters, "a:b", "contains \":\"", Draft(|d| root(d).samples[0].id = "a:b".into())),
-        case(Rule::IdPortable, "CON.tif", "device", Draft(|d| root(d).samples[0].id = "CON.tif".into())),
-        case(Rule::IdCharacters, "scene_a / __x", "padding", Draft(|d| inside(d, 0).samples[0].id = "__x".into())),
-        case(Rule::IdUnique, "scene_a", "Duplicate id", Draft(|d| root(d).samples[2].id = "scene_a".into())),
-        case(Rule::IdUnique, "scene_b / before.bin", "Duplicate id", Draft(|d| inside(d, 1).samples[2].id = "before.bin".into())),
+        case(
+            Rule::PitDepth,
+            "dataset",
+            "7 levels deep",
+            Draft(|d| bury(d, 5)),
+        ),
+        case(
+            Rule::PitEmptyFolder,
+            "scene_b",
+            "without children",
+            Draft(|d| inside(d, 1).samples.clear()),
+        ),
+        case(
+            Rule::PitEmptyFolder,
+            "scene_b",
+            "without children",
+            Draft(|d| (0..3).for_each(|row| inside(d, row).samples.clear())),
+        ),
+        case(
+            Rule::IdCharacters,
+            "a:b",
+            "contains \":\"",
+            Draft(|d| root(d).samples[0].id = "a:b".into()),
+        ),
+        case(
+            Rule::IdPortable,
+            "CON.tif",
+            "device",
+            Draft(|d| root(d).samples[0].id = "CON.tif".into()),
+        ),
+        case(
+            Rule::IdCharacters,
+            "scene_a / __x",
+            "padding",
+            Draft(|d| inside(d, 0).samples[0].id = "__x".into()),
+        ),
+        case(
+            Rule::IdUnique,
+            "scene_a",
+            "Duplicate id",
+            Draft(|d| root(d).samples[2].id = "scene_a".into()),
+        ),
+        case(
+            Rule::IdUnique,
+            "scene_b / before.bin",
+            "Duplicate id",
+            Draft(|d| inside(d, 1).samples[2].id = "before.bin".into()),
+        ),
         case(
             Rule::IdPortable,
             "scene_b / Before.bin",
@@ -225,7 +327,12 @@ pub fn all() -> Vec<Case> {
                 }
             }),
         ),
-        case(Rule::IdPortable, "SCENE_A", "in case alone", Draft(|d| root(d).samples[2].id = "SCENE_A".into())),
+        case(
+            Rule::IdPortable,
+            "SCENE_A",
+            "in case alone",
+            Draft(|d| root(d).samples[2].id = "SCENE_A".into()),
+        ),
         case(
             Rule::IdUnicode,
             "Can\u{303}on",
@@ -246,7 +353,8 @@ pub fn all() -> Vec<Case> {
             "scene_b / after.bin",
             "gone.bin",
             Draft(|d| {
-                inside(d, 1).samples[1].payload = Payload::asset(AssetPath::file("/nowhere/gone.bin"), 10);
+                inside(d, 1).samples[1].payload =
+                    Payload::asset(AssetPath::file("/nowhere/gone.bin"), 10);
             }),
         ),
         case(
@@ -255,9 +363,13 @@ pub fn all() -> Vec<Case> {
             "can't be opened",
             Draft(|d| {
                 for row in 0..3 {
-                    inside(d, row).samples.iter_mut().filter(|sample| &*sample.id == "before.bin").for_each(|sample| {
-                        sample.id = "before.tif".into();
-                    });
+                    inside(d, row)
+                        .samples
+                        .iter_mut()
+                        .filter(|sample| &*sample.id == "before.bin")
+                        .for_each(|sample| {
+                            sample.id = "before.tif".into();
+                        });
                 }
             }),
         ),
@@ -266,9 +378,18 @@ pub fn all() -> Vec<Case> {
             "scene_a / before.bin",
             "image.tif.msk is not packed with image.tif",
             Draft(|d| {
-                let sample = inside(d, 0).samples.iter_mut().find(|sample| &*sample.id == "before.bin").expect("is there");
-                let Payload::Asset { path, .. } = &sample.payload else { panic!("{sample:?}") };
-                let image = path.local_file().expect("a file").with_file_name("image.tif");
+                let sample = inside(d, 0)
+                    .samples
+                    .iter_mut()
+                    .find(|sample| &*sample.id == "before.bin")
+                    .expect("is there");
+                let Payload::Asset { path, .. } = &sample.payload else {
+                    panic!("{sample:?}")
+                };
+                let image = path
+                    .local_file()
+                    .expect("a file")
+                    .with_file_name("image.tif");
                 crate::support::geotiff(&image, 1, 8, 1);
                 std::fs::write(image.with_file_name("image.tif.msk"), b"mask").expect("writes");
                 let size = std::fs::metadata(&image).expect("is there").len();
@@ -278,12 +399,18 @@ pub fn all() -> Vec<Case> {
         case(
             Rule::PitTransposed,
             "dataset",
-            "scene_a (1 band of Byte), scene_b (2 bands of Byte), scene_c (3 bands of Byte) hold 3 files of the same names",
+            "scene_a (1 band of Byte), scene_b (2 bands of Byte), scene_c (3 bands of Byte) hold 3 \
+                files of the same names",
             Draft(|d| {
                 for row in 0..3 {
                     for sample in &mut inside(d, row).samples {
-                        let Payload::Asset { path, .. } = &sample.payload else { panic!("{sample:?}") };
-                        let image = path.local_file().expect("a file").with_file_name(format!("kind{row}_{}.tif", sample.id));
+                        let Payload::Asset { path, .. } = &sample.payload else {
+                            panic!("{sample:?}")
+                        };
+                        let image = path
+                            .local_file()
+                            .expect("a file")
+                            .with_file_name(format!("kind{row}_{}.tif", sample.id));
                         crate::support::geotiff(&image, row + 1, 8, 1);
                         let size = std::fs::metadata(&image).expect("is there").len();
                         sample.payload = Payload::asset(AssetPath::file(image), size);
@@ -294,12 +421,23 @@ pub fn all() -> Vec<Case> {
         case(
             Rule::FileTorn,
             "scene_a / before.bin",
-            "cube.dat can't be read alone: GDAL reads it together with cube.hdr (ENVI, 2 × 2, 1 band of Byte)",
+            "cube.dat can't be read alone: GDAL reads it together with cube.hdr (ENVI, 2 × 2, 1 \
+                band of Byte)",
             Draft(|d| {
-                let sample = inside(d, 0).samples.iter_mut().find(|sample| &*sample.id == "before.bin").expect("is there");
-                let Payload::Asset { path, .. } = &sample.payload else { panic!("{sample:?}") };
-                let data = path.local_file().expect("a file").with_file_name("cube.dat");
-                let header = "ENVI\nsamples = 2\nlines = 2\nbands = 1\ndata type = 1\ninterleave = bsq\nbyte order = 0\n";
+                let sample = inside(d, 0)
+                    .samples
+                    .iter_mut()
+                    .find(|sample| &*sample.id == "before.bin")
+                    .expect("is there");
+                let Payload::Asset { path, .. } = &sample.payload else {
+                    panic!("{sample:?}")
+                };
+                let data = path
+                    .local_file()
+                    .expect("a file")
+                    .with_file_name("cube.dat");
+                let header = "ENVI\nsamples = 2\nlines = 2\nbands = 1\ndata type = 1\ninterleave = \
+                    bsq\nbyte order = 0\n";
                 std::fs::write(&data, [1; 4]).expect("writes");
                 std::fs::write(data.with_extension("hdr"), header).expect("writes");
                 sample.payload = Payload::asset(AssetPath::file(data), 4);
@@ -308,14 +446,20 @@ pub fn all() -> Vec<Case> {
     ];
     cases.extend(collection());
     cases.extend([
-        case(Rule::PathQuote, "dataset", "apostrophe", Damage::Place("it's here")),
+        case(
+            Rule::PathQuote,
+            "dataset",
+            "apostrophe",
+            Damage::Place("it's here"),
+        ),
         case(
             Rule::DataElsewhere,
             "scene_a / before.bin",
             "(VRT), which names /etc/x.tif",
             Both(|f| {
                 f.patch(BEFORE, |bytes| {
-                    let text = b"<VRTDataset><SourceFilename>/etc/x.tif</SourceFilename></VRTDataset>";
+                    let text =
+                        b"<VRTDataset><SourceFilename>/etc/x.tif</SourceFilename></VRTDataset>";
                     bytes.fill(b' ');
                     bytes[..text.len()].copy_from_slice(text);
                 })
@@ -327,8 +471,15 @@ pub fn all() -> Vec<Case> {
             "(nadgrids=/etc/passwd)",
             Both(|f| {
                 f.table(LEVEL0, |columns| {
-                    let texts = [Some("EPSG:4326"), Some("+proj=longlat +nadgrids=/etc/passwd"), None];
-                    columns.push(("stac:crs".into(), Arc::new(texts.into_iter().collect::<arrow::array::StringArray>())));
+                    let texts = [
+                        Some("EPSG:4326"),
+                        Some("+proj=longlat +nadgrids=/etc/passwd"),
+                        None,
+                    ];
+                    columns.push((
+                        "stac:crs".into(),
+                        Arc::new(texts.into_iter().collect::<arrow::array::StringArray>()),
+                    ));
                 });
                 declare(f, "level0", "stac:crs", "string");
             }),
@@ -341,15 +492,28 @@ pub fn all() -> Vec<Case> {
                 f.patch(LEVEL0, |bytes| {
                     // The footer is at the end, before its length and the magic number.
                     let end = bytes.len() - 8;
-                    let length = u32::from_le_bytes([bytes[end], bytes[end + 1], bytes[end + 2], bytes[end + 3]]) as usize;
-                    let places: Vec<usize> =
-                        (end - length..end - 8).filter(|&at| bytes[at..at + 8] == 0.5f64.to_le_bytes()).collect();
+                    let length = u32::from_le_bytes([
+                        bytes[end],
+                        bytes[end + 1],
+                        bytes[end + 2],
+                        bytes[end + 3],
+                    ]) as usize;
+                    let places: Vec<usize> = (end - length..end - 8)
+                        .filter(|&at| bytes[at..at + 8] == 0.5f64.to_le_bytes())
+                        .collect();
                     assert!(!places.is_empty());
-                    places.into_iter().for_each(|at| bytes[at..at + 8].copy_from_slice(&0.3f64.to_le_bytes()));
+                    places
+                        .into_iter()
+                        .for_each(|at| bytes[at..at + 8].copy_from_slice(&0.3f64.to_le_bytes()));
                 })
             }),
         ),
-        case(Rule::IdDatasetLetter, "COLLECTION.json id", "2023-1", Draft(|d| set(d, "id", json!("2023-1")))),
+        case(
+            Rule::IdDatasetLetter,
+            "COLLECTION.json id",
+            "2023-1",
+            Draft(|d| set(d, "id", json!("2023-1"))),
+        ),
         case(
             Rule::IdDatasetText,
             "COLLECTION.json id",
@@ -365,7 +529,12 @@ pub fn all() -> Vec<Case> {
             "path, internal:relative_path",
             Both(|f| f.json(|c| c["providers"] = json!([{"name": "A", "role": "producer"}]))),
         ),
-        case(Rule::ContactForm, "COLLECTION.json providers/0/roles", "field of the tools", Draft(|_| {})),
+        case(
+            Rule::ContactForm,
+            "COLLECTION.json providers/0/roles",
+            "field of the tools",
+            Draft(|_| {}),
+        ),
         case(
             Rule::TacoVersion,
             "COLLECTION.json taco_version",
@@ -407,12 +576,21 @@ pub fn all() -> Vec<Case> {
             "lists 0 of them",
             Both(|f| f.json(|c| c["taco:pit_schema"]["hierarchy"]["1"] = json!([]))),
         ),
-        case(Rule::PitPadding, "COLLECTION.json taco:pit_schema", "lists a placeholder", Folder(pad)),
         case(
             Rule::PitPadding,
             "COLLECTION.json taco:pit_schema",
             "lists a placeholder",
-            Both(|f| f.json(|c| c["taco:pit_schema"]["hierarchy"]["1"][0]["id"][2] = json!("__TACOPAD__0"))),
+            Folder(pad),
+        ),
+        case(
+            Rule::PitPadding,
+            "COLLECTION.json taco:pit_schema",
+            "lists a placeholder",
+            Both(|f| {
+                f.json(|c| {
+                    c["taco:pit_schema"]["hierarchy"]["1"][0]["id"][2] = json!("__TACOPAD__0")
+                })
+            }),
         ),
         case(
             Rule::PitDeclared,
@@ -424,10 +602,30 @@ pub fn all() -> Vec<Case> {
                 })
             }),
         ),
-        case(Rule::TypeWord, "scene_a / after.bin", "\"DIR\"", Both(|f| f.set_text(LEVEL1, "type", 1, "DIR"))),
-        case(Rule::CollectionRead, "COLLECTION.json", "not a JSON object", Both(|f| f.put("COLLECTION.json", "[1, 2]"))),
-        case(Rule::CollectionRead, "COLLECTION.json", "line 1", Both(|f| f.put("COLLECTION.json", "{\"id\": "))),
-        case(Rule::CollectionRead, "COLLECTION.json", "Could not read", Folder(|f| f.remove("COLLECTION.json"))),
+        case(
+            Rule::TypeWord,
+            "scene_a / after.bin",
+            "\"DIR\"",
+            Both(|f| f.set_text(LEVEL1, "type", 1, "DIR")),
+        ),
+        case(
+            Rule::CollectionRead,
+            "COLLECTION.json",
+            "not a JSON object",
+            Both(|f| f.put("COLLECTION.json", "[1, 2]")),
+        ),
+        case(
+            Rule::CollectionRead,
+            "COLLECTION.json",
+            "line 1",
+            Both(|f| f.put("COLLECTION.json", "{\"id\": ")),
+        ),
+        case(
+            Rule::CollectionRead,
+            "COLLECTION.json",
+            "Could not read",
+            Folder(|f| f.remove("COLLECTION.json")),
+        ),
         case(
             Rule::ExtentCovers,
             "COLLECTION.json extent/spatial",
@@ -444,7 +642,14 @@ pub fn all() -> Vec<Case> {
             Rule::FieldOrder,
             "COLLECTION.json taco:field_schema/level1",
             "another order",
-            Both(|f| f.json(|c| c["taco:field_schema"]["level1"].as_array_mut().expect("a list").swap(2, 3))),
+            Both(|f| {
+                f.json(|c| {
+                    c["taco:field_schema"]["level1"]
+                        .as_array_mut()
+                        .expect("a list")
+                        .swap(2, 3)
+                })
+            }),
         ),
         case(
             Rule::StoredPath,
@@ -452,7 +657,12 @@ pub fn all() -> Vec<Case> {
             "old paths",
             Both(|f| copy_column(f, LEVEL1, "id", "internal:gdal_vsi")),
         ),
-        case(Rule::FieldName, "level1 cloud cover", "letters", Both(|f| copy_column(f, LEVEL1, "bands", "cloud cover"))),
+        case(
+            Rule::FieldName,
+            "level1 cloud cover",
+            "letters",
+            Both(|f| copy_column(f, LEVEL1, "bands", "cloud cover")),
+        ),
         case(
             Rule::TypeRefused,
             "level1 half",
@@ -475,7 +685,12 @@ pub fn all() -> Vec<Case> {
             "all 9 bands",
             Both(|f| {
                 f.table(LEVEL1, class_shares);
-                declare(f, "level1", "geotiff:stats", "list<item: list<item: double>>");
+                declare(
+                    f,
+                    "level1",
+                    "geotiff:stats",
+                    "list<item: list<item: double>>",
+                );
             }),
         ),
         case(
@@ -484,18 +699,31 @@ pub fn all() -> Vec<Case> {
             "from 0 to 1",
             Both(|f| {
                 water_shares(f, 1.5);
-                f.json(|c| c["labels:classes"] = json!([{"name": "land", "category": "0"}, {"name": "water", "category": "1"}]));
+                f.json(|c| {
+                    c["labels:classes"] = json!([{"name": "land", "category": "0"},
+                    {"name": "water", "category": "1"}])
+                });
             }),
         ),
-        case(Rule::ConventionClasses, "COLLECTION.json labels:classes", "land, water", Both(|f| water_shares(f, 0.5))),
+        case(
+            Rule::ConventionClasses,
+            "COLLECTION.json labels:classes",
+            "land, water",
+            Both(|f| water_shares(f, 0.5)),
+        ),
         case(
             Rule::FieldSchema,
             "COLLECTION.json taco:field_schema/level1",
             "bands is int64",
             Both(|f| {
                 f.json(|c| {
-                    let fields = c["taco:field_schema"]["level1"].as_array_mut().expect("a list");
-                    let bands = fields.iter_mut().find(|field| field[0] == "bands").expect("the field");
+                    let fields = c["taco:field_schema"]["level1"]
+                        .as_array_mut()
+                        .expect("a list");
+                    let bands = fields
+                        .iter_mut()
+                        .find(|field| field[0] == "bands")
+                        .expect("the field");
                     bands[1] = json!("string");
                 })
             }),
@@ -506,22 +734,55 @@ pub fn all() -> Vec<Case> {
             "has no entry",
             Both(|f| {
                 f.json(|c| {
-                    c["taco:field_schema"].as_object_mut().expect("an object").remove("level0");
+                    c["taco:field_schema"]
+                        .as_object_mut()
+                        .expect("an object")
+                        .remove("level0");
                 })
             }),
         ),
-        case(Rule::LevelReadable, "level1", "METADATA/level1.parquet", Both(|f| f.put(LEVEL1, [0; 500]))),
-        case(Rule::LevelReadable, "level1", "METADATA/level1.parquet", Both(|f| f.patch(LEVEL1, |bytes| bytes[4..400].fill(0xFF)))),
-        case(Rule::LevelColumns, "level1 internal:parent_id", "no column", Both(|f| f.drop_column(LEVEL1, "internal:parent_id"))),
-        case(Rule::LevelColumns, "level0 type", "no column type", Both(|f| f.drop_column(LEVEL0, "type"))),
+        case(
+            Rule::LevelReadable,
+            "level1",
+            "METADATA/level1.parquet",
+            Both(|f| f.put(LEVEL1, [0; 500])),
+        ),
+        case(
+            Rule::LevelReadable,
+            "level1",
+            "METADATA/level1.parquet",
+            Both(|f| f.patch(LEVEL1, |bytes| bytes[4..400].fill(0xFF))),
+        ),
+        case(
+            Rule::LevelColumns,
+            "level1 internal:parent_id",
+            "no column",
+            Both(|f| f.drop_column(LEVEL1, "internal:parent_id")),
+        ),
+        case(
+            Rule::LevelColumns,
+            "level0 type",
+            "no column type",
+            Both(|f| f.drop_column(LEVEL0, "type")),
+        ),
         case(
             Rule::LevelColumns,
             "level1 id",
             "has to be string",
             Both(|f| f.table(LEVEL1, |columns| columns[0].1 = columns[2].1.clone())),
         ),
-        case(Rule::LevelColumns, "level0 internal:offset", "no column", Members(|f| f.drop_column(LEVEL0, "internal:offset"))),
-        case(Rule::ParentLink, "after.bin", "no row of level 0", Both(|f| f.set_integer(LEVEL1, "internal:parent_id", 1, |_| 99))),
+        case(
+            Rule::LevelColumns,
+            "level0 internal:offset",
+            "no column",
+            Members(|f| f.drop_column(LEVEL0, "internal:offset")),
+        ),
+        case(
+            Rule::ParentLink,
+            "after.bin",
+            "no row of level 0",
+            Both(|f| f.set_integer(LEVEL1, "internal:parent_id", 1, |_| 99)),
+        ),
         case(
             Rule::ParentLink,
             "scene_a / after.bin",
@@ -534,16 +795,36 @@ pub fn all() -> Vec<Case> {
             "number of the row itself",
             Both(|f| f.set_integer(LEVEL0, "internal:parent_id", 2, |_| 0)),
         ),
-        case(Rule::CurrentId, "scene_a / label.bin", "row 2", Both(|f| f.set_integer(LEVEL1, "internal:current_id", 2, |_| 7))),
+        case(
+            Rule::CurrentId,
+            "scene_a / label.bin",
+            "row 2",
+            Both(|f| f.set_integer(LEVEL1, "internal:current_id", 2, |_| 7)),
+        ),
         case(
             Rule::RelativePath,
             "scene_a / before.bin",
             "else/where",
             Both(|f| f.set_text(LEVEL1, "internal:relative_path", 0, "else/where")),
         ),
-        case(Rule::LocalMeta, "scene_b", "lists 3 children (label.bin", Both(|f| f.table(META_B, |columns| reverse(columns)))),
-        case(Rule::LocalMeta, "scene_b", "can't be read", Both(|f| f.put(META_B, [1; 300]))),
-        case(Rule::LocalMeta, "scene_b", "no id", Both(|f| f.drop_column(META_B, "id"))),
+        case(
+            Rule::LocalMeta,
+            "scene_b",
+            "lists 3 children (label.bin",
+            Both(|f| f.table(META_B, |columns| reverse(columns))),
+        ),
+        case(
+            Rule::LocalMeta,
+            "scene_b",
+            "can't be read",
+            Both(|f| f.put(META_B, [1; 300])),
+        ),
+        case(
+            Rule::LocalMeta,
+            "scene_b",
+            "no id",
+            Both(|f| f.drop_column(META_B, "id")),
+        ),
         case(
             Rule::LocalMeta,
             "scene_b",
@@ -556,7 +837,12 @@ pub fn all() -> Vec<Case> {
             "internal:offset or internal:size of",
             Members(|f| f.drop_column(META_B, "internal:size")),
         ),
-        case(Rule::LocalMetaValues, "scene_b / after.bin", "bands is \"9\"", Both(|f| f.set_integer(META_B, "bands", 1, |_| 9))),
+        case(
+            Rule::LocalMetaValues,
+            "scene_b / after.bin",
+            "bands is \"9\"",
+            Both(|f| f.set_integer(META_B, "bands", 1, |_| 9)),
+        ),
         case(
             Rule::NoCurrentId,
             "level0 internal:current_id",
@@ -564,15 +850,37 @@ pub fn all() -> Vec<Case> {
             Both(|f| {
                 f.drop_column(LEVEL0, "internal:current_id");
                 f.json(|c| {
-                    let fields = c["taco:field_schema"]["level0"].as_array_mut().expect("a list");
+                    let fields = c["taco:field_schema"]["level0"]
+                        .as_array_mut()
+                        .expect("a list");
                     fields.retain(|field| field[0] != "internal:current_id");
                 });
             }),
         ),
-        case(Rule::ZipStructure, "dataset", "central directory", Bytes(|b| b.truncate(b.len() - 30))),
-        case(Rule::ZipStructure, BEFORE, "differ", Bytes(|b| flip(b, |b| records(b, BEFORE).0 + 14))),
-        case(Rule::ZipStructure, BEFORE, "No local header", Bytes(|b| flip(b, |b| records(b, BEFORE).1 + 42))),
-        case(Rule::ZipHeader, "TACO_HEADER", "1 entries", Bytes(|b| b[HEADER] = 1)),
+        case(
+            Rule::ZipStructure,
+            "dataset",
+            "central directory",
+            Bytes(|b| b.truncate(b.len() - 30)),
+        ),
+        case(
+            Rule::ZipStructure,
+            BEFORE,
+            "differ",
+            Bytes(|b| flip(b, |b| records(b, BEFORE).0 + 14)),
+        ),
+        case(
+            Rule::ZipStructure,
+            BEFORE,
+            "No local header",
+            Bytes(|b| flip(b, |b| records(b, BEFORE).1 + 42)),
+        ),
+        case(
+            Rule::ZipHeader,
+            "TACO_HEADER",
+            "1 entries",
+            Bytes(|b| b[HEADER] = 1),
+        ),
         case(
             Rule::ZipHeader,
             "TACO_HEADER",
@@ -591,25 +899,90 @@ pub fn all() -> Vec<Case> {
                 seal(b);
             }),
         ),
-        case(Rule::ZipHeader, "TACO_HEADER", "outside the file", Bytes(|b| b[HEADER + 4 + 7] = 1)),
-        case(Rule::ZipHeader, "TACO_HEADER", "not zero", Bytes(|b| b[HEADER + 1] = 1)),
-        case(Rule::ZipHeader, "TACO_HEADER", "METADATA/level1.parquet", Bytes(|b| flip(b, |_| HEADER + 4 + 16))),
-        case(Rule::ZipHeader, "TACO_HEADER", "COLLECTION.json", Bytes(|b| flip(b, |_| HEADER + 4 + 32))),
-        case(Rule::ZipStore, BEFORE, "Compressed (method 8)", Bytes(|b| patch_both(b, BEFORE, 4, &[8, 0]))),
-        case(Rule::ZipStore, BEFORE, "Encrypted", Bytes(|b| patch_both(b, BEFORE, 2, &[1, 0]))),
-        case(Rule::ZipStore, BEFORE, "data descriptor", Bytes(|b| patch_both(b, BEFORE, 2, &[8, 0]))),
-        case(Rule::ZipStore, BEFORE, "said to have 9", Bytes(|b| patch_both(b, BEFORE, 18, &[9, 0, 0, 0]))),
-        case(Rule::ZipOverlap, AFTER, "Overlaps", Bytes(|b| patch_both(b, BEFORE, 14, &[200, 0, 0, 0, 200, 0, 0, 0]))),
-        case(Rule::ZipOverlap, AFTER, "past the end", Bytes(|b| patch_both(b, AFTER, 14, &[0, 0, 0, 9, 0, 0, 0, 9]))),
-        case(Rule::ZipCrc, BEFORE, "CRC-32", Bytes(|b| flip(b, |b| data(b, BEFORE) + 3))),
-        case(Rule::ZipCrc, META_B, "CRC-32", Bytes(|b| flip(b, |b| data(b, META_B) + 9))),
+        case(
+            Rule::ZipHeader,
+            "TACO_HEADER",
+            "outside the file",
+            Bytes(|b| b[HEADER + 4 + 7] = 1),
+        ),
+        case(
+            Rule::ZipHeader,
+            "TACO_HEADER",
+            "not zero",
+            Bytes(|b| b[HEADER + 1] = 1),
+        ),
+        case(
+            Rule::ZipHeader,
+            "TACO_HEADER",
+            "METADATA/level1.parquet",
+            Bytes(|b| flip(b, |_| HEADER + 4 + 16)),
+        ),
+        case(
+            Rule::ZipHeader,
+            "TACO_HEADER",
+            "COLLECTION.json",
+            Bytes(|b| flip(b, |_| HEADER + 4 + 32)),
+        ),
+        case(
+            Rule::ZipStore,
+            BEFORE,
+            "Compressed (method 8)",
+            Bytes(|b| patch_both(b, BEFORE, 4, &[8, 0])),
+        ),
+        case(
+            Rule::ZipStore,
+            BEFORE,
+            "Encrypted",
+            Bytes(|b| patch_both(b, BEFORE, 2, &[1, 0])),
+        ),
+        case(
+            Rule::ZipStore,
+            BEFORE,
+            "data descriptor",
+            Bytes(|b| patch_both(b, BEFORE, 2, &[8, 0])),
+        ),
+        case(
+            Rule::ZipStore,
+            BEFORE,
+            "said to have 9",
+            Bytes(|b| patch_both(b, BEFORE, 18, &[9, 0, 0, 0])),
+        ),
+        case(
+            Rule::ZipOverlap,
+            AFTER,
+            "Overlaps",
+            Bytes(|b| patch_both(b, BEFORE, 14, &[200, 0, 0, 0, 200, 0, 0, 0])),
+        ),
+        case(
+            Rule::ZipOverlap,
+            AFTER,
+            "past the end",
+            Bytes(|b| patch_both(b, AFTER, 14, &[0, 0, 0, 9, 0, 0, 0, 9])),
+        ),
+        case(
+            Rule::ZipCrc,
+            BEFORE,
+            "CRC-32",
+            Bytes(|b| flip(b, |b| data(b, BEFORE) + 3)),
+        ),
+        case(
+            Rule::ZipCrc,
+            META_B,
+            "CRC-32",
+            Bytes(|b| flip(b, |b| data(b, META_B) + 9)),
+        ),
         case(
             Rule::ZipName,
             "../A/scene_a/before.bin",
             "outside the archive",
             Bytes(|b| rename(b, BEFORE, "../A/scene_a/before.bin")),
         ),
-        case(Rule::ZipName, AFTER, "Two members", Bytes(|b| rename(b, "DATA/scene_b/after.bin", AFTER))),
+        case(
+            Rule::ZipName,
+            AFTER,
+            "Two members",
+            Bytes(|b| rename(b, "DATA/scene_b/after.bin", AFTER)),
+        ),
         case(
             Rule::ZipOffset,
             "scene_a / after.bin",
@@ -632,20 +1005,80 @@ pub fn all() -> Vec<Case> {
                 }
             }),
         ),
-        case(Rule::ZipOffset, "scene_c", "negative", Members(|f| f.set_integer(LEVEL0, "internal:offset", 2, |_| -1))),
-        case(Rule::ZipMissing, "scene_a / before.bin", BEFORE, Bytes(|b| rename(b, BEFORE, "METADATA/level9.parquet"))),
-        case(Rule::ZipName, "../notes.txt", "outside the archive", Members(|f| f.put("../notes.txt", "hello"))),
-        case(Rule::ZipMissing, "scene_a / after.bin", AFTER, Bytes(|b| rename(b, AFTER, "DATA/scene_a/other.bin"))),
-        case(Rule::ZipStray, "DATA/scene_a/other.bin", "No level", Bytes(|b| rename(b, AFTER, "DATA/scene_a/other.bin"))),
-        case(Rule::ZipStray, "README.md", "No level", Members(|f| f.put("README.md", "hello"))),
-        case(Rule::FolderMissing, "scene_a / after.bin", AFTER, Folder(|f| f.remove(AFTER))),
-        case(Rule::FolderMissing, "scene_b", META_B, Folder(|f| f.remove(META_B))),
-        case(Rule::FolderStray, "DATA/scene_a/notes.txt", "No level", Folder(|f| f.put("DATA/scene_a/notes.txt", "hello"))),
-        case(Rule::FolderPath, "..", "outside DATA/", Folder(|f| f.set_text(LEVEL0, "id", 0, ".."))),
+        case(
+            Rule::ZipOffset,
+            "scene_c",
+            "negative",
+            Members(|f| f.set_integer(LEVEL0, "internal:offset", 2, |_| -1)),
+        ),
+        case(
+            Rule::ZipMissing,
+            "scene_a / before.bin",
+            BEFORE,
+            Bytes(|b| rename(b, BEFORE, "METADATA/level9.parquet")),
+        ),
+        case(
+            Rule::ZipName,
+            "../notes.txt",
+            "outside the archive",
+            Members(|f| f.put("../notes.txt", "hello")),
+        ),
+        case(
+            Rule::ZipMissing,
+            "scene_a / after.bin",
+            AFTER,
+            Bytes(|b| rename(b, AFTER, "DATA/scene_a/other.bin")),
+        ),
+        case(
+            Rule::ZipStray,
+            "DATA/scene_a/other.bin",
+            "No level",
+            Bytes(|b| rename(b, AFTER, "DATA/scene_a/other.bin")),
+        ),
+        case(
+            Rule::ZipStray,
+            "README.md",
+            "No level",
+            Members(|f| f.put("README.md", "hello")),
+        ),
+        case(
+            Rule::FolderMissing,
+            "scene_a / after.bin",
+            AFTER,
+            Folder(|f| f.remove(AFTER)),
+        ),
+        case(
+            Rule::FolderMissing,
+            "scene_b",
+            META_B,
+            Folder(|f| f.remove(META_B)),
+        ),
+        case(
+            Rule::FolderStray,
+            "DATA/scene_a/notes.txt",
+            "No level",
+            Folder(|f| f.put("DATA/scene_a/notes.txt", "hello")),
+        ),
+        case(
+            Rule::FolderPath,
+            "..",
+            "outside DATA/",
+            Folder(|f| f.set_text(LEVEL0, "id", 0, "..")),
+        ),
         #[cfg(unix)]
-        case(Rule::FolderLink, "scene_a / after.bin", "elsewhere/secret", Disk(|folder| lead_out(&folder.join(AFTER), "secret"))),
+        case(
+            Rule::FolderLink,
+            "scene_a / after.bin",
+            "elsewhere/secret",
+            Disk(|folder| lead_out(&folder.join(AFTER), "secret")),
+        ),
         #[cfg(unix)]
-        case(Rule::FolderLink, "scene_b / after.bin", "elsewhere", Disk(|folder| lead_out(&folder.join("DATA/scene_b"), "d"))),
+        case(
+            Rule::FolderLink,
+            "scene_b / after.bin",
+            "elsewhere",
+            Disk(|folder| lead_out(&folder.join("DATA/scene_b"), "d")),
+        ),
         case(
             Rule::Unreadable,
             "dataset",
@@ -663,23 +1096,58 @@ pub fn all() -> Vec<Case> {
 fn collection() -> Vec<Case> {
     use Damage::{Both, Draft};
     vec![
-        case(Rule::IdDataset, "COLLECTION.json id", "Peru 1", Draft(|d| set(d, "id", json!("Peru 1")))),
-        case(Rule::CollectionRequired, "COLLECTION.json licenses", "SPDX", Draft(|d| set(d, "licenses", json!([])))),
-        case(Rule::CollectionRequired, "COLLECTION.json providers", "empty", Both(|f| f.json(|c| c["providers"] = Json::Null))),
-        case(Rule::CollectionType, "COLLECTION.json description", "a number", Draft(|d| set(d, "description", json!(5)))),
-        case(Rule::CollectionType, "COLLECTION.json providers/0", "text", Both(|f| f.json(|c| c["providers"][0] = json!("me")))),
+        case(
+            Rule::IdDataset,
+            "COLLECTION.json id",
+            "Peru 1",
+            Draft(|d| set(d, "id", json!("Peru 1"))),
+        ),
+        case(
+            Rule::CollectionRequired,
+            "COLLECTION.json licenses",
+            "SPDX",
+            Draft(|d| set(d, "licenses", json!([]))),
+        ),
+        case(
+            Rule::CollectionRequired,
+            "COLLECTION.json providers",
+            "empty",
+            Both(|f| f.json(|c| c["providers"] = Json::Null)),
+        ),
+        case(
+            Rule::CollectionType,
+            "COLLECTION.json description",
+            "a number",
+            Draft(|d| set(d, "description", json!(5))),
+        ),
+        case(
+            Rule::CollectionType,
+            "COLLECTION.json providers/0",
+            "text",
+            Both(|f| f.json(|c| c["providers"][0] = json!("me"))),
+        ),
         case(
             Rule::ProviderName,
             "COLLECTION.json providers/0/name",
             "tacotoolbox",
-            Draft(|d| set(d, "providers", json!([{"organization": "A", "role": "producer"}]))),
+            Draft(|d| {
+                set(
+                    d,
+                    "providers",
+                    json!([{"organization": "A", "role": "producer"}]),
+                )
+            }),
         ),
         case(
             Rule::CollectionContact,
             "COLLECTION.json providers/0/email",
             "\"@\"",
             Draft(|d| {
-                set(d, "providers", json!([{"name": "A", "email": "a.example.org"}]));
+                set(
+                    d,
+                    "providers",
+                    json!([{"name": "A", "email": "a.example.org"}]),
+                );
             }),
         ),
         case(
@@ -687,7 +1155,11 @@ fn collection() -> Vec<Case> {
             "COLLECTION.json extent/spatial",
             "Latitudes",
             Draft(|d| {
-                set(d, "extent", json!({"spatial": [0, 0, 1, 100], "temporal": null}));
+                set(
+                    d,
+                    "extent",
+                    json!({"spatial": [0, 0, 1, 100], "temporal": null}),
+                );
             }),
         ),
         case(
@@ -706,22 +1178,46 @@ fn collection() -> Vec<Case> {
             "MyLicence",
             Draft(|d| set(d, "licenses", json!(["MyLicence"]))),
         ),
-        case(Rule::CollectionTask, "COLLECTION.json tasks/0", "farming", Draft(|d| set(d, "tasks", json!(["farming"])))),
+        case(
+            Rule::CollectionTask,
+            "COLLECTION.json tasks/0",
+            "farming",
+            Draft(|d| set(d, "tasks", json!(["farming"]))),
+        ),
         case(
             Rule::ClassCategory,
             "COLLECTION.json labels:classes/1/category",
             "Lake, River",
             Both(|f| {
-                f.json(|c| c["labels:classes"] = json!([{"name": "Lake", "category": "1"}, {"name": "River", "category": "1"}]))
+                f.json(|c| {
+                    c["labels:classes"] = json!([{"name": "Lake", "category": "1"},
+                    {"name": "River", "category": "1"}])
+                })
             }),
         ),
         case(
             Rule::ClassName,
             "COLLECTION.json labels:classes/1/name",
             "class 1",
-            Draft(|d| set(d, "labels:classes", json!([{"name": "Lake", "category": "1"}, {"name": "Lake", "category": "2"}]))),
+            Draft(|d| {
+                set(
+                    d,
+                    "labels:classes",
+                    json!([{"name": "Lake", "category": "1"}, {"name": "Lake", "category": "2"}]),
+                )
+            }),
         ),
-        case(Rule::CollectionTitle, "COLLECTION.json title", "251", Draft(|d| set(d, "title", json!("x".repeat(251))))),
-        case(Rule::CollectionKeywords, "COLLECTION.json keywords", "No keywords", Draft(|d| set(d, "keywords", Json::Null))),
+        case(
+            Rule::CollectionTitle,
+            "COLLECTION.json title",
+            "251",
+            Draft(|d| set(d, "title", json!("x".repeat(251)))),
+        ),
+        case(
+            Rule::CollectionKeywords,
+            "COLLECTION.json keywords",
+            "No keywords",
+            Draft(|d| set(d, "keywords", Json::Null)),
+        ),
     ]
 }

@@ -1,4 +1,5 @@
-//! Ways to damage a dataset on disk: files by name, tables by column, JSON by key, archives by byte.
+//! Ways to damage a dataset on disk: files by name, tables by column, JSON by key, archives by
+//! byte.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,16 +31,26 @@ impl Files {
     pub fn of_zip(path: &Path) -> Self {
         let file = LocalFile::open(path).expect("an archive");
         let entries = CentralDirectory::read(&file).expect("a directory").entries;
-        let members = entries.into_iter().filter(|entry| &*entry.name != "TACO_HEADER").map(|entry| {
-            let header = LocalHeader::read(&file, entry.local).expect("a local header");
-            (entry.name.into_string(), file.read(header.data, entry.size).expect("a member").to_vec())
-        });
+        let members = entries
+            .into_iter()
+            .filter(|entry| &*entry.name != "TACO_HEADER")
+            .map(|entry| {
+                let header = LocalHeader::read(&file, entry.local).expect("a local header");
+                (
+                    entry.name.into_string(),
+                    file.read(header.data, entry.size)
+                        .expect("a member")
+                        .to_vec(),
+                )
+            });
         Self(members.collect())
     }
 
     fn bytes(&mut self, name: &str) -> &mut Vec<u8> {
         let found = self.0.iter_mut().find(|(known, _)| known == name);
-        found.map(|(_, bytes)| bytes).unwrap_or_else(|| panic!("the dataset has no {name}"))
+        found
+            .map(|(_, bytes)| bytes)
+            .unwrap_or_else(|| panic!("the dataset has no {name}"))
     }
 
     pub fn put(&mut self, name: &str, bytes: impl AsRef<[u8]>) {
@@ -68,13 +79,21 @@ impl Files {
     /// Rewrites a table with its columns modified by `change`.
     pub fn table(&mut self, name: &str, change: impl FnOnce(&mut Vec<(String, ArrayRef)>)) {
         let bytes = self.bytes(name);
-        let head = TableHead::read(ParquetSlice::from_bytes(bytes.clone().into())).expect("a footer");
-        let batch = head.decode(&JobContext::default()).and_then(|table| table.to_batch()).expect("a table");
+        let head =
+            TableHead::read(ParquetSlice::from_bytes(bytes.clone().into())).expect("a footer");
+        let batch = head
+            .decode(&JobContext::default())
+            .and_then(|table| table.to_batch())
+            .expect("a table");
         let schema = batch.schema();
         let names = schema.fields().iter().map(|field| field.name().clone());
-        let mut columns: Vec<(String, ArrayRef)> = names.zip(batch.columns().iter().cloned()).collect();
+        let mut columns: Vec<(String, ArrayRef)> =
+            names.zip(batch.columns().iter().cloned()).collect();
         change(&mut columns);
-        let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
+        let fields: Vec<Field> = columns
+            .iter()
+            .map(|(name, array)| Field::new(name, array.data_type().clone(), true))
+            .collect();
         let schema = Schema::new(fields);
         let arrays = columns.into_iter().map(|(_, array)| array).collect();
         let batch = RecordBatch::try_new(Arc::new(schema.clone()), arrays).expect("a batch");
@@ -87,11 +106,27 @@ impl Files {
     }
 
     /// Changes one value of an integer column.
-    pub fn set_integer(&mut self, table: &str, column: &str, row: usize, change: impl Fn(i64) -> i64) {
+    pub fn set_integer(
+        &mut self,
+        table: &str,
+        column: &str,
+        row: usize,
+        change: impl Fn(i64) -> i64,
+    ) {
         self.table(table, |columns| {
-            let (_, array) = columns.iter_mut().find(|(name, _)| name == column).expect("the column");
-            let old = array.as_any().downcast_ref::<Int64Array>().expect("integers").clone();
-            let cells = old.iter().enumerate().map(|(at, cell)| if at == row { cell.map(&change) } else { cell });
+            let (_, array) = columns
+                .iter_mut()
+                .find(|(name, _)| name == column)
+                .expect("the column");
+            let old = array
+                .as_any()
+                .downcast_ref::<Int64Array>()
+                .expect("integers")
+                .clone();
+            let cells = old
+                .iter()
+                .enumerate()
+                .map(|(at, cell)| if at == row { cell.map(&change) } else { cell });
             *array = Arc::new(cells.collect::<Int64Array>());
         });
     }
@@ -99,9 +134,19 @@ impl Files {
     /// Sets one value of a string column.
     pub fn set_text(&mut self, table: &str, column: &str, row: usize, text: &str) {
         self.table(table, |columns| {
-            let (_, array) = columns.iter_mut().find(|(name, _)| name == column).expect("the column");
-            let old = array.as_any().downcast_ref::<StringArray>().expect("texts").clone();
-            let cells = old.iter().enumerate().map(|(at, cell)| if at == row { Some(text) } else { cell });
+            let (_, array) = columns
+                .iter_mut()
+                .find(|(name, _)| name == column)
+                .expect("the column");
+            let old = array
+                .as_any()
+                .downcast_ref::<StringArray>()
+                .expect("texts")
+                .clone();
+            let cells = old
+                .iter()
+                .enumerate()
+                .map(|(at, cell)| if at == row { Some(text) } else { cell });
             *array = Arc::new(cells.collect::<StringArray>());
         });
     }
@@ -174,7 +219,9 @@ fn u32_at(bytes: &[u8], at: usize) -> usize {
 pub fn records(bytes: &[u8], name: &str) -> (usize, usize) {
     let mut at = u32_at(bytes, bytes.len() - 22 + 16);
     while bytes[at..].starts_with(b"PK\x01\x02") {
-        let length = |place: usize| usize::from(bytes[at + place]) + 256 * usize::from(bytes[at + place + 1]);
+        let length = |place: usize| {
+            usize::from(bytes[at + place]) + 256 * usize::from(bytes[at + place + 1])
+        };
         if &bytes[at + 46..at + 46 + length(28)] == name.as_bytes() {
             return (u32_at(bytes, at + 42), at);
         }
@@ -183,7 +230,8 @@ pub fn records(bytes: &[u8], name: &str) -> (usize, usize) {
     panic!("the archive has no {name}");
 }
 
-/// Writes bytes at an offset of both records, counted from the field "version needed", from which the two have the same layout.
+/// Writes bytes at an offset of both records, counted from the field "version needed", from which
+/// the two have the same layout.
 pub fn patch_both(bytes: &mut [u8], name: &str, place: usize, number: &[u8]) {
     let (local, central) = records(bytes, name);
     bytes[local + 4 + place..][..number.len()].copy_from_slice(number);

@@ -31,9 +31,15 @@ impl Good {
         let dataset = dataset(&workspace);
         let (zip, folder) = (workspace.path("good.tacozip"), workspace.path("good"));
         for (target, format) in [(&zip, Format::Zip), (&folder, Format::Folder)] {
-            checked_build(&dataset, &options(target, format), &JobContext::default()).expect("the good dataset is written");
+            checked_build(&dataset, &options(target, format), &JobContext::default())
+                .expect("the good dataset is written");
         }
-        Self { workspace, dataset, zip, folder }
+        Self {
+            workspace,
+            dataset,
+            zip,
+            folder,
+        }
     }
 }
 
@@ -63,29 +69,63 @@ fn dataset(workspace: &Workspace) -> Dataset {
         FieldSpec::new("cloud_cover", DataType::Float64),
         FieldSpec::new("split", DataType::Utf8),
     ]);
-    let below: Arc<[FieldSpec]> = Arc::from([FieldSpec::new("bands", DataType::Int64), FieldSpec::new("note", DataType::Utf8)]);
+    let below: Arc<[FieldSpec]> = Arc::from([
+        FieldSpec::new("bands", DataType::Int64),
+        FieldSpec::new("note", DataType::Utf8),
+    ]);
     let mut roots = Vec::new();
     for (number, root) in ROOTS.iter().enumerate() {
         let children = FILES.iter().enumerate().map(|(place, file)| {
-            let bytes: Vec<u8> = (0..150 + number * 30 + place * 7).map(|byte| (byte * 31 + number * 7 + place) as u8).collect();
+            let bytes: Vec<u8> = (0..150 + number * 30 + place * 7)
+                .map(|byte| (byte * 31 + number * 7 + place) as u8)
+                .collect();
             let path = workspace.write(&format!("sources/{root}/{file}"), &bytes);
-            let values = [Value::Int(place as i64 + 1), if place == 1 { Value::Null } else { Value::text(root) }];
-            Sample { values: values.into(), ..Sample::file(file, path, bytes.len() as u64) }
+            let values = [
+                Value::Int(place as i64 + 1),
+                if place == 1 {
+                    Value::Null
+                } else {
+                    Value::text(root)
+                },
+            ];
+            Sample {
+                values: values.into(),
+                ..Sample::file(file, path, bytes.len() as u64)
+            }
         });
-        let tortilla = Tortilla { schema: below.clone(), samples: children.collect() };
-        let values = [point(10.0 + number as f64, 45.0 - number as f64), Value::Float(number as f64 / 4.0), Value::text("train")];
-        roots.push(Sample { values: values.into(), ..Sample::folder(root, tortilla) });
+        let tortilla = Tortilla {
+            schema: below.clone(),
+            samples: children.collect(),
+        };
+        let values = [
+            point(10.0 + number as f64, 45.0 - number as f64),
+            Value::Float(number as f64 / 4.0),
+            Value::text("train"),
+        ];
+        roots.push(Sample {
+            values: values.into(),
+            ..Sample::folder(root, tortilla)
+        });
     }
     let mut collection = Collection::template();
     for (key, value) in [
         ("id", json!("good-scenes")),
         ("description", json!("Scenes with nothing wrong in them.")),
         ("licenses", json!(["CC-BY-4.0"])),
-        ("providers", json!([{"name": "Tests", "roles": ["producer"]}])),
+        (
+            "providers",
+            json!([{"name": "Tests", "roles": ["producer"]}]),
+        ),
         ("tasks", json!(["classification"])),
         ("keywords", json!(["test"])),
     ] {
         collection.set(key, Some(value));
     }
-    Dataset { collection, root: Arc::new(Tortilla { schema: top, samples: roots }) }
+    Dataset {
+        collection,
+        root: Arc::new(Tortilla {
+            schema: top,
+            samples: roots,
+        }),
+    }
 }

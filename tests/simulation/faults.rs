@@ -1,11 +1,14 @@
-//! The faults of one run: which calls fail, are cut short, end the process or exchange a source, by the kind of call and its number.
-//! Everything is in memory that the process shares with the one that started it, so that what happened is known after a kill.
+//! The faults of one run: which calls fail, are cut short, end the process or exchange a source, by
+//! the kind of call and its number. Everything is in memory that the process shares with the one
+//! that started it, so that what happened is known after a kill.
 
 use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering,
+};
 
 use super::system_calls::{Call, intercept};
 
@@ -29,17 +32,46 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 9] =
-        [Kind::Look, Kind::Open, Kind::Read, Kind::Make, Kind::Write, Kind::Sync, Kind::Rename, Kind::Remove, Kind::Lock];
+    pub const ALL: [Kind; 9] = [
+        Kind::Look,
+        Kind::Open,
+        Kind::Read,
+        Kind::Make,
+        Kind::Write,
+        Kind::Sync,
+        Kind::Rename,
+        Kind::Remove,
+        Kind::Lock,
+    ];
 
     /// Errors that a file system gives for such calls.
     pub const fn errors(self) -> &'static [i32] {
         match self {
             Kind::Look => &[libc::EIO, libc::EACCES, libc::ESTALE],
-            Kind::Open => &[libc::EIO, libc::EACCES, libc::EMFILE, libc::ENFILE, libc::ESTALE, libc::EINTR],
+            Kind::Open => &[
+                libc::EIO,
+                libc::EACCES,
+                libc::EMFILE,
+                libc::ENFILE,
+                libc::ESTALE,
+                libc::EINTR,
+            ],
             Kind::Read => &[libc::EIO, libc::ESTALE, libc::EINTR],
-            Kind::Make => &[libc::ENOSPC, libc::EACCES, libc::EROFS, libc::EMFILE, libc::EDQUOT, libc::EIO],
-            Kind::Write => &[libc::ENOSPC, libc::EIO, libc::EDQUOT, libc::EFBIG, libc::EINTR],
+            Kind::Make => &[
+                libc::ENOSPC,
+                libc::EACCES,
+                libc::EROFS,
+                libc::EMFILE,
+                libc::EDQUOT,
+                libc::EIO,
+            ],
+            Kind::Write => &[
+                libc::ENOSPC,
+                libc::EIO,
+                libc::EDQUOT,
+                libc::EFBIG,
+                libc::EINTR,
+            ],
             Kind::Sync => &[libc::EIO, libc::ENOSPC, libc::EDQUOT],
             Kind::Rename => &[libc::EIO, libc::EACCES, libc::ENOSPC, libc::EINVAL],
             Kind::Remove => &[libc::EIO, libc::EACCES, libc::EBUSY],
@@ -161,7 +193,11 @@ pub struct Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} at {:?} number {}", self.action, self.kind, self.number)
+        write!(
+            f,
+            "{:?} at {:?} number {}",
+            self.action, self.kind, self.number
+        )
     }
 }
 
@@ -237,15 +273,25 @@ impl SharedFault {
         let mut buffer = [0; PATH];
         let text = match subject {
             Subject::Descriptor(descriptor) => path_of(descriptor, &mut buffer),
-            Subject::Path { folder, path } if text_at(path).is_empty() => path_of(folder, &mut buffer),
+            Subject::Path { folder, path } if text_at(path).is_empty() => {
+                path_of(folder, &mut buffer)
+            }
             Subject::Path { path, .. } => text_at(path),
         };
-        self.subject.iter().zip(text).for_each(|(into, byte)| into.store(*byte, Ordering::Relaxed));
+        self.subject
+            .iter()
+            .zip(text)
+            .for_each(|(into, byte)| into.store(*byte, Ordering::Relaxed));
         self.hit.store(call.number, Ordering::Release);
     }
 
     fn subject(&self) -> String {
-        let bytes: Vec<u8> = self.subject.iter().map(|byte| byte.load(Ordering::Relaxed)).take_while(|byte| *byte != 0).collect();
+        let bytes: Vec<u8> = self
+            .subject
+            .iter()
+            .map(|byte| byte.load(Ordering::Relaxed))
+            .take_while(|byte| *byte != 0)
+            .collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }
@@ -266,21 +312,50 @@ impl Subject {
         let [first, second, third, ..] = call.arguments;
         let here = libc::AT_FDCWD as u64;
         match call.number {
-            libc::SYS_openat | libc::SYS_statx | libc::SYS_newfstatat | libc::SYS_faccessat | libc::SYS_faccessat2 => {
-                Self::Path { folder: first, path: second }
-            }
+            libc::SYS_openat
+            | libc::SYS_statx
+            | libc::SYS_newfstatat
+            | libc::SYS_faccessat
+            | libc::SYS_faccessat2 => Self::Path {
+                folder: first,
+                path: second,
+            },
             libc::SYS_readlinkat | libc::SYS_mkdirat | libc::SYS_unlinkat | libc::SYS_linkat => {
-                Self::Path { folder: first, path: second }
+                Self::Path {
+                    folder: first,
+                    path: second,
+                }
             }
-            libc::SYS_renameat | libc::SYS_renameat2 => Self::Path { folder: first, path: second },
-            libc::SYS_symlinkat => Self::Path { folder: second, path: third },
-            libc::SYS_open | libc::SYS_creat | libc::SYS_stat | libc::SYS_lstat | libc::SYS_access | libc::SYS_readlink => {
-                Self::Path { folder: here, path: first }
-            }
-            libc::SYS_mkdir | libc::SYS_link | libc::SYS_rename | libc::SYS_unlink | libc::SYS_rmdir | libc::SYS_truncate => {
-                Self::Path { folder: here, path: first }
-            }
-            libc::SYS_symlink => Self::Path { folder: here, path: second },
+            libc::SYS_renameat | libc::SYS_renameat2 => Self::Path {
+                folder: first,
+                path: second,
+            },
+            libc::SYS_symlinkat => Self::Path {
+                folder: second,
+                path: third,
+            },
+            libc::SYS_open
+            | libc::SYS_creat
+            | libc::SYS_stat
+            | libc::SYS_lstat
+            | libc::SYS_access
+            | libc::SYS_readlink => Self::Path {
+                folder: here,
+                path: first,
+            },
+            libc::SYS_mkdir
+            | libc::SYS_link
+            | libc::SYS_rename
+            | libc::SYS_unlink
+            | libc::SYS_rmdir
+            | libc::SYS_truncate => Self::Path {
+                folder: here,
+                path: first,
+            },
+            libc::SYS_symlink => Self::Path {
+                folder: here,
+                path: second,
+            },
             libc::SYS_copy_file_range => Self::Descriptor(third),
             _ => Self::Descriptor(first),
         }
@@ -292,20 +367,27 @@ fn text_at<'a>(address: u64) -> &'a [u8] {
     if address == 0 {
         return &[];
     }
-    // SAFETY: The code that makes the call passes a text that ends with a zero and lives as long as the call.
+    // SAFETY: The code that makes the call passes a text that ends with a zero and lives as long as
+    // the call.
     unsafe { std::ffi::CStr::from_ptr(address as *const libc::c_char) }.to_bytes()
 }
 
 /// The path of an open file.
 fn path_of(descriptor: u64, buffer: &mut [u8; PATH]) -> &[u8] {
     let mut name = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0\0";
-    let digits = (1..=10).find(|digits| descriptor < 10_u64.pow(*digits)).unwrap_or(10) as usize;
+    let digits = (1..=10)
+        .find(|digits| descriptor < 10_u64.pow(*digits))
+        .unwrap_or(10) as usize;
     let mut number = descriptor;
     for at in (0..digits).rev() {
         name[14 + at] = b'0' + (number % 10) as u8;
         number /= 10;
     }
-    let arguments = [name.as_ptr() as u64, buffer.as_mut_ptr() as u64, PATH as u64];
+    let arguments = [
+        name.as_ptr() as u64,
+        buffer.as_mut_ptr() as u64,
+        PATH as u64,
+    ];
     let length = Call::new(libc::SYS_readlink, &arguments).make();
     &buffer[..usize::try_from(length).unwrap_or_default()]
 }
@@ -332,7 +414,8 @@ pub struct Shared {
     unsynced: [AtomicU64; FILES],
     root: [u8; PATH],
     root_length: usize,
-    /// Requests to the store, and those that are broken: the number, and the place in [`StoreAction::ALL`].
+    /// Requests to the store, and those that are broken: the number, and the place in
+    /// [`StoreAction::ALL`].
     requests: AtomicU64,
     request_faults: [(AtomicU64, AtomicU64); FAULTS],
     requests_hit: AtomicU64,
@@ -353,10 +436,26 @@ impl SharedMemory {
     /// # Errors
     /// When the system gives no memory.
     pub fn new() -> io::Result<Self> {
-        let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+        let (access, flags) = (
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+        );
         // SAFETY: A new mapping of zeros, which are a valid `Shared`; it is never unmapped.
-        let memory = unsafe { libc::mmap(std::ptr::null_mut(), size_of::<Shared>(), access, flags, -1, 0) };
-        if memory == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self(memory.cast())) }
+        let memory = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size_of::<Shared>(),
+                access,
+                flags,
+                -1,
+                0,
+            )
+        };
+        if memory == libc::MAP_FAILED {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(Self(memory.cast()))
+        }
     }
 
     /// The memory, which is there as long as a process that sees it.
@@ -396,7 +495,10 @@ impl SharedMemory {
             into.hit.store(-1, Ordering::Relaxed);
         }
         for (fault, (number, action)) in store_faults.iter().zip(&shared.request_faults) {
-            let place = StoreAction::ALL.iter().position(|known| *known == fault.action).unwrap_or_default();
+            let place = StoreAction::ALL
+                .iter()
+                .position(|known| *known == fault.action)
+                .unwrap_or_default();
             action.store(place as u64, Ordering::Relaxed);
             number.store(fault.number, Ordering::Relaxed);
         }
@@ -424,15 +526,22 @@ impl Shared {
 
     /// The calls of each kind below the root so far.
     pub fn counts(&self) -> [u64; Kind::ALL.len()] {
-        self.counts.each_ref().map(|count| count.load(Ordering::Relaxed))
+        self.counts
+            .each_ref()
+            .map(|count| count.load(Ordering::Relaxed))
     }
 
     /// Counts a request to the store; returns its fault.
     pub fn fault_of_request(&self) -> Option<StoreAction> {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
-        let found = self.request_faults.iter().position(|(at, _)| at.load(Ordering::Relaxed) == number)?;
+        let found = self
+            .request_faults
+            .iter()
+            .position(|(at, _)| at.load(Ordering::Relaxed) == number)?;
         self.requests_hit.fetch_or(1 << found, Ordering::Relaxed);
-        StoreAction::ALL.get(self.request_faults[found].1.load(Ordering::Relaxed) as usize).copied()
+        StoreAction::ALL
+            .get(self.request_faults[found].1.load(Ordering::Relaxed) as usize)
+            .copied()
     }
 
     /// The requests to the store so far.
@@ -443,13 +552,24 @@ impl Shared {
     /// The faults of requests that happened.
     pub fn request_hits(&self) -> Vec<StoreAction> {
         let hits = self.requests_hit.load(Ordering::Relaxed);
-        let faults = self.request_faults.iter().enumerate().filter(|(at, _)| hits & (1 << at) != 0);
-        faults.filter_map(|(_, (_, action))| StoreAction::ALL.get(action.load(Ordering::Relaxed) as usize).copied()).collect()
+        let faults = self
+            .request_faults
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| hits & (1 << at) != 0);
+        faults
+            .filter_map(|(_, (_, action))| {
+                StoreAction::ALL
+                    .get(action.load(Ordering::Relaxed) as usize)
+                    .copied()
+            })
+            .collect()
     }
 
     /// This process is the one that runs.
     pub fn become_client(&self) {
-        self.client.store(i64::from(std::process::id()), Ordering::Release);
+        self.client
+            .store(i64::from(std::process::id()), Ordering::Release);
     }
 
     /// Ends the process that runs.
@@ -464,10 +584,22 @@ impl Shared {
     /// The faults that happened, and what the calls were about.
     pub fn hits(&self) -> Vec<(Fault, String)> {
         let known = |fault: &SharedFault| {
-            let action = Action::of_code(fault.code.load(Ordering::Relaxed), fault.error.load(Ordering::Relaxed) as i32)?;
+            let action = Action::of_code(
+                fault.code.load(Ordering::Relaxed),
+                fault.error.load(Ordering::Relaxed) as i32,
+            )?;
             let kind = Kind::ALL[fault.kind.load(Ordering::Relaxed) as usize];
             let is_hit = fault.hit.load(Ordering::Relaxed) >= 0;
-            is_hit.then(|| (Fault { kind, number: fault.number.load(Ordering::Relaxed), action }, fault.subject()))
+            is_hit.then(|| {
+                (
+                    Fault {
+                        kind,
+                        number: fault.number.load(Ordering::Relaxed),
+                        action,
+                    },
+                    fault.subject(),
+                )
+            })
         };
         self.faults.iter().filter_map(known).collect()
     }
@@ -478,20 +610,35 @@ impl Shared {
 
     /// Inodes with data that is not on the disk.
     pub fn unsynced(&self) -> Vec<u64> {
-        self.unsynced.iter().map(|inode| inode.load(Ordering::Relaxed)).filter(|inode| *inode != 0).collect()
+        self.unsynced
+            .iter()
+            .map(|inode| inode.load(Ordering::Relaxed))
+            .filter(|inode| *inode != 0)
+            .collect()
     }
 
     /// Stores what the run said at its end.
     pub fn say(&self, ending: u32, message: &str) {
         let bytes = &message.as_bytes()[..message.len().min(self.message.len())];
-        // SAFETY: Only the thread that ends the run writes here, and the other process reads when it has ended.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.message.as_ptr().cast_mut(), bytes.len()) };
-        self.message_length.store(bytes.len() as u64, Ordering::Relaxed);
+        // SAFETY: Only the thread that ends the run writes here, and the other process reads when
+        // it has ended.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                bytes.as_ptr(),
+                self.message.as_ptr().cast_mut(),
+                bytes.len(),
+            )
+        };
+        self.message_length
+            .store(bytes.len() as u64, Ordering::Relaxed);
         self.ending.store(ending, Ordering::Release);
     }
 
     pub fn message(&self) -> String {
-        String::from_utf8_lossy(&self.message[..self.message_length.load(Ordering::Relaxed) as usize]).into_owned()
+        String::from_utf8_lossy(
+            &self.message[..self.message_length.load(Ordering::Relaxed) as usize],
+        )
+        .into_owned()
     }
 
     fn is_below_root(&self, path: &[u8]) -> bool {
@@ -519,7 +666,9 @@ impl Shared {
     /// Follows which files have data that is not on the disk.
     fn follow(&self, call: &Call) {
         if call.number == libc::SYS_syncfs {
-            self.unsynced.iter().for_each(|inode| inode.store(0, Ordering::Relaxed));
+            self.unsynced
+                .iter()
+                .for_each(|inode| inode.store(0, Ordering::Relaxed));
             return;
         }
         let descriptor = match call.number {
@@ -532,12 +681,20 @@ impl Shared {
         }
         // SAFETY: The call succeeded.
         let inode = unsafe { stat.assume_init() }.st_ino;
-        let found = self.unsynced.iter().find(|known| known.load(Ordering::Relaxed) == inode);
+        let found = self
+            .unsynced
+            .iter()
+            .find(|known| known.load(Ordering::Relaxed) == inode);
         match (found, call.number) {
-            (Some(known), libc::SYS_fsync | libc::SYS_fdatasync) => known.store(0, Ordering::Relaxed),
+            (Some(known), libc::SYS_fsync | libc::SYS_fdatasync) => {
+                known.store(0, Ordering::Relaxed)
+            }
             (None, libc::SYS_fsync | libc::SYS_fdatasync) | (Some(_), _) => {}
             (None, _) => {
-                let take = |free: &&AtomicU64| free.compare_exchange(0, inode, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+                let take = |free: &&AtomicU64| {
+                    free.compare_exchange(0, inode, Ordering::Relaxed, Ordering::Relaxed)
+                        .is_ok()
+                };
                 let _ = self.unsynced.iter().find(take);
             }
         }
@@ -547,14 +704,19 @@ impl Shared {
     fn exchange(&self) {
         let [one, other] = self.exchanged.each_ref().map(|path| path.as_ptr() as u64);
         let folder = libc::AT_FDCWD as u64;
-        let call = Call::new(libc::SYS_renameat2, &[folder, one, folder, other, u64::from(libc::RENAME_EXCHANGE)]);
+        let call = Call::new(
+            libc::SYS_renameat2,
+            &[folder, one, folder, other, u64::from(libc::RENAME_EXCHANGE)],
+        );
         if call.make() == 0 {
             self.is_exchanged.fetch_xor(true, Ordering::Relaxed);
         }
     }
 
     fn decide(&self, call: Call) -> i64 {
-        let Some(&(_, kind)) = CALLS.iter().find(|(number, _)| *number == call.number) else { return call.make() };
+        let Some(&(_, kind)) = CALLS.iter().find(|(number, _)| *number == call.number) else {
+            return call.make();
+        };
         let [_, second, third, ..] = call.arguments;
         let makes = |flags: u64| flags as i32 & (libc::O_CREAT | libc::O_TRUNC) != 0;
         let kind = match call.number {
@@ -579,12 +741,18 @@ impl Shared {
             if fault.kind.load(Ordering::Relaxed) != kind as u32 {
                 continue;
             }
-            let Some(action) = Action::of_code(fault.code.load(Ordering::Relaxed), fault.error.load(Ordering::Relaxed) as i32)
-            else {
+            let Some(action) = Action::of_code(
+                fault.code.load(Ordering::Relaxed),
+                fault.error.load(Ordering::Relaxed) as i32,
+            ) else {
                 continue;
             };
             let at = fault.number.load(Ordering::Relaxed);
-            let is_met = if matches!(action, Action::FailFromNow(_)) { number >= at } else { number == at };
+            let is_met = if matches!(action, Action::FailFromNow(_)) {
+                number >= at
+            } else {
+                number == at
+            };
             if !is_met {
                 continue;
             }
@@ -600,7 +768,10 @@ impl Shared {
                     let length = match call.number {
                         libc::SYS_copy_file_range => Some(4),
                         libc::SYS_sendfile => Some(3),
-                        libc::SYS_read | libc::SYS_pread64 | libc::SYS_write | libc::SYS_pwrite64 => Some(2),
+                        libc::SYS_read
+                        | libc::SYS_pread64
+                        | libc::SYS_write
+                        | libc::SYS_pwrite64 => Some(2),
                         _ => None,
                     };
                     if let Some(length) = length {
@@ -628,7 +799,9 @@ fn mixed(number: u64) -> u64 {
 /// # Errors
 /// When it takes none.
 pub fn can_intercept() -> Result<(), String> {
-    let shared = SharedMemory::new().map_err(|error| error.to_string())?.get();
+    let shared = SharedMemory::new()
+        .map_err(|error| error.to_string())?
+        .get();
     // SAFETY: The child makes calls of the system alone, then ends.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error().to_string()),
@@ -641,7 +814,11 @@ pub fn can_intercept() -> Result<(), String> {
             let mut status = 0;
             // SAFETY: Waits for the own child.
             while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {}
-            if status == 0 { Ok(()) } else { Err("system calls can't be intercepted here".into()) }
+            if status == 0 {
+                Ok(())
+            } else {
+                Err("system calls can't be intercepted here".into())
+            }
         }
     }
 }

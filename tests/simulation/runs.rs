@@ -1,4 +1,5 @@
-//! Runs of steps in processes of their own, what they must leave behind, and the seeds that choose both.
+//! Runs of steps in processes of their own, what they must leave behind, and the seeds that choose
+//! both.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -13,7 +14,10 @@ use serde_json::{Value as Json, json};
 use taco_studio::jobs::JobContext;
 use taco_studio::ops::{AnyOperation, OperationOutput};
 
-use super::faults::{self, Action, DONE, DONE_UNSOUND, FAILED, Fault, Kind, STOPPED, SharedMemory, StoreAction, StoreFault};
+use super::faults::{
+    self, Action, DONE, DONE_UNSOUND, FAILED, Fault, Kind, STOPPED, SharedMemory, StoreAction,
+    StoreFault,
+};
 use super::steps::{STEPS, Step};
 use super::store::Store;
 use super::world::{self, State};
@@ -83,7 +87,12 @@ struct Hits {
 impl Hits {
     /// True after faults of which the run could not clear up.
     fn have_ended(&self) -> bool {
-        let ends = |fault: &Fault| matches!(fault.action, Action::Kill | Action::PowerLoss | Action::FailFromNow(_));
+        let ends = |fault: &Fault| {
+            matches!(
+                fault.action,
+                Action::Kill | Action::PowerLoss | Action::FailFromNow(_)
+            )
+        };
         self.calls.iter().any(ends)
     }
 
@@ -94,7 +103,9 @@ impl Hits {
     /// Name of the first one.
     fn name(&self) -> &'static str {
         let first = self.calls.first().map(|fault| fault.action.name());
-        first.or(self.requests.first().map(|action| action.name())).unwrap_or("none")
+        first
+            .or(self.requests.first().map(|action| action.name()))
+            .unwrap_or("none")
     }
 }
 
@@ -116,7 +127,13 @@ impl Simulation {
         let store = Store::start(memory.get());
         let workspace = Workspace::new();
         world::build(&workspace);
-        Self { workspace, memory, store, known: HashMap::new(), tally: BTreeMap::new() }
+        Self {
+            workspace,
+            memory,
+            store,
+            known: HashMap::new(),
+            tally: BTreeMap::new(),
+        }
     }
 
     fn count(&mut self, what: impl Into<String>) {
@@ -125,18 +142,33 @@ impl Simulation {
 
     /// Runs a request in a process of its own.
     fn run(&mut self, request: &Json, faults: &RunFaults<'_>) -> Result<Ending, String> {
-        let root = self.workspace.path("").canonicalize().expect("the workspace");
-        let exchanged = faults.source.map(|source| [root.join(source), root.join(world::other(source))]);
-        let exchanged = exchanged.as_ref().map(|[one, other]| [one.as_path(), other.as_path()]);
+        let root = self
+            .workspace
+            .path("")
+            .canonicalize()
+            .expect("the workspace");
+        let exchanged = faults
+            .source
+            .map(|source| [root.join(source), root.join(world::other(source))]);
+        let exchanged = exchanged
+            .as_ref()
+            .map(|[one, other]| [one.as_path(), other.as_path()]);
         world::date_alike(&self.workspace);
-        self.memory.prepare(&root, &faults.calls, &faults.requests, exchanged, faults.ways);
+        self.memory.prepare(
+            &root,
+            &faults.calls,
+            &faults.requests,
+            exchanged,
+            faults.ways,
+        );
         // What was read of the store before is asked for again.
         let cache = root.join("home/.cache");
         if cache.is_dir() {
             fs::remove_dir_all(cache).expect("removed");
         }
         let log = root.join("log");
-        // SAFETY: The child has one thread, and this process has no other that holds a lock which the child needs.
+        // SAFETY: The child has one thread, and this process has no other that holds a lock which
+        // the child needs.
         match unsafe { libc::fork() } {
             -1 => panic!("no process: {}", std::io::Error::last_os_error()),
             0 => self.run_in_child(request, &root, &log, if faults.ways == 0 { 1 } else { 2 }),
@@ -149,7 +181,8 @@ impl Simulation {
         shared.become_client();
         let prepared = || -> std::io::Result<()> {
             let log = fs::File::create(log)?;
-            // SAFETY: Both descriptors are open. The process has one thread, so nothing reads the environment meanwhile.
+            // SAFETY: Both descriptors are open. The process has one thread, so nothing reads the
+            // environment meanwhile.
             unsafe {
                 libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&log), 2);
                 std::env::set_var("RAYON_NUM_THREADS", threads.to_string());
@@ -170,7 +203,9 @@ impl Simulation {
         };
         let run = || {
             let mut request = request.clone();
-            let name = request.as_object_mut().and_then(|fields| fields.remove("command"));
+            let name = request
+                .as_object_mut()
+                .and_then(|fields| fields.remove("command"));
             let name = name.as_ref().and_then(Json::as_str).unwrap_or_default();
             let operation = AnyOperation::from_request(name, request)?;
             operation.run(&JobContext::default())
@@ -181,7 +216,9 @@ impl Simulation {
                 let ended = catch_unwind(AssertUnwindSafe(run));
                 shared.disarm();
                 match ended {
-                    Ok(Ok(output)) if output.is_sound() => shared.say(DONE, &output.to_json().to_string()),
+                    Ok(Ok(output)) if output.is_sound() => {
+                        shared.say(DONE, &output.to_json().to_string())
+                    }
                     Ok(Ok(output)) => shared.say(DONE_UNSOUND, &output.to_json().to_string()),
                     Ok(Err(error)) => shared.say(FAILED, &error.report()),
                     Err(_) => shared.say(STOPPED, "it panicked"),
@@ -199,18 +236,34 @@ impl Simulation {
         let shared = self.memory.get();
         let said = || fs::read_to_string(log).unwrap_or_default();
         match shared.ending.load(std::sync::atomic::Ordering::Acquire) {
-            DONE => Ok(Ending::Done { is_sound: true, said: shared.message() }),
-            DONE_UNSOUND => Ok(Ending::Done { is_sound: false, said: shared.message() }),
+            DONE => Ok(Ending::Done {
+                is_sound: true,
+                said: shared.message(),
+            }),
+            DONE_UNSOUND => Ok(Ending::Done {
+                is_sound: false,
+                said: shared.message(),
+            }),
             FAILED => Ok(Ending::Failed(shared.message())),
             STOPPED => Err(format!("{}\n{}", shared.message(), said())),
-            _ if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL => Ok(Ending::Killed),
-            _ if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM => Err(format!("it hangs\n{}", said())),
+            _ if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL => {
+                Ok(Ending::Killed)
+            }
+            _ if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM => {
+                Err(format!("it hangs\n{}", said()))
+            }
             _ => Err(format!("it ended with status {status:#x}\n{}", said())),
         }
     }
 
-    /// What the step makes of the present outputs, with the other version of `source` where one is given. The outputs stay.
-    fn expected(&mut self, step: usize, source: Option<&str>, history: &[String]) -> Result<Expected, String> {
+    /// What the step makes of the present outputs, with the other version of `source` where one is
+    /// given. The outputs stay.
+    fn expected(
+        &mut self,
+        step: usize,
+        source: Option<&str>,
+        history: &[String],
+    ) -> Result<Expected, String> {
         let (old, _) = self.state();
         let mut history = history.to_vec();
         history.extend(source.map(str::to_owned));
@@ -238,7 +291,9 @@ impl Simulation {
         let new = match ending? {
             Ending::Done { .. } => Some(new),
             Ending::Failed(error) if new != old => {
-                return Err(format!("without a fault it fails and changes outputs: {error}\n{new:#?}"));
+                return Err(format!(
+                    "without a fault it fails and changes outputs: {error}\n{new:#?}"
+                ));
             }
             Ending::Failed(_) => None,
             Ending::Killed => return Err("without a fault it was killed".into()),
@@ -246,7 +301,11 @@ impl Simulation {
         if !hidden.is_empty() {
             return Err(format!("without a fault it leaves {hidden:?}"));
         }
-        let expected = Expected { new, counts, requests };
+        let expected = Expected {
+            new,
+            counts,
+            requests,
+        };
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }
@@ -258,7 +317,11 @@ impl Simulation {
     fn state(&self) -> (State, Vec<String>) {
         let (mut shown, mut hidden) = world::state(&self.workspace);
         let (objects, uploads) = self.store.contents();
-        shown.extend(objects.into_iter().map(|(key, sum)| (format!("{AT_STORE}{key}"), sum)));
+        shown.extend(
+            objects
+                .into_iter()
+                .map(|(key, sum)| (format!("{AT_STORE}{key}"), sum)),
+        );
         hidden.extend((0..uploads).map(|_| "an unfinished upload".to_owned()));
         (shown, hidden)
     }
@@ -266,8 +329,11 @@ impl Simulation {
     /// A source and its other version exchange their names.
     fn exchange(&self, source: Option<&str>) {
         let Some(source) = source else { return };
-        let [one, other, aside] = [source, &world::other(source), "aside"].map(|name| self.workspace.path(name));
-        let turned = fs::rename(&one, &aside).and_then(|()| fs::rename(&other, &one)).and_then(|()| fs::rename(&aside, &other));
+        let [one, other, aside] =
+            [source, &world::other(source), "aside"].map(|name| self.workspace.path(name));
+        let turned = fs::rename(&one, &aside)
+            .and_then(|()| fs::rename(&other, &one))
+            .and_then(|()| fs::rename(&aside, &other));
         turned.expect("exchanged");
     }
 
@@ -290,19 +356,35 @@ impl Simulation {
     }
 
     /// False when nothing can follow: the step fails in any case, and did not clear up.
-    fn run_step(&mut self, at: usize, random: &mut Random, history: &mut Vec<String>, story: &mut Story) -> Result<bool, String> {
+    fn run_step(
+        &mut self,
+        at: usize,
+        random: &mut Random,
+        history: &mut Vec<String>,
+        story: &mut Story,
+    ) -> Result<bool, String> {
         let step = &STEPS[at];
         let _ = writeln!(story, "- {}", step.name);
         let (old, _) = self.state();
         let expected = self.expected(at, None, history)?;
-        let source = (!step.sources.is_empty()).then(|| step.sources[random.below(step.sources.len())]);
+        let source =
+            (!step.sources.is_empty()).then(|| step.sources[random.below(step.sources.len())]);
         let requests = choose_of_store(random, expected.requests);
-        let faults = if requests.is_empty() { choose(random, &expected.counts, source.is_some()) } else { Vec::new() };
-        let with_other = match source.filter(|_| faults.iter().any(|fault| fault.action == Action::Exchange)) {
-            Some(source) => self.expected(at, Some(source), history)?.new,
-            None => None,
+        let faults = if requests.is_empty() {
+            choose(random, &expected.counts, source.is_some())
+        } else {
+            Vec::new()
         };
-        let ways = if random.below(3) == 0 { random.next() | 1 } else { 0 };
+        let with_other =
+            match source.filter(|_| faults.iter().any(|fault| fault.action == Action::Exchange)) {
+                Some(source) => self.expected(at, Some(source), history)?.new,
+                None => None,
+            };
+        let ways = if random.below(3) == 0 {
+            random.next() | 1
+        } else {
+            0
+        };
         for fault in &requests {
             let _ = writeln!(story, "  {:?} of request {}", fault.action, fault.number);
         }
@@ -310,36 +392,69 @@ impl Simulation {
             let _ = writeln!(
                 story,
                 "  {fault}{}",
-                if fault.action == Action::Exchange { format!(" of {source:?}") } else { String::new() }
+                if fault.action == Action::Exchange {
+                    format!(" of {source:?}")
+                } else {
+                    String::new()
+                }
             );
         }
-        let may_end = Hits { calls: faults.clone(), requests: Vec::new() }.have_ended();
+        let may_end = Hits {
+            calls: faults.clone(),
+            requests: Vec::new(),
+        }
+        .have_ended();
         let changed = step.changes.filter(|_| may_end);
         let reading = changed.map(|dataset| self.reading(dataset)).transpose()?;
         let before = world::inodes(&self.workspace);
         let request = (step.request)();
         let chosen = faults.len() + requests.len();
-        let ending = self.run(&request, &RunFaults { calls: faults, requests, source, ways })?;
-        let (calls, subjects): (Vec<Fault>, Vec<String>) = self.memory.get().hits().into_iter().unzip();
-        let hits = Hits { calls, requests: self.memory.get().request_hits() };
+        let ending = self.run(
+            &request,
+            &RunFaults {
+                calls: faults,
+                requests,
+                source,
+                ways,
+            },
+        )?;
+        let (calls, subjects): (Vec<Fault>, Vec<String>) =
+            self.memory.get().hits().into_iter().unzip();
+        let hits = Hits {
+            calls,
+            requests: self.memory.get().request_hits(),
+        };
         if self.memory.get().is_exchanged() {
             self.exchange(source);
         }
-        let has_lost_power = hits.calls.iter().any(|fault| fault.action == Action::PowerLoss);
+        let has_lost_power = hits
+            .calls
+            .iter()
+            .any(|fault| fault.action == Action::PowerLoss);
         if has_lost_power {
             world::lose(&self.workspace, &self.memory.get().unsynced(), &before);
         }
         for fault in &hits.calls {
-            self.count(format!("fault: {} at {:?}", fault.action.name(), fault.kind));
+            self.count(format!(
+                "fault: {} at {:?}",
+                fault.action.name(),
+                fault.kind
+            ));
         }
         for action in &hits.requests {
             self.count(format!("fault: {}", action.name()));
         }
-        let _ = writeln!(story, "  {ending:?}, after {} of {chosen} faults: {subjects:?}", hits.count());
+        let _ = writeln!(
+            story,
+            "  {ending:?}, after {} of {chosen} faults: {subjects:?}",
+            hits.count()
+        );
         let is_done = matches!(ending, Ending::Done { .. });
         let mut interrupted = None;
         let outcome = match (changed, reading) {
-            (Some(dataset), Some(old)) if !is_done && hits.have_ended() && expected.new.is_some() => {
+            (Some(dataset), Some(old))
+                if !is_done && hits.have_ended() && expected.new.is_some() =>
+            {
                 let found = self.reading(dataset)?;
                 let is_old = found == old;
                 interrupted = Some((dataset, found)).filter(|_| !is_old);
@@ -361,7 +476,10 @@ impl Simulation {
             if let Some((dataset, found)) = interrupted
                 && self.reading(dataset)? != found
             {
-                return Err(format!("{} leaves neither the old nor the new rows: {found:?}", step.name));
+                return Err(format!(
+                    "{} leaves neither the old nor the new rows: {found:?}",
+                    step.name
+                ));
             }
         }
         if step.is_of_plan {
@@ -385,32 +503,70 @@ impl Simulation {
         let is_new = expected.new.as_ref() == Some(&found) || with_other == Some(&found);
         // A folder that was made for an output may be left empty.
         let is_old = found == *old || without_empty_folders(&found) == without_empty_folders(old);
-        let shown = || format!("{ending:?}\nleft beside: {hidden:?}\n{}", difference(old, expected.new.as_ref(), &found));
+        let shown = || {
+            format!(
+                "{ending:?}\nleft beside: {hidden:?}\n{}",
+                difference(old, expected.new.as_ref(), &found)
+            )
+        };
         // Readers open this object first; without it a folder at a store is no dataset.
-        let is_incomplete = step.last_object.is_some_and(|last| !found.contains_key(&format!("{AT_STORE}{last}")));
+        let is_incomplete = step
+            .last_object
+            .is_some_and(|last| !found.contains_key(&format!("{AT_STORE}{last}")));
         match ending {
-            Ending::Killed | Ending::Failed(_) if !is_new && !is_old && is_incomplete => Ok("incomplete"),
-            Ending::Done { is_sound: false, .. } if is_old => Ok("refused"),
-            Ending::Done { is_sound: false, .. } if expected.new.as_ref().is_some_and(|new| new.keys().eq(found.keys())) => {
+            Ending::Killed | Ending::Failed(_) if !is_new && !is_old && is_incomplete => {
+                Ok("incomplete")
+            }
+            Ending::Done {
+                is_sound: false, ..
+            } if is_old => Ok("refused"),
+            Ending::Done {
+                is_sound: false, ..
+            } if expected
+                .new
+                .as_ref()
+                .is_some_and(|new| new.keys().eq(found.keys())) =>
+            {
                 Ok("kept some")
             }
-            Ending::Done { .. } if !is_new => Err(format!("{} reports success without the new: {}", step.name, shown())),
-            Ending::Failed(_) if !is_new && !is_old && hidden.iter().any(|name| name.ends_with(".old")) => Ok("broken disk"),
-            Ending::Failed(_) if !is_new && !is_old => {
-                Err(format!("{} leaves neither the old nor the new: {}", step.name, shown()))
-            }
-            // Whatever removes a file fails too.
-            Ending::Done { .. } | Ending::Failed(_)
-                if hits.calls.iter().any(|fault| matches!(fault.action, Action::FailFromNow(_))) =>
+            Ending::Done { .. } if !is_new => Err(format!(
+                "{} reports success without the new: {}",
+                step.name,
+                shown()
+            )),
+            Ending::Failed(_)
+                if !is_new && !is_old && hidden.iter().any(|name| name.ends_with(".old")) =>
             {
                 Ok("broken disk")
             }
-            Ending::Done { .. } | Ending::Failed(_) if !hidden.is_empty() && !may_fail_to_clear_up(hits, is_old) => {
-                Err(format!("{} leaves something behind: {}", step.name, shown()))
+            Ending::Failed(_) if !is_new && !is_old => Err(format!(
+                "{} leaves neither the old nor the new: {}",
+                step.name,
+                shown()
+            )),
+            // Whatever removes a file fails too.
+            Ending::Done { .. } | Ending::Failed(_)
+                if hits
+                    .calls
+                    .iter()
+                    .any(|fault| matches!(fault.action, Action::FailFromNow(_))) =>
+            {
+                Ok("broken disk")
             }
-            Ending::Killed if !is_new && !is_old && hidden.is_empty() => {
-                Err(format!("{} leaves neither the old nor the new after a kill: {}", step.name, shown()))
+            Ending::Done { .. } | Ending::Failed(_)
+                if !hidden.is_empty() && !may_fail_to_clear_up(hits, is_old) =>
+            {
+                Err(format!(
+                    "{} leaves something behind: {}",
+                    step.name,
+                    shown()
+                ))
             }
+            Ending::Killed if !is_new && !is_old && hidden.is_empty() => Err(format!(
+                "{} leaves neither the old nor the new after a kill: {}",
+                step.name,
+                shown()
+            )),
             Ending::Done { .. } | Ending::Failed(_) if !hidden.is_empty() => Ok("not cleared up"),
             _ if is_new && is_old => Ok("same"),
             _ if is_new => Ok("new"),
@@ -421,26 +577,41 @@ impl Simulation {
 
     /// What all rows of a dataset are, as a reader sees them.
     fn reading(&mut self, dataset: &str) -> Result<Reading, String> {
-        match self.run(&json!({"command": "query", "input": dataset}), &RunFaults::default())? {
+        match self.run(
+            &json!({"command": "query", "input": dataset}),
+            &RunFaults::default(),
+        )? {
             Ending::Done { said, .. } => Ok(Ok(said)),
             Ending::Failed(error) => Ok(Err(error)),
             Ending::Killed => Err(format!("a query of {dataset} was killed")),
         }
     }
 
-    /// The step runs again without a fault. One that was complete and reads its own output may have nothing left to do, and says so.
-    fn finish_later(&mut self, at: usize, expected: &Expected, history: &[String]) -> Result<(), String> {
+    /// The step runs again without a fault. One that was complete and reads its own output may have
+    /// nothing left to do, and says so.
+    fn finish_later(
+        &mut self,
+        at: usize,
+        expected: &Expected,
+        history: &[String],
+    ) -> Result<(), String> {
         let step = &STEPS[at];
         let was_complete = expected.new.as_ref() == Some(&self.state().0);
         let ending = self.run(&(step.request)(), &RunFaults::default())?;
         let (found, hidden) = self.state();
         let may_fail = was_complete && step.changes.is_some();
-        if (may_fail || matches!(ending, Ending::Done { .. })) && hidden.is_empty() && expected.new.as_ref() == Some(&found) {
+        if (may_fail || matches!(ending, Ending::Done { .. }))
+            && hidden.is_empty()
+            && expected.new.as_ref() == Some(&found)
+        {
             return Ok(());
         }
         let old = State::new();
         let shown = difference(&old, expected.new.as_ref(), &found);
-        Err(format!("the next start of {}: {ending:?}\nleft beside: {hidden:?}\n{history:?}\n{shown}", step.name))
+        Err(format!(
+            "the next start of {}: {ending:?}\nleft beside: {hidden:?}\n{history:?}\n{shown}",
+            step.name
+        ))
     }
 }
 
@@ -451,7 +622,10 @@ fn choose_of_store(random: &mut Random, requests: u64) -> Vec<StoreFault> {
     }
     let fault = |random: &mut Random| {
         let action = StoreAction::ALL[random.below(StoreAction::ALL.len())];
-        StoreFault { number: 1 + random.below(requests as usize) as u64, action }
+        StoreFault {
+            number: 1 + random.below(requests as usize) as u64,
+            action,
+        }
     };
     let count = 1 + random.below(2);
     (0..count).map(|_| fault(random)).collect()
@@ -459,33 +633,63 @@ fn choose_of_store(random: &mut Random, requests: u64) -> Vec<StoreFault> {
 
 /// The faults of a run, at calls that the run without faults makes.
 fn choose(random: &mut Random, counts: &[u64; Kind::ALL.len()], has_source: bool) -> Vec<Fault> {
-    let made: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| counts[*kind as usize] > 0).collect();
+    let made: Vec<Kind> = Kind::ALL
+        .into_iter()
+        .filter(|kind| counts[*kind as usize] > 0)
+        .collect();
     if made.is_empty() {
         return Vec::new();
     }
     let place = |random: &mut Random, kinds: &[Kind]| {
         let kind = kinds[random.below(kinds.len())];
-        (kind, 1 + random.below(counts[kind as usize] as usize) as u64)
+        (
+            kind,
+            1 + random.below(counts[kind as usize] as usize) as u64,
+        )
     };
     let failing = |random: &mut Random, from_now: bool| {
         let (kind, number) = place(random, &made);
         let error = kind.errors()[random.below(kind.errors().len())];
         // A call that is interrupted for ever is no error that a disk has.
-        let error = if from_now && error == libc::EINTR { libc::EIO } else { error };
-        let action = if from_now { Action::FailFromNow(error) } else { Action::Fail(error) };
-        Fault { kind, number, action }
+        let error = if from_now && error == libc::EINTR {
+            libc::EIO
+        } else {
+            error
+        };
+        let action = if from_now {
+            Action::FailFromNow(error)
+        } else {
+            Action::Fail(error)
+        };
+        Fault {
+            kind,
+            number,
+            action,
+        }
     };
     let ending = |random: &mut Random, action: Action| {
         let (kind, number) = place(random, &made);
-        Fault { kind, number, action }
+        Fault {
+            kind,
+            number,
+            action,
+        }
     };
     let short = |random: &mut Random| {
-        let kinds: Vec<Kind> = made.iter().copied().filter(|kind| matches!(kind, Kind::Read | Kind::Write)).collect();
+        let kinds: Vec<Kind> = made
+            .iter()
+            .copied()
+            .filter(|kind| matches!(kind, Kind::Read | Kind::Write))
+            .collect();
         if kinds.is_empty() {
             return None;
         }
         let (kind, number) = place(random, &kinds);
-        Some(Fault { kind, number, action: Action::Shorten })
+        Some(Fault {
+            kind,
+            number,
+            action: Action::Shorten,
+        })
     };
     let mut faults = match random.below(20) {
         0..2 => Vec::new(),
@@ -505,7 +709,8 @@ fn choose(random: &mut Random, counts: &[u64; Kind::ALL.len()], has_source: bool
     faults
 }
 
-/// Whether faults may have met what removes temporary files: directly, or by what it has to look at after an earlier fault or at the end.
+/// Whether faults may have met what removes temporary files: directly, or by what it has to look at
+/// after an earlier fault or at the end.
 fn may_fail_to_clear_up(hits: &Hits, is_old: bool) -> bool {
     // A store that does not answer may keep what it has.
     !hits.requests.is_empty()
@@ -518,15 +723,27 @@ fn may_fail_to_clear_up(hits: &Hits, is_old: bool) -> bool {
 
 /// A state without folders that have nothing in them.
 fn without_empty_folders(state: &State) -> State {
-    let has_file = |folder: &str| state.keys().any(|name| name.starts_with(folder) && !name.ends_with('/'));
-    state.iter().filter(|(name, _)| !name.ends_with('/') || has_file(name)).map(|(name, sum)| (name.clone(), sum.clone())).collect()
+    let has_file = |folder: &str| {
+        state
+            .keys()
+            .any(|name| name.starts_with(folder) && !name.ends_with('/'))
+    };
+    state
+        .iter()
+        .filter(|(name, _)| !name.ends_with('/') || has_file(name))
+        .map(|(name, sum)| (name.clone(), sum.clone()))
+        .collect()
 }
 
 /// What differs between states, for a person.
 fn difference(old: &State, new: Option<&State>, found: &State) -> String {
     let none = State::new();
     let new = new.unwrap_or(&none);
-    let names = old.keys().chain(new.keys()).chain(found.keys()).collect::<std::collections::BTreeSet<_>>();
+    let names = old
+        .keys()
+        .chain(new.keys())
+        .chain(found.keys())
+        .collect::<std::collections::BTreeSet<_>>();
     let mut text = String::new();
     for name in names {
         let [old, new, found] = [old, new, found].map(|state| state.get(name));
@@ -537,7 +754,12 @@ fn difference(old: &State, new: Option<&State>, found: &State) -> String {
             Some(_) if found == new => "new",
             Some(_) => "OTHER",
         };
-        let _ = writeln!(text, "  {name}: {is} (old {}, new {})", old.is_some(), new.is_some());
+        let _ = writeln!(
+            text,
+            "  {name}: {is} (old {}, new {})",
+            old.is_some(),
+            new.is_some()
+        );
     }
     text
 }
@@ -564,7 +786,10 @@ fn a_process_of_the_simulation() {
             Err(story) => {
                 failed += 1;
                 if let Some(folder) = std::env::var_os("TACO_STUDIO_SIMULATION_KEEP") {
-                    crate::support::copy_folder(&simulation.workspace.path(""), &Path::new(&folder).join(seed.to_string()));
+                    crate::support::copy_folder(
+                        &simulation.workspace.path(""),
+                        &Path::new(&folder).join(seed.to_string()),
+                    );
                 }
                 println!("FAILED {story}");
                 let _ = std::io::stdout().flush();
@@ -584,7 +809,12 @@ fn a_process_of_the_simulation() {
 /// Starts this test's own process for the seeds from `first` on, each `step`-th.
 fn start(first: u64, end: u64, step: u64) -> std::process::Child {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
-    command.args(["simulation::runs::a_process_of_the_simulation", "--exact", "--nocapture", "--test-threads=1"]);
+    command.args([
+        "simulation::runs::a_process_of_the_simulation",
+        "--exact",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
     for (name, value) in [("FIRST", first), ("END", end), ("STEP", step)] {
         command.env(format!("TACO_STUDIO_SIMULATION_{name}"), value.to_string());
     }
@@ -594,7 +824,11 @@ fn start(first: u64, end: u64, step: u64) -> std::process::Child {
     }
     // Dates in outputs are the same in every run.
     command.env("SOURCE_DATE_EPOCH", "1700000000");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("starts")
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts")
 }
 
 #[test]
@@ -606,20 +840,35 @@ fn seeds_of_faults_leave_the_old_or_the_new_whole() {
     }
     let count = number_of("TACO_STUDIO_SIMULATE").unwrap_or(FEW);
     let first = number_of("TACO_STUDIO_SIMULATE_FROM").unwrap_or(1);
-    let processes = std::thread::available_parallelism().map_or(1, |count| count.get() as u64).min(count);
+    let processes = std::thread::available_parallelism()
+        .map_or(1, |count| count.get() as u64)
+        .min(count);
     let clock = Instant::now();
-    let children: Vec<_> = (0..processes).map(|at| start(first + at, first + count, processes)).collect();
-    let outputs: Vec<_> = children.into_iter().map(|child| child.wait_with_output().expect("ends")).collect();
+    let children: Vec<_> = (0..processes)
+        .map(|at| start(first + at, first + count, processes))
+        .collect();
+    let outputs: Vec<_> = children
+        .into_iter()
+        .map(|child| child.wait_with_output().expect("ends"))
+        .collect();
     let mut tally: BTreeMap<String, u64> = BTreeMap::new();
     let (mut tried, mut failures) = (0, String::new());
     for output in &outputs {
         let text = String::from_utf8_lossy(&output.stdout);
         for line in text.lines() {
-            if let Some((count, what)) = line.strip_prefix("TALLY ").and_then(|rest| rest.split_once(' ')) {
-                *tally.entry(what.to_owned()).or_default() += count.parse::<u64>().unwrap_or_default();
+            if let Some((count, what)) = line
+                .strip_prefix("TALLY ")
+                .and_then(|rest| rest.split_once(' '))
+            {
+                *tally.entry(what.to_owned()).or_default() +=
+                    count.parse::<u64>().unwrap_or_default();
             }
             if let Some(rest) = line.strip_prefix("TRIED ") {
-                tried += rest.split(' ').next().and_then(|count| count.parse::<u64>().ok()).unwrap_or_default();
+                tried += rest
+                    .split(' ')
+                    .next()
+                    .and_then(|count| count.parse::<u64>().ok())
+                    .unwrap_or_default();
             }
         }
         if !output.status.success() {
@@ -627,8 +876,18 @@ fn seeds_of_faults_leave_the_old_or_the_new_whole() {
         }
     }
     println!("{tried} seeds in {:.0} s", clock.elapsed().as_secs_f64());
-    tally.iter().for_each(|(what, count)| println!("{count:8} {what}"));
+    tally
+        .iter()
+        .for_each(|(what, count)| println!("{count:8} {what}"));
     assert!(failures.is_empty(), "{failures}");
     assert_eq!(tried, count, "every seed was tried");
-    assert!(count < FEW || tally.keys().filter(|what| what.starts_with("fault: ")).count() > 30, "faults of every kind");
+    assert!(
+        count < FEW
+            || tally
+                .keys()
+                .filter(|what| what.starts_with("fault: "))
+                .count()
+                > 30,
+        "faults of every kind"
+    );
 }

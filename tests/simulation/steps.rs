@@ -1,4 +1,5 @@
-//! The steps of a simulation: requests of operations over the sources and the outputs of earlier steps.
+//! The steps of a simulation: requests of operations over the sources and the outputs of earlier
+//! steps.
 
 use serde_json::{Value as Json, json};
 
@@ -9,7 +10,8 @@ pub struct Step {
     pub sources: &'static [&'static str],
     /// Requests of a plan change the plan too.
     pub is_of_plan: bool,
-    /// The dataset that the step changes at its place, which after a kill may have bytes that no reader looks at.
+    /// The dataset that the step changes at its place, which after a kill may have bytes that no
+    /// reader looks at.
     pub changes: Option<&'static str>,
     /// The object that is written last where the output is a folder at a store.
     pub last_object: Option<&'static str>,
@@ -21,24 +23,63 @@ fn options(target: &str, format: &str) -> Json {
 }
 
 const fn step(name: &'static str, sources: &'static [&'static str], request: fn() -> Json) -> Step {
-    Step { name, sources, is_of_plan: false, changes: None, last_object: None, request }
+    Step {
+        name,
+        sources,
+        is_of_plan: false,
+        changes: None,
+        last_object: None,
+        request,
+    }
 }
 
-const fn in_place(name: &'static str, sources: &'static [&'static str], changes: &'static str, request: fn() -> Json) -> Step {
-    Step { name, sources, is_of_plan: false, changes: Some(changes), last_object: None, request }
+const fn in_place(
+    name: &'static str,
+    sources: &'static [&'static str],
+    changes: &'static str,
+    request: fn() -> Json,
+) -> Step {
+    Step {
+        name,
+        sources,
+        is_of_plan: false,
+        changes: Some(changes),
+        last_object: None,
+        request,
+    }
 }
 
-const fn folder_at_store(name: &'static str, sources: &'static [&'static str], last: &'static str, request: fn() -> Json) -> Step {
-    Step { name, sources, is_of_plan: false, changes: None, last_object: Some(last), request }
+const fn folder_at_store(
+    name: &'static str,
+    sources: &'static [&'static str],
+    last: &'static str,
+    request: fn() -> Json,
+) -> Step {
+    Step {
+        name,
+        sources,
+        is_of_plan: false,
+        changes: None,
+        last_object: Some(last),
+        request,
+    }
 }
 
 const fn of_plan(name: &'static str, request: fn() -> Json) -> Step {
-    Step { name, sources: &["folder"], is_of_plan: true, changes: None, last_object: None, request }
+    Step {
+        name,
+        sources: &["folder"],
+        is_of_plan: true,
+        changes: None,
+        last_object: None,
+        request,
+    }
 }
 
 fn create(options: &Json) -> Json {
     json!({
-        "command": "create", "source": "scenes", "collection": "collection.json", "metadata": "scenes.csv", "first_generation": [],
+        "command": "create", "source": "scenes", "collection": "collection.json",
+        "metadata": "scenes.csv", "first_generation": [],
         "options": options,
     })
 }
@@ -48,112 +89,212 @@ fn convert(input: &str, options: &Json) -> Json {
 }
 
 fn publish(input: &str, target: &str) -> Json {
-    let accept = ["description", "paths", "licence", "providers", "extent", "columns", "statistics", "names", "version"];
-    json!({"command": "publish", "input": input, "target": target, "overwrite": true, "accept": accept})
+    let accept = [
+        "description",
+        "paths",
+        "licence",
+        "providers",
+        "extent",
+        "columns",
+        "statistics",
+        "names",
+        "version",
+    ];
+    json!({
+        "command": "publish",
+        "input": input,
+        "target": target,
+        "overwrite": true,
+        "accept": accept,
+    })
 }
 
 pub const STEPS: &[Step] = &[
-    step("create a ZIP", &["scenes"], || create(&options("out/a.tacozip", "zip"))),
-    step("create a FOLDER", &["scenes"], || create(&options("out/f", "folder"))),
+    step("create a ZIP", &["scenes"], || {
+        create(&options("out/a.tacozip", "zip"))
+    }),
+    step("create a FOLDER", &["scenes"], || {
+        create(&options("out/f", "folder"))
+    }),
     step("create parts and an index", &["scenes"], || {
         let mut options = options("out/p.tacozip", "zip");
         options["parts"] = json!({"size_bytes": 3000, "consolidate": ["tacocat"]});
         create(&options)
     }),
-    step("convert a ZIP to a FOLDER", &["in.tacozip"], || convert("in.tacozip", &options("out/f", "folder"))),
-    step("convert a FOLDER to a ZIP", &["folder"], || convert("folder", &options("out/a.tacozip", "zip"))),
-    step("convert an index to a ZIP", &["parts"], || convert("parts/.tacocat", &options("out/a.tacozip", "zip"))),
-    step("convert the output FOLDER", &[], || convert("out/f", &options("out/a.tacozip", "zip"))),
-    step("convert the output ZIP", &[], || convert("out/a.tacozip", &options("out/f", "folder"))),
-    step(
-        "export of a FOLDER",
-        &["folder"],
-        || json!({"command": "export", "input": "folder", "options": options("out/a.tacozip", "zip"), "limit": 2}),
-    ),
-    step(
-        "export of a ZIP",
-        &["in.tacozip"],
-        || json!({"command": "export", "input": "in.tacozip", "options": options("out/f", "folder"), "ids": ["r1", "r3"]}),
-    ),
+    step("convert a ZIP to a FOLDER", &["in.tacozip"], || {
+        convert("in.tacozip", &options("out/f", "folder"))
+    }),
+    step("convert a FOLDER to a ZIP", &["folder"], || {
+        convert("folder", &options("out/a.tacozip", "zip"))
+    }),
+    step("convert an index to a ZIP", &["parts"], || {
+        convert("parts/.tacocat", &options("out/a.tacozip", "zip"))
+    }),
+    step("convert the output FOLDER", &[], || {
+        convert("out/f", &options("out/a.tacozip", "zip"))
+    }),
+    step("convert the output ZIP", &[], || {
+        convert("out/a.tacozip", &options("out/f", "folder"))
+    }),
+    step("export of a FOLDER", &["folder"], || {
+        json!({
+            "command": "export",
+            "input": "folder",
+            "options": options("out/a.tacozip", "zip"),
+            "limit": 2,
+        })
+    }),
+    step("export of a ZIP", &["in.tacozip"], || {
+        json!({
+            "command": "export",
+            "input": "in.tacozip",
+            "options": options("out/f", "folder"),
+            "ids": ["r1", "r3"],
+        })
+    }),
     in_place(
         "edit the output ZIP",
         &["new.csv"],
         "out/a.tacozip",
         || json!({"command": "edit_dataset", "input": "out/a.tacozip", "metadata": "new.csv"}),
     ),
-    step("edit the output FOLDER", &["new.csv"], || json!({"command": "edit_dataset", "input": "out/f", "metadata": "new.csv"})),
+    step(
+        "edit the output FOLDER",
+        &["new.csv"],
+        || json!({"command": "edit_dataset", "input": "out/f", "metadata": "new.csv"}),
+    ),
     in_place(
         "edit the collection of the output ZIP",
         &[],
         "out/a.tacozip",
-        || json!({"command": "edit_dataset", "input": "out/a.tacozip", "set": {"title": "Another title"}}),
+        || {
+            json!({"command": "edit_dataset", "input": "out/a.tacozip", "set": {"title": "Another \
+            title"}})
+        },
     ),
     step(
         "edit the collection of the output FOLDER",
         &[],
         || json!({"command": "edit_dataset", "input": "out/f", "set": {"title": "Another title"}}),
     ),
-    step(
-        "edit a FOLDER into a copy",
-        &["folder"],
-        || json!({"command": "edit_dataset", "input": "folder", "drop": ["number"], "output": "out/f", "overwrite": true}),
-    ),
+    step("edit a FOLDER into a copy", &["folder"], || {
+        json!({
+            "command": "edit_dataset",
+            "input": "folder",
+            "drop": ["number"],
+            "output": "out/f",
+            "overwrite": true,
+        })
+    }),
     step("consolidate", &["parts"], || {
         let options = json!({
-            "inputs": ["parts/part0.tacozip", "parts/part1.tacozip"], "target": "out/index", "format": "tacocat", "overwrite": true,
+            "inputs": [
+                "parts/part0.tacozip",
+                "parts/part1.tacozip",
+            ], "target": "out/index", "format": "tacocat", "overwrite": true,
         });
         json!({"command": "consolidate", "options": options})
     }),
     step("migrate", &["old.tortilla"], || {
         json!({
-            "command": "migrate", "input": "old.tortilla", "options": options("out/a.tacozip", "zip"),
+            "command": "migrate", "input": "old.tortilla", "options": options(
+                "out/a.tacozip",
+                "zip",
+            ),
             "collection": {
-                "id": "old", "description": "Old samples.", "licenses": ["CC0-1.0"], "tasks": ["other"],
+                "id": "old", "description": "Old samples.", "licenses": [
+                    "CC0-1.0",
+                ], "tasks": ["other"],
                 "providers": [{"name": "Tests", "roles": ["producer"]}],
             },
         })
     }),
-    step(
-        "compile",
-        &["in.tacozip"],
-        || json!({"command": "compile", "input": "in.tacozip", "options": {"target": "out/c.tortilla", "overwrite": true}}),
-    ),
-    in_place(
-        "edit the output TORTILLA",
-        &[],
-        "out/c.tortilla",
-        || json!({"command": "edit_tortilla", "input": "out/c.tortilla", "drop": ["number"], "overwrite": true}),
-    ),
+    step("compile", &["in.tacozip"], || {
+        json!({
+            "command": "compile",
+            "input": "in.tacozip",
+            "options": {"target": "out/c.tortilla", "overwrite": true},
+        })
+    }),
+    in_place("edit the output TORTILLA", &[], "out/c.tortilla", || {
+        json!({
+            "command": "edit_tortilla",
+            "input": "out/c.tortilla",
+            "drop": ["number"],
+            "overwrite": true,
+        })
+    }),
     step("extend", &["folder"], || {
         json!({
-            "command": "extend", "input": "folder", "options": options("out/a.tacozip", "zip"), "replace": true,
+            "command": "extend", "input": "folder", "options": options(
+                "out/a.tacozip",
+                "zip",
+            ), "replace": true,
             "calls": [{"extension": "content_hash"}],
         })
     }),
-    step("repair", &["folder"], || json!({"command": "repair", "input": "folder", "options": options("out/f", "folder")})),
-    step("publish a FOLDER", &["folder"], || publish("folder", "out/published")),
-    step("publish the output ZIP", &[], || publish("out/a.tacozip", "out/published")),
     step(
-        "describe",
+        "repair",
+        &["folder"],
+        || json!({"command": "repair", "input": "folder", "options": options("out/f", "folder")}),
+    ),
+    step("publish a FOLDER", &["folder"], || {
+        publish("folder", "out/published")
+    }),
+    step("publish the output ZIP", &[], || {
+        publish("out/a.tacozip", "out/published")
+    }),
+    step("describe", &["in.tacozip"], || {
+        json!({
+            "command": "describe",
+            "input": "in.tacozip",
+            "form": "html",
+            "output": "out/card.html",
+            "overwrite": true,
+        })
+    }),
+    step("optimise rasters", &["rasters"], || {
+        json!({
+            "command": "optimise",
+            "input": "rasters",
+            "output": "out/rasters",
+            "overwrite": true,
+        })
+    }),
+    step("create a ZIP at a store", &["scenes"], || {
+        create(&options("s3://data/a.tacozip", "zip"))
+    }),
+    step("convert a FOLDER to a ZIP at a store", &["folder"], || {
+        convert("folder", &options("s3://data/a.tacozip", "zip"))
+    }),
+    step("convert the ZIP at the store", &[], || {
+        convert("s3://data/a.tacozip", &options("out/f", "folder"))
+    }),
+    folder_at_store(
+        "convert a ZIP to a FOLDER at a store",
         &["in.tacozip"],
-        || json!({"command": "describe", "input": "in.tacozip", "form": "html", "output": "out/card.html", "overwrite": true}),
+        "f/COLLECTION.json",
+        || convert("in.tacozip", &options("s3://data/f", "folder")),
     ),
-    step(
-        "optimise rasters",
-        &["rasters"],
-        || json!({"command": "optimise", "input": "rasters", "output": "out/rasters", "overwrite": true}),
+    step("convert the FOLDER at the store", &[], || {
+        convert("s3://data/f", &options("out/a.tacozip", "zip"))
+    }),
+    folder_at_store(
+        "publish a FOLDER at a store",
+        &["folder"],
+        "published/folder/COLLECTION.json",
+        || publish("folder", "s3://data/published"),
     ),
-    step("create a ZIP at a store", &["scenes"], || create(&options("s3://data/a.tacozip", "zip"))),
-    step("convert a FOLDER to a ZIP at a store", &["folder"], || convert("folder", &options("s3://data/a.tacozip", "zip"))),
-    step("convert the ZIP at the store", &[], || convert("s3://data/a.tacozip", &options("out/f", "folder"))),
-    folder_at_store("convert a ZIP to a FOLDER at a store", &["in.tacozip"], "f/COLLECTION.json", || {
-        convert("in.tacozip", &options("s3://data/f", "folder"))
-    }),
-    step("convert the FOLDER at the store", &[], || convert("s3://data/f", &options("out/a.tacozip", "zip"))),
-    folder_at_store("publish a FOLDER at a store", &["folder"], "published/folder/COLLECTION.json", || {
-        publish("folder", "s3://data/published")
-    }),
-    of_plan("build part 1 of a plan", || json!({"command": "run_plan_part", "folder": "plan", "part": 1})),
-    of_plan("build part 2 of a plan", || json!({"command": "run_plan_part", "folder": "plan", "part": 2})),
-    of_plan("finish a plan", || json!({"command": "finish_plan", "folder": "plan"})),
+    of_plan(
+        "build part 1 of a plan",
+        || json!({"command": "run_plan_part", "folder": "plan", "part": 1}),
+    ),
+    of_plan(
+        "build part 2 of a plan",
+        || json!({"command": "run_plan_part", "folder": "plan", "part": 2}),
+    ),
+    of_plan(
+        "finish a plan",
+        || json!({"command": "finish_plan", "folder": "plan"}),
+    ),
 ];

@@ -1,8 +1,9 @@
-//! Interception of this process's system calls: a seccomp filter turns each call of a list into a signal, whose handler decides what
-//! becomes of the call and makes it. It meets the calls of every library and thread, so the product needs no test hooks.
+//! Interception of this process's system calls: a seccomp filter turns each call of a list into a
+//! signal, whose handler decides what becomes of the call and makes it. It meets the calls of every
+//! library and thread, so the product needs no test hooks.
 //!
-//! The handler runs between any two instructions of a thread: it allocates nothing, locks nothing, and makes its own calls from the one
-//! instruction that the filter lets through.
+//! The handler runs between any two instructions of a thread: it allocates nothing, locks nothing,
+//! and makes its own calls from the one instruction that the filter lets through.
 
 use std::arch::global_asm;
 use std::io;
@@ -41,12 +42,16 @@ impl Call {
     pub fn new(number: i64, arguments: &[u64]) -> Self {
         let mut all = [0; 6];
         all[..arguments.len()].copy_from_slice(arguments);
-        Self { number, arguments: all }
+        Self {
+            number,
+            arguments: all,
+        }
     }
 
     /// Makes the call; returns its result, or the negative number of its error.
     pub fn make(&self) -> i64 {
-        // SAFETY: The function does what the call does; pointers among its arguments come from the code that wanted the call.
+        // SAFETY: The function does what the call does; pointers among its arguments come from the
+        // code that wanted the call.
         unsafe { taco_simulation_call(self.number, &self.arguments) }
     }
 }
@@ -58,10 +63,21 @@ static DECIDE: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
 
 extern "C" fn on_call(_: libc::c_int, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: The kernel passes the registers of the thread that it stopped.
-    let registers: &mut [i64; 23] = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    let arguments = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8, libc::REG_R9];
+    let registers: &mut [i64; 23] =
+        unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let arguments = [
+        libc::REG_RDI,
+        libc::REG_RSI,
+        libc::REG_RDX,
+        libc::REG_R10,
+        libc::REG_R8,
+        libc::REG_R9,
+    ];
     let arguments = arguments.map(|name| registers[name as usize] as u64);
-    let call = Call { number: registers[libc::REG_RAX as usize], arguments };
+    let call = Call {
+        number: registers[libc::REG_RAX as usize],
+        arguments,
+    };
     let decide = DECIDE.load(Ordering::Acquire);
     let result = if decide.is_null() {
         call.make()
@@ -82,7 +98,12 @@ fn filter(numbers: &[i64]) -> Vec<libc::sock_filter> {
     let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
     let from = taco_simulation_returned as *const () as usize as u64;
     let allow = step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0);
-    let mut steps = vec![step(LOAD, 4, 0, 0), step(EQUAL, X86_64, 1, 0), allow, step(LOAD, 0, 0, 0)];
+    let mut steps = vec![
+        step(LOAD, 4, 0, 0),
+        step(EQUAL, X86_64, 1, 0),
+        allow,
+        step(LOAD, 0, 0, 0),
+    ];
     for (at, number) in numbers.iter().enumerate() {
         // To the first step behind the list and its `allow`.
         steps.push(step(EQUAL, *number as u32, (numbers.len() - at) as u8, 0));
@@ -99,17 +120,27 @@ fn filter(numbers: &[i64]) -> Vec<libc::sock_filter> {
     steps
 }
 
-/// Passes calls of `numbers` to `decide` from now on, in this thread and those that it starts. There is no way back: call it in a process
-/// that ends soon.
+/// Passes calls of `numbers` to `decide` from now on, in this thread and those that it starts.
+/// There is no way back: call it in a process that ends soon.
 ///
 /// # Errors
 /// When the system takes no filter.
 pub fn intercept(numbers: &[i64], decide: Decide) -> io::Result<()> {
     DECIDE.store(decide as *mut (), Ordering::Release);
     let steps = filter(numbers);
-    let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_ptr().cast_mut() };
-    let checked = |result: libc::c_int| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
-    // SAFETY: The structures are complete and live until the calls return; the handler is safe in a signal.
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_ptr().cast_mut(),
+    };
+    let checked = |result: libc::c_int| {
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    };
+    // SAFETY: The structures are complete and live until the calls return; the handler is safe in a
+    // signal.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_call as *const () as usize;

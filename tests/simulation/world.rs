@@ -1,4 +1,5 @@
-//! The world of a simulation: sources in two versions that tell their letter in every column and byte, and the outputs of steps.
+//! The world of a simulation: sources in two versions that tell their letter in every column and
+//! byte, and the outputs of steps.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,34 +40,74 @@ pub fn build(workspace: &Workspace) {
     workspace.write("collection.json", COLLECTION);
     let run = |arguments: &[&str]| drop(workspace.studio(arguments).expect_code(0));
     for (ending, letter) in [("", 'A'), ("_b", 'B')] {
-        let named = |name: &str| if ending.is_empty() { name.to_owned() } else { other(name) };
+        let named = |name: &str| {
+            if ending.is_empty() {
+                name.to_owned()
+            } else {
+                other(name)
+            }
+        };
         scenes(workspace, &named("scenes"), letter, 0..4);
         // The table is beside the folder, so that both are of one version.
         let (source, table) = (named("scenes"), format!("{}.csv", named("scenes")));
-        let from = [source.as_str(), "--collection", "collection.json", "--metadata", &table];
+        let from = [
+            source.as_str(),
+            "--collection",
+            "collection.json",
+            "--metadata",
+            &table,
+        ];
         run(&[&["create"], &from[..], &["-o", &named("in.tacozip")]].concat());
         run(&["convert", &named("in.tacozip"), &named("folder")]);
-        run(&["compile", &named("in.tacozip"), "-o", &named("old.tortilla")]);
+        run(&[
+            "compile",
+            &named("in.tacozip"),
+            "-o",
+            &named("old.tortilla"),
+        ]);
         for part in 0..2 {
             let source = format!("part_source{ending}{part}");
             scenes(workspace, &source, letter, part * 2..part * 2 + 2);
             let target = format!("{}/part{part}.tacozip", named("parts"));
             let table = format!("{source}.csv");
-            let from = [source.as_str(), "--collection", "collection.json", "--metadata", &table];
+            let from = [
+                source.as_str(),
+                "--collection",
+                "collection.json",
+                "--metadata",
+                &table,
+            ];
             run(&[&["create"], &from[..], &["-o", &target]].concat());
         }
         let [one, two] = [0, 1].map(|part| format!("{}/part{part}.tacozip", named("parts")));
         run(&["tacocat", &one, &two, "-o", &named("parts")]);
         for (number, name) in ["one.tif", "two.tif"].into_iter().enumerate() {
-            geotiff(&workspace.path(&format!("{}/{name}", named("rasters"))), 1, 16, number as u8 + letter as u8);
+            geotiff(
+                &workspace.path(&format!("{}/{name}", named("rasters"))),
+                1,
+                16,
+                number as u8 + letter as u8,
+            );
         }
-        let rows =
-            (0..4).fold("id,gain\n".to_owned(), |text, row| text + &format!("r{row},{}\n", if letter == 'A' { 1.5 } else { 2.5 }));
+        let rows = (0..4).fold("id,gain\n".to_owned(), |text, row| {
+            text + &format!("r{row},{}\n", if letter == 'A' { 1.5 } else { 2.5 })
+        });
         workspace.write(&named("new.csv"), rows);
     }
     fs::create_dir(workspace.path("out")).expect("a folder");
     fs::create_dir(workspace.path("temporary")).expect("a folder");
-    run(&["plan", "folder", "-o", "plan", "--dataset", "out/many/d", "--split-size", "3kB", "--format", "folder"]);
+    run(&[
+        "plan",
+        "folder",
+        "-o",
+        "plan",
+        "--dataset",
+        "out/many/d",
+        "--split-size",
+        "3kB",
+        "--format",
+        "folder",
+    ]);
     copy_folder(&workspace.path("plan"), &workspace.path("plan_before"));
 }
 
@@ -82,12 +123,17 @@ pub fn restore(workspace: &Workspace) {
     copy_folder(&workspace.path("plan_before"), &workspace.path("plan"));
 }
 
-/// Dates every file that runs may change alike: members of archives have the dates of files, and equal outputs have to be equal bytes.
+/// Dates every file that runs may change alike: members of archives have the dates of files, and
+/// equal outputs have to be equal bytes.
 pub fn date_alike(workspace: &Workspace) {
     let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
     for name in CHANGED {
         for_each_file(&workspace.path(name), &mut |path, _| {
-            fs::File::options().write(true).open(path).and_then(|file| file.set_modified(time)).expect("dated");
+            fs::File::options()
+                .write(true)
+                .open(path)
+                .and_then(|file| file.set_modified(time))
+                .expect("dated");
         });
     }
 }
@@ -96,14 +142,24 @@ pub fn date_alike(workspace: &Workspace) {
 pub fn state(workspace: &Workspace) -> (State, Vec<String>) {
     let (mut shown, mut hidden) = (State::new(), Vec::new());
     look(&workspace.path("out"), "", &mut shown, &mut hidden);
-    hidden.extend(crate::support::files_below(&workspace.path("temporary")).into_iter().map(|name| format!("temporary/{name}")));
+    hidden.extend(
+        crate::support::files_below(&workspace.path("temporary"))
+            .into_iter()
+            .map(|name| format!("temporary/{name}")),
+    );
     (shown, hidden)
 }
 
 fn look(folder: &Path, before: &str, shown: &mut State, hidden: &mut Vec<String>) {
     for path in entries(folder) {
-        let name = format!("{before}{}", path.file_name().expect("a name").to_string_lossy());
-        if path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".") && name != ".tacocat") {
+        let name = format!(
+            "{before}{}",
+            path.file_name().expect("a name").to_string_lossy()
+        );
+        if path
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b".") && name != ".tacocat")
+        {
             hidden.push(name);
         } else if path.is_dir() {
             look(&path, &format!("{name}/"), shown, hidden);
@@ -119,12 +175,17 @@ pub fn key_of(state: &State) -> String {
     sha256(format!("{state:?}").as_bytes())
 }
 
-/// Cuts off what was not brought to the disk: files that are new since `before` and whose inode is in `unsynced` become empty.
+/// Cuts off what was not brought to the disk: files that are new since `before` and whose inode is
+/// in `unsynced` become empty.
 pub fn lose(workspace: &Workspace, unsynced: &[u64], before: &[u64]) {
     for name in CHANGED {
         for_each_file(&workspace.path(name), &mut |path, inode| {
             if unsynced.contains(&inode) && !before.contains(&inode) {
-                fs::File::options().write(true).open(path).and_then(|file| file.set_len(0)).expect("cut off");
+                fs::File::options()
+                    .write(true)
+                    .open(path)
+                    .and_then(|file| file.set_len(0))
+                    .expect("cut off");
             }
         });
     }
@@ -141,7 +202,9 @@ pub fn inodes(workspace: &Workspace) -> Vec<u64> {
 
 fn for_each_file(folder: &Path, visit: &mut dyn FnMut(&Path, u64)) {
     for path in entries(folder) {
-        let Ok(meta) = path.symlink_metadata() else { continue };
+        let Ok(meta) = path.symlink_metadata() else {
+            continue;
+        };
         match meta.is_dir() {
             true => for_each_file(&path, visit),
             false => visit(&path, std::os::unix::fs::MetadataExt::ino(&meta)),

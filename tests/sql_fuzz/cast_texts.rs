@@ -1,4 +1,5 @@
-//! Texts that are cast: what is a number, a time or an interval, and which one, is what DuckDB reads.
+//! Texts that are cast: what is a number, a time or an interval, and which one, is what DuckDB
+//! reads.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -60,15 +61,53 @@ const TIMES: &[&str] = &[
 ];
 
 const KINDS: &[Kind] = &[
-    Kind { reads: "TRY_CAST(t AS INTEGER)", parts: NUMBERS, letters: b"0159_.eE+- " },
-    Kind { reads: "TRY_CAST(t AS UTINYINT)", parts: NUMBERS, letters: b"0159_.eE+- " },
-    Kind { reads: "TRY_CAST(t AS DOUBLE)", parts: NUMBERS, letters: b"0159_.eE+- " },
+    Kind {
+        reads: "TRY_CAST(t AS INTEGER)",
+        parts: NUMBERS,
+        letters: b"0159_.eE+- ",
+    },
+    Kind {
+        reads: "TRY_CAST(t AS UTINYINT)",
+        parts: NUMBERS,
+        letters: b"0159_.eE+- ",
+    },
+    Kind {
+        reads: "TRY_CAST(t AS DOUBLE)",
+        parts: NUMBERS,
+        letters: b"0159_.eE+- ",
+    },
     // DuckDB rounds 5e-5 to 0.01.
-    Kind { reads: "TRY_CAST(t AS DECIMAL(9, 2))", parts: &[NUMBERS[0], NUMBERS[1], NUMBERS[2], NUMBERS[4]], letters: b"0159_.+- " },
-    Kind { reads: "CAST(TRY_CAST(t AS DATE) AS VARCHAR)", parts: &[DATES, TIMES], letters: b"0123459-/: " },
+    Kind {
+        reads: "TRY_CAST(t AS DECIMAL(9, 2))",
+        parts: &[NUMBERS[0], NUMBERS[1], NUMBERS[2], NUMBERS[4]],
+        letters: b"0159_.+- ",
+    },
+    Kind {
+        reads: "CAST(TRY_CAST(t AS DATE) AS VARCHAR)",
+        parts: &[DATES, TIMES],
+        letters: b"0123459-/: ",
+    },
     Kind {
         reads: "CAST(TRY_CAST(t AS TIMESTAMP) AS VARCHAR)",
-        parts: &[DATES, TIMES, &["", "", "Z", "+01", "-01:30", "+0100", "+01:00:30", " UTC", " utc", "z", " x", "+1", " "]],
+        parts: &[
+            DATES,
+            TIMES,
+            &[
+                "",
+                "",
+                "Z",
+                "+01",
+                "-01:30",
+                "+0100",
+                "+01:00:30",
+                " UTC",
+                " utc",
+                "z",
+                " x",
+                "+1",
+                " ",
+            ],
+        ],
         letters: b"0123459-/:+TZ. ",
     },
     // DuckDB takes the zone of the text before for one without a zone.
@@ -85,7 +124,16 @@ const KINDS: &[Kind] = &[
         reads: "CAST(TRY_CAST(t AS TIME) AS VARCHAR)",
         parts: &[
             &["", "", "2023-01-02"],
-            &["12:34", " 12:34:56", "1:2:3.5", " 23:59:59.9999999", "12:", "12", "25:00", " 0:0"],
+            &[
+                "12:34",
+                " 12:34:56",
+                "1:2:3.5",
+                " 23:59:59.9999999",
+                "12:",
+                "12",
+                "25:00",
+                " 0:0",
+            ],
             &["", "Z", " x"],
         ],
         letters: b"012345:. ",
@@ -97,8 +145,21 @@ const INTERVALS: &[&[&str]] = &[
     &["", "", "@ ", "-", "+", " "],
     &["1", "2", "1.5", "0.25", "3.", "40", ".5"],
     &[" ", " ", ""],
-    &["year", "months", "mon", "week", "DAYS", "d", "hour", "min", "m", "secs", "s", "ms", "us", "quarter", "decade", "x", ""],
-    &["", "", " 2 days", " 3h", " 01:02:03.5", "-1:00", " ago", " 5", " 1"],
+    &[
+        "year", "months", "mon", "week", "DAYS", "d", "hour", "min", "m", "secs", "s", "ms", "us",
+        "quarter", "decade", "x", "",
+    ],
+    &[
+        "",
+        "",
+        " 2 days",
+        " 3h",
+        " 01:02:03.5",
+        "-1:00",
+        " ago",
+        " 5",
+        " 1",
+    ],
 ];
 
 fn text_of(random: &mut ChaCha8Rng, parts: &[&[&str]], letters: &[u8]) -> String {
@@ -130,14 +191,26 @@ fn texts_are_read_as_duckdb_reads_them() {
     let mut other = Vec::new();
     for kind in KINDS {
         for _ in 0..STATEMENTS {
-            let texts: Vec<String> =
-                (0..TEXTS).map(|_| format!("('{}')", text_of(&mut random, kind.parts, kind.letters))).collect();
-            other.extend(compare(&format!("SELECT t, {} AS c FROM (VALUES {}) AS v(t)", kind.reads, texts.join(", "))));
+            let texts: Vec<String> = (0..TEXTS)
+                .map(|_| format!("('{}')", text_of(&mut random, kind.parts, kind.letters)))
+                .collect();
+            other.extend(compare(&format!(
+                "SELECT t, {} AS c FROM (VALUES {}) AS v(t)",
+                kind.reads,
+                texts.join(", ")
+            )));
         }
     }
     for _ in 0..STATEMENTS * TEXTS {
         let text = text_of(&mut random, INTERVALS, b"");
-        other.extend(compare(&format!("SELECT TIMESTAMP '2020-01-31 12:00:00' + INTERVAL '{text}' AS c")));
+        other.extend(compare(&format!(
+            "SELECT TIMESTAMP '2020-01-31 12:00:00' + INTERVAL '{text}' AS c"
+        )));
     }
-    assert!(other.is_empty(), "{} statements:\n{}", other.len(), other.join("\n"));
+    assert!(
+        other.is_empty(),
+        "{} statements:\n{}",
+        other.len(),
+        other.join("\n")
+    );
 }

@@ -1,4 +1,5 @@
-//! Statements as trees, so that a failing one can be made smaller: parts that are optional, lists, and expressions with a type.
+//! Statements as trees, so that a failing one can be made smaller: parts that are optional, lists,
+//! and expressions with a type.
 
 /// The type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,8 @@ pub enum Part {
     Child(Node),
     /// What the statement is valid without.
     Optional(Node),
-    /// Children with a separator, at least `least` of them; `is_select` for the columns of a result.
+    /// Children with a separator, at least `least` of them; `is_select` for the columns of a
+    /// result.
     List {
         children: Vec<Node>,
         separator: &'static str,
@@ -49,7 +51,10 @@ pub enum Part {
 
 impl Node {
     pub fn text(ty: Ty, text: impl Into<String>) -> Self {
-        Self { ty, parts: vec![Part::Text(text.into())] }
+        Self {
+            ty,
+            parts: vec![Part::Text(text.into())],
+        }
     }
 
     /// A node from a template, in which `{}` stands for the next child.
@@ -58,13 +63,18 @@ impl Node {
         let mut children = children.into_iter();
         for (at, piece) in template.split("{}").enumerate() {
             if at > 0 {
-                parts.push(Part::Child(children.next().expect("a child for each place")));
+                parts.push(Part::Child(
+                    children.next().expect("a child for each place"),
+                ));
             }
             if !piece.is_empty() {
                 parts.push(Part::Text(piece.to_owned()));
             }
         }
-        assert!(children.next().is_none(), "{template} has a place for each child");
+        assert!(
+            children.next().is_none(),
+            "{template} has a place for each child"
+        );
         Self { ty, parts }
     }
 
@@ -84,7 +94,8 @@ impl Node {
         (printed.text, printed.is_ordered)
     }
 
-    /// All trees that are this one with one part removed or made simpler, those that remove most first.
+    /// All trees that are this one with one part removed or made simpler, those that remove most
+    /// first.
     pub fn smaller(&self) -> Vec<Node> {
         let mut found = Vec::new();
         self.collect_smaller(&mut found);
@@ -108,8 +119,18 @@ impl Node {
         let size = self.size();
         let mut inside = Vec::new();
         self.collect_inside(&mut inside);
-        found.extend(inside.into_iter().filter(|node| node.ty == self.ty && self.ty != Ty::Clause).cloned());
-        found.extend(simplest(self.ty).iter().map(|text| Node::text(self.ty, *text)).filter(|node| node.size() < size));
+        found.extend(
+            inside
+                .into_iter()
+                .filter(|node| node.ty == self.ty && self.ty != Ty::Clause)
+                .cloned(),
+        );
+        found.extend(
+            simplest(self.ty)
+                .iter()
+                .map(|text| Node::text(self.ty, *text))
+                .filter(|node| node.size() < size),
+        );
         for (at, part) in self.parts.iter().enumerate() {
             let with = |part: Option<Part>| {
                 let mut node = self.clone();
@@ -125,16 +146,34 @@ impl Node {
                 Part::Child(child) => {
                     let mut below = Vec::new();
                     child.collect_smaller(&mut below);
-                    found.extend(below.into_iter().map(|child| with(Some(Part::Child(child)))));
+                    found.extend(
+                        below
+                            .into_iter()
+                            .map(|child| with(Some(Part::Child(child)))),
+                    );
                 }
                 Part::Optional(child) => {
                     found.push(with(None));
                     let mut below = Vec::new();
                     child.collect_smaller(&mut below);
-                    found.extend(below.into_iter().map(|child| with(Some(Part::Optional(child)))));
+                    found.extend(
+                        below
+                            .into_iter()
+                            .map(|child| with(Some(Part::Optional(child)))),
+                    );
                 }
-                Part::List { children, separator, least, is_select } => {
-                    let list = |children| Part::List { children, separator, least: *least, is_select: *is_select };
+                Part::List {
+                    children,
+                    separator,
+                    least,
+                    is_select,
+                } => {
+                    let list = |children| Part::List {
+                        children,
+                        separator,
+                        least: *least,
+                        is_select: *is_select,
+                    };
                     for place in 0..children.len() {
                         if children.len() > *least {
                             let mut fewer = children.clone();
@@ -203,8 +242,15 @@ impl Printed {
         for part in &node.parts {
             match part {
                 Part::Text(text) => self.text.push_str(text),
-                Part::Child(child) | Part::Optional(child) => self.node(child, depth + usize::from(node.ty == Ty::Query)),
-                Part::List { children, separator, is_select, .. } => {
+                Part::Child(child) | Part::Optional(child) => {
+                    self.node(child, depth + usize::from(node.ty == Ty::Query))
+                }
+                Part::List {
+                    children,
+                    separator,
+                    is_select,
+                    ..
+                } => {
                     for (at, child) in children.iter().enumerate() {
                         if at > 0 {
                             self.text.push_str(separator);
@@ -216,9 +262,11 @@ impl Printed {
                     }
                 }
                 Part::TotalOrder(directions) => {
-                    let keys: Vec<String> =
-                        (0..self.width).map(|at| format!("{}{}", at + 1, directions[at % directions.len()])).collect();
-                    self.text.push_str(&format!(" ORDER BY {}", keys.join(", ")));
+                    let keys: Vec<String> = (0..self.width)
+                        .map(|at| format!("{}{}", at + 1, directions[at % directions.len()]))
+                        .collect();
+                    self.text
+                        .push_str(&format!(" ORDER BY {}", keys.join(", ")));
                     self.is_ordered |= depth == 0;
                 }
             }

@@ -25,7 +25,13 @@ pub enum Packing {
 }
 
 impl Packing {
-    pub const ALL: [Self; 5] = [Self::StoredZip, Self::Zip, Self::Tar, Self::TarGzip, Self::TarZstd];
+    pub const ALL: [Self; 5] = [
+        Self::StoredZip,
+        Self::Zip,
+        Self::Tar,
+        Self::TarGzip,
+        Self::TarZstd,
+    ];
 
     /// The ending of its files.
     pub fn ending(self) -> &'static str {
@@ -42,7 +48,12 @@ impl Packing {
 pub fn pack(folder: &Path, prefix: &str, archive: &Path, packing: Packing) {
     let files: Vec<(String, Vec<u8>)> = files_below(folder)
         .into_iter()
-        .map(|name| (format!("{prefix}{name}"), fs::read(folder.join(&name)).expect("reads")))
+        .map(|name| {
+            (
+                format!("{prefix}{name}"),
+                fs::read(folder.join(&name)).expect("reads"),
+            )
+        })
         .collect();
     let bytes = match packing {
         Packing::StoredZip => zip_of(&files, CompressionMethod::Stored),
@@ -55,14 +66,21 @@ pub fn pack(folder: &Path, prefix: &str, archive: &Path, packing: Packing) {
         }
         Packing::TarZstd => zstd::encode_all(tar_of(&files).as_slice(), 1).expect("packs"),
     };
-    File::create(archive).expect("an archive").write_all(&bytes).expect("writes");
+    File::create(archive)
+        .expect("an archive")
+        .write_all(&bytes)
+        .expect("writes");
 }
 
 /// A ZIP with these members.
 pub fn zip_of(files: &[(String, Vec<u8>)], method: CompressionMethod) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in files {
-        zip.start_file(name.as_str(), SimpleFileOptions::default().compression_method(method)).expect("a member");
+        zip.start_file(
+            name.as_str(),
+            SimpleFileOptions::default().compression_method(method),
+        )
+        .expect("a member");
         zip.write_all(bytes).expect("packs");
     }
     zip.finish().expect("packs").into_inner()
@@ -75,7 +93,8 @@ pub fn tar_of(files: &[(String, Vec<u8>)]) -> Vec<u8> {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
-        tar.append_data(&mut header, name, bytes.as_slice()).expect("packs");
+        tar.append_data(&mut header, name, bytes.as_slice())
+            .expect("packs");
     }
     tar.into_inner().expect("packs")
 }

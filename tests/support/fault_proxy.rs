@@ -1,5 +1,6 @@
-//! A proxy between the program and an emulator that breaks requests which carry data: cuts the connection after some bytes, loses an
-//! answer, answers with a status of its own, or passes the bytes on slowly.
+//! A proxy between the program and an emulator that breaks requests which carry data: cuts the
+//! connection after some bytes, loses an answer, answers with a status of its own, or passes the
+//! bytes on slowly.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -67,9 +68,23 @@ impl FaultProxy {
         self.listener.port()
     }
 
-    /// Breaks requests of a method whose target contains `part`: after `good` that pass, `times` times.
-    pub fn fail(&self, method: &'static str, part: &str, fault: SentFault, good: usize, times: usize) {
-        self.shared.rules.lock().expect("a lock").push(Rule { method, part: part.to_owned(), fault, good, times });
+    /// Breaks requests of a method whose target contains `part`: after `good` that pass, `times`
+    /// times.
+    pub fn fail(
+        &self,
+        method: &'static str,
+        part: &str,
+        fault: SentFault,
+        good: usize,
+        times: usize,
+    ) {
+        self.shared.rules.lock().expect("a lock").push(Rule {
+            method,
+            part: part.to_owned(),
+            fault,
+            good,
+            times,
+        });
     }
 
     /// Ends all faults, with the connections that are slow, and forgets the requests so far.
@@ -80,11 +95,16 @@ impl FaultProxy {
         self.shared.answered.lock().expect("a lock").clear();
     }
 
-    /// Number of requests of a method that the store answered and whose target contains `part`, and the bytes of their bodies.
+    /// Number of requests of a method that the store answered and whose target contains `part`, and
+    /// the bytes of their bodies.
     pub fn answered(&self, method: &str, part: &str) -> (usize, u64) {
         let answered = self.shared.answered.lock().expect("a lock");
-        let found = answered.iter().filter(|(line, _)| line.starts_with(&format!("{method} ")) && line.contains(part));
-        found.fold((0, 0), |(count, bytes), (_, more)| (count + 1, bytes + more))
+        let found = answered
+            .iter()
+            .filter(|(line, _)| line.starts_with(&format!("{method} ")) && line.contains(part));
+        found.fold((0, 0), |(count, bytes), (_, more)| {
+            (count + 1, bytes + more)
+        })
     }
 
     /// Method and target of every request.
@@ -104,7 +124,9 @@ impl FaultProxy {
 impl Shared {
     fn fault_for(&self, method: &str, target: &str) -> Option<SentFault> {
         let mut rules = self.rules.lock().expect("a lock");
-        let rule = rules.iter_mut().find(|rule| rule.method == method && target.contains(&rule.part) && rule.times > 0)?;
+        let rule = rules
+            .iter_mut()
+            .find(|rule| rule.method == method && target.contains(&rule.part) && rule.times > 0)?;
         if rule.good > 0 {
             rule.good -= 1;
             return None;
@@ -142,8 +164,14 @@ impl Shared {
         }
         head += "Connection: close\r\n\r\n";
         let mut words = first.split_whitespace();
-        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        self.asked.lock().expect("a lock").push(format!("{method} {target}"));
+        let (method, target) = (
+            words.next().unwrap_or_default(),
+            words.next().unwrap_or_default(),
+        );
+        self.asked
+            .lock()
+            .expect("a lock")
+            .push(format!("{method} {target}"));
         let healed = self.healed.load(Ordering::Relaxed);
         let fault = self.fault_for(method, target);
         let mut out = &client;
@@ -153,7 +181,8 @@ impl Shared {
             let body = format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code></Error>");
             return write!(
                 out,
-                "HTTP/1.1 {status} Said\r\nx-ms-error-code: {code}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}",
+                "HTTP/1.1 {status} Said\r\nx-ms-error-code: {code}\r\nContent-Length: {}\r\n\
+                    Connection: close\r\n\r\n{}",
                 body.len(),
                 if method == "HEAD" { "" } else { &body }
             );
@@ -178,7 +207,8 @@ impl Shared {
             if let Some(SentFault::Slow(pause)) = fault {
                 let end = Instant::now() + pause;
                 while let Some(left) = end.checked_duration_since(Instant::now()) {
-                    // What a killed client sent would keep a server busy that takes one request at a time.
+                    // What a killed client sent would keep a server busy that takes one request at
+                    // a time.
                     if self.healed.load(Ordering::Relaxed) != healed {
                         return Ok(());
                     }
@@ -197,7 +227,10 @@ impl Shared {
         }
         let mut answer = Vec::new();
         server.read_to_end(&mut answer)?;
-        self.answered.lock().expect("a lock").push((format!("{method} {target}"), length as u64));
+        self.answered
+            .lock()
+            .expect("a lock")
+            .push((format!("{method} {target}"), length as u64));
         out.write_all(&answer)
     }
 }

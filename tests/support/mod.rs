@@ -1,5 +1,5 @@
-//! Test support: a workspace with its own home, runners for the program and the readers' Python, small GeoTIFFs and checksums.
-//! Contains no test, and uses nothing internal of the library.
+//! Test support: a workspace with its own home, runners for the program and the readers' Python,
+//! small GeoTIFFs and checksums. Contains no test, and uses nothing internal of the library.
 
 mod archives;
 mod fault_proxy;
@@ -24,22 +24,32 @@ pub use scenes::{COLLECTION, flat_scenes, geotiff, nested_scenes};
 pub use server::{Fault, Habit, Server};
 pub use stores::{Emulator, StoreKind};
 
-/// A program that runs longer is considered hanging; longer than any test takes, on a machine with other work too.
+/// A program that runs longer is considered hanging; longer than any test takes, on a machine with
+/// other work too.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// `full` in the nightly run (`./packaging/test --nightly`), else `quick`: the number of parts, rounds or rows that a test takes.
+/// `full` in the nightly run (`./packaging/test --nightly`), else `quick`: the number of parts,
+/// rounds or rows that a test takes.
 pub fn nightly_or(quick: usize, full: usize) -> usize {
-    if std::env::var_os("TACO_STUDIO_NIGHTLY").is_some() { full } else { quick }
+    if std::env::var_os("TACO_STUDIO_NIGHTLY").is_some() {
+        full
+    } else {
+        quick
+    }
 }
 
-/// A temporary folder for one test. `home/` is the program's home, so tests do not use the user's settings.
+/// A temporary folder for one test. `home/` is the program's home, so tests do not use the user's
+/// settings.
 pub struct Workspace {
     folder: tempfile::TempDir,
 }
 
 impl Workspace {
     pub fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("taco-studio-test-").tempdir().expect("a temporary folder");
+        let folder = tempfile::Builder::new()
+            .prefix("taco-studio-test-")
+            .tempdir()
+            .expect("a temporary folder");
         fs::create_dir(folder.path().join("home")).expect("a home");
         Self { folder }
     }
@@ -60,8 +70,14 @@ impl Workspace {
     #[track_caller]
     pub fn read_into(&self, dataset: impl AsRef<Path>, sample: impl AsRef<str>, out: &Path) {
         let (dataset, sample) = (dataset.as_ref(), sample.as_ref());
-        let parts =
-            ["read".as_ref(), dataset.as_os_str(), sample.as_ref(), "--overwrite".as_ref(), "--out".as_ref(), out.as_os_str()];
+        let parts = [
+            "read".as_ref(),
+            dataset.as_os_str(),
+            sample.as_ref(),
+            "--overwrite".as_ref(),
+            "--out".as_ref(),
+            out.as_os_str(),
+        ];
         self.studio(parts).expect_code(0);
     }
 
@@ -84,34 +100,72 @@ impl Workspace {
     }
 
     /// Runs a script of `tests/interop` with the Python that has the official readers.
-    pub fn python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+    pub fn python<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        script: &str,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Ran {
         self.script(&python(), script, arguments)
     }
 
     /// The same on this display.
     #[cfg(target_os = "linux")]
-    pub fn python_on<S: AsRef<std::ffi::OsStr>>(&self, display: &str, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+    pub fn python_on<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        display: &str,
+        script: &str,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Ran {
         let mut command = interop_command(&python(), script, arguments);
         command.env("DISPLAY", display).env_remove("XAUTHORITY");
         self.run(command)
     }
 
     /// The same with the Python that has the official readers of the first generation.
-    pub fn old_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
-        self.script(&other_python("TACO_STUDIO_PYTHON_V1", "venv-v1"), script, arguments)
+    pub fn old_python<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        script: &str,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Ran {
+        self.script(
+            &other_python("TACO_STUDIO_PYTHON_V1", "venv-v1"),
+            script,
+            arguments,
+        )
     }
 
     /// The same with the Python that has the validators of the catalogues.
-    pub fn catalogue_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
-        self.script(&other_python("TACO_STUDIO_PYTHON_CATALOGUES", "venv-catalogues"), script, arguments)
+    pub fn catalogue_python<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        script: &str,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Ran {
+        self.script(
+            &other_python("TACO_STUDIO_PYTHON_CATALOGUES", "venv-catalogues"),
+            script,
+            arguments,
+        )
     }
 
     /// The same with the Python that has a client of the Model Context Protocol.
-    pub fn agents_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
-        self.script(&other_python("TACO_STUDIO_PYTHON_AGENTS", "venv-agents"), script, arguments)
+    pub fn agents_python<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        script: &str,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Ran {
+        self.script(
+            &other_python("TACO_STUDIO_PYTHON_AGENTS", "venv-agents"),
+            script,
+            arguments,
+        )
     }
 
-    fn script<S: AsRef<std::ffi::OsStr>>(&self, python: &Path, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+    fn script<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        python: &Path,
+        script: &str,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Ran {
         self.run(interop_command(python, script, arguments))
     }
 
@@ -122,7 +176,10 @@ impl Workspace {
             // Windows is asked for its folders, whatever the environment says.
             for (variable, folder) in [("CONFIG", ".config"), ("DATA", ".local/share")] {
                 let variable = format!("TACO_STUDIO_{variable}_DIR");
-                if !command.get_envs().any(|(known, value)| known == variable.as_str() && value.is_some()) {
+                if !command
+                    .get_envs()
+                    .any(|(known, value)| known == variable.as_str() && value.is_some())
+                {
                     command.env(variable, home.join(folder).join("taco-studio"));
                 }
             }
@@ -146,19 +203,28 @@ impl Workspace {
         command
     }
 
-    /// Starts the program and kills it after `delay`. Returns the duration of a run that ended before, and `None` if it was killed.
+    /// Starts the program and kills it after `delay`. Returns the duration of a run that ended
+    /// before, and `None` if it was killed.
     pub fn killed(&self, arguments: &[&std::ffi::OsStr], delay: Duration) -> Option<Duration> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_taco-studio"));
-        self.house(command.args(arguments)).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.house(command.args(arguments))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let started = Instant::now();
         let mut child = command.spawn().expect("starts");
         while started.elapsed() < delay {
             if child.try_wait().expect("a state").is_some() {
                 return Some(started.elapsed());
             }
-            std::thread::sleep(Duration::from_millis(1).min(delay.saturating_sub(started.elapsed())));
+            std::thread::sleep(
+                Duration::from_millis(1).min(delay.saturating_sub(started.elapsed())),
+            );
         }
-        let ended = child.try_wait().expect("a state").map(|_| started.elapsed());
+        let ended = child
+            .try_wait()
+            .expect("a state")
+            .map(|_| started.elapsed());
         if ended.is_none() {
             child.kill().expect("ends it");
         }
@@ -168,7 +234,8 @@ impl Workspace {
 
     /// Runs any program in this workspace.
     pub fn run(&self, mut command: Command) -> Ran {
-        // Files instead of pipes: a program with much output cannot block, and output of a killed program is kept.
+        // Files instead of pipes: a program with much output cannot block, and output of a killed
+        // program is kept.
         let outputs = tempfile::tempdir_in(self.folder.path()).expect("a folder for the output");
         let (out, err) = (outputs.path().join("stdout"), outputs.path().join("stderr"));
         self.house(&mut command)
@@ -177,20 +244,32 @@ impl Workspace {
             .stderr(fs::File::create(&err).expect("stderr"));
         let shown = format!("{command:?}");
         let started = Instant::now();
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{shown} could not start: {error}"));
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{shown} could not start: {error}"));
         let status = loop {
             if let Some(status) = child.try_wait().expect("the state of the program") {
                 break status;
             }
             if started.elapsed() > LIMIT {
                 child.kill().expect("to end the program");
-                panic!("{shown} was still running after {LIMIT:?}:\n{}", fs::read_to_string(&err).unwrap_or_default());
+                panic!(
+                    "{shown} was still running after {LIMIT:?}:\n{}",
+                    fs::read_to_string(&err).unwrap_or_default()
+                );
             }
             std::thread::sleep(Duration::from_millis(2));
         };
         let elapsed = started.elapsed();
-        let read = |path: &Path| String::from_utf8_lossy(&fs::read(path).expect("output")).into_owned();
-        Ran { status, stdout: read(&out), stderr: read(&err), elapsed, shown }
+        let read =
+            |path: &Path| String::from_utf8_lossy(&fs::read(path).expect("output")).into_owned();
+        Ran {
+            status,
+            stdout: read(&out),
+            stderr: read(&err),
+            elapsed,
+            shown,
+        }
     }
 }
 
@@ -207,7 +286,9 @@ impl Ran {
     /// The exit code; fails for a program ended by a signal.
     #[track_caller]
     pub fn code(&self) -> i32 {
-        self.status.code().unwrap_or_else(|| panic!("ended by a signal: {self}"))
+        self.status
+            .code()
+            .unwrap_or_else(|| panic!("ended by a signal: {self}"))
     }
 
     /// The exit code; `None` for a program ended by a signal.
@@ -225,21 +306,34 @@ impl Ran {
 
     #[track_caller]
     pub fn expect_no_panic(self) -> Self {
-        assert!(!self.stderr.contains("panicked at") && self.code() != 101, "it panicked: {self}");
+        assert!(
+            !self.stderr.contains("panicked at") && self.code() != 101,
+            "it panicked: {self}"
+        );
         self
     }
 
     /// Standard output as one JSON document.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("standard output is not JSON ({error}): {self}"))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("standard output is not JSON ({error}): {self}"))
     }
 }
 
 impl std::fmt::Display for Ran {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { status, stdout, stderr, elapsed, shown } = self;
-        write!(f, "{shown}\n{status} after {elapsed:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}")
+        let Self {
+            status,
+            stdout,
+            stderr,
+            elapsed,
+            shown,
+        } = self;
+        write!(
+            f,
+            "{shown}\n{status} after {elapsed:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}"
+        )
     }
 }
 
@@ -247,7 +341,10 @@ impl std::fmt::Display for Ran {
 pub fn sheet_size() -> Option<(u32, u32)> {
     let size = std::env::var("TACO_STUDIO_SHEET_SIZE").ok()?;
     let (width, height) = size.split_once('x').expect("a size such as 1024x640");
-    Some((width.parse().expect("a width"), height.parse().expect("a height")))
+    Some((
+        width.parse().expect("a width"),
+        height.parse().expect("a height"),
+    ))
 }
 
 /// Theme of windows for pictures of everything: `dark` or `light` in TACO_STUDIO_SHEET_THEME.
@@ -290,34 +387,65 @@ pub fn copy_script(name: &str, to: &Path) {
 }
 
 /// A script of the interop folder with this Python.
-fn interop_command<S: AsRef<std::ffi::OsStr>>(python: &Path, script: &str, arguments: impl IntoIterator<Item = S>) -> Command {
+fn interop_command<S: AsRef<std::ffi::OsStr>>(
+    python: &Path,
+    script: &str,
+    arguments: impl IntoIterator<Item = S>,
+) -> Command {
     let interop = tests_folder().join("interop");
     let mut command = Command::new(python);
-    command.arg(interop.join("run.py")).arg(interop.join(script)).args(arguments);
+    command
+        .arg(interop.join("run.py"))
+        .arg(interop.join(script))
+        .args(arguments);
     command
 }
 
-/// The Python with the official readers. A missing one is a failure with advice, never a silent skip.
+/// The Python with the official readers. A missing one is a failure with advice, never a silent
+/// skip.
 pub fn python() -> PathBuf {
     other_python("TACO_STUDIO_PYTHON", "venv")
 }
 
-/// The Python with Dask Distributed: that of the environment variable, or that of an environment beside the one of [`python`].
+/// The Python with Dask Distributed: that of the environment variable, or that of an environment
+/// beside the one of [`python`].
 pub fn engines_python() -> PathBuf {
-    let beside = || Some(python().parent()?.parent()?.with_file_name("venv-engines").join("bin/python"));
+    let beside = || {
+        Some(
+            python()
+                .parent()?
+                .parent()?
+                .with_file_name("venv-engines")
+                .join("bin/python"),
+        )
+    };
     match beside() {
-        Some(path) if std::env::var_os("TACO_STUDIO_PYTHON_ENGINES").is_none() && path.exists() => path,
+        Some(path) if std::env::var_os("TACO_STUDIO_PYTHON_ENGINES").is_none() && path.exists() => {
+            path
+        }
         _ => other_python("TACO_STUDIO_PYTHON_ENGINES", "venv-engines"),
     }
 }
 
-/// The Python with the emulators of object stores; `None` where it was not installed, which continuous integration takes for a failure.
+/// The Python with the emulators of object stores; `None` where it was not installed, which
+/// continuous integration takes for a failure.
 pub fn stores_python() -> Option<PathBuf> {
     let named = std::env::var_os("TACO_STUDIO_PYTHON_STORES").map(PathBuf::from);
-    let beside = || Some(python().parent()?.parent()?.with_file_name("venv-stores").join("bin/python"));
+    let beside = || {
+        Some(
+            python()
+                .parent()?
+                .parent()?
+                .with_file_name("venv-stores")
+                .join("bin/python"),
+        )
+    };
     let found = named.or_else(beside).filter(|path| path.exists());
     if found.is_none() {
-        assert!(std::env::var_os("CI").is_none(), "venv-stores is not there: run ./packaging/test, which makes it");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "venv-stores is not there: run ./packaging/test, which makes it"
+        );
         println!("skipped: venv-stores is not there; ./packaging/test makes it");
     }
     found
@@ -339,9 +467,17 @@ fn other_python(variable: &str, environment: &str) -> PathBuf {
     let path = named.unwrap_or_else(|| {
         let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
         let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
-        cache.expect("HOME").join("taco-studio").join(environment).join("bin/python")
+        cache
+            .expect("HOME")
+            .join("taco-studio")
+            .join(environment)
+            .join("bin/python")
     });
-    assert!(path.exists(), "{} is not there: run ./packaging/test, which makes it, or set {variable}", path.display());
+    assert!(
+        path.exists(),
+        "{} is not there: run ./packaging/test, which makes it, or set {variable}",
+        path.display()
+    );
     path
 }
 
@@ -353,13 +489,22 @@ pub fn tests_folder() -> PathBuf {
 pub fn project_folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     // Compiled on Linux and run under wine, which shows its files as a drive.
-    if folder.is_absolute() { folder.to_owned() } else { Path::new("Z:\\").join(folder) }
+    if folder.is_absolute() {
+        folder.to_owned()
+    } else {
+        Path::new("Z:\\").join(folder)
+    }
 }
 
-/// The folders in `tests/fixtures/<kind>`, or in the folder named by the environment variable, sorted by name.
+/// The folders in `tests/fixtures/<kind>`, or in the folder named by the environment variable,
+/// sorted by name.
 pub fn fixtures(kind: &str, variable: &str) -> Vec<PathBuf> {
-    let root = std::env::var_os(variable).map_or_else(|| tests_folder().join("fixtures").join(kind), PathBuf::from);
-    let mut folders: Vec<PathBuf> = entries(&root).into_iter().filter(|path| path.is_dir()).collect();
+    let root = std::env::var_os(variable)
+        .map_or_else(|| tests_folder().join("fixtures").join(kind), PathBuf::from);
+    let mut folders: Vec<PathBuf> = entries(&root)
+        .into_iter()
+        .filter(|path| path.is_dir())
+        .collect();
     folders.sort();
     assert!(!folders.is_empty(), "no fixtures in {}", root.display());
     folders
@@ -367,8 +512,11 @@ pub fn fixtures(kind: &str, variable: &str) -> Vec<PathBuf> {
 
 /// The entries of a folder.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    entries.map(|entry| entry.expect("an entry").path()).collect()
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect()
 }
 
 /// Relative paths, with `/`, of every file below a folder, sorted.
@@ -381,7 +529,13 @@ pub fn files_below(folder: &Path) -> Vec<String> {
                 waiting.push(path);
             } else {
                 let relative = path.strip_prefix(folder).expect("a path below");
-                found.push(relative.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/"));
+                found.push(
+                    relative
+                        .components()
+                        .map(|part| part.as_os_str().to_string_lossy())
+                        .collect::<Vec<_>>()
+                        .join("/"),
+                );
             }
         }
     }
@@ -391,7 +545,10 @@ pub fn files_below(folder: &Path) -> Vec<String> {
 
 /// SHA-256 in lower-case hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 pub fn sha256_of(path: &Path) -> String {
@@ -407,7 +564,10 @@ pub fn answering(answer: String) -> (String, std::sync::Arc<std::sync::Mutex<Str
     let heard = told.clone();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            let lines = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+            let lines = BufReader::new(&stream)
+                .lines()
+                .map_while(Result::ok)
+                .take_while(|line| !line.is_empty());
             let head: String = lines.map(|line| line + "\n").collect();
             heard.lock().expect("is whole").push_str(&head);
             let _ = stream.write_all(answer.as_bytes());
@@ -418,16 +578,30 @@ pub fn answering(answer: String) -> (String, std::sync::Arc<std::sync::Mutex<Str
 
 /// A range of time as days: the official reader ignores times of day, which the studio does not.
 pub fn days_of(range: &str) -> String {
-    range.split('/').map(|end| end.get(..10).unwrap_or(end)).collect::<Vec<_>>().join("/")
+    range
+        .split('/')
+        .map(|end| end.get(..10).unwrap_or(end))
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 /// A collection with every core field of TACO 0.2, as JSON.
 pub fn core_fields_of_taco_0_2(title: &str) -> String {
-    let contact = serde_json::json!([{ "name": "Ana Nieto", "organization": "Survey", "roles": ["producer"] }]);
+    let contact = serde_json::json!([{
+        "name": "Ana Nieto",
+        "organization": "Survey",
+        "roles": ["producer"],
+    }]);
     let fields = serde_json::json!({
-        "id": "rivers", "taco_version": "0.2.0", "dataset_version": "1.0.0", "title": title, "description": "Two rivers",
-        "licenses": ["CC-BY-4.0"], "providers": contact, "curators": contact, "task": "Classification",
-        "extent": { "spatial": [[-2.0, 38.0, 0.0, 40.0]], "temporal": [["2020-01-01T00:00:00Z", "2020-12-31T00:00:00Z"]] }
+        "id": "rivers", "taco_version": "0.2.0", "dataset_version": "1.0.0", "title": title,
+        "description": "Two rivers",
+        "licenses": [
+            "CC-BY-4.0",
+        ], "providers": contact, "curators": contact, "task": "Classification",
+        "extent": {
+            "spatial": [[-2.0, 38.0, 0.0, 40.0]],
+            "temporal": [["2020-01-01T00:00:00Z", "2020-12-31T00:00:00Z"]],
+        }
     });
     fields.to_string()
 }
@@ -437,10 +611,21 @@ pub fn first_file(workspace: &Workspace, dataset: &str) -> String {
     let mut place = String::new();
     loop {
         let arguments = ["read", dataset, &place];
-        let listing = workspace.studio(&arguments[..if place.is_empty() { 2 } else { 3 }]).expect_code(0).stdout;
-        let first = listing.lines().next().and_then(|line| line.split_once('\t')).expect("a sample");
+        let listing = workspace
+            .studio(&arguments[..if place.is_empty() { 2 } else { 3 }])
+            .expect_code(0)
+            .stdout;
+        let first = listing
+            .lines()
+            .next()
+            .and_then(|line| line.split_once('\t'))
+            .expect("a sample");
         let id = first.1.split('\t').next().unwrap_or(first.1);
-        place = if place.is_empty() { id.to_owned() } else { format!("{place}/{id}") };
+        place = if place.is_empty() {
+            id.to_owned()
+        } else {
+            format!("{place}/{id}")
+        };
         if first.0 == "FILE" {
             return place;
         }

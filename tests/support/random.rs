@@ -17,7 +17,11 @@ impl Random {
 
     /// A number below `limit`; 0 when `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
-        if limit == 0 { 0 } else { (self.next() % limit as u64) as usize }
+        if limit == 0 {
+            0
+        } else {
+            (self.next() % limit as u64) as usize
+        }
     }
 
     /// A number in `range`.

@@ -1,4 +1,5 @@
-//! A file server on 127.0.0.1 that records requests and injects faults. Supports ranges, ETags and keep-alive.
+//! A file server on 127.0.0.1 that records requests and injects faults. Supports ranges, ETags and
+//! keep-alive.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -147,16 +148,23 @@ impl Server {
         self.shared.most.load(Ordering::Relaxed)
     }
 
-    /// Injects a fault into responses for paths that contain `part`: after `good` correct ones, `times` times.
+    /// Injects a fault into responses for paths that contain `part`: after `good` correct ones,
+    /// `times` times.
     pub fn fail(&self, part: &str, fault: Fault, good: usize, times: usize) {
-        self.shared.faults.lock().expect("a lock").push((part.to_owned(), fault, good, times));
+        self.shared
+            .faults
+            .lock()
+            .expect("a lock")
+            .push((part.to_owned(), fault, good, times));
     }
 }
 
 impl Shared {
     fn fault_for(&self, path: &str) -> Option<Fault> {
         let mut faults = self.faults.lock().expect("a lock");
-        let (_, fault, good, times) = faults.iter_mut().find(|(part, _, _, times)| path.contains(part.as_str()) && *times > 0)?;
+        let (_, fault, good, times) = faults
+            .iter_mut()
+            .find(|(part, _, _, times)| path.contains(part.as_str()) && *times > 0)?;
         if *good > 0 {
             *good -= 1;
             return None;
@@ -187,12 +195,23 @@ impl Shared {
                 }
             }
             let mut words = first.split_whitespace();
-            let (method, path) = (words.next().unwrap_or_default().to_owned(), words.next().unwrap_or_default().to_owned());
-            self.asked.lock().expect("a lock").push(Asked { method, path: path.clone(), range: range.clone() });
-            self.most.fetch_max(self.now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+            let (method, path) = (
+                words.next().unwrap_or_default().to_owned(),
+                words.next().unwrap_or_default().to_owned(),
+            );
+            self.asked.lock().expect("a lock").push(Asked {
+                method,
+                path: path.clone(),
+                range: range.clone(),
+            });
+            self.most.fetch_max(
+                self.now.fetch_add(1, Ordering::Relaxed) + 1,
+                Ordering::Relaxed,
+            );
             let delay = *self.delay.lock().expect("a lock");
             std::thread::sleep(delay);
-            // Before the response: a client that has received it may send a request while this thread is not scheduled.
+            // Before the response: a client that has received it may send a request while this
+            // thread is not scheduled.
             self.now.fetch_sub(1, Ordering::Relaxed);
             if !self.answer(&stream, &path, range.as_deref())? {
                 return Ok(());
@@ -201,9 +220,18 @@ impl Shared {
     }
 
     /// Sends a response; false when the connection is to be closed.
-    fn answer(&self, mut stream: &TcpStream, path: &str, range: Option<&str>) -> std::io::Result<bool> {
+    fn answer(
+        &self,
+        mut stream: &TcpStream,
+        path: &str,
+        range: Option<&str>,
+    ) -> std::io::Result<bool> {
         let plain = |stream: &mut &TcpStream, status: u16| {
-            write!(stream, "HTTP/1.1 {status} Said\r\nContent-Length: 5\r\n\r\nsorry").map(|()| true)
+            write!(
+                stream,
+                "HTTP/1.1 {status} Said\r\nContent-Length: 5\r\n\r\nsorry"
+            )
+            .map(|()| true)
         };
         let fault = self.fault_for(path);
         if let Some(Fault::Status(status)) = fault {
@@ -216,22 +244,28 @@ impl Shared {
         let habit = *self.habit.lock().expect("a lock");
         let number = self.answers.fetch_add(1, Ordering::Relaxed);
         if habit == Some(Habit::Throttles) && number.is_multiple_of(3) {
-            let date = (chrono::Utc::now() + chrono::Duration::seconds(1)).format("%a, %d %b %Y %H:%M:%S GMT");
-            write!(stream, "HTTP/1.1 429 Said\r\nRetry-After: {date}\r\nContent-Length: 0\r\n\r\n")?;
+            let date = (chrono::Utc::now() + chrono::Duration::seconds(1))
+                .format("%a, %d %b %Y %H:%M:%S GMT");
+            write!(
+                stream,
+                "HTTP/1.1 429 Said\r\nRetry-After: {date}\r\nContent-Length: 0\r\n\r\n"
+            )?;
             return Ok(true);
         }
         let name = decoded(path.split('?').next().unwrap_or_default());
         let folder = self.folder.join(name.trim_matches('/'));
         if habit == Some(Habit::ListsFolders) && folder.is_dir() {
             let page = page_of(&folder);
-            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length";
+            let head =
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length";
             return write!(stream, "{head}: {}\r\n\r\n{page}", page.len()).map(|()| true);
         }
         let Ok(mut bytes) = fs::read(self.folder.join(name.trim_start_matches('/'))) else {
             return match habit {
                 Some(Habit::PageForMissing) => {
                     let page = "<!doctype html><html><body>Start</body></html>";
-                    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length";
+                    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\
+                        Content-Length";
                     write!(stream, "{head}: {}\r\n\r\n{page}", page.len()).map(|()| true)
                 }
                 Some(Habit::ForbidsMissing) => plain(&mut stream, 403),
@@ -242,10 +276,15 @@ impl Shared {
         match habit {
             Some(Habit::NoVersion) => version.clear(),
             Some(Habit::WeakEtag) => version = version.replace(": ", ": W/"),
-            Some(Habit::AlternatesEtags) => version = version.replace("-", &format!("-{}-", number % 2)),
+            Some(Habit::AlternatesEtags) => {
+                version = version.replace("-", &format!("-{}-", number % 2))
+            }
             Some(Habit::NewEtags) => version = version.replace("-", &format!("-{number}-")),
             Some(Habit::AlternatesDates) => {
-                version = format!("Last-Modified: Wed, 25 Nov 2020 07:00:0{} GMT\r\n", number % 2);
+                version = format!(
+                    "Last-Modified: Wed, 25 Nov 2020 07:00:0{} GMT\r\n",
+                    number % 2
+                );
             }
             _ => {}
         }
@@ -254,9 +293,16 @@ impl Shared {
             version = "ETag: \"another\"\r\n".into();
         }
         let total = bytes.len();
-        let is_refused = match (habit, range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-'))) {
-            (Some(Habit::RefusesLongSuffixes), Some(("", length))) => length.parse::<usize>().is_ok_and(|length| length > total),
-            (Some(Habit::RefusesLongRanges), Some((_, last))) => last.parse::<usize>().is_ok_and(|last| last >= total),
+        let is_refused = match (
+            habit,
+            range.and_then(|range| range.strip_prefix("bytes=")?.split_once('-')),
+        ) {
+            (Some(Habit::RefusesLongSuffixes), Some(("", length))) => {
+                length.parse::<usize>().is_ok_and(|length| length > total)
+            }
+            (Some(Habit::RefusesLongRanges), Some((_, last))) => {
+                last.parse::<usize>().is_ok_and(|last| last >= total)
+            }
             _ => false,
         };
         if is_refused {
@@ -264,15 +310,28 @@ impl Shared {
             return write!(stream, "{head}: bytes */{total}\r\n\r\n").map(|()| true);
         }
         let is_suffix = range.is_some_and(|range| range.starts_with("bytes=-"));
-        let wanted = range.filter(|_| fault != Some(Fault::Whole)).and_then(|range| within(range, total)).filter(|wanted| {
-            !(habit == Some(Habit::WholeIs200) && *wanted == (0, total) || habit == Some(Habit::IgnoresSuffixes) && is_suffix)
-        });
-        let is_whole = fault == Some(Fault::Whole) || matches!(habit, Some(Habit::WholeIs200 | Habit::IgnoresSuffixes));
+        let wanted = range
+            .filter(|_| fault != Some(Fault::Whole))
+            .and_then(|range| within(range, total))
+            .filter(|wanted| {
+                !(habit == Some(Habit::WholeIs200) && *wanted == (0, total)
+                    || habit == Some(Habit::IgnoresSuffixes) && is_suffix)
+            });
+        let is_whole = fault == Some(Fault::Whole)
+            || matches!(habit, Some(Habit::WholeIs200 | Habit::IgnoresSuffixes));
         let (status, place, bytes) = match (range, wanted) {
             (Some(_), None) if !is_whole => return plain(&mut stream, 416),
             (_, Some((start, end))) => {
-                let start = if fault == Some(Fault::Elsewhere) { start.saturating_sub(1) } else { start };
-                let total = if habit == Some(Habit::OmitsSize) { "*".to_owned() } else { total.to_string() };
+                let start = if fault == Some(Fault::Elsewhere) {
+                    start.saturating_sub(1)
+                } else {
+                    start
+                };
+                let total = if habit == Some(Habit::OmitsSize) {
+                    "*".to_owned()
+                } else {
+                    total.to_string()
+                };
                 let place = match habit {
                     Some(Habit::OmitsRange) => String::new(),
                     _ => format!("Content-Range: bytes {start}-{}/{total}\r\n", end - 1),
@@ -282,7 +341,10 @@ impl Shared {
             _ => ("200 OK", String::new(), &bytes[..]),
         };
         if habit == Some(Habit::Chunked) {
-            write!(stream, "HTTP/1.1 {status}\r\n{version}{place}Transfer-Encoding: chunked\r\n\r\n")?;
+            write!(
+                stream,
+                "HTTP/1.1 {status}\r\n{version}{place}Transfer-Encoding: chunked\r\n\r\n"
+            )?;
             for part in bytes.chunks(5000) {
                 write!(stream, "{:x}\r\n", part.len())?;
                 stream.write_all(part)?;
@@ -291,11 +353,23 @@ impl Shared {
             return stream.write_all(b"0\r\n\r\n").map(|()| true);
         }
         let packed = (habit == Some(Habit::Gzips)).then(|| gzipped(bytes));
-        let place = if packed.is_some() { format!("{place}Content-Encoding: gzip\r\n") } else { place };
+        let place = if packed.is_some() {
+            format!("{place}Content-Encoding: gzip\r\n")
+        } else {
+            place
+        };
         let bytes = packed.as_deref().unwrap_or(bytes);
         let half = bytes.len() / 2;
-        let stated = if fault == Some(Fault::Short) { half } else { bytes.len() };
-        write!(stream, "HTTP/1.1 {status}\r\n{version}Accept-Ranges: bytes\r\n{place}Content-Length: {stated}\r\n\r\n")?;
+        let stated = if fault == Some(Fault::Short) {
+            half
+        } else {
+            bytes.len()
+        };
+        write!(
+            stream,
+            "HTTP/1.1 {status}\r\n{version}Accept-Ranges: bytes\r\n{place}Content-Length: \
+                {stated}\r\n\r\n"
+        )?;
         match fault {
             Some(Fault::Cut) => stream.write_all(&bytes[..half]).map(|()| false),
             Some(Fault::Stalls) => {
@@ -311,12 +385,16 @@ impl Shared {
 
 /// The page of a folder, as web servers make it.
 fn page_of(folder: &Path) -> String {
-    let mut page = "<html><head><title>Index</title></head><body><a href=\"../\">../</a>\n".to_owned();
+    let mut page =
+        "<html><head><title>Index</title></head><body><a href=\"../\">../</a>\n".to_owned();
     for entry in fs::read_dir(folder).expect("a folder") {
         let entry = entry.expect("an entry");
         let slash = if entry.path().is_dir() { "/" } else { "" };
         let name = format!("{}{slash}", entry.file_name().to_string_lossy());
-        page += &format!("<a href=\"{}\">{name}</a> 12-Nov-2026 10:00 1K\n", name.replace(' ', "%20"));
+        page += &format!(
+            "<a href=\"{}\">{name}</a> 12-Nov-2026 10:00 1K\n",
+            name.replace(' ', "%20")
+        );
     }
     page + "</body></html>"
 }
@@ -329,7 +407,11 @@ fn within(range: &str, total: usize) -> Option<(usize, usize)> {
         return (length > 0 && total > 0).then(|| (total.saturating_sub(length), total));
     }
     let start: usize = start.parse().ok()?;
-    let end = if end.is_empty() { total } else { end.parse::<usize>().ok()? + 1 };
+    let end = if end.is_empty() {
+        total
+    } else {
+        end.parse::<usize>().ok()? + 1
+    };
     (start < total && start < end).then(|| (start, end.min(total)))
 }
 
@@ -337,8 +419,11 @@ fn decoded(path: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = path.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
-        let hex =
-            (first == b'%').then(|| std::str::from_utf8(after.get(..2)?).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok()));
+        let hex = (first == b'%').then(|| {
+            std::str::from_utf8(after.get(..2)?)
+                .ok()
+                .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+        });
         match hex.flatten() {
             Some(byte) => {
                 bytes.push(byte);
@@ -355,7 +440,10 @@ fn decoded(path: &str) -> String {
 
 fn gzipped(bytes: &[u8]) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packed.write_all(bytes).and_then(|()| packed.finish()).expect("gzip")
+    packed
+        .write_all(bytes)
+        .and_then(|()| packed.finish())
+        .expect("gzip")
 }
 
 fn crc32(bytes: &[u8]) -> u32 {

@@ -1,5 +1,6 @@
-//! Emulators of object stores on 127.0.0.1: moto for S3, gcp-storage-emulator for Google Cloud Storage, Azurite for Azure. Their
-//! objects are looked at with the stores' own interface, not with the program.
+//! Emulators of object stores on 127.0.0.1: moto for S3, gcp-storage-emulator for Google Cloud
+//! Storage, Azurite for Azure. Their objects are looked at with the stores' own interface, not with
+//! the program.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -29,7 +30,8 @@ pub struct Emulator {
 
 const AZURE_ACCOUNT: &str = "devstoreaccount1";
 /// The key of Azurite, the same everywhere.
-const AZURE_KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+const AZURE_KEY: &str =
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
 impl Emulator {
     /// Starts an emulator; `None` where it is not installed.
@@ -46,32 +48,55 @@ impl Emulator {
     fn start_with(kind: StoreKind, more: &[&str]) -> Option<Self> {
         let python = stores_python()?;
         let environment = python.parent()?.parent()?.to_owned();
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .expect("a port")
+            .port();
         let folder = tempfile::tempdir().expect("a folder");
         let text = port.to_string();
         let mut command = match kind {
             StoreKind::S3 => {
                 let mut command = Command::new(&python);
-                command.arg(tests_folder().join("interop/run_moto.py")).arg(&text).args(more);
+                command
+                    .arg(tests_folder().join("interop/run_moto.py"))
+                    .arg(&text)
+                    .args(more);
                 command
             }
             StoreKind::Google => {
                 let mut command = Command::new(&python);
-                command.arg(tests_folder().join("interop/run_gcs.py")).arg(&text);
+                command
+                    .arg(tests_folder().join("interop/run_gcs.py"))
+                    .arg(&text);
                 command
             }
             StoreKind::Azure => {
                 let program = environment.join("npm/node_modules/.bin/azurite-blob");
                 if !program.exists() {
-                    let has_npm = Command::new("npm").arg("--version").output().is_ok_and(|output| output.status.success());
+                    let has_npm = Command::new("npm")
+                        .arg("--version")
+                        .output()
+                        .is_ok_and(|output| output.status.success());
                     let here = std::env::var_os("CI").is_none() || !has_npm;
-                    assert!(here, "azurite is not there: run ./packaging/test, which installs it");
-                    println!("skipped: azurite is not there; ./packaging/test installs it where npm is");
+                    assert!(
+                        here,
+                        "azurite is not there: run ./packaging/test, which installs it"
+                    );
+                    println!(
+                        "skipped: azurite is not there; ./packaging/test installs it where npm is"
+                    );
                     return None;
                 }
                 let mut command = Command::new(program);
                 command
-                    .args(["--silent", "--skipApiVersionCheck", "--disableTelemetry", "--blobPort", &text, "--location"])
+                    .args([
+                        "--silent",
+                        "--skipApiVersionCheck",
+                        "--disableTelemetry",
+                        "--blobPort",
+                        &text,
+                        "--location",
+                    ])
                     .arg(folder.path());
                 command
             }
@@ -85,10 +110,19 @@ impl Emulator {
             .stderr(Stdio::null())
             .spawn()
             .expect("the emulator starts");
-        let emulator = Self { kind, child, port, python, _folder: folder };
+        let emulator = Self {
+            kind,
+            child,
+            port,
+            python,
+            _folder: folder,
+        };
         let end = Instant::now() + Duration::from_secs(60);
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(Instant::now() < end, "{kind:?}: the emulator does not answer");
+            assert!(
+                Instant::now() < end,
+                "{kind:?}: the emulator does not answer"
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
         emulator.ask(&["make"]);
@@ -111,7 +145,12 @@ impl Emulator {
 
     /// The environment in which the program finds the emulator at `port`, that of a proxy perhaps.
     pub fn variables(&self, port: u16) -> Vec<(String, String)> {
-        let own = |pairs: &[(&str, &str)]| pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let own = |pairs: &[(&str, &str)]| {
+            pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect()
+        };
         let url = format!("http://127.0.0.1:{port}");
         match self.kind {
             StoreKind::S3 => own(&[
@@ -131,7 +170,11 @@ impl Emulator {
     }
 
     /// Runs the program with the emulator as its store.
-    pub fn studio<S: AsRef<std::ffi::OsStr>>(&self, workspace: &Workspace, arguments: impl IntoIterator<Item = S>) -> Ran {
+    pub fn studio<S: AsRef<std::ffi::OsStr>>(
+        &self,
+        workspace: &Workspace,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Ran {
         self.studio_through(workspace, self.port, &[], arguments)
     }
 
@@ -144,7 +187,10 @@ impl Emulator {
         arguments: impl IntoIterator<Item = S>,
     ) -> Ran {
         let own = self.variables(port);
-        let mut all: Vec<(&str, &str)> = own.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let mut all: Vec<(&str, &str)> = own
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
         all.extend(more);
         workspace.studio_with(&all, arguments)
     }
@@ -152,7 +198,12 @@ impl Emulator {
     /// Names of the objects, sorted.
     pub fn names(&self) -> Vec<String> {
         let listed = self.ask(&["list"]);
-        listed.as_array().expect("a list").iter().map(|name| name.as_str().expect("a name").to_owned()).collect()
+        listed
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|name| name.as_str().expect("a name").to_owned())
+            .collect()
     }
 
     /// Downloads an object.
@@ -175,14 +226,18 @@ impl Emulator {
         self.ask(&["drop"]);
     }
 
-    /// Seconds that the transfer manager of boto3 takes for an upload through `port`; the object is removed afterwards.
+    /// Seconds that the transfer manager of boto3 takes for an upload through `port`; the object is
+    /// removed afterwards.
     #[cfg(target_os = "linux")]
     pub fn transfer_seconds(&self, port: u16, from: &Path) -> f64 {
         let (text, from) = (port.to_string(), from.to_str().expect("a path"));
-        self.ask(&["transfer", &text, from]).as_f64().expect("seconds")
+        self.ask(&["transfer", &text, from])
+            .as_f64()
+            .expect("seconds")
     }
 
-    /// Reads every member of an archive by ranges and compares its CRC-32, with Python's own reader; returns their number.
+    /// Reads every member of an archive by ranges and compares its CRC-32, with Python's own
+    /// reader; returns their number.
     #[cfg(target_os = "linux")]
     pub fn members_of_archive(&self, name: &str) -> u64 {
         self.ask(&["testzip", name]).as_u64().expect("a number")
@@ -191,12 +246,23 @@ impl Emulator {
     fn ask(&self, arguments: &[&str]) -> Value {
         let kind = format!("{:?}", self.kind).to_lowercase();
         let mut command = Command::new(&self.python);
-        command.arg(tests_folder().join("interop/stores.py")).arg(kind).arg(self.port.to_string()).args(arguments);
+        command
+            .arg(tests_folder().join("interop/stores.py"))
+            .arg(kind)
+            .arg(self.port.to_string())
+            .args(arguments);
         for (name, value) in self.variables(self.port) {
             command.env(name, value);
         }
-        let output = command.env("NO_PROXY", "127.0.0.1").output().expect("Python runs");
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = command
+            .env("NO_PROXY", "127.0.0.1")
+            .output()
+            .expect("Python runs");
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
 }

@@ -1,5 +1,5 @@
-//! The C library: functions of `include/taco_studio.h` over [`taco_studio::binding`]. A panic becomes an error, so that none unwinds
-//! into C.
+//! The C library: functions of `include/taco_studio.h` over [`taco_studio::binding`]. A panic
+//! becomes an error, so that none unwinds into C.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -19,7 +19,8 @@ use taco_studio::ops::AnyOperation;
 use taco_studio::query::Query;
 use taco_studio::table::LevelTable;
 
-/// Size of the header before each piece of memory that is given out: its length, aligned for every value of C.
+/// Size of the header before each piece of memory that is given out: its length, aligned for every
+/// value of C.
 const HEADER: usize = 16;
 
 thread_local! {
@@ -46,7 +47,8 @@ pub struct PixelMemory {
 
 /// Runs `work`, and keeps its error for [`taco_last_error`]. `None` on failure.
 fn attempt<T>(work: impl FnOnce() -> Result<T>) -> Option<T> {
-    let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panic_error("the call", panic.as_ref())));
+    let outcome = catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(panic_error("the call", panic.as_ref())));
     let (value, error) = match outcome {
         Ok(value) => (Some(value), None),
         Err(error) => (None, CString::new(error.to_json().to_string()).ok()),
@@ -68,20 +70,26 @@ unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str> {
         return Err(Error::usage(format!("{what} is NULL")));
     }
     // Safety: as the caller promises.
-    unsafe { CStr::from_ptr(pointer) }.to_str().map_err(|error| Error::usage(format!("{what} is not UTF-8")).because(error))
+    unsafe { CStr::from_ptr(pointer) }
+        .to_str()
+        .map_err(|error| Error::usage(format!("{what} is not UTF-8")).because(error))
 }
 
 /// The JSON value at `pointer`; the default where it is null.
 ///
 /// # Safety
 /// As [`text`].
-unsafe fn json_or_default<T: serde::de::DeserializeOwned + Default>(pointer: *const c_char, what: &str) -> Result<T> {
+unsafe fn json_or_default<T: serde::de::DeserializeOwned + Default>(
+    pointer: *const c_char,
+    what: &str,
+) -> Result<T> {
     if pointer.is_null() {
         return Ok(T::default());
     }
     // Safety: as the caller promises.
     let text = unsafe { text(pointer, what) }?;
-    serde_json::from_str(text).map_err(|error| Error::usage(format!("{what} can't be read")).because(error))
+    serde_json::from_str(text)
+        .map_err(|error| Error::usage(format!("{what} can't be read")).because(error))
 }
 
 /// The dataset at `pointer`.
@@ -95,8 +103,18 @@ unsafe fn dataset<'a>(pointer: *const DatasetHandle) -> Result<&'a DatasetHandle
 
 /// The row of a handle, which must be of this dataset.
 fn row(open: &DatasetHandle, sample: SampleHandle) -> Result<SampleRow> {
-    let row = SampleRow { level: sample.level as usize, row: sample.row };
-    if open.has(row) { Ok(row) } else { Err(Error::usage(format!("level {} has no row {}", sample.level, sample.row))) }
+    let row = SampleRow {
+        level: sample.level as usize,
+        row: sample.row,
+    };
+    if open.has(row) {
+        Ok(row)
+    } else {
+        Err(Error::usage(format!(
+            "level {} has no row {}",
+            sample.level, sample.row
+        )))
+    }
 }
 
 /// Memory with these bytes, for [`taco_free`]; null when there is none left.
@@ -108,7 +126,9 @@ fn given(bytes: &[u8]) -> Result<*mut u8> {
     unsafe {
         let start = std::alloc::alloc(layout);
         if start.is_null() {
-            return Err(Error::too_large(format!("there is no memory for {length} bytes")));
+            return Err(Error::too_large(format!(
+                "there is no memory for {length} bytes"
+            )));
         }
         start.cast::<usize>().write(length);
         let place = start.add(HEADER);
@@ -119,7 +139,8 @@ fn given(bytes: &[u8]) -> Result<*mut u8> {
 
 /// A text for [`taco_free`].
 fn given_text(text: &str) -> Result<*mut c_char> {
-    let text = CString::new(text).map_err(|error| Error::internal("a text has a zero byte").because(error))?;
+    let text = CString::new(text)
+        .map_err(|error| Error::internal("a text has a zero byte").because(error))?;
     Ok(given(text.as_bytes_with_nul())?.cast())
 }
 
@@ -143,23 +164,30 @@ unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Result<()> {
 /// A table as a stream.
 fn stream_of(table: &LevelTable) -> FFI_ArrowArrayStream {
     let batches: Vec<_> = table.batches().iter().cloned().map(Ok).collect();
-    FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, table.schema().clone())))
+    FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(
+        batches,
+        table.schema().clone(),
+    )))
 }
 
 /// The version of the library.
 #[unsafe(no_mangle)]
 pub extern "C" fn taco_version() -> *const c_char {
-    const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-        Ok(version) => version,
-        Err(_) => c"",
-    };
+    const VERSION: &CStr =
+        match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+            Ok(version) => version,
+            Err(_) => c"",
+        };
     VERSION.as_ptr()
 }
 
 /// The reason of the last failure on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn taco_last_error() -> *const c_char {
-    LAST_ERROR.with_borrow(|last| last.as_ref().map_or(std::ptr::null(), |error| error.as_ptr()))
+    LAST_ERROR.with_borrow(|last| {
+        last.as_ref()
+            .map_or(std::ptr::null(), |error| error.as_ptr())
+    })
 }
 
 /// Frees a text or bytes.
@@ -175,7 +203,10 @@ pub unsafe extern "C" fn taco_free(memory: *mut c_void) {
     unsafe {
         let start = memory.cast::<u8>().sub(HEADER);
         let length = start.cast::<usize>().read();
-        std::alloc::dealloc(start, std::alloc::Layout::from_size_align_unchecked(length, HEADER));
+        std::alloc::dealloc(
+            start,
+            std::alloc::Layout::from_size_align_unchecked(length, HEADER),
+        );
     }
 }
 
@@ -184,10 +215,18 @@ pub unsafe extern "C" fn taco_free(memory: *mut c_void) {
 /// # Safety
 /// Texts are null or end in a zero byte.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn taco_open(path: *const c_char, options: *const c_char) -> *mut DatasetHandle {
+pub unsafe extern "C" fn taco_open(
+    path: *const c_char,
+    options: *const c_char,
+) -> *mut DatasetHandle {
     attempt(|| {
         // Safety: as the caller promises.
-        let (path, options) = unsafe { (text(path, "path")?, json_or_default::<OpenOptions>(options, "options")?) };
+        let (path, options) = unsafe {
+            (
+                text(path, "path")?,
+                json_or_default::<OpenOptions>(options, "options")?,
+            )
+        };
         let open = DatasetHandle::open(Path::new(path), &options, &JobContext::default())?;
         Ok(Box::into_raw(Box::new(open)))
     })
@@ -227,7 +266,9 @@ pub unsafe extern "C" fn taco_describe(open: *const DatasetHandle) -> *mut c_cha
 pub unsafe extern "C" fn taco_levels(open: *const DatasetHandle) -> c_int {
     // Safety: as the caller promises.
     let levels = attempt(|| Ok(unsafe { dataset(open) }?.levels()));
-    levels.and_then(|levels| c_int::try_from(levels).ok()).unwrap_or(-1)
+    levels
+        .and_then(|levels| c_int::try_from(levels).ok())
+        .unwrap_or(-1)
 }
 
 /// The table of a level.
@@ -235,7 +276,11 @@ pub unsafe extern "C" fn taco_levels(open: *const DatasetHandle) -> c_int {
 /// # Safety
 /// `open` is of [`taco_open`], `stream` memory for a stream.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn taco_table(open: *const DatasetHandle, level: u32, stream: *mut FFI_ArrowArrayStream) -> c_int {
+pub unsafe extern "C" fn taco_table(
+    open: *const DatasetHandle,
+    level: u32,
+    stream: *mut FFI_ArrowArrayStream,
+) -> c_int {
     code(attempt(|| {
         // Safety: as the caller promises.
         let table = unsafe { dataset(open) }?.table(level as usize, &JobContext::default())?;
@@ -249,7 +294,11 @@ pub unsafe extern "C" fn taco_table(open: *const DatasetHandle, level: u32, stre
 /// # Safety
 /// `open` is of [`taco_open`], `query` a text, `stream` memory for a stream.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn taco_query(open: *const DatasetHandle, query: *const c_char, stream: *mut FFI_ArrowArrayStream) -> c_int {
+pub unsafe extern "C" fn taco_query(
+    open: *const DatasetHandle,
+    query: *const c_char,
+    stream: *mut FFI_ArrowArrayStream,
+) -> c_int {
     code(attempt(|| {
         // Safety: as the caller promises.
         let (open, query) = unsafe { (dataset(open)?, json_or_default::<Query>(query, "query")?) };
@@ -264,7 +313,11 @@ pub unsafe extern "C" fn taco_query(open: *const DatasetHandle, query: *const c_
 /// # Safety
 /// `open` is of [`taco_open`], `path` a text, `sample` memory for a handle.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn taco_find(open: *const DatasetHandle, path: *const c_char, sample: *mut SampleHandle) -> c_int {
+pub unsafe extern "C" fn taco_find(
+    open: *const DatasetHandle,
+    path: *const c_char,
+    sample: *mut SampleHandle,
+) -> c_int {
     code(attempt(|| {
         // Safety: as the caller promises.
         let found = unsafe { dataset(open)?.find(text(path, "path")?) }?;
@@ -274,13 +327,17 @@ pub unsafe extern "C" fn taco_find(open: *const DatasetHandle, path: *const c_ch
 }
 
 fn handle(row: SampleRow) -> SampleHandle {
-    SampleHandle { level: u32::try_from(row.level).unwrap_or(u32::MAX), row: row.row }
+    SampleHandle {
+        level: u32::try_from(row.level).unwrap_or(u32::MAX),
+        row: row.row,
+    }
 }
 
 /// The samples of level 0, or of a FOLDER.
 ///
 /// # Safety
-/// `open` is of [`taco_open`]; `folder` is null or a handle; `samples` and `count` are memory for a pointer and a number.
+/// `open` is of [`taco_open`]; `folder` is null or a handle; `samples` and `count` are memory for a
+/// pointer and a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn taco_children(
     open: *const DatasetHandle,
@@ -339,7 +396,10 @@ pub unsafe extern "C" fn taco_is_folder(open: *const DatasetHandle, sample: Samp
 /// # Safety
 /// `open` is of [`taco_open`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn taco_gdal_path(open: *const DatasetHandle, sample: SampleHandle) -> *mut c_char {
+pub unsafe extern "C" fn taco_gdal_path(
+    open: *const DatasetHandle,
+    sample: SampleHandle,
+) -> *mut c_char {
     text_or_null(|| {
         // Safety: as the caller promises.
         let open = unsafe { dataset(open) }?;
@@ -383,16 +443,38 @@ pub unsafe extern "C" fn taco_read_pixels(
 ) -> c_int {
     code(attempt(|| {
         // Safety: as the caller promises.
-        let (open, request) = unsafe { (dataset(open)?, json_or_default::<PixelRequest>(request, "request")?) };
+        let (open, request) = unsafe {
+            (
+                dataset(open)?,
+                json_or_default::<PixelRequest>(request, "request")?,
+            )
+        };
         if pixels.is_null() {
             return Err(Error::usage("pixels is NULL"));
         }
         let array = open.pixels(row(open, sample)?, &request, &JobContext::default())?;
-        let valid = array.valid.as_deref().map(given).transpose()?.unwrap_or(std::ptr::null_mut());
+        let valid = array
+            .valid
+            .as_deref()
+            .map(given)
+            .transpose()?
+            .unwrap_or(std::ptr::null_mut());
         let dtype = array.dtype.as_ptr();
         let (values, bytes) = (given(&array.bytes)?, array.bytes.len());
         // Safety: as the caller promises.
-        unsafe { put(pixels, PixelMemory { shape: array.shape, dtype, values, bytes, valid }, "pixels") }
+        unsafe {
+            put(
+                pixels,
+                PixelMemory {
+                    shape: array.shape,
+                    dtype,
+                    values,
+                    bytes,
+                    valid,
+                },
+                "pixels",
+            )
+        }
     }))
 }
 
@@ -413,7 +495,12 @@ pub extern "C" fn taco_operations() -> *mut c_char {
 pub unsafe extern "C" fn taco_operate(name: *const c_char, request: *const c_char) -> *mut c_char {
     text_or_null(|| {
         // Safety: as the caller promises.
-        let (name, request) = unsafe { (text(name, "name")?, json_or_default::<Json>(request, "request")?) };
+        let (name, request) = unsafe {
+            (
+                text(name, "name")?,
+                json_or_default::<Json>(request, "request")?,
+            )
+        };
         Ok(operate(name, request, &JobContext::default())?.to_string())
     })
 }

@@ -9,7 +9,8 @@ create_exception!(
     taco_studio,
     TacoError,
     PyException,
-    "What went wrong. Attributes: kind (usage, io, format, unsupported, invalid, changed, damaged, too_large, cancelled, internal), \
+    "What went wrong. Attributes: kind (usage, io, format, unsupported, invalid, changed, damaged, \
+        too_large, cancelled, internal), \
      place (a path, an address or a sample; may be None) and hints (what to do, best first)."
 );
 
@@ -18,8 +19,12 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let exception = TacoError::new_err(error.report());
     let json = error.to_json();
     let value = exception.value(py);
-    let hints: Vec<String> =
-        json["hints"].as_array().into_iter().flatten().filter_map(|hint| Some(hint.as_str()?.into())).collect();
+    let hints: Vec<String> = json["hints"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|hint| Some(hint.as_str()?.into()))
+        .collect();
     let set = value
         .setattr("kind", json["kind"].as_str())
         .and_then(|()| value.setattr("place", error.place()))

@@ -1,5 +1,6 @@
-//! The Python module `taco_studio._taco_studio`: an open dataset, its samples and tables, operations by name, and the program. The
-//! package `taco_studio` beside it makes functions of the operations. Threads of Python run while this code works.
+//! The Python module `taco_studio._taco_studio`: an open dataset, its samples and tables,
+//! operations by name, and the program. The package `taco_studio` beside it makes functions of the
+//! operations. Threads of Python run while this code works.
 
 mod dataset;
 mod errors;
@@ -20,12 +21,19 @@ fn operations() -> PyResult<String> {
     serde_json::to_string(&AnyOperation::descriptions()).map_err(json_error)
 }
 
-/// Runs an operation by name with its request, a JSON object, and returns `{"summary", "sound", "output", "warnings"}` as JSON.
+/// Runs an operation by name with its request, a JSON object, and returns
+/// `{"summary", "sound", "output", "warnings"}` as JSON.
 ///
-/// `progress` is called with the stage, the steps done, their number or None, and bytes. Ctrl-C cancels.
+/// `progress` is called with the stage, the steps done, their number or None, and bytes. Ctrl-C
+/// cancels.
 #[pyfunction]
 #[pyo3(signature = (name, request, progress=None))]
-fn run_operation(py: Python<'_>, name: &str, request: &str, progress: Option<Bound<'_, PyAny>>) -> PyResult<String> {
+fn run_operation(
+    py: Python<'_>,
+    name: &str,
+    request: &str,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
     let request = serde_json::from_str(request).map_err(json_error)?;
     let owned = name.to_owned();
     let work = move |ctx: &_| binding::operate(&owned, request, ctx);
@@ -52,11 +60,14 @@ fn after_fork() {
     binding::after_fork();
 }
 
-/// Runs the program, the window or a command, with these arguments; returns the exit code. The first argument is the file that
-/// starts it.
+/// Runs the program, the window or a command, with these arguments; returns the exit code. The
+/// first argument is the file that starts it.
 #[pyfunction]
 fn run_program(py: Python<'_>, arguments: Vec<PathBuf>) -> u8 {
-    if let Some(program) = arguments.first().and_then(|program| std::path::absolute(program).ok()) {
+    if let Some(program) = arguments
+        .first()
+        .and_then(|program| std::path::absolute(program).ok())
+    {
         folders::set_own_program(program);
     }
     let arguments: Vec<OsString> = arguments.into_iter().map(PathBuf::into_os_string).collect();

@@ -1,4 +1,5 @@
-//! What a tool answers: the JSON of the output with its warnings, short enough for the context of a model.
+//! What a tool answers: the JSON of the output with its warnings, short enough for the context of a
+//! model.
 
 use rmcp::model::CallToolResult;
 use serde_json::{Value as Json, json};
@@ -22,12 +23,20 @@ impl OperationAnswer {
     /// That of an output, in English.
     pub fn of(output: &AnyOutput) -> Self {
         crate::text::speak(Some(Language::English));
-        Self { summary: output.summary(), is_sound: output.is_sound(), output: output.to_json() }
+        Self {
+            summary: output.summary(),
+            is_sound: output.is_sound(),
+            output: output.to_json(),
+        }
     }
 
     /// The result of the tool. An output that needs attention is no error.
     pub fn into_result(self, warnings: Vec<String>) -> CallToolResult {
-        let Self { summary, is_sound, output } = self;
+        let Self {
+            summary,
+            is_sound,
+            output,
+        } = self;
         let (output, left_out) = shortened(output, ANSWER_BYTES);
         let mut answer = json!({ "summary": summary, "sound": is_sound, "output": output });
         if !warnings.is_empty() {
@@ -35,7 +44,8 @@ impl OperationAnswer {
         }
         if left_out > 0 {
             answer["left_out"] = json!(left_out);
-            answer["note"] = "Lists were shortened. Ask for less: a filter, a limit, an aggregate.".into();
+            answer["note"] =
+                "Lists were shortened. Ask for less: a filter, a limit, an aggregate.".into();
         }
         CallToolResult::structured(answer)
     }
@@ -46,7 +56,8 @@ pub fn failure(error: &Error) -> CallToolResult {
     CallToolResult::structured_error(error.to_json())
 }
 
-/// The value with lists cut to the greatest length at which it has at most `bytes`, and the number of entries that were left out.
+/// The value with lists cut to the greatest length at which it has at most `bytes`, and the number
+/// of entries that were left out.
 fn shortened(value: Json, bytes: usize) -> (Json, usize) {
     let mut longest = 1024;
     let mut best = (value, 0);
@@ -65,11 +76,17 @@ fn cut_lists(value: Json, longest: usize, left_out: &mut usize) -> Json {
         Json::Array(mut values) => {
             *left_out += values.len().saturating_sub(longest);
             values.truncate(longest);
-            values.into_iter().map(|value| cut_lists(value, longest, left_out)).collect()
+            values
+                .into_iter()
+                .map(|value| cut_lists(value, longest, left_out))
+                .collect()
         }
-        Json::Object(fields) => {
-            Json::Object(fields.into_iter().map(|(name, value)| (name, cut_lists(value, longest, left_out))).collect())
-        }
+        Json::Object(fields) => Json::Object(
+            fields
+                .into_iter()
+                .map(|(name, value)| (name, cut_lists(value, longest, left_out)))
+                .collect(),
+        ),
         other => other,
     }
 }
@@ -82,10 +99,17 @@ mod tests {
     fn long_lists_are_cut_and_counted_and_short_answers_stay() {
         let short = json!({ "rows": [1, 2, 3], "nested": { "a": "b" } });
         assert_eq!(shortened(short.clone(), 1000), (short, 0));
-        let rows: Vec<Json> = (0..5000).map(|n| json!({ "id": n, "list": vec![n; 10] })).collect();
+        let rows: Vec<Json> = (0..5000)
+            .map(|n| json!({ "id": n, "list": vec![n; 10] }))
+            .collect();
         let (cut, left_out) = shortened(json!({ "rows": rows }), 10_000);
         let kept = cut["rows"].as_array().expect("a list");
-        assert!(cut.to_string().len() <= 10_000 && kept.len() >= 32, "{} rows of {}", kept.len(), cut.to_string().len());
+        assert!(
+            cut.to_string().len() <= 10_000 && kept.len() >= 32,
+            "{} rows of {}",
+            kept.len(),
+            cut.to_string().len()
+        );
         assert_eq!(kept[0]["list"].as_array().map(Vec::len), Some(10));
         assert_eq!(left_out, 5000 - kept.len());
     }

@@ -1,5 +1,6 @@
-//! `mcp`: the operations as tools for agents, over the Model Context Protocol on standard input and output. Reads are free inside the
-//! named folders and addresses; writes, programs and other machines need the user's consent, given by options of the command line.
+//! `mcp`: the operations as tools for agents, over the Model Context Protocol on standard input and
+//! output. Reads are free inside the named folders and addresses; writes, programs and other
+//! machines need the user's consent, given by options of the command line.
 
 mod answer;
 mod places;
@@ -13,11 +14,12 @@ use crate::error::Result;
 /// Arguments of `mcp`.
 #[derive(Debug, clap::Args)]
 pub struct McpArguments {
-    /// Folders and addresses that requests may name, with all below them; the current folder when none is named. Relative paths of
-    /// requests start at the first folder.
+    /// Folders and addresses that requests may name, with all below them; the current folder when
+    /// none is named. Relative paths of requests start at the first folder.
     #[arg(value_name = "FOLDER")]
     pub folders: Vec<PathBuf>,
-    /// Let requests write files inside these folders; without it, only operations that change nothing are run.
+    /// Let requests write files inside these folders; without it, only operations that change
+    /// nothing are run.
     #[arg(long)]
     pub allow_write: bool,
     /// Let requests start the programs that they name.

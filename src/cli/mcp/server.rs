@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, JsonObject, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProgressToken, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, JsonObject,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer, ServiceExt};
 use rmcp::{ErrorData, ServerHandler};
@@ -34,36 +35,57 @@ pub struct OperationServer {
 }
 
 impl OperationServer {
-    /// A server that admits requests inside `places`, and writes there if it may. Tools that could not run are not listed.
+    /// A server that admits requests inside `places`, and writes there if it may. Tools that could
+    /// not run are not listed.
     pub fn new(places: AllowedPlaces, allow_write: bool) -> Self {
         let may_run = |description: &OperationDescription| allow_write || description.read_only;
-        let tools = AnyOperation::descriptions().into_iter().filter(may_run).map(tool_of).collect();
-        Self { places, allow_write, tools, jobs: Jobs::quiet() }
+        let tools = AnyOperation::descriptions()
+            .into_iter()
+            .filter(may_run)
+            .map(tool_of)
+            .collect();
+        Self {
+            places,
+            allow_write,
+            tools,
+            jobs: Jobs::quiet(),
+        }
     }
 
     /// The operation of a call, once its paths, writes and programs are admitted.
     ///
     /// # Errors
-    /// Those of [`AnyOperation::from_request`], and [`Kind::Usage`] for what the user has not agreed to.
+    /// Those of [`AnyOperation::from_request`], and [`Kind::Usage`] for what the user has not
+    /// agreed to.
     fn admitted(&self, call: CallToolRequestParams) -> Result<AnyOperation> {
         let request = Json::Object(call.arguments.unwrap_or_default());
         let mut operation = AnyOperation::from_request(&call.name, request)?;
         operation.visit_paths(&mut |_, path| *path = admitted(&self.places.resolved(path)));
         if !self.allow_write && !operation.is_read_only() {
-            let error = Error::usage(format!("{} writes files, which the user has not agreed to", call.name));
-            return Err(error.hint("the user agrees by starting `taco-studio mcp` with --allow-write"));
+            let error = Error::usage(format!(
+                "{} writes files, which the user has not agreed to",
+                call.name
+            ));
+            return Err(
+                error.hint("the user agrees by starting `taco-studio mcp` with --allow-write")
+            );
         }
         let mut named = Vec::new();
         operation.visit_paths(&mut |_, path| named.push(path.clone()));
         named.iter().try_for_each(|path| self.places.admit(path))?;
         // Read only now: the files themselves are inside.
-        operation.paths_in_files()?.iter().try_for_each(|(_, path)| self.places.admit(path))?;
+        operation
+            .paths_in_files()?
+            .iter()
+            .try_for_each(|(_, path)| self.places.admit(path))?;
         operation.need_consent()?;
         if let AnyOperation::Create(request) = &operation
             && request.catalogue.reads(&request.source)
         {
-            let error =
-                Error::usage("a catalogue lists files of its own, which may be outside the folders").at_path(&request.source);
+            let error = Error::usage(
+                "a catalogue lists files of its own, which may be outside the folders",
+            )
+            .at_path(&request.source);
             return Err(error.hint("the user runs `taco-studio create` with it"));
         }
         if let AnyOperation::Query(request) = &mut operation {
@@ -72,9 +94,18 @@ impl OperationServer {
         Ok(operation)
     }
 
-    /// Runs an operation to its end, with notifications of its progress, or until the client cancels the call.
-    async fn run(&self, operation: AnyOperation, context: &RequestContext<RoleServer>) -> CallToolResult {
-        let work = move |ctx: &_| operation.run(ctx).map(|output| OperationAnswer::of(&output));
+    /// Runs an operation to its end, with notifications of its progress, or until the client
+    /// cancels the call.
+    async fn run(
+        &self,
+        operation: AnyOperation,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let work = move |ctx: &_| {
+            operation
+                .run(ctx)
+                .map(|output| OperationAnswer::of(&output))
+        };
         let mut job: Job<OperationAnswer> = self.jobs.start("tool", work);
         let token = context.meta.get_progress_token();
         let mut told = Progress::default();
@@ -101,14 +132,28 @@ impl OperationServer {
 
 /// The tool of an operation.
 fn tool_of(description: OperationDescription) -> Tool {
-    let OperationDescription { name, purpose, read_only, request } = description;
-    let schema = if let Json::Object(schema) = request { schema } else { JsonObject::new() };
-    Tool::new(name, purpose, schema).annotate(ToolAnnotations::new().read_only(read_only).open_world(false))
+    let OperationDescription {
+        name,
+        purpose,
+        read_only,
+        request,
+    } = description;
+    let schema = if let Json::Object(schema) = request {
+        schema
+    } else {
+        JsonObject::new()
+    };
+    Tool::new(name, purpose, schema).annotate(
+        ToolAnnotations::new()
+            .read_only(read_only)
+            .open_world(false),
+    )
 }
 
 /// A client that no longer listens is noticed when standard input ends.
 async fn tell_progress(peer: &Peer<RoleServer>, token: ProgressToken, progress: &Progress) {
-    let mut notification = ProgressNotificationParam::new(token, progress.done as f64).with_message(&progress.stage.name);
+    let mut notification = ProgressNotificationParam::new(token, progress.done as f64)
+        .with_message(&progress.stage.name);
     if let Some(total) = progress.total {
         notification = notification.with_total(total as f64);
     }
@@ -117,15 +162,23 @@ async fn tell_progress(peer: &Peer<RoleServer>, token: ProgressToken, progress: 
 
 impl ServerHandler for OperationServer {
     fn get_info(&self) -> ServerConfig {
-        let writes = if self.allow_write { "Files may be written there." } else { "Nothing may be written." };
+        let writes = if self.allow_write {
+            "Files may be written there."
+        } else {
+            "Nothing may be written."
+        };
         let instructions = format!(
-            "Taco Studio reads, checks, queries and writes TACO datasets (AI-ready Earth observation) of all generations. Paths are \
-             limited to {}; relative ones start at the first folder. {writes} Begin with `inspect`; `query` runs SQL over the tables \
-             data, level0, level1, … and answers {QUERY_ROWS} rows unless `limit` says otherwise; `validate` lists findings with \
+            "Taco Studio reads, checks, queries and writes TACO datasets (AI-ready Earth \
+                observation) of all generations. Paths are \
+             limited to {}; relative ones start at the first folder. {writes} Begin with \
+                `inspect`; `query` runs SQL over the tables \
+             data, level0, level1, … and answers {QUERY_ROWS} rows unless `limit` says otherwise; \
+                `validate` lists findings with \
              their rules. `extensions` lists what `extend` computes.",
             self.places.listed()
         );
-        let program = Implementation::new("taco-studio", env!("CARGO_PKG_VERSION")).with_title("Taco Studio");
+        let program =
+            Implementation::new("taco-studio", env!("CARGO_PKG_VERSION")).with_title("Taco Studio");
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(program)
             .with_instructions(instructions)
@@ -157,12 +210,22 @@ impl ServerHandler for OperationServer {
 /// # Errors
 /// [`Kind::Io`] when the client does not speak the protocol, or a stream fails.
 pub fn serve(server: OperationServer) -> Result<()> {
-    let failed =
-        |error: Box<dyn std::error::Error + Send + Sync>| Error::new(Kind::Io, "the client can't be served").because(error);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| failed(error.into()))?;
+    let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+        Error::new(Kind::Io, "the client can't be served").because(error)
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| failed(error.into()))?;
     let served = runtime.block_on(async {
-        let running = server.serve(rmcp::transport::stdio()).await.map_err(|error| failed(error.into()))?;
-        running.waiting().await.map_err(|error| failed(error.into()))
+        let running = server
+            .serve(rmcp::transport::stdio())
+            .await
+            .map_err(|error| failed(error.into()))?;
+        running
+            .waiting()
+            .await
+            .map_err(|error| failed(error.into()))
     });
     // A read of standard input can't be stopped.
     runtime.shutdown_background();

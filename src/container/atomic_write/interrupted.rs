@@ -1,5 +1,5 @@
-//! Fault injection: every single failure and every pair of failures of file system calls during renaming, with and without atomic
-//! exchange.
+//! Fault injection: every single failure and every pair of failures of file system calls during
+//! renaming, with and without atomic exchange.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,11 @@ use super::*;
 /// A temporary folder, in memory where available, as syncing a disk is slow.
 fn home() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
-    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let folder = if memory.is_dir() {
+        tempfile::tempdir_in(memory)
+    } else {
+        tempfile::tempdir()
+    };
     folder.expect("a folder")
 }
 
@@ -21,13 +25,20 @@ fn shown(folder: &Path) -> BTreeMap<String, String> {
 
 fn tree(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).expect("lists").map(|entry| entry.expect("an entry")) {
+    for entry in std::fs::read_dir(folder)
+        .expect("lists")
+        .map(|entry| entry.expect("an entry"))
+    {
         let name = entry.file_name().to_string_lossy().into_owned();
         if !wanted(&name) {
             continue;
         }
         if entry.path().is_dir() {
-            found.extend(tree(&entry.path(), wanted).into_iter().map(|(path, text)| (format!("{name}/{path}"), text)));
+            found.extend(
+                tree(&entry.path(), wanted)
+                    .into_iter()
+                    .map(|(path, text)| (format!("{name}/{path}"), text)),
+            );
         } else {
             found.insert(name, std::fs::read_to_string(entry.path()).expect("reads"));
         }
@@ -36,8 +47,13 @@ fn tree(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> BTreeMap<String, String
 }
 
 fn hidden(folder: &Path) -> Vec<String> {
-    let names = std::fs::read_dir(folder).expect("lists").map(|entry| entry.expect("an entry").file_name());
-    names.map(|name| name.to_string_lossy().into_owned()).filter(|name| name.starts_with('.')).collect()
+    let names = std::fs::read_dir(folder)
+        .expect("lists")
+        .map(|entry| entry.expect("an entry").file_name());
+    names
+        .map(|name| name.to_string_lossy().into_owned())
+        .filter(|name| name.starts_with('.'))
+        .collect()
 }
 
 fn put(path: &Path, text: &str) {
@@ -103,33 +119,58 @@ const CASES: [Case; 6] = [
         replace: edit_folder,
         new: &["set/COLLECTION.json", "set/METADATA/level0.parquet"],
     },
-    Case { old: &["set/METADATA/level0.parquet"], replace: edit_one_file, new: &["set/METADATA/level0.parquet"] },
-    Case { old: &["set/COLLECTION.json", "set/DATA/a"], replace: replace_folder, new: &["set/COLLECTION.json", "set/DATA/b"] },
-    Case { old: &[], replace: make_folder, new: &["set/COLLECTION.json"] },
+    Case {
+        old: &["set/METADATA/level0.parquet"],
+        replace: edit_one_file,
+        new: &["set/METADATA/level0.parquet"],
+    },
+    Case {
+        old: &["set/COLLECTION.json", "set/DATA/a"],
+        replace: replace_folder,
+        new: &["set/COLLECTION.json", "set/DATA/b"],
+    },
+    Case {
+        old: &[],
+        replace: make_folder,
+        new: &["set/COLLECTION.json"],
+    },
     Case {
         old: &["one", "three/COLLECTION.json", "three/DATA/x", "four"],
         replace: replace_several,
         new: &["one", "two", "three/COLLECTION.json"],
     },
-    Case { old: &["one"], replace: replace_file, new: &["one"] },
+    Case {
+        old: &["one"],
+        replace: replace_file,
+        new: &["one"],
+    },
 ];
 
 /// Runs a case with injected faults; returns whether the call succeeded.
 fn run(case: &Case, home: &Path, faults: Faults) -> (bool, usize) {
-    case.old.iter().for_each(|path| put(&home.join(path), "old"));
+    case.old
+        .iter()
+        .for_each(|path| put(&home.join(path), "old"));
     faults::set(faults);
     let outcome = (case.replace)(home);
     (outcome.is_ok(), faults::set(Faults::default()).steps)
 }
 
 fn all(paths: &[&str], text: &str) -> BTreeMap<String, String> {
-    paths.iter().map(|path| ((*path).to_owned(), text.to_owned())).collect()
+    paths
+        .iter()
+        .map(|path| ((*path).to_owned(), text.to_owned()))
+        .collect()
 }
 
 /// Whether every old file still exists, hidden or not.
 fn holds_old(home: &Path, case: &Case) -> bool {
     let everything = tree(home, &|_| true);
-    case.old.iter().all(|path| everything.iter().any(|(found, text)| text == "old" && found.ends_with(path)))
+    case.old.iter().all(|path| {
+        everything
+            .iter()
+            .any(|(found, text)| text == "old" && found.ends_with(path))
+    })
 }
 
 #[test]
@@ -138,11 +179,25 @@ fn one_failure_leaves_the_old_or_the_new_output_complete() {
         for no_exchange in [false, true] {
             for failing in 0.. {
                 let home = home();
-                let faults = Faults { failing: vec![failing], no_exchange, ..Faults::default() };
+                let faults = Faults {
+                    failing: vec![failing],
+                    no_exchange,
+                    ..Faults::default()
+                };
                 let (well, steps) = run(case, home.path(), faults);
-                let (found, what) = (shown(home.path()), format!("case {number}, step {failing}, {no_exchange}"));
+                let (found, what) = (
+                    shown(home.path()),
+                    format!("case {number}, step {failing}, {no_exchange}"),
+                );
                 let (old, new) = (all(case.old, "old"), all(case.new, "new"));
-                assert!(if well { found == new } else { found == old || found == new }, "{what}: {found:?}");
+                assert!(
+                    if well {
+                        found == new
+                    } else {
+                        found == old || found == new
+                    },
+                    "{what}: {found:?}"
+                );
                 assert_eq!(hidden(home.path()), Vec::<String>::new(), "{what}");
                 if failing >= steps {
                     assert!(well, "{what}: nothing failed");
@@ -158,28 +213,57 @@ fn the_only_copy_is_kept_and_restored_by_the_next_write() {
     for (number, case) in CASES.iter().enumerate() {
         for no_exchange in [false, true] {
             let probe = home();
-            let (_, steps) = run(case, probe.path(), Faults { no_exchange, ..Faults::default() });
-            for (first, second) in (0..steps).flat_map(|first| (first + 1..steps + 4).map(move |second| (first, second))) {
+            let (_, steps) = run(
+                case,
+                probe.path(),
+                Faults {
+                    no_exchange,
+                    ..Faults::default()
+                },
+            );
+            for (first, second) in (0..steps)
+                .flat_map(|first| (first + 1..steps + 4).map(move |second| (first, second)))
+            {
                 for until_the_end in [false, true] {
                     let home = home();
                     let dead_from = until_the_end.then_some(second);
                     let failing = vec![first, second];
-                    let (well, _) = run(case, home.path(), Faults { failing, dead_from, no_exchange, ..Faults::default() });
-                    let what = format!("case {number}, steps {first} and {second}, {no_exchange}, {until_the_end}");
+                    let (well, _) = run(
+                        case,
+                        home.path(),
+                        Faults {
+                            failing,
+                            dead_from,
+                            no_exchange,
+                            ..Faults::default()
+                        },
+                    );
+                    let what = format!(
+                        "case {number}, steps {first} and {second}, {no_exchange}, {until_the_end}"
+                    );
                     let new = all(case.new, "new");
                     let whole_new = shown(home.path()) == new;
-                    assert!(whole_new || holds_old(home.path(), case), "{what}: {:?}", tree(home.path(), &|_| true));
+                    assert!(
+                        whole_new || holds_old(home.path(), case),
+                        "{what}: {:?}",
+                        tree(home.path(), &|_| true)
+                    );
                     assert!(!well || whole_new, "{what}: {:?}", shown(home.path()));
                     // The next start repeats the clean-up on a working disk.
                     for path in ["set", "one", "two", "three", "four", "parts"] {
                         super::scratch::tidy_up(&home.path().join(path));
                     }
                     let found = shown(home.path());
-                    assert!(found == new || found == all(case.old, "old"), "{what}: {found:?} {:?}", hidden(home.path()));
+                    assert!(
+                        found == new || found == all(case.old, "old"),
+                        "{what}: {found:?} {:?}",
+                        hidden(home.path())
+                    );
                     if case.old.is_empty() && found == new {
                         continue;
                     }
-                    (case.replace)(home.path()).unwrap_or_else(|error| panic!("{what}: {}", error.report()));
+                    (case.replace)(home.path())
+                        .unwrap_or_else(|error| panic!("{what}: {}", error.report()));
                     assert_eq!(shown(home.path()), new, "{what}");
                     assert_eq!(hidden(home.path()), Vec::<String>::new(), "{what}");
                 }
@@ -188,14 +272,20 @@ fn the_only_copy_is_kept_and_restored_by_the_next_write() {
     }
 }
 
-/// Leaves a temporary folder as a process killed between the two renames does, on a file system without exchange.
+/// Leaves a temporary folder as a process killed between the two renames does, on a file system
+/// without exchange.
 fn killed_between(home: &Path) {
     put(&home.join("set/COLLECTION.json"), "old");
     let mut scratch = Scratch::beside(&home.join("set")).expect("begins");
     put(&scratch.path().join("new/set/COLLECTION.json"), "new");
     let check = |_: &Path, _: &Path| Ok(());
     // The second rename and every attempt to undo fail.
-    faults::set(Faults { failing: Vec::new(), dead_from: Some(3), no_exchange: true, ..Faults::default() });
+    faults::set(Faults {
+        failing: Vec::new(),
+        dead_from: Some(3),
+        no_exchange: true,
+        ..Faults::default()
+    });
     let outcome = placing::place(&mut scratch, home, (&["set".into()], &[]), &check);
     faults::set(Faults::default());
     outcome.expect_err("was stopped");
@@ -209,7 +299,10 @@ fn the_copy_left_by_a_killed_process_is_restored() {
     killed_between(home.path());
     let target = home.path().join("set");
     let copy = aside_of(&target).expect("is found");
-    assert_eq!(std::fs::read_to_string(copy.join("COLLECTION.json")).expect("reads"), "old");
+    assert_eq!(
+        std::fs::read_to_string(copy.join("COLLECTION.json")).expect("reads"),
+        "old"
+    );
     assert!(aside_of(&home.path().join("another")).is_none());
     restore_aside(&target).expect("brings it back");
     assert_eq!(shown(home.path()), all(&["set/COLLECTION.json"], "old"));
@@ -223,23 +316,42 @@ fn a_new_file_of_the_same_name_is_not_replaced_by_the_old_copy() {
     put(&home.path().join("set/COLLECTION.json"), "of somebody else");
     restore_aside(&home.path().join("set")).expect_err("the name is taken");
     super::scratch::tidy_up(&home.path().join("set"));
-    assert_eq!(shown(home.path()), all(&["set/COLLECTION.json"], "of somebody else"));
-    assert!(aside_of(&home.path().join("set")).is_some(), "the old copy is still there");
+    assert_eq!(
+        shown(home.path()),
+        all(&["set/COLLECTION.json"], "of somebody else")
+    );
+    assert!(
+        aside_of(&home.path().join("set")).is_some(),
+        "the old copy is still there"
+    );
 }
 
 #[test]
 fn leftovers_of_dead_processes_are_removed_and_work_in_progress_kept() {
     let home = home();
     put(&home.path().join(".one.aB3dE6.partial"), "half");
-    put(&home.path().join(".set.aB3dE6.partial/new/set/DATA/a"), "half");
+    put(
+        &home.path().join(".set.aB3dE6.partial/new/set/DATA/a"),
+        "half",
+    );
     // Files of other outputs, or no leftovers.
-    let others = [".one.tif.aB3dE6.partial", ".one.notes.partial", ".one.aB3dE6.old", ".two.aB3dE6.partial"];
-    others.iter().for_each(|name| put(&home.path().join(name), "another's"));
+    let others = [
+        ".one.tif.aB3dE6.partial",
+        ".one.notes.partial",
+        ".one.aB3dE6.old",
+        ".two.aB3dE6.partial",
+    ];
+    others
+        .iter()
+        .for_each(|name| put(&home.path().join(name), "another's"));
     let (file, folder) = (home.path().join("one"), home.path().join("set"));
     let writing = PartialFile::new(&file, false).expect("begins");
     let making = PartialFolder::new(&folder, false).expect("begins");
     // A second process starts the same output.
-    drop((PartialFile::new(&file, false).expect("begins"), PartialFolder::new(&folder, false).expect("begins")));
+    drop((
+        PartialFile::new(&file, false).expect("begins"),
+        PartialFolder::new(&folder, false).expect("begins"),
+    ));
     writing.finish().expect("is still there");
     put(&making.path().join("COLLECTION.json"), "new");
     making.finish().expect("is still there");
@@ -279,28 +391,52 @@ fn an_interrupted_edit_of_a_folder_is_known_and_undone_and_leaves_other_files_al
     let files = ["set/COLLECTION.json", "set/METADATA/level0.parquet"];
     let data = home.path().join("set/DATA/a.tif");
     for dead_from in 0.. {
-        files.iter().for_each(|path| put(&home.path().join(path), "old"));
+        files
+            .iter()
+            .for_each(|path| put(&home.path().join(path), "old"));
         put(&data, "pixels");
         let before = [identity(&data), identity(&home.path().join("set/DATA"))];
-        faults::set(Faults { dead_from: Some(dead_from), ..Faults::default() });
+        faults::set(Faults {
+            dead_from: Some(dead_from),
+            ..Faults::default()
+        });
         let outcome = edit_folder(home.path());
         let steps = faults::set(Faults::default()).steps;
-        assert_eq!([identity(&data), identity(&home.path().join("set/DATA"))], before);
+        assert_eq!(
+            [identity(&data), identity(&home.path().join("set/DATA"))],
+            before
+        );
         let set = home.path().join("set");
         let mut found = shown(&set);
         found.remove("DATA/a.tif");
         let texts: Vec<&str> = found.values().map(String::as_str).collect();
         // A mixture is announced, and the next write undoes it.
-        assert!(has_interrupted_edit(&set) || texts == ["old"; 2] || texts == ["new"; 2], "step {dead_from}: {found:?}");
+        assert!(
+            has_interrupted_edit(&set) || texts == ["old"; 2] || texts == ["new"; 2],
+            "step {dead_from}: {found:?}"
+        );
         if has_interrupted_edit(&set) {
             restore_aside(&set).expect("is restored");
-            assert_eq!(std::fs::read(set.join("COLLECTION.json")).expect("reads"), b"old");
-            assert_eq!(std::fs::read(set.join("METADATA/level0.parquet")).expect("reads"), b"old");
+            assert_eq!(
+                std::fs::read(set.join("COLLECTION.json")).expect("reads"),
+                b"old"
+            );
+            assert_eq!(
+                std::fs::read(set.join("METADATA/level0.parquet")).expect("reads"),
+                b"old"
+            );
         }
         assert!(!has_interrupted_edit(&set), "step {dead_from}");
         super::scratch::tidy_up(&set);
-        assert_eq!(hidden(home.path()), Vec::<String>::new(), "step {dead_from}");
-        assert_eq!([identity(&data), identity(&home.path().join("set/DATA"))], before);
+        assert_eq!(
+            hidden(home.path()),
+            Vec::<String>::new(),
+            "step {dead_from}"
+        );
+        assert_eq!(
+            [identity(&data), identity(&home.path().join("set/DATA"))],
+            before
+        );
         if steps <= dead_from {
             outcome.expect("nothing failed");
             break;
@@ -316,8 +452,19 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
     edit.put("COLLECTION.json", b"new").expect("writes");
     put(&home.path().join("set/COLLECTION.json"), "of somebody else");
     let error = edit.finish().expect_err("is refused");
-    assert_eq!(error.kind(), crate::error::Kind::Changed, "{}", error.report());
-    assert_eq!(shown(home.path()), all(&["set/COLLECTION.json"], "of somebody else"));
+    assert_eq!(
+        error.kind(),
+        crate::error::Kind::Changed,
+        "{}",
+        error.report()
+    );
+    assert_eq!(
+        shown(home.path()),
+        all(&["set/COLLECTION.json"], "of somebody else")
+    );
     let edit = Replacement::new(&home.path().join("set")).expect("begins");
-    assert!(edit.put("METADATA/level9.parquet", b"new").is_err(), "there is no such file to replace");
+    assert!(
+        edit.put("METADATA/level9.parquet", b"new").is_err(),
+        "there is no such file to replace"
+    );
 }

@@ -1,5 +1,6 @@
-//! Files that are sent to a folder of a store in the order of the caller, where an interrupted call goes on at the next one: what was
-//! sent stays, and is not sent again where the store has the same bytes. The caller sends last what makes the others visible.
+//! Files that are sent to a folder of a store in the order of the caller, where an interrupted call
+//! goes on at the next one: what was sent stays, and is not sent again where the store has the same
+//! bytes. The caller sends last what makes the others visible.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -9,7 +10,9 @@ use bytes::Bytes;
 
 use crate::error::{Cause, Error, Result};
 use crate::model::place_below;
-use crate::remote::{NewObject, ObjectWriter, delete_object, expect_writable, object_is, objects_below, put_objects};
+use crate::remote::{
+    NewObject, ObjectWriter, delete_object, expect_writable, object_is, objects_below, put_objects,
+};
 
 /// A folder of a store.
 pub struct ObjectSet {
@@ -29,14 +32,19 @@ pub enum Sent {
 }
 
 impl ObjectSet {
-    /// Lists the folder `target`. With `overwrite`, objects with other bytes are replaced; otherwise they are an error.
+    /// Lists the folder `target`. With `overwrite`, objects with other bytes are replaced;
+    /// otherwise they are an error.
     ///
     /// # Errors
     /// When the address can't be written, or the store refuses to list it.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         expect_writable(target)?;
         let before = objects_below(target)?.into_iter().collect();
-        Ok(Self { target: target.to_owned(), overwrite, before })
+        Ok(Self {
+            target: target.to_owned(),
+            overwrite,
+            before,
+        })
     }
 
     fn place(&self, name: &str) -> PathBuf {
@@ -60,24 +68,36 @@ impl ObjectSet {
         delete_object(&self.place(name))
     }
 
-    /// True when the store has an object of this name with the `size_bytes` bytes that `reader` gives.
+    /// True when the store has an object of this name with the `size_bytes` bytes that `reader`
+    /// gives.
     ///
     /// # Errors
     /// When the bytes can't be read, or the store refuses to say.
     pub fn has(&self, name: &str, size_bytes: u64, reader: &mut dyn Read) -> Result<bool> {
-        if self.before.contains(name) { object_is(&self.place(name), size_bytes, reader) } else { Ok(false) }
+        if self.before.contains(name) {
+            object_is(&self.place(name), size_bytes, reader)
+        } else {
+            Ok(false)
+        }
     }
 
     /// Sends a small file.
     ///
     /// # Errors
-    /// With [`Cause::OutputExists`] when an object of this name has other bytes and may not be replaced; when the store refuses it.
+    /// With [`Cause::OutputExists`] when an object of this name has other bytes and may not be
+    /// replaced; when the store refuses it.
     pub fn put(&self, name: &str, bytes: Bytes) -> Result<Sent> {
         if self.has(name, bytes.len() as u64, &mut bytes.as_ref())? {
             return Ok(Sent::Kept);
         }
-        let new = NewObject { path: self.place(name), bytes, overwrite: self.may_replace(name) };
-        let outcome = put_objects(vec![new])?.pop().unwrap_or_else(|| Err(Error::internal("an object was not sent")));
+        let new = NewObject {
+            path: self.place(name),
+            bytes,
+            overwrite: self.may_replace(name),
+        };
+        let outcome = put_objects(vec![new])?
+            .pop()
+            .unwrap_or_else(|| Err(Error::internal("an object was not sent")));
         outcome.map_err(explained)?;
         Ok(Sent::Written)
     }
@@ -86,8 +106,14 @@ impl ObjectSet {
     ///
     /// # Errors
     /// As [`ObjectSet::put`], and those of `write`.
-    pub fn stream(&self, name: &str, size_bytes: u64, write: impl FnOnce(&mut ObjectWriter) -> Result<()>) -> Result<()> {
-        let mut writer = ObjectWriter::new(&self.place(name), self.may_replace(name), size_bytes).map_err(explained)?;
+    pub fn stream(
+        &self,
+        name: &str,
+        size_bytes: u64,
+        write: impl FnOnce(&mut ObjectWriter) -> Result<()>,
+    ) -> Result<()> {
+        let mut writer = ObjectWriter::new(&self.place(name), self.may_replace(name), size_bytes)
+            .map_err(explained)?;
         write(&mut writer)?;
         writer.finish().map(drop).map_err(explained)
     }
@@ -96,9 +122,10 @@ impl ObjectSet {
 /// What to do about an object with other bytes, which an earlier call may have left.
 fn explained(error: Error) -> Error {
     match error.is_caused_by(Cause::OutputExists) {
-        true => {
-            error.hint("it has other bytes than the file that would be sent: the dataset was changed since, or it is another's")
-        }
+        true => error.hint(
+            "it has other bytes than the file that would be sent: the dataset was \
+                changed since, or it is another's",
+        ),
         false => error,
     }
 }

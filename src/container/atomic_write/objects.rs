@@ -1,4 +1,5 @@
-//! Outputs in object stores: a file is sent whole, and a folder object by object with the one that readers open first as the last.
+//! Outputs in object stores: a file is sent whole, and a folder object by object with the one that
+//! readers open first as the last.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,8 +15,8 @@ use crate::error::{Cause, Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::place_below;
 use crate::remote::{
-    NewObject, ObjectComparison, ObjectWriter, delete_object, expect_writable, object_exists, objects_below, objects_have,
-    put_objects,
+    NewObject, ObjectComparison, ObjectWriter, delete_object, expect_writable, object_exists,
+    objects_below, objects_have, put_objects,
 };
 
 /// File that readers open first; without it a folder is no dataset.
@@ -26,23 +27,30 @@ const READ_AHEAD: usize = 1 << 20;
 /// Refuses an address that can't be written, and an object that exists unless `overwrite`.
 pub(super) fn refuse_object(target: &Path, overwrite: bool) -> Result<()> {
     expect_writable(target)?;
-    if !overwrite && object_exists(target)? { Err(Error::output_exists().at_path(target)) } else { Ok(()) }
+    if !overwrite && object_exists(target)? {
+        Err(Error::output_exists().at_path(target))
+    } else {
+        Ok(())
+    }
 }
 
 /// Sends a file of this machine to `target`.
 pub(super) fn send_file(file: &File, target: &Path, overwrite: bool) -> Result<()> {
     let mut file = file;
     let size = file.metadata().io_at("read what is sent", target)?.len();
-    file.seek(SeekFrom::Start(0)).io_at("read what is sent", target)?;
+    file.seek(SeekFrom::Start(0))
+        .io_at("read what is sent", target)?;
     let mut writer = ObjectWriter::new(target, overwrite, size)?;
-    std::io::copy(&mut BufReader::with_capacity(READ_AHEAD, file), &mut writer).io_at("send the output", target)?;
+    std::io::copy(&mut BufReader::with_capacity(READ_AHEAD, file), &mut writer)
+        .io_at("send the output", target)?;
     writer.finish().map(drop)
 }
 
-/// A folder of objects that is being written. Readers see a dataset once [`ObjectFolder::finish`] has written its COLLECTION.json. One
-/// that is replaced stays whole while objects of new names are sent ([`ObjectFolder::put_new`], [`ObjectFolder::stream_new`]); it is
-/// hidden ([`ObjectFolder::hide`]) only while objects that both have are replaced. Dropped before the end, the new objects are removed,
-/// unless the old dataset is hidden: then the next write completes it.
+/// A folder of objects that is being written. Readers see a dataset once [`ObjectFolder::finish`]
+/// has written its COLLECTION.json. One that is replaced stays whole while objects of new names are
+/// sent ([`ObjectFolder::put_new`], [`ObjectFolder::stream_new`]); it is hidden
+/// ([`ObjectFolder::hide`]) only while objects that both have are replaced. Dropped before the end,
+/// the new objects are removed, unless the old dataset is hidden: then the next write completes it.
 pub struct ObjectFolder {
     target: PathBuf,
     overwrite: bool,
@@ -56,21 +64,26 @@ pub struct ObjectFolder {
 }
 
 impl ObjectFolder {
-    /// Starts a dataset at `target`. Objects of an interrupted write, or of the dataset that is replaced, are used again where they have
-    /// the same bytes.
+    /// Starts a dataset at `target`. Objects of an interrupted write, or of the dataset that is
+    /// replaced, are used again where they have the same bytes.
     ///
     /// # Errors
-    /// When a dataset exists and `overwrite` is false; when the folder has other objects that would be mixed with the dataset; when
-    /// the store refuses to list the folder.
+    /// When a dataset exists and `overwrite` is false; when the folder has other objects that would
+    /// be mixed with the dataset; when the store refuses to list the folder.
     pub fn new(target: &Path, overwrite: bool) -> Result<Self> {
         let folder = Self::begin(target, overwrite, true)?;
-        match folder.before.iter().find(|name| !is_ours(name.split('/').next().unwrap_or_default())) {
+        match folder
+            .before
+            .iter()
+            .find(|name| !is_ours(name.split('/').next().unwrap_or_default()))
+        {
             Some(foreign) => Err(refuse_name(foreign, target)),
             None => Ok(folder),
         }
     }
 
-    /// Starts a folder of arbitrary files at `target`. With `overwrite`, it may have objects, and those of the same names are replaced.
+    /// Starts a folder of arbitrary files at `target`. With `overwrite`, it may have objects, and
+    /// those of the same names are replaced.
     ///
     /// # Errors
     /// As [`ObjectFolder::new`].
@@ -122,7 +135,9 @@ impl ObjectFolder {
             let settled = match outcome {
                 Ok(_) => Ok(()),
                 // Left by a write that was interrupted: the same bytes need no second request.
-                Err(error) if error.is_caused_by(Cause::OutputExists) && self.before.contains(name) => {
+                Err(error)
+                    if error.is_caused_by(Cause::OutputExists) && self.before.contains(name) =>
+                {
                     match objects_have(vec![(self.place(name), bytes.clone())])?.pop() {
                         Some(Ok(true)) => Ok(()),
                         Some(Err(other)) => Err(other),
@@ -139,24 +154,31 @@ impl ObjectFolder {
         first_error.map_or(Ok(()), Err)
     }
 
-    /// Writes small objects whose names the folder does not have, several at once, and returns the names of those that it has with other
-    /// bytes.
+    /// Writes small objects whose names the folder does not have, several at once, and returns the
+    /// names of those that it has with other bytes.
     ///
     /// # Errors
     /// As [`ObjectFolder::put_all`].
     pub fn put_new(&self, objects: Vec<(String, Bytes)>) -> Result<Vec<String>> {
-        let (present, new): (Vec<_>, Vec<_>) = objects.into_iter().partition(|(name, _)| self.before.contains(name));
+        let (present, new): (Vec<_>, Vec<_>) = objects
+            .into_iter()
+            .partition(|(name, _)| self.before.contains(name));
         self.put_all(new)?;
         self.differing(&present)
     }
 
-    /// The names of those objects that the folder does not have with the same bytes; the others need not be written.
+    /// The names of those objects that the folder does not have with the same bytes; the others
+    /// need not be written.
     ///
     /// # Errors
     /// When the store refuses to say.
     pub fn differing(&self, objects: &[(String, Bytes)]) -> Result<Vec<String>> {
-        let asked = objects.iter().filter(|(name, _)| self.before.contains(name));
-        let asked: Vec<(PathBuf, Bytes)> = asked.map(|(name, bytes)| (self.place(name), bytes.clone())).collect();
+        let asked = objects
+            .iter()
+            .filter(|(name, _)| self.before.contains(name));
+        let asked: Vec<(PathBuf, Bytes)> = asked
+            .map(|(name, bytes)| (self.place(name), bytes.clone()))
+            .collect();
         let mut same = objects_have(asked)?.into_iter();
         let mut differing = Vec::new();
         for (name, _) in objects {
@@ -172,7 +194,12 @@ impl ObjectFolder {
     ///
     /// # Errors
     /// Those of `write`; an object of another writer, or a store that refuses it.
-    pub fn stream(&self, name: &str, size: u64, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    pub fn stream(
+        &self,
+        name: &str,
+        size: u64,
+        write: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> Result<()> {
         // Of an interrupted write: it may be replaced, as the dataset never became visible.
         let mut writer = ObjectWriter::new(&self.place(name), self.before.contains(name), size)?;
         write(&mut writer)?;
@@ -181,16 +208,23 @@ impl ObjectFolder {
         Ok(())
     }
 
-    /// Writes a large object whose name the folder does not have. False when it has one with other bytes: `write` is called to compare
-    /// them.
+    /// Writes a large object whose name the folder does not have. False when it has one with other
+    /// bytes: `write` is called to compare them.
     ///
     /// # Errors
     /// As [`ObjectFolder::stream`].
-    pub fn stream_new(&self, name: &str, size: u64, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<bool> {
+    pub fn stream_new(
+        &self,
+        name: &str,
+        size: u64,
+        write: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> Result<bool> {
         if !self.before.contains(name) {
             return self.stream(name, size, write).map(|()| true);
         }
-        let Some(mut comparison) = ObjectComparison::new(&self.place(name), size)? else { return Ok(false) };
+        let Some(mut comparison) = ObjectComparison::new(&self.place(name), size)? else {
+            return Ok(false);
+        };
         write(&mut comparison)?;
         let is_same = comparison.is_same();
         if is_same {
@@ -199,20 +233,24 @@ impl ObjectFolder {
         Ok(is_same)
     }
 
-    /// Removes the COLLECTION.json of the dataset that is replaced, so that no reader sees a mixture while objects of the same names are
-    /// replaced: until [`ObjectFolder::finish`] there is no dataset.
+    /// Removes the COLLECTION.json of the dataset that is replaced, so that no reader sees a
+    /// mixture while objects of the same names are replaced: until [`ObjectFolder::finish`] there
+    /// is no dataset.
     ///
     /// # Errors
     /// When the store refuses it.
     pub fn hide(&self) -> Result<()> {
-        if self.is_dataset && self.before.contains(LAST) && !self.is_hidden.swap(true, Ordering::Relaxed) {
+        if self.is_dataset
+            && self.before.contains(LAST)
+            && !self.is_hidden.swap(true, Ordering::Relaxed)
+        {
             delete_object(&self.place(LAST))?;
         }
         Ok(())
     }
 
-    /// Sends the files below a folder of this machine: of a dataset the samples first, then the tables, and COLLECTION.json after all
-    /// others; of other files those at its top last.
+    /// Sends the files below a folder of this machine: of a dataset the samples first, then the
+    /// tables, and COLLECTION.json after all others; of other files those at its top last.
     ///
     /// # Errors
     /// When a file can't be read or sent.
@@ -226,7 +264,9 @@ impl ObjectFolder {
         for name in files {
             ctx.check()?;
             let path = folder.join(&name);
-            let size = std::fs::metadata(&path).io_at("read what is sent", &path)?.len();
+            let size = std::fs::metadata(&path)
+                .io_at("read what is sent", &path)?
+                .len();
             // A table of a new name is for the new dataset too.
             let is_sample = !self.is_dataset || name.starts_with("DATA/");
             let is_sent = match self.is_dataset && (is_sample || self.before.contains(&name)) {
@@ -242,7 +282,8 @@ impl ObjectFolder {
         }
         for (name, path, size) in replaced {
             ctx.check()?;
-            self.stream(&name, size, |writer| send_whole(&path, writer)).map_err(|error| self.incomplete(error))?;
+            self.stream(&name, size, |writer| send_whole(&path, writer))
+                .map_err(|error| self.incomplete(error))?;
         }
         let last = match has_last {
             true => Some(std::fs::read(folder.join(LAST)).io_at("read what is sent", folder)?),
@@ -254,13 +295,16 @@ impl ObjectFolder {
     /// Says what to do about an error when the old dataset is hidden.
     pub fn incomplete(&self, error: Error) -> Error {
         match self.is_hidden.load(Ordering::Relaxed) {
-            true => error.hint("the old dataset is replaced in part and can't be opened: the same command completes the new one"),
+            true => error.hint(
+                "the old dataset is replaced in part and can't be opened: the same \
+                command completes the new one",
+            ),
             false => error,
         }
     }
 
-    /// Writes COLLECTION.json, if the folder has one, which makes the dataset visible; then removes objects of the dataset that it
-    /// replaced.
+    /// Writes COLLECTION.json, if the folder has one, which makes the dataset visible; then removes
+    /// objects of the dataset that it replaced.
     ///
     /// # Errors
     /// When another writer was faster, or the store refuses it.
@@ -268,8 +312,14 @@ impl ObjectFolder {
         if let Some(bytes) = collection {
             // That of a hidden dataset was removed: an object is another writer's.
             let overwrite = !self.is_hidden.load(Ordering::Relaxed) && self.may_replace(LAST);
-            let new = NewObject { path: self.place(LAST), bytes: bytes.into(), overwrite };
-            let sent = put_objects(vec![new])?.pop().unwrap_or_else(|| Err(Error::internal("an object was not sent")));
+            let new = NewObject {
+                path: self.place(LAST),
+                bytes: bytes.into(),
+                overwrite,
+            };
+            let sent = put_objects(vec![new])?
+                .pop()
+                .unwrap_or_else(|| Err(Error::internal("an object was not sent")));
             sent.map_err(|error| self.incomplete(error))?;
             self.note(LAST);
         }
@@ -277,12 +327,22 @@ impl ObjectFolder {
         if !self.is_dataset {
             return Ok(());
         }
-        let written = std::mem::take(self.written.get_mut().unwrap_or_else(PoisonError::into_inner));
-        self.before.difference(&written).filter(|name| *name != LAST).try_for_each(|name| delete_object(&self.place(name)))
+        let written = std::mem::take(
+            self.written
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        self.before
+            .difference(&written)
+            .filter(|name| *name != LAST)
+            .try_for_each(|name| delete_object(&self.place(name)))
     }
 
     fn note(&self, name: &str) {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+        self.written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned());
     }
 }
 
@@ -291,10 +351,17 @@ impl Drop for ObjectFolder {
         if self.is_done || self.is_hidden.load(Ordering::Relaxed) {
             return;
         }
-        let written = std::mem::take(self.written.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let written = std::mem::take(
+            self.written
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
         for name in written.difference(&self.before) {
             if let Err(error) = delete_object(&self.place(name)) {
-                tracing::warn!("{} is not needed any more, and could not be removed: {error}", self.place(name).display());
+                tracing::warn!(
+                    "{} is not needed any more, and could not be removed: {error}",
+                    self.place(name).display()
+                );
                 return;
             }
         }
@@ -304,7 +371,8 @@ impl Drop for ObjectFolder {
 /// Writes all bytes of a file.
 fn send_whole(path: &Path, writer: &mut dyn Write) -> Result<()> {
     let file = File::open(path).io_at("read what is sent", path)?;
-    std::io::copy(&mut BufReader::with_capacity(READ_AHEAD, file), writer).io_at("send the output", path)?;
+    std::io::copy(&mut BufReader::with_capacity(READ_AHEAD, file), writer)
+        .io_at("send the output", path)?;
     Ok(())
 }
 
@@ -313,7 +381,11 @@ fn list_files(folder: &Path, above: &str, files: &mut Vec<String>) -> Result<()>
     for entry in std::fs::read_dir(folder).io_at("read what is sent", folder)? {
         let entry = entry.io_at("read what is sent", folder)?;
         let name = format!("{above}{}", entry.file_name().to_string_lossy());
-        match entry.file_type().io_at("read what is sent", folder)?.is_dir() {
+        match entry
+            .file_type()
+            .io_at("read what is sent", folder)?
+            .is_dir()
+        {
             true => list_files(&entry.path(), &format!("{name}/"), files)?,
             false => files.push(name),
         }

@@ -1,5 +1,5 @@
-//! Renames complete outputs to their names: at once where the system can, else one after the other by a record that can be taken
-//! back.
+//! Renames complete outputs to their names: at once where the system can, else one after the other
+//! by a record that can be taken back.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,32 +8,54 @@ use super::scratch::{DatasetLock, Scratch, lock_dataset};
 use super::swap::{NEW, OLD, OutputPaths, SwapJournal, exchange, is_there, rename, sync_folder};
 use crate::error::{Error, IoContext, Result};
 
-/// Renames the outputs in `scratch` to their names in `parent`, and deletes the existing `gone`. On error everything is rolled
-/// back. `check(new, target)` decides whether an existing target may be replaced.
+/// Renames the outputs in `scratch` to their names in `parent`, and deletes the existing `gone`. On
+/// error everything is rolled back. `check(new, target)` decides whether an existing target may be
+/// replaced.
 pub(super) fn place(
     scratch: &mut Scratch,
     parent: &Path,
     (names, gone): (&[OsString], &[OsString]),
     check: &dyn Fn(&Path, &Path) -> Result<()>,
 ) -> Result<()> {
-    names.iter().for_each(|name| tracing::info!("writes {}", parent.join(name).display()));
-    gone.iter().for_each(|name| tracing::info!("deletes {}", parent.join(name).display()));
+    names
+        .iter()
+        .for_each(|name| tracing::info!("writes {}", parent.join(name).display()));
+    gone.iter()
+        .for_each(|name| tracing::info!("deletes {}", parent.join(name).display()));
     // An edit of a FOLDER that is replaced would put its files into the new one.
-    let ctx = crate::jobs::current().map(|job| job.context).unwrap_or_default();
-    let folders = names.iter().map(|name| parent.join(name)).filter(|target| target.is_dir());
-    let _locks: Vec<DatasetLock> = folders.map(|folder| lock_dataset(&folder, &ctx)).collect::<Result<_>>()?;
+    let ctx = crate::jobs::current()
+        .map(|job| job.context)
+        .unwrap_or_default();
+    let folders = names
+        .iter()
+        .map(|name| parent.join(name))
+        .filter(|target| target.is_dir());
+    let _locks: Vec<DatasetLock> = folders
+        .map(|folder| lock_dataset(&folder, &ctx))
+        .collect::<Result<_>>()?;
     if let ([name], []) = (names, gone)
-        && place_at_once(scratch, &OutputPaths::of(name, scratch.path(), parent), check)?
+        && place_at_once(
+            scratch,
+            &OutputPaths::of(name, scratch.path(), parent),
+            check,
+        )?
     {
         return scratch.settle();
     }
     let record = SwapJournal::of(names, gone, scratch.path());
-    if let Some(missing) = names.iter().find(|name| !is_there(&scratch.path().join(NEW).join(name))) {
-        return Err(Error::internal("a reserved output was not written").at_path(&parent.join(missing)));
+    if let Some(missing) = names
+        .iter()
+        .find(|name| !is_there(&scratch.path().join(NEW).join(name)))
+    {
+        return Err(
+            Error::internal("a reserved output was not written").at_path(&parent.join(missing))
+        );
     }
     record.write(scratch.path())?;
     scratch.put_aside()?;
-    let outcome = record.place_each(scratch.path(), parent, check).and_then(|()| sync_folder(parent));
+    let outcome = record
+        .place_each(scratch.path(), parent, check)
+        .and_then(|()| sync_folder(parent));
     if let Err(error) = outcome {
         return Err(match record.take_back(scratch.path(), parent) {
             Ok(()) => {
@@ -41,7 +63,10 @@ pub(super) fn place(
                 error
             }
             Err(trouble) => error
-                .hint(format!("the previous version is in {}: {trouble}", scratch.path().join(OLD).display()))
+                .hint(format!(
+                    "the previous version is in {}: {trouble}",
+                    scratch.path().join(OLD).display()
+                ))
                 .hint("write the output again: the previous version is restored first"),
         });
     }
@@ -49,8 +74,13 @@ pub(super) fn place(
     scratch.settle()
 }
 
-/// Replaces a single output atomically. Returns false, without changes, where the system does not support it.
-fn place_at_once(scratch: &mut Scratch, places: &OutputPaths, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<bool> {
+/// Replaces a single output atomically. Returns false, without changes, where the system does not
+/// support it.
+fn place_at_once(
+    scratch: &mut Scratch,
+    places: &OutputPaths,
+    check: &dyn Fn(&Path, &Path) -> Result<()>,
+) -> Result<bool> {
     let OutputPaths { target, new, .. } = places;
     let parent = target.parent().unwrap_or(Path::new("."));
     let replaced = is_there(target);
@@ -62,11 +92,20 @@ fn place_at_once(scratch: &mut Scratch, places: &OutputPaths, check: &dyn Fn(&Pa
     } else {
         rename(new, target).io_at("rename the output", target)?;
     }
-    let Err(error) = sync_folder(parent) else { return Ok(true) };
-    let back = if replaced { exchange(new, target).map(drop) } else { rename(target, new) };
+    let Err(error) = sync_folder(parent) else {
+        return Ok(true);
+    };
+    let back = if replaced {
+        exchange(new, target).map(drop)
+    } else {
+        rename(target, new)
+    };
     if let Err(trouble) = back {
         scratch.keep();
-        return Err(error.hint(format!("the previous version is {}: {trouble}", new.display())));
+        return Err(error.hint(format!(
+            "the previous version is {}: {trouble}",
+            new.display()
+        )));
     }
     Err(error)
 }

@@ -1,4 +1,5 @@
-//! Replaces files in an existing folder, all or none. Every other file of the folder keeps its inode and its times.
+//! Replaces files in an existing folder, all or none. Every other file of the folder keeps its
+//! inode and its times.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -14,7 +15,8 @@ use super::swap::{self, sync_tree};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::model::{Modified, is_remote};
 
-/// New versions of files of one folder, written beside the folder until [`Replacement::finish`] renames them into it.
+/// New versions of files of one folder, written beside the folder until [`Replacement::finish`]
+/// renames them into it.
 pub struct Replacement {
     scratch: Scratch,
     folder: PathBuf,
@@ -37,7 +39,8 @@ impl Replaced {
     }
 }
 
-/// Restores what an interrupted replacement of files of `folder` left. To be called before the files are read for another one.
+/// Restores what an interrupted replacement of files of `folder` left. To be called before the
+/// files are read for another one.
 ///
 /// # Errors
 /// When the folder can't be opened.
@@ -47,7 +50,8 @@ pub fn restore_interrupted(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes what interrupted processes left of an output of this name, and restores what they had moved aside.
+/// Removes what interrupted processes left of an output of this name, and restores what they had
+/// moved aside.
 pub fn clear_interrupted(target: &Path) {
     if !is_remote(target) {
         scratch::tidy_up(target);
@@ -55,7 +59,8 @@ pub fn clear_interrupted(target: &Path) {
 }
 
 impl Replacement {
-    /// Starts replacing files of `folder`, where [`restore_interrupted`] was called before they were read.
+    /// Starts replacing files of `folder`, where [`restore_interrupted`] was called before they
+    /// were read.
     ///
     /// # Errors
     /// When `folder` is no folder, or the temporary folder beside it cannot be created.
@@ -68,51 +73,85 @@ impl Replacement {
         let place = scratch.path().join(swap::NEW).join(name_of(&folder)?);
         std::fs::create_dir_all(&place).io_at("make a folder beside the dataset", &place)?;
         let parent = parent_of(&folder)?;
-        Ok(Self { scratch, folder, parent, place, files: Mutex::default() })
+        Ok(Self {
+            scratch,
+            folder,
+            parent,
+            place,
+            files: Mutex::default(),
+        })
     }
 
-    /// Writes the new version of the existing file `name`, a path in the folder with `/`. May be called from several threads.
+    /// Writes the new version of the existing file `name`, a path in the folder with `/`. May be
+    /// called from several threads.
     ///
     /// # Errors
     /// When the folder has no such file, or the new version cannot be written.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let (target, new) = (self.folder.join(name), self.place.join(name));
-        let meta = target.symlink_metadata().io_at("look at the file to be replaced", &target)?;
+        let meta = target
+            .symlink_metadata()
+            .io_at("look at the file to be replaced", &target)?;
         make_parent(&new)?;
         let write = || {
             let mut file = File::create_new(&new)?;
             file.write_all(bytes)?;
-            if meta.is_file() { file.set_permissions(meta.permissions()) } else { Ok(()) }
+            if meta.is_file() {
+                file.set_permissions(meta.permissions())
+            } else {
+                Ok(())
+            }
         };
         write().io_at("write the new version", &new)?;
-        let replaced = Replaced { name: name.to_owned(), length: meta.len(), modified: Modified::of_file(&meta) };
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(replaced);
+        let replaced = Replaced {
+            name: name.to_owned(),
+            length: meta.len(),
+            modified: Modified::of_file(&meta),
+        };
+        self.files
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(replaced);
         Ok(())
     }
 
-    /// Syncs the new files to disk and renames them: files in subfolders first, in the order of their names. A process killed at
-    /// any moment leaves a single file old or new; of several, a journal beside the folder lets the next write of it restore the
-    /// old ones. Returns the number of replaced files.
+    /// Syncs the new files to disk and renames them: files in subfolders first, in the order of
+    /// their names. A process killed at any moment leaves a single file old or new; of several, a
+    /// journal beside the folder lets the next write of it restore the old ones. Returns the number
+    /// of replaced files.
     ///
     /// # Errors
-    /// When syncing or renaming fails, or a file has changed since its new version was written: all files are then the old ones.
+    /// When syncing or renaming fails, or a file has changed since its new version was written: all
+    /// files are then the old ones.
     pub fn finish(mut self) -> Result<usize> {
-        let mut files = std::mem::take(self.files.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let mut files =
+            std::mem::take(self.files.get_mut().unwrap_or_else(PoisonError::into_inner));
         if files.is_empty() {
             return Ok(0);
         }
-        // COLLECTION.json describes the tables: replaced last, it never describes columns that are not there yet.
+        // COLLECTION.json describes the tables: replaced last, it never describes columns that are
+        // not there yet.
         files.sort_by_cached_key(|file| (!file.name.contains('/'), file.name.clone()));
         sync_tree(self.scratch.path())?;
         let top = name_of(&self.folder)?.to_owned();
-        let names: Vec<OsString> = files.iter().map(|file| Path::new(&top).join(&file.name).into_os_string()).collect();
-        let versions: HashMap<PathBuf, &Replaced> = files.iter().map(|file| (self.folder.join(&file.name), file)).collect();
-        let check = |_: &Path, target: &Path| match (versions.get(target), target.symlink_metadata()) {
-            (Some(file), Ok(meta)) if file.is_still(&meta) => Ok(()),
-            _ => Err(Error::new(Kind::Changed, "the file changed while its new version was written")
+        let names: Vec<OsString> = files
+            .iter()
+            .map(|file| Path::new(&top).join(&file.name).into_os_string())
+            .collect();
+        let versions: HashMap<PathBuf, &Replaced> = files
+            .iter()
+            .map(|file| (self.folder.join(&file.name), file))
+            .collect();
+        let check =
+            |_: &Path, target: &Path| match (versions.get(target), target.symlink_metadata()) {
+                (Some(file), Ok(meta)) if file.is_still(&meta) => Ok(()),
+                _ => Err(Error::new(
+                    Kind::Changed,
+                    "the file changed while its new version was written",
+                )
                 .at_path(target)
                 .hint("try again")),
-        };
+            };
         placing::place(&mut self.scratch, &self.parent, (&names, &[]), &check)?;
         Ok(names.len())
     }

@@ -1,5 +1,6 @@
-//! The hidden temporary folder beside an output, in which the output is written. It is locked by its process, so other processes
-//! can distinguish leftovers from work in progress; the next write of the same output removes or restores leftovers.
+//! The hidden temporary folder beside an output, in which the output is written. It is locked by
+//! its process, so other processes can distinguish leftovers from work in progress; the next write
+//! of the same output removes or restores leftovers.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -26,7 +27,8 @@ const LOCK: &str = ".lock";
 const RANDOM: usize = 6;
 /// Time between two attempts to lock a dataset that another process has locked.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
-/// Number of attempts when another process removes the folder as a leftover between creating and locking it.
+/// Number of attempts when another process removes the folder as a leftover between creating and
+/// locking it.
 const TRIES: usize = 10;
 
 /// Folders created for an output; removed on drop when empty.
@@ -38,7 +40,9 @@ impl CreatedFolders {
     pub fn folder_of(target: &Path) -> Result<(PathBuf, Self)> {
         let parent = parent_of(target)?;
         // A folder that can't be looked at may be there: it is not removed afterwards.
-        let is_missing = |above: &&Path| !above.as_os_str().is_empty() && matches!(crate::files::exists(above), Ok(false));
+        let is_missing = |above: &&Path| {
+            !above.as_os_str().is_empty() && matches!(crate::files::exists(above), Ok(false))
+        };
         let missing = parent.ancestors().take_while(is_missing);
         let made = Self(missing.map(Path::to_owned).collect());
         std::fs::create_dir_all(&parent).io_at("make the folder for the output", &parent)?;
@@ -49,7 +53,11 @@ impl CreatedFolders {
     pub fn settle(&mut self) -> Result<()> {
         for folder in std::mem::take(&mut self.0) {
             if let Some(parent) = folder.parent() {
-                swap::sync_folder(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })?;
+                swap::sync_folder(if parent.as_os_str().is_empty() {
+                    Path::new(".")
+                } else {
+                    parent
+                })?;
             }
         }
         Ok(())
@@ -59,7 +67,9 @@ impl CreatedFolders {
 impl Drop for CreatedFolders {
     fn drop(&mut self) {
         // Fails for a folder that is not empty.
-        self.0.iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
+        self.0
+            .iter()
+            .for_each(|folder| drop(std::fs::remove_dir(folder)));
     }
 }
 
@@ -86,7 +96,10 @@ impl Scratch {
         };
         let prefix = prefix_of(target)?;
         for _ in 0..TRIES {
-            let folder = Builder::new().prefix(&prefix).suffix(PARTIAL).tempdir_in(&parent);
+            let folder = Builder::new()
+                .prefix(&prefix)
+                .suffix(PARTIAL)
+                .tempdir_in(&parent);
             let folder = folder.io_at("make a folder beside the output", &parent)?;
             // Where folders cannot be locked, nothing is treated as a leftover.
             let lock = match lock(folder.path()) {
@@ -95,7 +108,12 @@ impl Scratch {
                 Locked::Never => None,
             };
             if folder.path().is_dir() {
-                return Ok(Self { folder: folder.keep(), kept: false, made, _lock: lock });
+                return Ok(Self {
+                    folder: folder.keep(),
+                    kept: false,
+                    made,
+                    _lock: lock,
+                });
             }
         }
         Err(taken(target))
@@ -108,9 +126,17 @@ impl Scratch {
 
     /// Marks the folder as containing the only copy of an output, by renaming it.
     pub(super) fn put_aside(&mut self) -> Result<()> {
-        let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let aside = self.folder.with_file_name(name.strip_suffix(PARTIAL).unwrap_or(&name).to_owned() + ASIDE);
-        swap::rename(&self.folder, &aside).io_at("rename the folder of the old output", &self.folder)?;
+        let name = self
+            .folder
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let aside = self
+            .folder
+            .with_file_name(name.strip_suffix(PARTIAL).unwrap_or(&name).to_owned() + ASIDE);
+        swap::rename(&self.folder, &aside)
+            .io_at("rename the folder of the old output", &self.folder)?;
         self.folder = aside;
         self.kept = true;
         Ok(())
@@ -118,8 +144,14 @@ impl Scratch {
 
     /// Marks the contents as no longer needed.
     pub(super) fn release(&mut self) {
-        // A process killed while deleting the folder must not leave one that looks like the only copy.
-        let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        // A process killed while deleting the folder must not leave one that looks like the only
+        // copy.
+        let name = self
+            .folder
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if let Some(stem) = name.strip_suffix(ASIDE) {
             let partial = self.folder.with_file_name(stem.to_owned() + PARTIAL);
             if swap::rename(&self.folder, &partial).is_ok() {
@@ -157,7 +189,10 @@ fn discard(path: &Path) {
     };
     // Retried once: a virus scanner may hold a file open for a moment.
     if let Err(error) = remove().or_else(|_| remove()) {
-        tracing::warn!("{} is not needed any more, and could not be removed: {error}", path.display());
+        tracing::warn!(
+            "{} is not needed any more, and could not be removed: {error}",
+            path.display()
+        );
     }
 }
 
@@ -170,7 +205,9 @@ pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Option<File>,
         builder.prefix(&prefix).suffix(PARTIAL);
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = builder.tempfile_in(&parent).io_at("make a file in the output's folder", &parent)?;
+        let file = builder
+            .tempfile_in(&parent)
+            .io_at("make a file in the output's folder", &parent)?;
         let lock = match lock(file.path()) {
             Locked::ByOther => continue,
             Locked::Here(lock) => Some(lock),
@@ -184,12 +221,20 @@ pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Option<File>,
 }
 
 fn taken(target: &Path) -> Error {
-    Error::new(crate::error::Kind::Io, "another process removed the temporary file").at_path(target)
+    Error::new(
+        crate::error::Kind::Io,
+        "another process removed the temporary file",
+    )
+    .at_path(target)
 }
 
 fn prefix_of(target: &Path) -> Result<OsString> {
-    let name = target.file_name().ok_or_else(|| Error::usage("the output has no name").at_path(target))?;
-    Ok([OsStr::new("."), name, OsStr::new(".")].into_iter().collect())
+    let name = target
+        .file_name()
+        .ok_or_else(|| Error::usage("the output has no name").at_path(target))?;
+    Ok([OsStr::new("."), name, OsStr::new(".")]
+        .into_iter()
+        .collect())
 }
 
 enum Locked {
@@ -201,11 +246,14 @@ enum Locked {
     Never,
 }
 
-/// Locks the temporary file or folder at `path` against other processes. The end of the process, however it ends, releases the lock.
+/// Locks the temporary file or folder at `path` against other processes. The end of the process,
+/// however it ends, releases the lock.
 #[cfg(unix)]
 fn lock(path: &Path) -> Locked {
     use rustix::fs::{FlockOperation, flock};
-    let Ok(file) = File::open(path) else { return Locked::Never };
+    let Ok(file) = File::open(path) else {
+        return Locked::Never;
+    };
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Locked::Here(file),
         Err(error) if error == rustix::io::Errno::WOULDBLOCK => Locked::ByOther,
@@ -213,19 +261,29 @@ fn lock(path: &Path) -> Locked {
     }
 }
 
-/// Locks the temporary file or folder at `path` against other processes. The end of the process, however it ends, releases the lock.
+/// Locks the temporary file or folder at `path` against other processes. The end of the process,
+/// however it ends, releases the lock.
 ///
-/// Windows locks no folders, and renames none with an open file in it: the lock is an empty file beside it that only one process can
-/// open, and that the system removes when it is closed.
+/// Windows locks no folders, and renames none with an open file in it: the lock is an empty file
+/// beside it that only one process can open, and that the system removes when it is closed.
 #[cfg(windows)]
 fn lock(path: &Path) -> Locked {
     use std::os::windows::fs::OpenOptionsExt;
     const FILE_FLAG_DELETE_ON_CLOSE: u32 = 0x0400_0000;
     const ERROR_SHARING_VIOLATION: i32 = 32;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = [PARTIAL, ASIDE, LOCK].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let stem = [PARTIAL, ASIDE, LOCK]
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(&name);
     let mut options = std::fs::OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).share_mode(0).custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .share_mode(0)
+        .custom_flags(FILE_FLAG_DELETE_ON_CLOSE);
     match options.open(path.with_file_name(format!("{stem}{LOCK}"))) {
         Ok(file) => Locked::Here(file),
         Err(error) if error.raw_os_error() == Some(ERROR_SHARING_VIOLATION) => Locked::ByOther,
@@ -239,8 +297,8 @@ pub struct DatasetLock {
     _file: Option<File>,
 }
 
-/// Locks the file or folder of a dataset, so that no other process of the studio edits or replaces it meanwhile. Waits for one that has
-/// locked it. Readers do not lock: they compare versions.
+/// Locks the file or folder of a dataset, so that no other process of the studio edits or replaces
+/// it meanwhile. Waits for one that has locked it. Readers do not lock: they compare versions.
 ///
 /// # Errors
 /// When the job is cancelled.
@@ -252,7 +310,13 @@ pub fn lock_dataset(path: &Path, ctx: &JobContext) -> Result<DatasetLock> {
             Locked::Never => return Ok(DatasetLock { _file: None }),
             Locked::Here(file) => {
                 // The one that had the lock may have put another file or folder in its place.
-                let is_at_path = || Some(LocalVersion::of(&file).ok()?.is_same_entry(&LocalVersion::at(path).ok()?));
+                let is_at_path = || {
+                    Some(
+                        LocalVersion::of(&file)
+                            .ok()?
+                            .is_same_entry(&LocalVersion::at(path).ok()?),
+                    )
+                };
                 if cfg!(windows) || is_at_path().unwrap_or(true) {
                     return Ok(DatasetLock { _file: Some(file) });
                 }
@@ -268,17 +332,24 @@ pub fn lock_dataset(path: &Path, ctx: &JobContext) -> Result<DatasetLock> {
     }
 }
 
-/// True while another process renames the new files of an edit into the folder `path`, so that some of its tables may be new and
-/// others old.
+/// True while another process renames the new files of an edit into the folder `path`, so that some
+/// of its tables may be new and others old.
 pub fn is_being_edited(path: &Path) -> bool {
     // A folder named `.` or `..` has another name among its neighbours.
-    let Ok(path) = path.canonicalize() else { return false };
-    unfinished_edits(&path).iter().any(|aside| matches!(lock(aside), Locked::ByOther))
+    let Ok(path) = path.canonicalize() else {
+        return false;
+    };
+    unfinished_edits(&path)
+        .iter()
+        .any(|aside| matches!(lock(aside), Locked::ByOther))
 }
 
 /// Locks a leftover; `None` while another process holds its lock, or on disks without locks.
 fn lock_of_leftover(path: &Path) -> Option<File> {
-    if !path.symlink_metadata().is_ok_and(|meta| meta.is_dir() || meta.is_file()) {
+    if !path
+        .symlink_metadata()
+        .is_ok_and(|meta| meta.is_dir() || meta.is_file())
+    {
         return None;
     }
     match lock(path) {
@@ -289,28 +360,46 @@ fn lock_of_leftover(path: &Path) -> Option<File> {
 
 /// The stem of a hidden name: between the leading dot and the random part.
 fn stem<'a>(name: &'a str, ending: &str) -> Option<&'a str> {
-    let (stem, random) = name.strip_prefix('.')?.strip_suffix(ending)?.rsplit_once('.')?;
-    (random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(stem)
+    let (stem, random) = name
+        .strip_prefix('.')?
+        .strip_suffix(ending)?
+        .rsplit_once('.')?;
+    (random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        .then_some(stem)
 }
 
 /// Hidden folders in the folder of `target` that may contain the only copy of an output.
 fn asides_near(target: &Path) -> Vec<PathBuf> {
-    let Ok(parent) = parent_of(target) else { return Vec::new() };
+    let Ok(parent) = parent_of(target) else {
+        return Vec::new();
+    };
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let aside = entries.filter(|entry| stem(&entry.file_name().to_string_lossy(), ASIDE).is_some());
-    let mut found: Vec<PathBuf> = aside.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    let mut found: Vec<PathBuf> = aside
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
     found.sort();
     found
 }
 
-/// Removes what interrupted processes left of outputs of this name, and restores the outputs they had moved aside.
+/// Removes what interrupted processes left of outputs of this name, and restores the outputs they
+/// had moved aside.
 pub(super) fn tidy_up(target: &Path) {
-    let within = |above: &Path| stem(&above.file_name().unwrap_or_default().to_string_lossy(), PARTIAL).is_some();
+    let within = |above: &Path| {
+        stem(
+            &above.file_name().unwrap_or_default().to_string_lossy(),
+            PARTIAL,
+        )
+        .is_some()
+    };
     // The temporary folder itself, which may have thousands of files, is not searched.
     if target.ancestors().skip(1).any(within) {
         return;
     }
-    let (Ok(parent), Some(name)) = (parent_of(target), target.file_name()) else { return };
+    let (Ok(parent), Some(name)) = (parent_of(target), target.file_name()) else {
+        return;
+    };
     for aside in asides_near(target) {
         if let Some(_lock) = lock_of_leftover(&aside)
             && swap::SwapJournal::read(&aside).is_some_and(|record| record.names(name))
@@ -322,7 +411,10 @@ pub(super) fn tidy_up(target: &Path) {
         if stem(&entry.file_name().to_string_lossy(), PARTIAL).is_some_and(|stem| name == stem)
             && let Some(_lock) = lock_of_leftover(&entry.path())
         {
-            tracing::info!("removing {}, left by an interrupted process", entry.path().display());
+            tracing::info!(
+                "removing {}, left by an interrupted process",
+                entry.path().display()
+            );
             discard(&entry.path());
         }
         // Left when the power failed: closing it removes it.
@@ -333,24 +425,36 @@ pub(super) fn tidy_up(target: &Path) {
     }
 }
 
-/// Restores the copies in an aside folder under their original names, or deletes them when every new output is in place. The
-/// caller holds the folder's lock.
+/// Restores the copies in an aside folder under their original names, or deletes them when every
+/// new output is in place. The caller holds the folder's lock.
 fn bring_back(aside: &Path, parent: &Path) {
-    let Some(record) = swap::SwapJournal::read(aside) else { return };
-    let outcome = if record.is_done(aside, parent) { Ok(false) } else { record.take_back(aside, parent).map(|()| true) };
+    let Some(record) = swap::SwapJournal::read(aside) else {
+        return;
+    };
+    let outcome = if record.is_done(aside, parent) {
+        Ok(false)
+    } else {
+        record.take_back(aside, parent).map(|()| true)
+    };
     match outcome {
         Ok(brought) => {
             if brought {
-                tracing::warn!("restored the previous version of {} after an interrupted write", record.list());
+                tracing::warn!(
+                    "restored the previous version of {} after an interrupted write",
+                    record.list()
+                );
             }
             discard(aside);
         }
-        Err(error) => tracing::warn!("{} contains the previous version of an interrupted write: {error}", aside.display()),
+        Err(error) => tracing::warn!(
+            "{} contains the previous version of an interrupted write: {error}",
+            aside.display()
+        ),
     }
 }
 
-/// The aside copy of the output `path`, left by a process that was stopped while it replaced that output. `None` while the process
-/// runs.
+/// The aside copy of the output `path`, left by a process that was stopped while it replaced that
+/// output. `None` while the process runs.
 pub fn aside_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?;
     let parent = parent_of(path).ok()?;
@@ -361,23 +465,33 @@ pub fn aside_of(path: &Path) -> Option<PathBuf> {
     })
 }
 
-/// True when an edit of files in the folder `path` was interrupted, so it may have old files beside new ones. [`restore_aside`] and
-/// every later write of it restore the old ones. False while the process that edits it runs.
+/// True when an edit of files in the folder `path` was interrupted, so it may have old files beside
+/// new ones. [`restore_aside`] and every later write of it restore the old ones. False while the
+/// process that edits it runs.
 pub fn has_interrupted_edit(path: &Path) -> bool {
-    unfinished_edits(path).iter().any(|aside| lock_of_leftover(aside).is_some())
+    unfinished_edits(path)
+        .iter()
+        .any(|aside| lock_of_leftover(aside).is_some())
 }
 
-/// The journals of edits of files in the folder `path` of which some, and not all, new files have their names.
+/// The journals of edits of files in the folder `path` of which some, and not all, new files have
+/// their names.
 fn unfinished_edits(path: &Path) -> Vec<PathBuf> {
-    let (Some(name), Ok(parent)) = (path.file_name(), parent_of(path)) else { return Vec::new() };
+    let (Some(name), Ok(parent)) = (path.file_name(), parent_of(path)) else {
+        return Vec::new();
+    };
     let is_begun = |aside: &PathBuf| {
-        swap::SwapJournal::read(aside)
-            .is_some_and(|record| record.is_within(name) && !record.is_done(aside, &parent) && !record.is_untouched(aside, &parent))
+        swap::SwapJournal::read(aside).is_some_and(|record| {
+            record.is_within(name)
+                && !record.is_done(aside, &parent)
+                && !record.is_untouched(aside, &parent)
+        })
     };
     asides_near(path).into_iter().filter(is_begun).collect()
 }
 
-/// Restores the copy found by [`aside_of`], with the outputs moved aside together with it, and the files of [`has_interrupted_edit`].
+/// Restores the copy found by [`aside_of`], with the outputs moved aside together with it, and the
+/// files of [`has_interrupted_edit`].
 ///
 /// # Errors
 /// When another file or folder has the name by now, or a rename fails.
@@ -385,8 +499,13 @@ pub fn restore_aside(path: &Path) -> Result<()> {
     let name = path.file_name().unwrap_or_default();
     let parent = parent_of(path)?;
     for aside in asides_near(path) {
-        let Some(record) = swap::SwapJournal::read(&aside).filter(|record| record.names(name)) else { continue };
-        let Some(_lock) = lock_of_leftover(&aside) else { continue };
+        let Some(record) = swap::SwapJournal::read(&aside).filter(|record| record.names(name))
+        else {
+            continue;
+        };
+        let Some(_lock) = lock_of_leftover(&aside) else {
+            continue;
+        };
         record.take_back(&aside, &parent)?;
         discard(&aside);
         return Ok(());

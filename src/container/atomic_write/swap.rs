@@ -1,6 +1,7 @@
-//! Renames finished outputs to their targets, all or none. An existing output is exchanged for the new one atomically where the
-//! system supports it. Otherwise, and for several outputs, a journal beside the old copies records the renames, so an interrupted
-//! process can be rolled back. An old copy is never removed before the new one is synced under its name.
+//! Renames finished outputs to their targets, all or none. An existing output is exchanged for the
+//! new one atomically where the system supports it. Otherwise, and for several outputs, a journal
+//! beside the old copies records the renames, so an interrupted process can be rolled back. An old
+//! copy is never removed before the new one is synced under its name.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -36,9 +37,13 @@ pub(super) struct SwapJournal(Vec<SwapEntry>);
 /// Number of a file or folder on its disk (the inode on Unix), which a rename does not change.
 fn number_of(path: &Path) -> Option<u64> {
     #[cfg(unix)]
-    return Some(std::os::unix::fs::MetadataExt::ino(&path.symlink_metadata().ok()?));
+    return Some(std::os::unix::fs::MetadataExt::ino(
+        &path.symlink_metadata().ok()?,
+    ));
     #[cfg(windows)]
-    return crate::windows_api::number_of(path).ok().map(|(_, number)| number);
+    return crate::windows_api::number_of(path)
+        .ok()
+        .map(|(_, number)| number);
 }
 
 pub(super) fn is_there(path: &Path) -> bool {
@@ -54,7 +59,11 @@ pub(super) struct OutputPaths {
 
 impl OutputPaths {
     pub(super) fn of(name: &OsStr, scratch: &Path, parent: &Path) -> Self {
-        Self { target: parent.join(name), new: scratch.join(NEW).join(name), old: scratch.join(OLD).join(name) }
+        Self {
+            target: parent.join(name),
+            new: scratch.join(NEW).join(name),
+            old: scratch.join(OLD).join(name),
+        }
     }
 }
 
@@ -93,7 +102,12 @@ impl SwapEntry {
 
 impl SwapJournal {
     /// Renames every output to its name in `parent`, and what is there to the old copies.
-    pub(super) fn place_each(&self, scratch: &Path, parent: &Path, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<()> {
+    pub(super) fn place_each(
+        &self,
+        scratch: &Path,
+        parent: &Path,
+        check: &dyn Fn(&Path, &Path) -> Result<()>,
+    ) -> Result<()> {
         for name in &self.0 {
             let OutputPaths { target, new, old } = OutputPaths::of(&name.name, scratch, parent);
             let failed = |result: io::Result<()>| result.io_at("rename the output", &target);
@@ -117,17 +131,28 @@ impl SwapJournal {
     }
 
     pub(super) fn of(names: &[OsString], gone: &[OsString], scratch: &Path) -> Self {
-        let new =
-            names.iter().map(|name| SwapEntry { name: name.clone(), new: number_of(&scratch.join(NEW).join(name)), goes: false });
-        let goes = gone.iter().map(|name| SwapEntry { name: name.clone(), new: None, goes: true });
+        let new = names.iter().map(|name| SwapEntry {
+            name: name.clone(),
+            new: number_of(&scratch.join(NEW).join(name)),
+            goes: false,
+        });
+        let goes = gone.iter().map(|name| SwapEntry {
+            name: name.clone(),
+            new: None,
+            goes: true,
+        });
         Self(new.chain(goes).collect())
     }
 
     pub(super) fn write(&self, scratch: &Path) -> Result<()> {
         let old = scratch.join(OLD);
-        let folders =
-            self.0.iter().filter_map(|name| Path::new(&name.name).parent()).filter(|folder| !folder.as_os_str().is_empty());
-        let bytes = serde_json::to_vec(&self.0).map_err(|error| Error::internal("names can't be written").because(error))?;
+        let folders = self
+            .0
+            .iter()
+            .filter_map(|name| Path::new(&name.name).parent())
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let bytes = serde_json::to_vec(&self.0)
+            .map_err(|error| Error::internal("names can't be written").because(error))?;
         let path = scratch.join(RECORD);
         let write = || {
             std::fs::create_dir(&old)?;
@@ -153,7 +178,9 @@ impl SwapJournal {
 
     /// True when `name` is one of the outputs, or the folder that has one of them.
     pub fn names(&self, name: &OsStr) -> bool {
-        self.0.iter().any(|known| Path::new(&known.name).iter().next() == Some(name))
+        self.0
+            .iter()
+            .any(|known| Path::new(&known.name).iter().next() == Some(name))
     }
 
     /// True when the outputs are files in the folder `name`, which stays.
@@ -163,14 +190,19 @@ impl SwapJournal {
 
     /// The names, separated by commas, for messages.
     pub fn list(&self) -> String {
-        self.0.iter().map(|name| name.name.to_string_lossy()).collect::<Vec<_>>().join(", ")
+        self.0
+            .iter()
+            .map(|name| name.name.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// True when every new output has its name.
     pub fn is_done(&self, scratch: &Path, parent: &Path) -> bool {
         self.0.iter().all(|name| {
             let places = OutputPaths::of(&name.name, scratch, parent);
-            name.is_placed(&places) && (name.goes || !is_there(&places.new) || is_there(&places.old))
+            name.is_placed(&places)
+                && (name.goes || !is_there(&places.new) || is_there(&places.old))
         })
     }
 
@@ -197,10 +229,17 @@ impl SwapJournal {
         if folders.len() > FOLDERS_SYNCED {
             return sync_tree(parent);
         }
-        folders.iter().try_for_each(|folder| sync_folder(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }))
+        folders.iter().try_for_each(|folder| {
+            sync_folder(if folder.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                folder
+            })
+        })
     }
 
-    /// Path of the old copy of an output; `None` when all new outputs are in place, or the old one was never moved.
+    /// Path of the old copy of an output; `None` when all new outputs are in place, or the old one
+    /// was never moved.
     pub fn copy_of(&self, name: &OsStr, scratch: &Path, parent: &Path) -> Option<PathBuf> {
         let known = self.0.iter().find(|known| known.name == name)?;
         let places = OutputPaths::of(name, scratch, parent);
@@ -208,7 +247,11 @@ impl SwapJournal {
             return None;
         }
         let exchanged = !known.goes && known.is_placed(&places) && is_there(&places.new);
-        if is_there(&places.old) { Some(places.old) } else { exchanged.then_some(places.new) }
+        if is_there(&places.old) {
+            Some(places.old)
+        } else {
+            exchanged.then_some(places.new)
+        }
     }
 }
 
@@ -216,7 +259,8 @@ impl SwapJournal {
 #[cfg(target_os = "linux")]
 pub(super) fn sync_tree(folder: &Path) -> Result<()> {
     let handle = File::open(folder).io_at("open the output", folder)?;
-    rustix::fs::syncfs(&handle).map_err(|error| Error::io("sync the output to disk", folder, error.into()))
+    rustix::fs::syncfs(&handle)
+        .map_err(|error| Error::io("sync the output to disk", folder, error.into()))
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -226,7 +270,11 @@ pub(super) fn sync_tree(folder: &Path) -> Result<()> {
         if path.is_dir() {
             sync_tree(&path)?;
         } else {
-            File::options().write(true).open(&path).and_then(|f| f.sync_all()).io_at("sync the output to disk", &path)?;
+            File::options()
+                .write(true)
+                .open(&path)
+                .and_then(|f| f.sync_all())
+                .io_at("sync the output to disk", &path)?;
         }
     }
     Ok(())
@@ -252,7 +300,8 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
-/// Exchanges two names atomically. Returns false, without changes, where the system or file system does not support it.
+/// Exchanges two names atomically. Returns false, without changes, where the system or file system
+/// does not support it.
 pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     #[cfg(test)]
     if !faults::can_exchange()? {
@@ -265,7 +314,12 @@ pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
         match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
             Ok(()) => Ok(true),
             // `OPNOTSUPP` differs from `NOTSUP` on some systems.
-            Err(error) if [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&error) => Ok(false),
+            Err(error)
+                if [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP]
+                    .contains(&error) =>
+            {
+                Ok(false)
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -315,8 +369,13 @@ pub(super) mod faults {
         FAULTS.with_borrow_mut(|faults| {
             let number = faults.steps;
             faults.steps += 1;
-            let fails = faults.failing.contains(&number) || faults.dead_from.is_some_and(|from| number >= from);
-            if fails { Err(io::Error::other("a fault that was asked for")) } else { Ok(()) }
+            let fails = faults.failing.contains(&number)
+                || faults.dead_from.is_some_and(|from| number >= from);
+            if fails {
+                Err(io::Error::other("a fault that was asked for"))
+            } else {
+                Ok(())
+            }
         })
     }
 

@@ -1,5 +1,6 @@
-//! The archive of a TACO 3 dataset. A local one is read by its central directory; of a remote one, whose directory lists every file, only
-//! the index is read where it can be trusted, and the directory when something asks for it.
+//! The archive of a TACO 3 dataset. A local one is read by its central directory; of a remote one,
+//! whose directory lists every file, only the index is read where it can be trusted, and the
+//! directory when something asks for it.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -24,8 +25,16 @@ impl CozipArchive {
     /// [`Kind::Format`](crate::error::Kind::Format) when it has no sound directory, or an IO error.
     pub fn open(path: &Path) -> Result<Self> {
         let file = LocalFile::open(path)?;
-        let index = if file.is_remote() { checked_index(&file)? } else { None };
-        let archive = Self { file, index, directory: OnceLock::new() };
+        let index = if file.is_remote() {
+            checked_index(&file)?
+        } else {
+            None
+        };
+        let archive = Self {
+            file,
+            index,
+            directory: OnceLock::new(),
+        };
         if archive.index.is_none() {
             archive.directory()?;
         }
@@ -49,7 +58,8 @@ impl CozipArchive {
         Ok(self.directory.get_or_init(|| directory))
     }
 
-    /// True when positions in the tables are used as they are: the index can be trusted, and the directory was not asked for.
+    /// True when positions in the tables are used as they are: the index can be trusted, and the
+    /// directory was not asked for.
     pub fn trusts_tables(&self) -> bool {
         self.index.is_some() && self.directory.get().is_none()
     }
@@ -61,25 +71,37 @@ impl CozipArchive {
     pub fn metadata_names(&self) -> Result<Vec<String>> {
         match &self.index {
             Some(members) => Ok(members.iter().map(|member| member.name.clone()).collect()),
-            None => Ok(self.directory()?.entries.iter().map(|entry| entry.name.to_string()).collect()),
+            None => Ok(self
+                .directory()?
+                .entries
+                .iter()
+                .map(|entry| entry.name.to_string())
+                .collect()),
         }
     }
 
     /// Position and size of a member.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format) when there is no such member, or it is compressed, encrypted or cut short.
+    /// [`Kind::Format`](crate::error::Kind::Format) when there is no such member, or it is
+    /// compressed, encrypted or cut short.
     pub fn member(&self, name: &str) -> Result<(AssetPath, u64)> {
-        let indexed = self.index.iter().flatten().find(|member| member.name == name);
+        let indexed = self
+            .index
+            .iter()
+            .flatten()
+            .find(|member| member.name == name);
         if let Some(member) = indexed {
             return Ok((self.file.range(member.offset, member.size), member.size));
         }
-        let entry = self
-            .directory()?
-            .find(name)
-            .ok_or_else(|| Error::format("the archive has no such member").caused_by(Cause::MissingMember).at(name))?;
+        let entry = self.directory()?.find(name).ok_or_else(|| {
+            Error::format("the archive has no such member")
+                .caused_by(Cause::MissingMember)
+                .at(name)
+        })?;
         if entry.method != 0 || entry.flags & 1 != 0 {
-            let error = Error::format("the member is compressed or encrypted; TACO archives only store");
+            let error =
+                Error::format("the member is compressed or encrypted; TACO archives only store");
             return Err(error.caused_by(Cause::CompressedMember).at(name));
         }
         let header = LocalHeader::read(&self.file, entry.local)?;

@@ -1,5 +1,6 @@
-//! The index of an archive of TACO 3 (CoZIP), in its first member, `__cozip__`: names, positions and sizes of the metadata, with a check
-//! value over the index and the end of the archive. A remote archive whose check value holds is opened without its central directory.
+//! The index of an archive of TACO 3 (CoZIP), in its first member, `__cozip__`: names, positions
+//! and sizes of the metadata, with a check value over the index and the end of the archive. A
+//! remote archive whose check value holds is opened without its central directory.
 
 use std::hash::Hasher;
 
@@ -32,8 +33,8 @@ pub struct IndexedMember {
     pub size: u64,
 }
 
-/// The members of an index: `CZIP`, version 1, profile 2 (TACO), the number of members, the lengths of their names, the names, offsets
-/// and sizes. `None` when it is damaged.
+/// The members of an index: `CZIP`, version 1, profile 2 (TACO), the number of members, the lengths
+/// of their names, the names, offsets and sizes. `None` when it is damaged.
 pub fn parse_index(bytes: &[u8]) -> Option<Vec<IndexedMember>> {
     let mut rest = bytes.strip_prefix(b"CZIP")?;
     let mut take = |size: usize| {
@@ -54,11 +55,21 @@ pub fn parse_index(bytes: &[u8]) -> Option<Vec<IndexedMember>> {
         names.push(String::from_utf8(name.to_vec()).ok()?);
     }
     let numbers = |bytes: &[u8]| -> Vec<u64> {
-        bytes.chunks_exact(8).map(|number| number.try_into().map_or(0, u64::from_le_bytes)).collect()
+        bytes
+            .chunks_exact(8)
+            .map(|number| number.try_into().map_or(0, u64::from_le_bytes))
+            .collect()
     };
     let offsets = numbers(take(count.checked_mul(8)?)?);
     let sizes = numbers(take(count.checked_mul(8)?)?);
-    Some(names.into_iter().zip(offsets).zip(sizes).map(|((name, offset), size)| IndexedMember { name, offset, size }).collect())
+    Some(
+        names
+            .into_iter()
+            .zip(offsets)
+            .zip(sizes)
+            .map(|((name, offset), size)| IndexedMember { name, offset, size })
+            .collect(),
+    )
 }
 
 /// The check value that the first member states; `None` when it has none.
@@ -67,7 +78,10 @@ pub fn parse_index(bytes: &[u8]) -> Option<Vec<IndexedMember>> {
 /// When the file cannot be read.
 pub fn stated_check_value(file: &LocalFile) -> Result<Option<u64>> {
     let extra = file.read(CHECK_FIELD_OFFSET, 12)?;
-    Ok(extra.strip_prefix(&CHECK_FIELD).and_then(|value| value.try_into().ok()).map(u64::from_le_bytes))
+    Ok(extra
+        .strip_prefix(&CHECK_FIELD)
+        .and_then(|value| value.try_into().ok())
+        .map(u64::from_le_bytes))
 }
 
 /// FNV-1a of the index and then of the end of the archive; a byte in both counts once.
@@ -84,12 +98,15 @@ pub fn check_value(file: &LocalFile, index: &[u8]) -> Result<u64> {
 
 /// Offset and size of the end of the archive behind an index of this size.
 fn checked_tail(file: &LocalFile, index_size: u64) -> (u64, u64) {
-    let start = file.size_bytes().saturating_sub(CHECKED_TAIL).max(INDEX_OFFSET + index_size);
+    let start = file
+        .size_bytes()
+        .saturating_sub(CHECKED_TAIL)
+        .max(INDEX_OFFSET + index_size);
     (start, file.size_bytes().saturating_sub(start))
 }
 
-/// The members of the index, when its check value holds: the archive is then as its writer left it, and positions in its tables hold as
-/// well. Fetches the metadata of a remote archive.
+/// The members of the index, when its check value holds: the archive is then as its writer left it,
+/// and positions in its tables hold as well. Fetches the metadata of a remote archive.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -107,11 +124,22 @@ pub fn checked_index(file: &LocalFile) -> Result<Option<Vec<IndexedMember>>> {
         return Ok(None);
     }
     let index = file.read(INDEX_OFFSET, size)?;
-    let Some(members) = parse_index(&index) else { return Ok(None) };
-    if members.iter().any(|member| !file.contains(member.offset, member.size)) {
+    let Some(members) = parse_index(&index) else {
+        return Ok(None);
+    };
+    if members
+        .iter()
+        .any(|member| !file.contains(member.offset, member.size))
+    {
         return Ok(None);
     }
-    let entries: Vec<HeaderEntry> = members.iter().map(|member| HeaderEntry { offset: member.offset, size: member.size }).collect();
+    let entries: Vec<HeaderEntry> = members
+        .iter()
+        .map(|member| HeaderEntry {
+            offset: member.offset,
+            size: member.size,
+        })
+        .collect();
     file.prefetch_tables(&entries)?;
     let holds = match stated_check_value(file)? {
         Some(stated) => check_value(file, &index)? == stated,
@@ -131,7 +159,14 @@ mod tests {
         bytes.extend(b"a/b");
         bytes.extend(70u64.to_le_bytes());
         bytes.extend(5u64.to_le_bytes());
-        assert_eq!(parse_index(&bytes), Some(vec![IndexedMember { name: "a/b".to_owned(), offset: 70, size: 5 }]));
+        assert_eq!(
+            parse_index(&bytes),
+            Some(vec![IndexedMember {
+                name: "a/b".to_owned(),
+                offset: 70,
+                size: 5
+            }])
+        );
         for length in 0..bytes.len() {
             assert_eq!(parse_index(&bytes[..length]), None, "{length}");
         }
@@ -141,16 +176,28 @@ mod tests {
 
     #[test]
     fn an_index_whose_check_value_does_not_hold_is_not_used() {
-        let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/60_v3_zip/change.zip");
+        let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/fixtures/golden/60_v3_zip/change.zip");
         let mut bytes = std::fs::read(&golden).expect("reads");
-        let members = checked_index(&LocalFile::open(&golden).expect("opens")).expect("reads").expect("holds");
-        assert!(members.iter().any(|member| member.name == "COLLECTION.json"), "{members:?}");
+        let members = checked_index(&LocalFile::open(&golden).expect("opens"))
+            .expect("reads")
+            .expect("holds");
+        assert!(
+            members
+                .iter()
+                .any(|member| member.name == "COLLECTION.json"),
+            "{members:?}"
+        );
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("change.zip");
         for at in [3, 30, INDEX_OFFSET as usize + 20, bytes.len() - 1] {
             bytes[at] ^= 1;
             std::fs::write(&path, &bytes).expect("writes");
-            assert_eq!(checked_index(&LocalFile::open(&path).expect("opens")).expect("reads"), None, "{at}");
+            assert_eq!(
+                checked_index(&LocalFile::open(&path).expect("opens")).expect("reads"),
+                None,
+                "{at}"
+            );
             bytes[at] ^= 1;
         }
     }

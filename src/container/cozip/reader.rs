@@ -1,6 +1,7 @@
-//! Opens a TACO 3 dataset: `METADATA/sample.parquet` is level 0, `children.parquet` level 1, `children__imagery.parquet` the
-//! files in the folder `imagery` of each sample, and so on. An index over several archives (`.tacocat`) has the tables beside its COLLECTION.json, with the archive of each row
-//! in `internal:source_file`. Does not validate.
+//! Opens a TACO 3 dataset: `METADATA/sample.parquet` is level 0, `children.parquet` level 1,
+//! `children__imagery.parquet` the files in the folder `imagery` of each sample, and so on. An
+//! index over several archives (`.tacocat`) has the tables beside its COLLECTION.json, with the
+//! archive of each row in `internal:source_file`. Does not validate.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -15,13 +16,15 @@ use crate::container::part_files::PartFiles;
 use crate::container::synthetic_levels::{MadeLevel, RowRanges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
-    ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, LocalFile, OpeningFacts, Physical, asset_size,
-    children_table, read_collection, read_collection_file,
+    ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, LocalFile, OpeningFacts,
+    Physical, asset_size, children_table, read_collection, read_collection_file,
 };
 use crate::error::{Error, IoContext, Result, settled};
 use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Collection, MAX_LEVELS, is_remote, place_above, place_below, safe_relative};
+use crate::model::{
+    AssetPath, Collection, MAX_LEVELS, is_remote, place_above, place_below, safe_relative,
+};
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, may_be_folder, means_absent};
 use crate::table::{DecodeBudget, LevelTable, TableHead};
 
@@ -43,12 +46,14 @@ pub struct Taco3Reader {
     store: CozipStore,
     /// Paths below `DATA/`, by level and row.
     paths: Vec<Vec<String>>,
-    /// The archive of each row by level, and its position there; empty unless the dataset is an index.
+    /// The archive of each row by level, and its position there; empty unless the dataset is an
+    /// index.
     sources: Vec<Vec<Arc<str>>>,
     ranges: Vec<RowRanges>,
     /// The tables that make up each level, with their numbers of rows.
     tables: Vec<Vec<(String, usize)>>,
-    /// True when `taco:structure` is null: each sample is one file without a name (TACO 3 up to release 0.8.2).
+    /// True when `taco:structure` is null: each sample is one file without a name (TACO 3 up to
+    /// release 0.8.2).
     is_flat: bool,
 }
 
@@ -94,8 +99,9 @@ impl Taco3Table {
     }
 }
 
-/// The rows of a table by the archive and the number that the table states (`internal:current_id`), as tables below name them: numbers
-/// of an index are those of the archive up to release 0.8.2, and of all rows from 0.9.
+/// The rows of a table by the archive and the number that the table states (`internal:current_id`),
+/// as tables below name them: numbers of an index are those of the archive up to release 0.8.2, and
+/// of all rows from 0.9.
 #[derive(Default)]
 pub struct RowsById(HashMap<Arc<str>, NumberedRows>);
 
@@ -113,11 +119,19 @@ impl RowsById {
     /// Adds a row; a later one of the same number replaces it.
     fn insert(&mut self, source: &Arc<str>, id: i64, row: u32) {
         let Some(numbered) = self.0.get_mut(source) else {
-            self.0.insert(source.clone(), NumberedRows::Counted { first_id: id, rows: row..row + 1 });
+            self.0.insert(
+                source.clone(),
+                NumberedRows::Counted {
+                    first_id: id,
+                    rows: row..row + 1,
+                },
+            );
             return;
         };
         match numbered {
-            NumberedRows::Counted { first_id, rows } if row == rows.end && id.checked_sub(*first_id) == Some(rows.len() as i64) => {
+            NumberedRows::Counted { first_id, rows }
+                if row == rows.end && id.checked_sub(*first_id) == Some(rows.len() as i64) =>
+            {
                 rows.end += 1;
             }
             NumberedRows::Counted { first_id, rows } => {
@@ -157,20 +171,29 @@ impl Taco3Reader {
     /// Opens an archive, a folder, or an index, whose archives are beside it or in `base`.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format), with the table, when a metadata table is missing or unreadable.
+    /// [`Kind::Format`](crate::error::Kind::Format), with the table, when a metadata table is
+    /// missing or unreadable.
     pub fn open(path: &Path, base: Option<&Path>, ctx: &JobContext) -> Result<Self> {
         let store = CozipStore::open(path, base)?;
         let members = store.tables()?;
         let version = store.version(path, &members)?;
         let collection = settled(store.collection())?;
-        let is_flat =
-            collection.as_ref().is_ok_and(|fields| fields.fields.get("taco:structure").is_some_and(|files| files.is_null()));
+        let is_flat = collection.as_ref().is_ok_and(|fields| {
+            fields
+                .fields
+                .get("taco:structure")
+                .is_some_and(|files| files.is_null())
+        });
         let budget = DecodeBudget::default();
         let mut by_depth: BTreeMap<usize, Vec<Taco3Table>> = BTreeMap::new();
         for (name, member) in members {
             ctx.check()?;
             let part = read_part(&store, name, &member, &budget, ctx).map_err(|error| {
-                if error.is_cancelled() { error } else { Error::format(format!("{member} can't be read")).because(error) }
+                if error.is_cancelled() {
+                    error
+                } else {
+                    Error::format(format!("{member} can't be read")).because(error)
+                }
             })?;
             by_depth.entry(depth_of(&part.name)).or_default().push(part);
         }
@@ -179,7 +202,9 @@ impl Taco3Reader {
         // The row of the level that each row of a table is, by table.
         let mut above: HashMap<String, RowsById> = HashMap::new();
         for depth in 0..=MAX_LEVELS {
-            let Some(parts) = by_depth.remove(&depth) else { break };
+            let Some(parts) = by_depth.remove(&depth) else {
+                break;
+            };
             ctx.check()?;
             let (level, counts, rows) = join_level(depth, parts, &above, &budget)?;
             made.push(level);
@@ -193,18 +218,39 @@ impl Taco3Reader {
             samples.folder.fill(false);
         }
         mark_folders(&mut made);
-        let paths = made.iter().map(|level| level.paths.clone().unwrap_or_default()).collect();
-        let sources = made.iter().map(|level| level.sources.clone().unwrap_or_default()).collect();
-        let ranges = made.iter().map(|level| level.ranges.clone().unwrap_or_default()).collect();
+        let paths = made
+            .iter()
+            .map(|level| level.paths.clone().unwrap_or_default())
+            .collect();
+        let sources = made
+            .iter()
+            .map(|level| level.sources.clone().unwrap_or_default())
+            .collect();
+        let ranges = made
+            .iter()
+            .map(|level| level.ranges.clone().unwrap_or_default())
+            .collect();
         let levels = LevelSet::of_tables(level_tables(made)?);
         let size_bytes = match &store {
             CozipStore::Zip(archive) => Some(archive.file().size_bytes()),
             CozipStore::Folder(_) | CozipStore::Remote { .. } | CozipStore::Index { .. } => None,
         };
-        let info = ContainerInfo { format: Format::Taco3, path: path.to_owned(), size_bytes };
+        let info = ContainerInfo {
+            format: Format::Taco3,
+            path: path.to_owned(),
+            size_bytes,
+        };
         version.expect_unchanged()?;
         let opening = OpeningFacts::new(info, levels, collection, Vec::new()).of_version(version);
-        Ok(Self { opening, store, paths, sources, ranges, tables, is_flat })
+        Ok(Self {
+            opening,
+            store,
+            paths,
+            sources,
+            ranges,
+            tables,
+            is_flat,
+        })
     }
 
     /// Path below `DATA/` of the sample at `row` of `level`.
@@ -212,8 +258,12 @@ impl Taco3Reader {
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such row.
     pub fn relative_path(&self, level: usize, row: u32) -> Result<&str> {
-        let path = self.paths.get(level).and_then(|paths| paths.get(row as usize));
-        path.map(String::as_str).ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))
+        let path = self
+            .paths
+            .get(level)
+            .and_then(|paths| paths.get(row as usize));
+        path.map(String::as_str)
+            .ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))
     }
 
     /// The level tables as they are stored, in order of their names.
@@ -244,7 +294,10 @@ impl Taco3Reader {
 
     /// Name of the archive of the sample at `row` of `level`; `None` for one dataset.
     pub fn source_of(&self, level: usize, row: u32) -> Option<&str> {
-        self.sources.get(level)?.get(row as usize).map(|source| &**source)
+        self.sources
+            .get(level)?
+            .get(row as usize)
+            .map(|source| &**source)
     }
 
     /// Path of an archive of an index, which may not exist.
@@ -272,16 +325,25 @@ impl Taco3Reader {
     pub fn data_files(&self) -> Result<Option<Vec<String>>> {
         match &self.store {
             CozipStore::Zip(archive) => {
-                let names = archive.directory()?.entries.iter().filter_map(|entry| entry.name.strip_prefix("DATA/"));
-                Ok(Some(names.filter(|name| !name.ends_with('/')).map(str::to_owned).collect()))
+                let names = archive
+                    .directory()?
+                    .entries
+                    .iter()
+                    .filter_map(|entry| entry.name.strip_prefix("DATA/"));
+                Ok(Some(
+                    names
+                        .filter(|name| !name.ends_with('/'))
+                        .map(str::to_owned)
+                        .collect(),
+                ))
             }
             CozipStore::Folder(root) => Ok(Some(data_files(&root.folder().join("DATA"))?)),
             CozipStore::Remote { .. } | CozipStore::Index { .. } => Ok(None),
         }
     }
 
-    /// The root folder that every file must lie in; `None` for an archive, an index and a remote folder. `..` and absolute paths in the
-    /// tables are refused when the file is read.
+    /// The root folder that every file must lie in; `None` for an archive, an index and a remote
+    /// folder. `..` and absolute paths in the tables are refused when the file is read.
     pub fn root(&self) -> Option<&Root> {
         match &self.store {
             CozipStore::Folder(root) => Some(root),
@@ -310,7 +372,10 @@ impl Taco3Reader {
 
     /// True for the folder form.
     pub fn is_folder(&self) -> bool {
-        matches!(self.store, CozipStore::Folder(_) | CozipStore::Remote { .. })
+        matches!(
+            self.store,
+            CozipStore::Folder(_) | CozipStore::Remote { .. }
+        )
     }
 }
 
@@ -323,25 +388,53 @@ fn is_archive(path: &Path) -> Result<bool> {
     }
 }
 
-/// The existing tables among those that COLLECTION.json names; they are in the folder `metadata`, `METADATA/` or none.
-fn tables_of_remote_folder(path: &Path, collection: &Collection, metadata: &str) -> Result<Vec<String>> {
+/// The existing tables among those that COLLECTION.json names; they are in the folder `metadata`,
+/// `METADATA/` or none.
+fn tables_of_remote_folder(
+    path: &Path,
+    collection: &Collection,
+    metadata: &str,
+) -> Result<Vec<String>> {
     let mut names = BTreeSet::from([SAMPLE.to_owned()]);
-    let declared = collection.get("taco:metadata").and_then(|levels| levels.as_object());
+    let declared = collection
+        .get("taco:metadata")
+        .and_then(|levels| levels.as_object());
     names.extend(declared.into_iter().flatten().map(|(name, _)| name.clone()));
-    let structure = collection.get("taco:structure").and_then(|files| files.as_array());
-    for file in structure.into_iter().flatten().filter_map(|file| file.as_str()) {
+    let structure = collection
+        .get("taco:structure")
+        .and_then(|files| files.as_array());
+    for file in structure
+        .into_iter()
+        .flatten()
+        .filter_map(|file| file.as_str())
+    {
         let folders = file.match_indices('/').map(|(end, _)| &file[..end]);
         names.insert(CHILDREN.to_owned());
         // There are no tables below the maximum depth.
-        names.extend(folders.take(MAX_LEVELS + 1).map(|folder| format!("{CHILDREN}/{folder}")));
+        names.extend(
+            folders
+                .take(MAX_LEVELS + 1)
+                .map(|folder| format!("{CHILDREN}/{folder}")),
+        );
         if names.len() > TABLES_MAX {
-            let error = Error::format(format!("the collection speaks of more than {TABLES_MAX} tables"));
+            let error = Error::format(format!(
+                "the collection speaks of more than {TABLES_MAX} tables"
+            ));
             return Err(error.at_path(path));
         }
     }
-    let members: Vec<String> = names.iter().map(|name| format!("{metadata}{}.parquet", name.replace('/', "__"))).collect();
-    let places: Vec<PathBuf> = members.iter().map(|member| place_below(path, member)).collect();
-    let opened = RemoteFile::open_all(&places.iter().map(PathBuf::as_path).collect::<Vec<_>>(), FIRST_OF_DATASET)?;
+    let members: Vec<String> = names
+        .iter()
+        .map(|name| format!("{metadata}{}.parquet", name.replace('/', "__")))
+        .collect();
+    let places: Vec<PathBuf> = members
+        .iter()
+        .map(|member| place_below(path, member))
+        .collect();
+    let opened = RemoteFile::open_all(
+        &places.iter().map(PathBuf::as_path).collect::<Vec<_>>(),
+        FIRST_OF_DATASET,
+    )?;
     let mut there = Vec::with_capacity(members.len());
     for (member, opened) in members.into_iter().zip(opened) {
         match opened {
@@ -355,7 +448,11 @@ fn tables_of_remote_folder(path: &Path, collection: &Collection, metadata: &str)
 
 /// Level of a table: 0 for `sample`, 1 for `children`, plus one per path component below.
 fn depth_of(name: &str) -> usize {
-    if name == SAMPLE { 0 } else { 1 + name.matches('/').count() }
+    if name == SAMPLE {
+        0
+    } else {
+        1 + name.matches('/').count()
+    }
 }
 
 /// The table of the parents of the table `name`.
@@ -368,14 +465,19 @@ pub fn table_above(name: &str) -> &str {
 
 /// True for the collection of an index, which lists its archives.
 fn lists_archives(collection: &Collection) -> bool {
-    collection.get("taco:sources").is_some_and(|sources| sources.get("partitions").is_some())
+    collection
+        .get("taco:sources")
+        .is_some_and(|sources| sources.get("partitions").is_some())
 }
 
 impl CozipStore {
     fn open(path: &Path, base: Option<&Path>) -> Result<Self> {
         let index = |tables: Self, beside: PathBuf| {
             let parts = PartFiles::new(base.map_or(beside, Path::to_owned));
-            Self::Index { tables: Box::new(tables), parts }
+            Self::Index {
+                tables: Box::new(tables),
+                parts,
+            }
         };
         if path.is_dir() {
             let tables = Self::Folder(Root::new(path));
@@ -384,13 +486,20 @@ impl CozipStore {
             }
             // `..` of a relative path may not be its parent.
             let path = std::path::absolute(path).io_at("find the folder of the index", path)?;
-            return Ok(index(tables, path.parent().map_or_else(|| path.clone(), Path::to_owned)));
+            return Ok(index(
+                tables,
+                path.parent().map_or_else(|| path.clone(), Path::to_owned),
+            ));
         }
         if is_remote(path) && !is_archive(path)? {
             let collection = read_collection_file(&place_below(path, "COLLECTION.json"))?;
             let is_index = lists_archives(&collection);
-            let names = tables_of_remote_folder(path, &collection, if is_index { "" } else { METADATA })?;
-            let tables = Self::Remote { root: path.to_owned(), tables: names };
+            let names =
+                tables_of_remote_folder(path, &collection, if is_index { "" } else { METADATA })?;
+            let tables = Self::Remote {
+                root: path.to_owned(),
+                tables: names,
+            };
             return Ok(match place_above(path).filter(|_| is_index) {
                 Some(folder) => index(tables, folder),
                 None => tables,
@@ -405,15 +514,27 @@ impl CozipStore {
             Self::Index { tables, .. } => tables.as_ref(),
             other => other,
         };
-        let Self::Folder(root) = tables else { return Ok(DatasetVersion::default()) };
-        let files: Vec<PathBuf> = members.iter().map(|(_, member)| root.path(member)).collect();
+        let Self::Folder(root) = tables else {
+            return Ok(DatasetVersion::default());
+        };
+        let files: Vec<PathBuf> = members
+            .iter()
+            .map(|(_, member)| root.path(member))
+            .collect();
         let files = DatasetVersion::of_files(files.iter().map(PathBuf::as_path))?;
-        Ok(DatasetVersion::of_all([DatasetVersion::of_folder(path, self.metadata()), files]))
+        Ok(DatasetVersion::of_all([
+            DatasetVersion::of_folder(path, self.metadata()),
+            files,
+        ]))
     }
 
     /// Folder of the tables, with `/`.
     fn metadata(&self) -> &'static str {
-        if matches!(self, Self::Index { .. }) { "" } else { METADATA }
+        if matches!(self, Self::Index { .. }) {
+            ""
+        } else {
+            METADATA
+        }
     }
 
     fn member(&self, name: &str) -> Result<(AssetPath, u64)> {
@@ -421,15 +542,19 @@ impl CozipStore {
             CozipStore::Index { tables, .. } => tables.member(name),
             CozipStore::Folder(root) => {
                 if !safe_relative(name) {
-                    return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));
+                    return Err(Error::format("this path leads outside the dataset")
+                        .at(name.escape_default()));
                 }
                 let path = root.path(name);
-                let meta = root.file(name).map_err(|why| why.into_error("read the sample", &path))?;
+                let meta = root
+                    .file(name)
+                    .map_err(|why| why.into_error("read the sample", &path))?;
                 Ok((AssetPath::file(path), meta.len()))
             }
             CozipStore::Remote { root, .. } => {
                 if !safe_relative(name) {
-                    return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));
+                    return Err(Error::format("this path leads outside the dataset")
+                        .at(name.escape_default()));
                 }
                 let asset = AssetPath::file(place_below(root, name));
                 let size = asset_size(&asset)?;
@@ -441,15 +566,26 @@ impl CozipStore {
 
     fn collection(&self) -> Result<Collection> {
         let (asset, size) = self.member("COLLECTION.json")?;
-        let offset = if let AssetPath::Range { offset, .. } = asset { offset } else { 0 };
+        let offset = if let AssetPath::Range { offset, .. } = asset {
+            offset
+        } else {
+            0
+        };
         read_collection(&LocalFile::open_for(&asset)?, offset, size)
     }
 
     /// A table, and the level that its file names.
-    fn table(&self, name: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<(LevelTable, Option<String>)> {
+    fn table(
+        &self,
+        name: &str,
+        budget: &DecodeBudget,
+        ctx: &JobContext,
+    ) -> Result<(LevelTable, Option<String>)> {
         let (asset, size) = self.member(name)?;
         let slice = match (&asset, self) {
-            (AssetPath::Range { offset, .. }, CozipStore::Zip(archive)) => archive.file().parquet(*offset, size)?,
+            (AssetPath::Range { offset, .. }, CozipStore::Zip(archive)) => {
+                archive.file().parquet(*offset, size)?
+            }
             (AssetPath::File(path), _) => LocalFile::open(path)?.parquet(0, size)?,
             _ => return Err(Error::internal("a member is neither a file nor a range")),
         };
@@ -466,7 +602,10 @@ impl CozipStore {
             CozipStore::Folder(root) => {
                 let folder = root.folder().join(metadata);
                 let entries = std::fs::read_dir(&folder).io_at("read the folder", &folder)?;
-                Ok(entries.flatten().map(|entry| format!("{metadata}{}", entry.file_name().to_string_lossy())).collect())
+                Ok(entries
+                    .flatten()
+                    .map(|entry| format!("{metadata}{}", entry.file_name().to_string_lossy()))
+                    .collect())
             }
             CozipStore::Remote { tables, .. } => Ok(tables.clone()),
         }
@@ -478,7 +617,10 @@ impl CozipStore {
         let mut files = self.files(metadata)?;
         files.sort();
         let level = |member: String| {
-            let stem = member.strip_prefix(metadata)?.strip_suffix(".parquet")?.replace("__", "/");
+            let stem = member
+                .strip_prefix(metadata)?
+                .strip_suffix(".parquet")?
+                .replace("__", "/");
             let known = stem == SAMPLE || stem == CHILDREN || stem.starts_with("children/");
             known.then_some((stem, member))
         };
@@ -486,15 +628,35 @@ impl CozipStore {
     }
 }
 
-fn read_part(store: &CozipStore, name: String, member: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<Taco3Table> {
+fn read_part(
+    store: &CozipStore,
+    name: String,
+    member: &str,
+    budget: &DecodeBudget,
+    ctx: &JobContext,
+) -> Result<Taco3Table> {
     let (table, stated_level) = store.table(member, budget, ctx)?;
     let rows = table.rows();
     // Names of folders may have two underscores, which are a `/` in the name of the file.
     let is_alike = |stated: &&String| stated.replace('/', "__") == name.replace('/', "__");
-    let name = stated_level.as_ref().filter(is_alike).cloned().unwrap_or(name);
+    let name = stated_level
+        .as_ref()
+        .filter(is_alike)
+        .cloned()
+        .unwrap_or(name);
     let numbers = |column: &str| -> Result<Option<Vec<i64>>> {
         let column: Option<Int64Array> = table.integers(column)?;
-        Ok(column.map(|column| (0..rows).map(|row| if column.is_valid(row) { column.value(row) } else { -1 }).collect()))
+        Ok(column.map(|column| {
+            (0..rows)
+                .map(|row| {
+                    if column.is_valid(row) {
+                        column.value(row)
+                    } else {
+                        -1
+                    }
+                })
+                .collect()
+        }))
     };
     let ids = numbers("internal:current_id")?.unwrap_or_else(|| (0..rows as i64).collect());
     let parents = numbers("internal:parent_id")?;
@@ -504,24 +666,49 @@ fn read_part(store: &CozipStore, name: String, member: &str, budget: &DecodeBudg
         None => return Err(Error::format("the table has no column internal:parent_id")),
     };
     let paths: Option<StringArray> = table.strings("internal:relative_path")?;
-    let paths = paths.ok_or_else(|| Error::format("the table has no column internal:relative_path"))?;
-    let paths = (0..rows).map(|row| if paths.is_valid(row) { paths.value(row).to_owned() } else { String::new() }).collect();
+    let paths =
+        paths.ok_or_else(|| Error::format("the table has no column internal:relative_path"))?;
+    let paths = (0..rows)
+        .map(|row| {
+            if paths.is_valid(row) {
+                paths.value(row).to_owned()
+            } else {
+                String::new()
+            }
+        })
+        .collect();
     let mut sources: Vec<Arc<str>> = Vec::new();
     if let CozipStore::Index { .. } = store {
-        let names = table.strings(SOURCE)?.ok_or_else(|| Error::format(format!("the table has no column {SOURCE}")))?;
+        let names = table
+            .strings(SOURCE)?
+            .ok_or_else(|| Error::format(format!("the table has no column {SOURCE}")))?;
         let mut last: Arc<str> = Arc::default();
         for row in 0..rows {
-            let name = if names.is_valid(row) { names.value(row) } else { "" };
+            let name = if names.is_valid(row) {
+                names.value(row)
+            } else {
+                ""
+            };
             if *last != *name {
                 last = name.into();
             }
             sources.push(last.clone());
         }
     }
-    Ok(Taco3Table { name, member: member.to_owned(), stated_level, table, ids, parents, paths, sources })
+    Ok(Taco3Table {
+        name,
+        member: member.to_owned(),
+        stated_level,
+        table,
+        ids,
+        parents,
+        paths,
+        sources,
+    })
 }
 
-/// A level, its tables with their numbers of rows, and by table the rows that tables below may refer to as parents.
+/// A level, its tables with their numbers of rows, and by table the rows that tables below may
+/// refer to as parents.
 type JoinedLevel = (MadeLevel, Vec<(String, usize)>, HashMap<String, RowsById>);
 
 /// Combines the tables of one depth.
@@ -540,16 +727,26 @@ fn join_level(
         for row in 0..part.ids.len() {
             let parent = match depth {
                 0 => 0,
-                _ => parents.and_then(|rows| rows.get(part.source(row), part.parents[row])).unwrap_or(u32::MAX),
+                _ => parents
+                    .and_then(|rows| rows.get(part.source(row), part.parents[row]))
+                    .unwrap_or(u32::MAX),
             };
             rows.push((parent, number, row));
         }
     }
-    let starts: Vec<usize> = parts.iter().scan(0, |next, part| Some(std::mem::replace(next, *next + part.ids.len()))).collect();
+    let starts: Vec<usize> = parts
+        .iter()
+        .scan(0, |next, part| {
+            Some(std::mem::replace(next, *next + part.ids.len()))
+        })
+        .collect();
     if parts.len() > 1 {
         rows.sort();
     }
-    let order: Vec<u32> = rows.iter().map(|&(_, part, row)| (starts[part] + row) as u32).collect();
+    let order: Vec<u32> = rows
+        .iter()
+        .map(|&(_, part, row)| (starts[part] + row) as u32)
+        .collect();
     let own = if order.iter().enumerate().all(|(at, &row)| at as u32 == row) {
         batch
     } else {
@@ -573,7 +770,11 @@ fn join_level(
     for (at, &(parent, number, row)) in rows.iter().enumerate() {
         let part = &parts[number];
         let path = &part.paths[row];
-        let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let last = path
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .unwrap_or_default();
         match &own_ids {
             Some(ids) if ids.is_valid(at) => level.ids.push(ids.value(at).to_owned()),
             // Samples without ids are numbered from 0 in each archive of an index.
@@ -583,30 +784,59 @@ fn join_level(
         if let (Some(sources), Some(source)) = (&mut level.sources, part.sources.get(row)) {
             sources.push(source.clone());
         }
-        level.parents.push(if depth == 0 { at as u32 } else { parent });
+        level
+            .parents
+            .push(if depth == 0 { at as u32 } else { parent });
         if let Some(paths) = &mut level.paths {
             paths.push(path.trim_end_matches('/').to_owned());
         }
-        places[number].insert(part.sources.get(row).unwrap_or(&whole), part.ids[row], at as u32);
+        places[number].insert(
+            part.sources.get(row).unwrap_or(&whole),
+            part.ids[row],
+            at as u32,
+        );
     }
-    let places = parts.iter().map(|part| part.name.clone()).zip(places).collect();
-    let counts = parts.iter().map(|part| (part.name.clone(), part.ids.len())).collect();
+    let places = parts
+        .iter()
+        .map(|part| part.name.clone())
+        .zip(places)
+        .collect();
+    let counts = parts
+        .iter()
+        .map(|part| (part.name.clone(), part.ids.len()))
+        .collect();
     Ok((level, counts, places))
 }
 
 /// Byte ranges from the table; `None` for a folder.
 fn ranges_of(table: &LevelTable) -> Result<Option<RowRanges>> {
-    let (offsets, sizes) = (table.integers("internal:offset")?, table.integers("internal:size")?);
-    let (Some(offsets), Some(sizes)) = (offsets, sizes) else { return Ok(None) };
-    let number = |column: &Int64Array, row: usize| column.is_valid(row).then(|| u64::try_from(column.value(row)).ok()).flatten();
-    Ok(Some((0..table.rows()).map(|row| number(&offsets, row).zip(number(&sizes, row))).collect()))
+    let (offsets, sizes) = (
+        table.integers("internal:offset")?,
+        table.integers("internal:size")?,
+    );
+    let (Some(offsets), Some(sizes)) = (offsets, sizes) else {
+        return Ok(None);
+    };
+    let number = |column: &Int64Array, row: usize| {
+        column
+            .is_valid(row)
+            .then(|| u64::try_from(column.value(row)).ok())
+            .flatten()
+    };
+    Ok(Some(
+        (0..table.rows())
+            .map(|row| number(&offsets, row).zip(number(&sizes, row)))
+            .collect(),
+    ))
 }
 
 /// Marks every row with children, and every sample, as FOLDER.
 fn mark_folders(levels: &mut [MadeLevel]) {
     for depth in 1..levels.len() {
         let (above, here) = levels.split_at_mut(depth);
-        let (Some(above), Some(here)) = (above.last_mut(), here.first()) else { continue };
+        let (Some(above), Some(here)) = (above.last_mut(), here.first()) else {
+            continue;
+        };
         for &parent in &here.parents {
             if let Some(folder) = above.folder.get_mut(parent as usize) {
                 *folder = true;
@@ -620,7 +850,8 @@ impl ContainerReader for Taco3Reader {
         &self.opening
     }
 
-    /// The children of the FOLDER at `row`, selected from the level below, as TACO 3 has no `__meta__`.
+    /// The children of the FOLDER at `row`, selected from the level below, as TACO 3 has no
+    /// `__meta__`.
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
         children_table(&self.opening.levels, level, row)
     }
@@ -628,9 +859,13 @@ impl ContainerReader for Taco3Reader {
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let path = self.relative_path(level, row)?;
         if level == 0 && !self.is_flat {
-            return Err(Error::usage("a sample of TACO 3 has no bytes of its own").hint("name one of its files"));
+            return Err(Error::usage("a sample of TACO 3 has no bytes of its own")
+                .hint("name one of its files"));
         }
-        let stated = self.ranges.get(level).and_then(|ranges| *ranges.get(row as usize)?);
+        let stated = self
+            .ranges
+            .get(level)
+            .and_then(|ranges| *ranges.get(row as usize)?);
         let parts = match &self.store {
             CozipStore::Index { parts, .. } => parts,
             CozipStore::Zip(archive) if archive.trusts_tables() => match stated {
@@ -641,18 +876,27 @@ impl ContainerReader for Taco3Reader {
             },
             store => return store.member(&format!("DATA/{path}")),
         };
-        let at = |levels: &[Vec<Arc<str>>]| levels.get(level).and_then(|rows| rows.get(row as usize)).cloned();
+        let at = |levels: &[Vec<Arc<str>>]| {
+            levels
+                .get(level)
+                .and_then(|rows| rows.get(row as usize))
+                .cloned()
+        };
         let source = at(&self.sources).filter(|source| !source.is_empty());
         let source = source.ok_or_else(|| Error::format("the sample names no archive").at(path))?;
-        let (offset, size) = stated.ok_or_else(|| Error::format("the sample has no position in its archive").at(path))?;
+        let (offset, size) = stated
+            .ok_or_else(|| Error::format("the sample has no position in its archive").at(path))?;
         let archive = parts.path(&source)?;
         if let Some(target) = parts.leads_out(&source) {
             return Err(Outside::LeadsOut(target).into_error("open the archive", &archive));
         }
         let file = LocalFile::open(&archive)?;
         if !file.contains(offset, size) {
-            let error = Error::format("the sample runs past the end of its archive").at(format!("{source}, DATA/{path}"));
-            return Err(error.hint("the archive is not the one that the index was made for: write the index again"));
+            let error = Error::format("the sample runs past the end of its archive")
+                .at(format!("{source}, DATA/{path}"));
+            return Err(error.hint(
+                "the archive is not the one that the index was made for: write the index again",
+            ));
         }
         Ok((file.range(offset, size), size))
     }

@@ -20,10 +20,11 @@ const OLD_FILES: [&str; 3] = ["OTHER", "TACOTIFF", "TACOGEOPARQUET"];
 pub struct EarlyTree {
     /// Level 0 first; without byte ranges.
     pub levels: Vec<MadeLevel>,
-    /// By level and row: path of the data file below `DATA/`; `None` for FOLDERs and for files that are missing or that several names
-    /// may mean.
+    /// By level and row: path of the data file below `DATA/`; `None` for FOLDERs and for files that
+    /// are missing or that several names may mean.
     pub files: Vec<Vec<Option<Box<str>>>>,
-    /// True when a table or the name of a file has a mark that datasets of today's layout don't have.
+    /// True when a table or the name of a file has a mark that datasets of today's layout don't
+    /// have.
     pub is_marked: bool,
 }
 
@@ -31,25 +32,42 @@ impl EarlyTree {
     /// Builds the tree. `names` are paths below `DATA/`.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format) when a table has no `id` or `type`, or its rows have no parents.
+    /// [`Kind::Format`](crate::error::Kind::Format) when a table has no `id` or `type`, or its rows
+    /// have no parents.
     pub fn of(tables: &[LevelTable], collection: &Collection, names: &[String]) -> Result<Self> {
         let mut sorted: Vec<&str> = names.iter().map(String::as_str).collect();
         sorted.sort_unstable();
-        let mut made = Self { levels: Vec::new(), files: Vec::new(), is_marked: false };
+        let mut made = Self {
+            levels: Vec::new(),
+            files: Vec::new(),
+            is_marked: false,
+        };
         let mut above: Vec<String> = Vec::new();
         for (depth, table) in tables.iter().enumerate() {
             let missing = |name: &str| Error::format(format!("level {depth} has no column {name}"));
             let ids = table.strings("id")?.ok_or_else(|| missing("id"))?;
-            let ids: Vec<String> = ids.iter().map(|id| id.unwrap_or_default().to_owned()).collect();
+            let ids: Vec<String> = ids
+                .iter()
+                .map(|id| id.unwrap_or_default().to_owned())
+                .collect();
             let types = table.strings("type")?.ok_or_else(|| missing("type"))?;
-            let folder: Vec<bool> = types.iter().map(|kind| matches!(kind, Some("FOLDER" | OLD_FOLDER))).collect();
-            made.is_marked |= types.iter().flatten().any(|kind| kind == OLD_FOLDER || OLD_FILES.contains(&kind))
+            let folder: Vec<bool> = types
+                .iter()
+                .map(|kind| matches!(kind, Some("FOLDER" | OLD_FOLDER)))
+                .collect();
+            made.is_marked |= types
+                .iter()
+                .flatten()
+                .any(|kind| kind == OLD_FOLDER || OLD_FILES.contains(&kind))
                 || table.column_index("internal:position").is_some();
             let parents = match made.levels.last() {
                 None => (0..ids.len() as u32).collect(),
                 Some(last) => parents_of(table, depth, &last.folder, collection)?,
             };
-            let path = |(id, &parent): (&String, &u32)| match above.get(parent as usize).filter(|_| depth > 0) {
+            let path = |(id, &parent): (&String, &u32)| match above
+                .get(parent as usize)
+                .filter(|_| depth > 0)
+            {
                 Some(parent) => format!("{parent}/{id}"),
                 None => id.clone(),
             };
@@ -57,11 +75,28 @@ impl EarlyTree {
             let files: Vec<Option<Box<str>>> = paths
                 .iter()
                 .zip(&folder)
-                .map(|(path, &folder)| if folder { None } else { file_of(&sorted, path).map(Box::from) })
+                .map(|(path, &folder)| {
+                    if folder {
+                        None
+                    } else {
+                        file_of(&sorted, path).map(Box::from)
+                    }
+                })
                 .collect();
-            made.is_marked |= files.iter().zip(&paths).any(|(file, path)| file.as_deref().is_some_and(|file| file != path));
+            made.is_marked |= files
+                .iter()
+                .zip(&paths)
+                .any(|(file, path)| file.as_deref().is_some_and(|file| file != path));
             let own = without_structure(&table.to_batch()?)?;
-            made.levels.push(MadeLevel { own, ids, folder, parents, ranges: None, sources: None, paths: Some(paths.clone()) });
+            made.levels.push(MadeLevel {
+                own,
+                ids,
+                folder,
+                parents,
+                ranges: None,
+                sources: None,
+                paths: Some(paths.clone()),
+            });
             made.files.push(files);
             above = paths;
         }
@@ -70,53 +105,100 @@ impl EarlyTree {
 }
 
 /// For each row its parent's row in the level above, whose FOLDERs are `folder`.
-fn parents_of(table: &LevelTable, depth: usize, folder: &[bool], collection: &Collection) -> Result<Vec<u32>> {
+fn parents_of(
+    table: &LevelTable,
+    depth: usize,
+    folder: &[bool],
+    collection: &Collection,
+) -> Result<Vec<u32>> {
     for name in PARENT_COLUMNS {
-        let Some(stated) = table.integers(name)? else { continue };
+        let Some(stated) = table.integers(name)? else {
+            continue;
+        };
         let parents = (0..table.rows()).map(|row| {
-            let parent = stated.is_valid(row).then(|| u32::try_from(stated.value(row)).ok()).flatten();
+            let parent = stated
+                .is_valid(row)
+                .then(|| u32::try_from(stated.value(row)).ok())
+                .flatten();
             let parent = parent.filter(|&parent| folder.get(parent as usize) == Some(&true));
-            parent.ok_or_else(|| Error::format(format!("row {row} of level {depth} names no FOLDER as its parent ({name})")))
+            parent.ok_or_else(|| {
+                Error::format(format!(
+                    "row {row} of level {depth} names no FOLDER as its parent ({name})"
+                ))
+            })
         });
         return parents.collect();
     }
-    let parents: Vec<u32> = folder.iter().zip(0..).filter(|(folder, _)| **folder).map(|(_, row)| row).collect();
+    let parents: Vec<u32> = folder
+        .iter()
+        .zip(0..)
+        .filter(|(folder, _)| **folder)
+        .map(|(_, row)| row)
+        .collect();
     let rows = table.rows();
     let counts = counts_in(collection, depth).filter(|counts| {
-        let total = parents.iter().zip(counts.iter().cycle()).try_fold(0usize, |sum, (_, count)| sum.checked_add(*count));
+        let total = parents
+            .iter()
+            .zip(counts.iter().cycle())
+            .try_fold(0usize, |sum, (_, count)| sum.checked_add(*count));
         total == Some(rows)
     });
     let counts = match counts {
         Some(counts) => counts,
-        None if !parents.is_empty() && rows.is_multiple_of(parents.len()) => vec![rows / parents.len()],
+        None if !parents.is_empty() && rows.is_multiple_of(parents.len()) => {
+            vec![rows / parents.len()]
+        }
         None => {
-            let message = format!("the {rows} rows of level {depth} do not divide among the {} FOLDERs above", parents.len());
+            let message = format!(
+                "the {rows} rows of level {depth} do not divide among the {} FOLDERs above",
+                parents.len()
+            );
             return Err(Error::format(message));
         }
     };
-    Ok(parents.into_iter().zip(counts.into_iter().cycle()).flat_map(|(parent, count)| std::iter::repeat_n(parent, count)).collect())
+    Ok(parents
+        .into_iter()
+        .zip(counts.into_iter().cycle())
+        .flat_map(|(parent, count)| std::iter::repeat_n(parent, count))
+        .collect())
 }
 
-/// Numbers of children of the FOLDERs above level `depth`, in order and again from the first: `taco:pit_schema` from tacotoolbox 0.9.5.
+/// Numbers of children of the FOLDERs above level `depth`, in order and again from the first:
+/// `taco:pit_schema` from tacotoolbox 0.9.5.
 fn counts_in(collection: &Collection, depth: usize) -> Option<Vec<usize>> {
-    let patterns = collection.get("taco:pit_schema")?.get("hierarchy")?.get(depth.to_string())?.as_array()?;
+    let patterns = collection
+        .get("taco:pit_schema")?
+        .get("hierarchy")?
+        .get(depth.to_string())?
+        .as_array()?;
     let count = |pattern: &Json| Some(pattern.get("children")?.as_array()?.len());
-    patterns.iter().map(count).collect::<Option<Vec<_>>>().filter(|counts| !counts.is_empty())
+    patterns
+        .iter()
+        .map(count)
+        .collect::<Option<Vec<_>>>()
+        .filter(|counts| !counts.is_empty())
 }
 
-/// The name of the file of the sample at `path`: the path itself, or with the suffix of the source file. `None` when several names of
-/// equally many dots fit.
+/// The name of the file of the sample at `path`: the path itself, or with the suffix of the source
+/// file. `None` when several names of equally many dots fit.
 fn file_of<'a>(sorted: &[&'a str], path: &str) -> Option<&'a str> {
     if let Ok(at) = sorted.binary_search(&path) {
         return Some(sorted[at]);
     }
     let start = format!("{path}.");
     let first = sorted.partition_point(|name| *name < start.as_str());
-    let fitting =
-        sorted[first..].iter().take_while(|name| name.starts_with(&start)).filter(|name| !name[start.len()..].contains('/'));
+    let fitting = sorted[first..]
+        .iter()
+        .take_while(|name| name.starts_with(&start))
+        .filter(|name| !name[start.len()..].contains('/'));
     // A sample `a` beside a sample `a.b`: a.tif and a.b.tif.
     let mut by_dots: HashMap<usize, Vec<&str>> = HashMap::new();
-    fitting.for_each(|name| by_dots.entry(name[start.len()..].matches('.').count()).or_default().push(name));
+    fitting.for_each(|name| {
+        by_dots
+            .entry(name[start.len()..].matches('.').count())
+            .or_default()
+            .push(name)
+    });
     let fewest = by_dots.keys().min().copied()?;
     match by_dots.remove(&fewest)?.as_slice() {
         [one] => Some(one),
@@ -127,9 +209,16 @@ fn file_of<'a>(sorted: &[&'a str], path: &str) -> Option<&'a str> {
 /// The columns without those that state the tree, which are made anew.
 fn without_structure(batch: &RecordBatch) -> Result<RecordBatch> {
     let schema = batch.schema();
-    let kept: Vec<usize> =
-        schema.fields().iter().enumerate().filter(|(_, field)| !is_structure(field.name())).map(|(at, _)| at).collect();
-    batch.project(&kept).map_err(|error| Error::internal("columns can't be chosen").because(error))
+    let kept: Vec<usize> = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| !is_structure(field.name()))
+        .map(|(at, _)| at)
+        .collect();
+    batch
+        .project(&kept)
+        .map_err(|error| Error::internal("columns can't be chosen").because(error))
 }
 
 fn is_structure(name: &str) -> bool {
@@ -160,24 +249,53 @@ mod tests {
 
     #[test]
     fn parents_come_from_a_column_or_from_the_pattern() {
-        let roots = || table(vec![("id", texts(&["a", "b"])), ("type", texts(&["TORTILLA", "TORTILLA"]))]);
-        let children = [("id", texts(&["x", "y", "x", "y"])), ("type", texts(&["OTHER", "OTHER", "OTHER", "OTHER"]))];
+        let roots = || {
+            table(vec![
+                ("id", texts(&["a", "b"])),
+                ("type", texts(&["TORTILLA", "TORTILLA"])),
+            ])
+        };
+        let children = [
+            ("id", texts(&["x", "y", "x", "y"])),
+            ("type", texts(&["OTHER", "OTHER", "OTHER", "OTHER"])),
+        ];
         let files = names(&["a/x.tif", "a/y.tif", "b/x.tif", "b/y.json"]);
         let with_column = |name| {
             let mut columns = children.to_vec();
-            columns.push((name, Arc::new(Int32Array::from(vec![0, 0, 1, 1])) as ArrayRef));
+            columns.push((
+                name,
+                Arc::new(Int32Array::from(vec![0, 0, 1, 1])) as ArrayRef,
+            ));
             table(columns)
         };
-        for level in [with_column("internal:position"), with_column("internal:parent_id"), table(children.to_vec())] {
-            let tree = EarlyTree::of(&[roots(), level], &Collection::default(), &files).expect("is a tree");
+        for level in [
+            with_column("internal:position"),
+            with_column("internal:parent_id"),
+            table(children.to_vec()),
+        ] {
+            let tree = EarlyTree::of(&[roots(), level], &Collection::default(), &files)
+                .expect("is a tree");
             assert_eq!(tree.levels[1].parents, [0, 0, 1, 1]);
             assert!(tree.is_marked && tree.levels[1].own.num_columns() == 0);
             let found: Vec<Option<&str>> = tree.files[1].iter().map(Option::as_deref).collect();
-            assert_eq!(found, files.iter().map(|file| Some(file.as_str())).collect::<Vec<_>>());
+            assert_eq!(
+                found,
+                files
+                    .iter()
+                    .map(|file| Some(file.as_str()))
+                    .collect::<Vec<_>>()
+            );
         }
-        let three = table(vec![("id", texts(&["x", "y", "z"])), ("type", texts(&["FILE", "FILE", "FILE"]))]);
+        let three = table(vec![
+            ("id", texts(&["x", "y", "z"])),
+            ("type", texts(&["FILE", "FILE", "FILE"])),
+        ]);
         assert!(EarlyTree::of(&[roots(), three.clone()], &Collection::default(), &files).is_err());
-        let unequal = json!({"hierarchy": {"1": [{"n": 2, "children": ["FILE"]}, {"n": 2, "children": ["FILE", "FILE"]}]}});
+        let unequal = json!({
+            "hierarchy": {
+                "1": [{"n": 2, "children": ["FILE"]}, {"n": 2, "children": ["FILE", "FILE"]}],
+            },
+        });
         let mut collection = Collection::default();
         collection.set("taco:pit_schema", Some(unequal));
         let tree = EarlyTree::of(&[roots(), three], &collection, &files).expect("is a tree");
@@ -186,21 +304,39 @@ mod tests {
 
     #[test]
     fn a_parent_that_is_no_folder_is_an_error() {
-        let roots = table(vec![("id", texts(&["a", "b"])), ("type", texts(&["FILE", "FOLDER"]))]);
+        let roots = table(vec![
+            ("id", texts(&["a", "b"])),
+            ("type", texts(&["FILE", "FOLDER"])),
+        ]);
         for parent in [0, 2, -1] {
             let column = Arc::new(Int32Array::from(vec![parent])) as ArrayRef;
-            let below = table(vec![("id", texts(&["x"])), ("type", texts(&["FILE"])), ("internal:parent_id", column)]);
-            assert!(EarlyTree::of(&[roots.clone(), below], &Collection::default(), &[]).is_err(), "{parent}");
+            let below = table(vec![
+                ("id", texts(&["x"])),
+                ("type", texts(&["FILE"])),
+                ("internal:parent_id", column),
+            ]);
+            assert!(
+                EarlyTree::of(&[roots.clone(), below], &Collection::default(), &[]).is_err(),
+                "{parent}"
+            );
         }
     }
 
     #[test]
     fn a_file_is_found_by_its_id_and_a_suffix() {
-        let owned = names(&["a.b.tif", "a.tif", "a/x.tif", "b.json", "b.tif", "c", "c.tif", "d-e.tif"]);
+        let owned = names(&[
+            "a.b.tif", "a.tif", "a/x.tif", "b.json", "b.tif", "c", "c.tif", "d-e.tif",
+        ]);
         let sorted: Vec<&str> = owned.iter().map(String::as_str).collect();
         let find = |path| file_of(&sorted, path);
-        assert_eq!((find("a"), find("a.b"), find("a/x")), (Some("a.tif"), Some("a.b.tif"), Some("a/x.tif")));
+        assert_eq!(
+            (find("a"), find("a.b"), find("a/x")),
+            (Some("a.tif"), Some("a.b.tif"), Some("a/x.tif"))
+        );
         // Two files may be meant, or one is called as the sample.
-        assert_eq!((find("b"), find("c"), find("d"), find("")), (None, Some("c"), None, None));
+        assert_eq!(
+            (find("b"), find("c"), find("d"), find("")),
+            (None, Some("c"), None, None)
+        );
     }
 }

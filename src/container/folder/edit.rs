@@ -1,5 +1,6 @@
-//! Changes the metadata of an existing FOLDER (TACO 2.0, section 6.4): level table, the `__meta__` of the FOLDERs concerned, and
-//! COLLECTION.json. Data files are neither read nor written, so their inodes and times stay.
+//! Changes the metadata of an existing FOLDER (TACO 2.0, section 6.4): level table, the `__meta__`
+//! of the FOLDERs concerned, and COLLECTION.json. Data files are neither read nor written, so their
+//! inodes and times stay.
 
 use std::collections::HashMap;
 
@@ -20,15 +21,16 @@ use crate::table::{ParquetOptions, splice_columns, write_parquet};
 pub struct FolderEdit {
     /// Columns of one level.
     pub columns: Option<LevelEdit>,
-    /// All fields of COLLECTION.json, when they change; `taco:field_schema` is brought up to date with the columns.
+    /// All fields of COLLECTION.json, when they change; `taco:field_schema` is brought up to date
+    /// with the columns.
     pub collection: Option<Map<String, Json>>,
     /// Parquet settings of the changed columns and of `__meta__`.
     pub parquet: ParquetOptions,
 }
 
 impl FolderEdit {
-    /// Names of the files that the edit may replace, in the dataset's folder. A `__meta__` is left as it is when none of its values
-    /// changes.
+    /// Names of the files that the edit may replace, in the dataset's folder. A `__meta__` is left
+    /// as it is when none of its values changes.
     ///
     /// # Errors
     /// When the tree cannot be read.
@@ -46,11 +48,13 @@ impl FolderEdit {
         Ok(names)
     }
 
-    /// Replaces the files, all or none. Returns the number of replaced files and of bytes written. The caller has the
-    /// [lock](crate::container::lock_dataset) of the dataset since before it was opened.
+    /// Replaces the files, all or none. Returns the number of replaced files and of bytes written.
+    /// The caller has the [lock](crate::container::lock_dataset) of the dataset since before it was
+    /// opened.
     ///
     /// # Errors
-    /// When a table cannot be read or written, or a file changed since the dataset was opened; the dataset is then as it was.
+    /// When a table cannot be read or written, or a file changed since the dataset was opened; the
+    /// dataset is then as it was.
     pub fn apply(&self, reader: &FolderReader, ctx: &JobContext) -> Result<(usize, u64)> {
         let folder = &reader.opening().info.path;
         let replacement = Replacement::new(folder)?;
@@ -58,7 +62,9 @@ impl FolderEdit {
         if let Some(edit) = self.columns.as_ref().filter(|edit| !edit.is_empty()) {
             ctx.stage(&tr!("Writing level {level}", level = edit.level), None);
             let head = reader.levels().head(edit.level);
-            let head = head.ok_or_else(|| Error::usage(format!("there is no level {}", edit.level)).at_path(folder))?;
+            let head = head.ok_or_else(|| {
+                Error::usage(format!("there is no level {}", edit.level)).at_path(folder)
+            })?;
             let bytes = splice_columns(head, &edit.spliced(head.schema()), &self.parquet)?;
             check_space(folder, bytes.len() as u64)?;
             written += bytes.len() as u64;
@@ -90,21 +96,40 @@ impl FolderEdit {
     }
 
     /// The new `__meta__` of a FOLDER; `None` when it stays as it is.
-    fn local_meta(&self, reader: &FolderReader, edit: &LevelEdit, (level, row): (usize, u32)) -> Result<Option<Vec<u8>>> {
+    fn local_meta(
+        &self,
+        reader: &FolderReader,
+        edit: &LevelEdit,
+        (level, row): (usize, u32),
+    ) -> Result<Option<Vec<u8>>> {
         let tree = reader.levels().skeleton(&JobContext::default())?;
         let at = || tree.path(level, row);
-        let table = reader.local_meta(level, row).map_err(|error| error.at(at()))?;
+        let table = reader
+            .local_meta(level, row)
+            .map_err(|error| error.at(at()))?;
         let (children, below) = (tree.levels[level].children(row), &tree.levels[level + 1]);
-        let rows: HashMap<&str, u32> = children.iter().map(|&child| (below.id(child), child)).collect();
-        let unlike =
-            || Error::format("`__meta__` and the level table have different samples").at(at()).hint("`repair` writes both anew");
+        let rows: HashMap<&str, u32> = children
+            .iter()
+            .map(|&child| (below.id(child), child))
+            .collect();
+        let unlike = || {
+            Error::format("`__meta__` and the level table have different samples")
+                .at(at())
+                .hint("`repair` writes both anew")
+        };
         let ids = table.strings("id")?.ok_or_else(unlike)?;
-        let order = ids.iter().map(|id| rows.get(id?).copied()).collect::<Option<Vec<u32>>>().ok_or_else(unlike)?;
+        let order = ids
+            .iter()
+            .map(|id| rows.get(id?).copied())
+            .collect::<Option<Vec<u32>>>()
+            .ok_or_else(unlike)?;
         if order.len() != children.len() {
             return Err(unlike());
         }
         let old = table.to_batch()?;
-        let new = edit.apply(&old, &UInt32Array::from(order)).map_err(|error| error.at(at()))?;
+        let new = edit
+            .apply(&old, &UInt32Array::from(order))
+            .map_err(|error| error.at(at()))?;
         if new.schema().fields() == old.schema().fields() && new.columns() == old.columns() {
             return Ok(None);
         }
@@ -117,12 +142,26 @@ impl FolderEdit {
         let mut fields = self.collection.clone().unwrap_or_else(|| old.clone());
         if let Some(edit) = self.columns.as_ref().filter(|edit| !edit.is_empty()) {
             let schemas: Vec<Schema> = (0..reader.levels().count())
-                .filter_map(|level| reader.levels().head(level).map(|head| (level, head.schema().as_ref())))
-                .map(|(level, schema)| if level == edit.level { edit.schema(schema) } else { schema.clone() })
+                .filter_map(|level| {
+                    reader
+                        .levels()
+                        .head(level)
+                        .map(|head| (level, head.schema().as_ref()))
+                })
+                .map(|(level, schema)| {
+                    if level == edit.level {
+                        edit.schema(schema)
+                    } else {
+                        schema.clone()
+                    }
+                })
                 .collect();
             let key = format!("level{}", edit.level);
             let mut made = field_schema_of(&schemas, old.get("taco:field_schema"));
-            match fields.get_mut("taco:field_schema").and_then(Json::as_object_mut) {
+            match fields
+                .get_mut("taco:field_schema")
+                .and_then(Json::as_object_mut)
+            {
                 // The other levels stay as they are described.
                 Some(known) => drop(known.insert(key.clone(), made[&key].take())),
                 None => drop(fields.insert("taco:field_schema".into(), made)),
@@ -140,12 +179,25 @@ fn table_name(level: usize) -> String {
 
 /// The FOLDERs, by level and row, with a child whose values may change.
 fn parents(reader: &FolderReader, edit: &LevelEdit, ctx: &JobContext) -> Result<Vec<(usize, u32)>> {
-    let Some(above) = edit.level.checked_sub(1) else { return Ok(Vec::new()) };
+    let Some(above) = edit.level.checked_sub(1) else {
+        return Ok(Vec::new());
+    };
     let tree = reader.levels().skeleton(ctx)?;
-    let Some(level) = tree.levels.get(above) else { return Ok(Vec::new()) };
+    let Some(level) = tree.levels.get(above) else {
+        return Ok(Vec::new());
+    };
     let touched = |row: &u32| {
         let children = level.children(*row).iter();
-        level.folder[*row as usize] && children.clone().any(|&child| edit.touched.get(child as usize).copied().unwrap_or_default())
+        level.folder[*row as usize]
+            && children.clone().any(|&child| {
+                edit.touched
+                    .get(child as usize)
+                    .copied()
+                    .unwrap_or_default()
+            })
     };
-    Ok((0..level.len() as u32).filter(touched).map(|row| (above, row)).collect())
+    Ok((0..level.len() as u32)
+        .filter(touched)
+        .map(|row| (above, row))
+        .collect())
 }

@@ -1,4 +1,5 @@
-//! The FOLDER container (TACO 2.0, section 6.4): files under DATA/, level tables under METADATA/, COLLECTION.json.
+//! The FOLDER container (TACO 2.0, section 6.4): files under DATA/, level tables under METADATA/,
+//! COLLECTION.json.
 
 mod edit;
 mod reader;

@@ -1,4 +1,5 @@
-//! Writes a FOLDER into a temporary folder beside the target and renames it; to a store, object by object with COLLECTION.json last.
+//! Writes a FOLDER into a temporary folder beside the target and renames it; to a store, object by
+//! object with COLLECTION.json last.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -24,8 +25,15 @@ const REFUSED: [&str; 3] = [".tacocat", "DATA", "METADATA"];
 /// # Errors
 /// As [`crate::container::write`].
 pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    if options.target.file_name().is_some_and(|name| REFUSED.iter().any(|refused| name == *refused)) {
-        return Err(Error::usage("a dataset can't have this name: it means a part of one").at_path(&options.target));
+    if options
+        .target
+        .file_name()
+        .is_some_and(|name| REFUSED.iter().any(|refused| name == *refused))
+    {
+        return Err(
+            Error::usage("a dataset can't have this name: it means a part of one")
+                .at_path(&options.target),
+        );
     }
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, 0)?;
@@ -49,7 +57,13 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
             let file = &plan.files[index];
             let source = plan.source(assembly, file);
             let name = || plan.sample(assembly, index);
-            let copied = copy(source, &name, &root.join(plan.file_name(file)), &sources, ctx);
+            let copied = copy(
+                source,
+                &name,
+                &root.join(plan.file_name(file)),
+                &sources,
+                ctx,
+            );
             copied.map_err(|error| plan.name_sample(error, assembly, index))?;
             ctx.step(1);
             Ok(())
@@ -89,17 +103,34 @@ fn write_objects(
 ) -> Result<Built> {
     refuse_own_objects(assembly, &options.target)?;
     let output = ObjectFolder::new(&options.target, options.overwrite)?;
-    let sending = Sending { assembly, plan, options, sources: &sources, output: &output, ctx };
+    let sending = Sending {
+        assembly,
+        plan,
+        options,
+        sources: &sources,
+        output: &output,
+        ctx,
+    };
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
-    // What the folder does not have yet, so that a dataset that is replaced stays whole for as long as possible.
+    // What the folder does not have yet, so that a dataset that is replaced stays whole for as long
+    // as possible.
     let replaced = sending.samples((0..plan.files.len()).collect(), Pass::New)?;
     ctx.stage(tr!("Writing the metadata"), Some(plan.folders.len() as u64));
-    let (replaced_local, local_bytes) = sending.local_tables((0..plan.folders.len()).collect(), Pass::New)?;
+    let (replaced_local, local_bytes) =
+        sending.local_tables((0..plan.folders.len()).collect(), Pass::New)?;
     let mut tables = plan.consolidated(assembly, &plan.positions, options, ctx)?;
-    let bytes = plan.data_end + local_bytes + tables.iter().map(|(_, content)| content.len() as u64).sum::<u64>();
+    let bytes = plan.data_end
+        + local_bytes
+        + tables
+            .iter()
+            .map(|(_, content)| content.len() as u64)
+            .sum::<u64>();
     // The last member is COLLECTION.json, which makes the dataset visible.
     let collection = tables.pop().map(|(_, content)| content);
-    let mut tables: Vec<(String, Bytes)> = tables.into_iter().map(|(name, content)| (name, content.into())).collect();
+    let mut tables: Vec<(String, Bytes)> = tables
+        .into_iter()
+        .map(|(name, content)| (name, content.into()))
+        .collect();
     let differing = output.differing(&tables)?;
     tables.retain(|(name, _)| differing.contains(name));
     ctx.check()?;
@@ -138,14 +169,23 @@ struct Sending<'a> {
 }
 
 impl Sending<'_> {
-    /// Sends the samples of these indexes, in order; returns those that the next pass has to replace.
+    /// Sends the samples of these indexes, in order; returns those that the next pass has to
+    /// replace.
     fn samples(&self, indexes: Vec<usize>, pass: Pass) -> Result<Vec<usize>> {
-        let Self { assembly, plan, ctx, .. } = *self;
+        let Self {
+            assembly,
+            plan,
+            ctx,
+            ..
+        } = *self;
         let (mut next, mut replaced) = (0, Vec::new());
         while let Some(&first) = indexes.get(next) {
             ctx.check()?;
             if plan.files[first].size > WHOLE_MAX {
-                match self.large(first, pass).map_err(|error| plan.name_sample(error, assembly, first))? {
+                match self
+                    .large(first, pass)
+                    .map_err(|error| plan.name_sample(error, assembly, first))?
+                {
                     true => ctx.step(1),
                     false => replaced.push(first),
                 }
@@ -153,7 +193,10 @@ impl Sending<'_> {
                 continue;
             }
             let (mut end, mut bytes) = (next, 0);
-            while let Some(file) = indexes.get(end).map(|index| &plan.files[*index]).filter(|file| file.size <= WHOLE_MAX)
+            while let Some(file) = indexes
+                .get(end)
+                .map(|index| &plan.files[*index])
+                .filter(|file| file.size <= WHOLE_MAX)
                 && end - next < AT_ONCE.0
                 && (end == next || bytes + file.size <= AT_ONCE.1)
             {
@@ -162,14 +205,20 @@ impl Sending<'_> {
             }
             let some = &indexes[next..end];
             // Neighbours of the plan: those between two that are replaced are left out.
-            some.chunk_by(|one, other| one + 1 == *other).for_each(|run| {
-                self.sources.prefetch(plan, assembly, &(run[0]..run[run.len() - 1] + 1));
-            });
+            some.chunk_by(|one, other| one + 1 == *other)
+                .for_each(|run| {
+                    self.sources
+                        .prefetch(plan, assembly, &(run[0]..run[run.len() - 1] + 1));
+                });
             let read = try_map(some, |_, index| {
                 ctx.check()?;
                 let file = &plan.files[*index];
                 let mut bytes = vec![0; file.size as usize];
-                let read = self.sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, *index), &mut bytes);
+                let read = self.sources.read_into(
+                    plan.source(assembly, file),
+                    &|| plan.sample(assembly, *index),
+                    &mut bytes,
+                );
                 read.map_err(|error| plan.name_sample(error, assembly, *index))?;
                 Ok((plan.file_name(file), Bytes::from(bytes)))
             })?;
@@ -180,14 +229,23 @@ impl Sending<'_> {
         Ok(replaced)
     }
 
-    /// Sends the small objects of these indexes, in their order; returns the indexes of those that the next pass has to replace.
-    fn put(&self, indexes: &[usize], objects: Vec<(String, Bytes)>, pass: Pass) -> Result<Vec<usize>> {
+    /// Sends the small objects of these indexes, in their order; returns the indexes of those that
+    /// the next pass has to replace.
+    fn put(
+        &self,
+        indexes: &[usize],
+        objects: Vec<(String, Bytes)>,
+        pass: Pass,
+    ) -> Result<Vec<usize>> {
         let replaced = match pass {
             Pass::New => {
                 let names: Vec<String> = objects.iter().map(|(name, _)| name.clone()).collect();
-                let differing: HashSet<String> = self.output.put_new(objects)?.into_iter().collect();
+                let differing: HashSet<String> =
+                    self.output.put_new(objects)?.into_iter().collect();
                 let own = indexes.iter().copied().zip(names);
-                own.filter(|(_, name)| differing.contains(name)).map(|(index, _)| index).collect()
+                own.filter(|(_, name)| differing.contains(name))
+                    .map(|(index, _)| index)
+                    .collect()
             }
             Pass::Replaced => {
                 self.output.put_all(objects)?;
@@ -200,21 +258,50 @@ impl Sending<'_> {
 
     /// Sends a sample that is too large for memory; false when the next pass has to replace it.
     fn large(&self, index: usize, pass: Pass) -> Result<bool> {
-        let Self { assembly, plan, options, ctx, .. } = *self;
+        let Self {
+            assembly,
+            plan,
+            options,
+            ctx,
+            ..
+        } = *self;
         let file = &plan.files[index];
         let write = |writer: &mut dyn Write| {
-            let put = &mut |chunk: &[u8]| writer.write_all(chunk).io_at("send the sample", &options.target);
-            self.sources.stream(plan.source(assembly, file), &|| plan.sample(assembly, index), ctx, put).map(drop)
+            let put = &mut |chunk: &[u8]| {
+                writer
+                    .write_all(chunk)
+                    .io_at("send the sample", &options.target)
+            };
+            self.sources
+                .stream(
+                    plan.source(assembly, file),
+                    &|| plan.sample(assembly, index),
+                    ctx,
+                    put,
+                )
+                .map(drop)
         };
         match pass {
-            Pass::New => self.output.stream_new(&plan.file_name(file), file.size, write),
-            Pass::Replaced => self.output.stream(&plan.file_name(file), file.size, write).map(|()| true),
+            Pass::New => self
+                .output
+                .stream_new(&plan.file_name(file), file.size, write),
+            Pass::Replaced => self
+                .output
+                .stream(&plan.file_name(file), file.size, write)
+                .map(|()| true),
         }
     }
 
-    /// Sends the `__meta__` of these FOLDERs; returns those that the next pass has to replace, and the bytes of all.
+    /// Sends the `__meta__` of these FOLDERs; returns those that the next pass has to replace, and
+    /// the bytes of all.
     fn local_tables(&self, indexes: Vec<usize>, pass: Pass) -> Result<(Vec<usize>, u64)> {
-        let Self { assembly, plan, options, ctx, .. } = *self;
+        let Self {
+            assembly,
+            plan,
+            options,
+            ctx,
+            ..
+        } = *self;
         let (mut replaced, mut bytes) = (Vec::new(), 0);
         for some in indexes.chunks(AT_ONCE.0) {
             let local = try_map(some, |_, index| {
@@ -223,14 +310,18 @@ impl Sending<'_> {
                 let encoded = plan.local_meta(assembly, &plan.positions, folder, options)?;
                 Ok((plan.meta_name(folder), Bytes::from(encoded)))
             })?;
-            bytes += local.iter().map(|(_, bytes): &(String, Bytes)| bytes.len() as u64).sum::<u64>();
+            bytes += local
+                .iter()
+                .map(|(_, bytes): &(String, Bytes)| bytes.len() as u64)
+                .sum::<u64>();
             replaced.extend(self.put(some, local, pass)?);
         }
         Ok((replaced, bytes))
     }
 }
 
-/// Refuses to write over the objects that the samples are read from: they would be gone before they are read.
+/// Refuses to write over the objects that the samples are read from: they would be gone before they
+/// are read.
 fn refuse_own_objects(assembly: &Assembly, target: &Path) -> Result<()> {
     let above = format!("{}/", target.display().to_string().trim_end_matches('/'));
     for source in assembly.levels.iter().flat_map(|level| &level.sources) {
@@ -238,26 +329,38 @@ fn refuse_own_objects(assembly: &Assembly, target: &Path) -> Result<()> {
             && let Some(path) = path.local_file().or(path.remote_file())
             && path.to_str().is_some_and(|text| text.starts_with(&above))
         {
-            return Err(Error::usage("the dataset is read from the folder that it would replace")
-                .at_path(path)
-                .hint("choose another name for the output"));
+            return Err(
+                Error::usage("the dataset is read from the folder that it would replace")
+                    .at_path(path)
+                    .hint("choose another name for the output"),
+            );
         }
     }
     Ok(())
 }
 
-/// Refuses names that some file systems cannot store or would merge, on every system, so that the output can be copied anywhere.
-/// Windows device names are the exception: official datasets contain FOLDERs called `aux`, so where such a name is valid it is
-/// written with a warning.
+/// Refuses names that some file systems cannot store or would merge, on every system, so that the
+/// output can be copied anywhere. Windows device names are the exception: official datasets contain
+/// FOLDERs called `aux`, so where such a name is valid it is written with a warning.
 fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
     let refused = |name: &str, why: &dyn std::fmt::Display| {
-        let name = name.trim_start_matches("DATA/").trim_end_matches(META_NAME).trim_end_matches('/');
-        let error = Error::invalid(format!("a name {why}, so not every system can hold this FOLDER")).at(name.printable_line());
+        let name = name
+            .trim_start_matches("DATA/")
+            .trim_end_matches(META_NAME)
+            .trim_end_matches('/');
+        let error = Error::invalid(format!(
+            "a name {why}, so not every system can hold this FOLDER"
+        ))
+        .at(name.printable_line());
         error.hint("write a .tacozip, which holds every id, or rename the sample")
     };
     let mut seen = HashSet::with_capacity(plan.files.len() + plan.folders.len());
     let (mut devices, mut first_device) = (0u64, None);
-    let names = plan.files.iter().map(|file| plan.file_name(file)).chain(plan.folders.iter().map(|folder| plan.meta_name(folder)));
+    let names = plan
+        .files
+        .iter()
+        .map(|file| plan.file_name(file))
+        .chain(plan.folders.iter().map(|folder| plan.meta_name(folder)));
     for (index, name) in names.enumerate() {
         if index % 4096 == 0 {
             ctx.check()?;
@@ -274,11 +377,17 @@ fn check_names(plan: &BuildPlan, ctx: &JobContext) -> Result<()> {
         let mut hasher = DefaultHasher::new();
         without_case(&name).hash(&mut hasher);
         if !seen.insert(hasher.finish()) {
-            return Err(refused(&name, &"differs from another in case or Unicode form alone"));
+            return Err(refused(
+                &name,
+                &"differs from another in case or Unicode form alone",
+            ));
         }
     }
     if let Some(name) = first_device {
-        ctx.warn(format!("{devices} paths have a name that Windows takes for a device, such as {name}: it can't hold this FOLDER"));
+        ctx.warn(format!(
+            "{devices} paths have a name that Windows takes for a device, such as \
+            {name}: it can't hold this FOLDER"
+        ));
     }
     Ok(())
 }
@@ -289,20 +398,33 @@ fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {
     for folder in &plan.folders {
         let name = plan.meta_name(folder);
         if let Some(parent) = Path::new(&name).parent() {
-            std::fs::create_dir_all(root.join(parent)).io_at("make a folder of the output", root.join(parent))?;
+            std::fs::create_dir_all(root.join(parent))
+                .io_at("make a folder of the output", root.join(parent))?;
         }
     }
     Ok(())
 }
 
-fn copy(source: &RowSource, name: &dyn Fn() -> String, target: &Path, sources: &CopySources, ctx: &JobContext) -> Result<()> {
+fn copy(
+    source: &RowSource,
+    name: &dyn Fn() -> String,
+    target: &Path,
+    sources: &CopySources,
+    ctx: &JobContext,
+) -> Result<()> {
     match source {
-        RowSource::Asset { path: AssetPath::File(from), size, modified } if !is_remote(from) => {
+        RowSource::Asset {
+            path: AssetPath::File(from),
+            size,
+            modified,
+        } if !is_remote(from) => {
             let mut input = WholeLocalFile::open(from, *size, *modified)?;
-            // `create_new`, so nothing is overwritten on a file system that treats `A.tif` and `a.tif` as one name. Permissions
-            // are not copied: a read-only source gives a writable copy.
+            // `create_new`, so nothing is overwritten on a file system that treats `A.tif` and
+            // `a.tif` as one name. Permissions are not copied: a read-only source gives a writable
+            // copy.
             let mut output = File::create_new(target).io_at("write the output", target)?;
-            let copied = std::io::copy(&mut input.file, &mut output).io_at("copy the sample", &**from)?;
+            let copied =
+                std::io::copy(&mut input.file, &mut output).io_at("copy the sample", &**from)?;
             input.end(from)?;
             ctx.bytes(copied);
             Ok(())
@@ -315,12 +437,16 @@ fn copy(source: &RowSource, name: &dyn Fn() -> String, target: &Path, sources: &
         }
         large => {
             let mut file = File::create_new(target).io_at("write the output", target)?;
-            sources.stream(large, name, ctx, &mut |chunk| file.write_all(chunk).io_at("write the output", target))?;
+            sources.stream(large, name, ctx, &mut |chunk| {
+                file.write_all(chunk).io_at("write the output", target)
+            })?;
             Ok(())
         }
     }
 }
 
 fn put(target: &Path, bytes: &[u8]) -> Result<()> {
-    File::create_new(target).and_then(|mut file| file.write_all(bytes)).io_at("write the output", target)
+    File::create_new(target)
+        .and_then(|mut file| file.write_all(bytes))
+        .io_at("write the output", target)
 }

@@ -9,7 +9,17 @@ use crate::model::dtype_name;
 use crate::table::exact_type;
 
 /// How columns that not every dataset has are combined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum JoinMode {
     /// Drop them, and columns whose types have no common type.
@@ -38,15 +48,28 @@ pub struct JoinedColumnChange {
 
 impl fmt::Display for JoinedColumnChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { level, column, dropped, lacking, types } = self;
+        let Self {
+            level,
+            column,
+            dropped,
+            lacking,
+            types,
+        } = self;
         if let Some((one, other)) = types {
-            return write!(f, "{column} of level{level} is left out: it is {one} in one dataset and {other} in another");
+            return write!(
+                f,
+                "{column} of level{level} is left out: it is {one} in one dataset and {other} in \
+                    another"
+            );
         }
         let names: Vec<&str> = lacking.iter().take(4).map(String::as_str).collect();
         let names = names.join(", ") + if lacking.len() > 4 { ", …" } else { "" };
         match dropped {
             true => write!(f, "{column} of level{level} is left out: not in {names}"),
-            false => write!(f, "{column} of level{level} is null for {names}, which lacks it"),
+            false => write!(
+                f,
+                "{column} of level{level} is null for {names}, which lacks it"
+            ),
         }
     }
 }
@@ -59,27 +82,41 @@ pub struct SourceColumns {
     pub levels: Vec<Schema>,
 }
 
-/// The united columns of each level without `internal:*`: `id`, `type`, the others by name. Types of the same family are widened.
-/// Also returns what was changed.
+/// The united columns of each level without `internal:*`: `id`, `type`, the others by name. Types
+/// of the same family are widened. Also returns what was changed.
 ///
 /// # Errors
-/// [`Kind::Invalid`](crate::error::Kind::Invalid) with [`JoinMode::Strict`] or [`JoinMode::FillMissing`] when types do not match,
-/// and [`Kind::Format`](crate::error::Kind::Format) when `id` or `type` is missing.
-pub fn join(sources: &[&SourceColumns], mode: JoinMode) -> Result<(Vec<Schema>, Vec<JoinedColumnChange>)> {
+/// [`Kind::Invalid`](crate::error::Kind::Invalid) with [`JoinMode::Strict`] or
+/// [`JoinMode::FillMissing`] when types do not match, and
+/// [`Kind::Format`](crate::error::Kind::Format) when `id` or `type` is missing.
+pub fn join(
+    sources: &[&SourceColumns],
+    mode: JoinMode,
+) -> Result<(Vec<Schema>, Vec<JoinedColumnChange>)> {
     let (mut changes, mut faults) = (Vec::new(), Vec::new());
     let count = sources.first().map_or(0, |source| source.levels.len());
     let mut levels = Vec::with_capacity(count);
     for level in 0..count {
         let mut names: Vec<&str> = Vec::new();
-        for field in sources.iter().filter_map(|source| source.levels.get(level)).flat_map(|schema| schema.fields()) {
+        for field in sources
+            .iter()
+            .filter_map(|source| source.levels.get(level))
+            .flat_map(|schema| schema.fields())
+        {
             if !names.contains(&field.name().as_str()) {
                 names.push(field.name());
             }
         }
         names.retain(|name| !name.starts_with("internal:"));
         for needed in ["id", "type"] {
-            if let Some(source) = sources.iter().find(|source| field_of(source, level, needed).is_none()) {
-                return Err(Error::format(format!("level{level} of {} has no column {needed}", source.name)));
+            if let Some(source) = sources
+                .iter()
+                .find(|source| field_of(source, level, needed).is_none())
+            {
+                return Err(Error::format(format!(
+                    "level{level} of {} has no column {needed}",
+                    source.name
+                )));
             }
         }
         let rank = |name: &str| match name {
@@ -92,13 +129,17 @@ pub fn join(sources: &[&SourceColumns], mode: JoinMode) -> Result<(Vec<Schema>, 
         for name in names {
             if rank(name) < 2 {
                 fields.push(Field::new(name, DataType::Utf8, true));
-            } else if let Some(field) = joined_field(sources, level, name, mode, &mut changes, &mut faults) {
+            } else if let Some(field) =
+                joined_field(sources, level, name, mode, &mut changes, &mut faults)
+            {
                 fields.push(field);
             }
         }
         levels.push(Schema::new(fields));
     }
-    let Some(first) = faults.first() else { return Ok((levels, changes)) };
+    let Some(first) = faults.first() else {
+        return Ok((levels, changes));
+    };
     let error = match faults.len() {
         1 => Error::invalid(first),
         count => {
@@ -107,7 +148,9 @@ pub fn join(sources: &[&SourceColumns], mode: JoinMode) -> Result<(Vec<Schema>, 
         }
     };
     Err(error.hint(match mode {
-        JoinMode::Strict => "leave such columns out (--mode intersection) or fill them (--mode fill-missing)",
+        JoinMode::Strict => {
+            "leave such columns out (--mode intersection) or fill them (--mode fill-missing)"
+        }
         _ => "leave such columns out: --mode intersection",
     }))
 }
@@ -116,7 +159,8 @@ fn field_of<'a>(source: &'a SourceColumns, level: usize, name: &str) -> Option<&
     source.levels.get(level)?.field_with_name(name).ok()
 }
 
-/// The column `name` of the joined level; `None` when it is left out. What the mode refuses is added to `faults`.
+/// The column `name` of the joined level; `None` when it is left out. What the mode refuses is
+/// added to `faults`.
 fn joined_field(
     sources: &[&SourceColumns],
     level: usize,
@@ -139,7 +183,11 @@ fn joined_field(
             found = Some((&source.name, dtype.clone()));
             continue;
         };
-        let both = if mode == JoinMode::Strict { (known == *dtype).then(|| known.clone()) } else { exact_type(&known, dtype) };
+        let both = if mode == JoinMode::Strict {
+            (known == *dtype).then(|| known.clone())
+        } else {
+            exact_type(&known, dtype)
+        };
         if let Some(both) = both {
             found = Some((first, both));
             continue;
@@ -147,12 +195,21 @@ fn joined_field(
         let types = (dtype_name(&known), dtype_name(dtype));
         if mode == JoinMode::Intersection {
             let column = name.to_owned();
-            changes.push(JoinedColumnChange { level, column, dropped: true, lacking: Vec::new(), types: Some(types) });
+            changes.push(JoinedColumnChange {
+                level,
+                column,
+                dropped: true,
+                lacking: Vec::new(),
+                types: Some(types),
+            });
             return None;
         }
         if !other_types.contains(&dtype) {
             other_types.push(dtype);
-            faults.push(format!("column {name} of level{level} is {} in {first} and {} in {}", types.0, types.1, source.name));
+            faults.push(format!(
+                "column {name} of level{level} is {} in {first} and {} in {}",
+                types.0, types.1, source.name
+            ));
         }
         found = Some((first, known));
     }
@@ -161,12 +218,21 @@ fn joined_field(
         return Some(Field::new(name, dtype, true));
     }
     if mode == JoinMode::Strict {
-        let message = format!("{} has no column {name} in level{level}, which other datasets have", lacking.join(", "));
+        let message = format!(
+            "{} has no column {name} in level{level}, which other datasets have",
+            lacking.join(", ")
+        );
         faults.push(message);
         return None;
     }
     let dropped = mode == JoinMode::Intersection;
-    changes.push(JoinedColumnChange { level, column: name.to_owned(), dropped, lacking, types: None });
+    changes.push(JoinedColumnChange {
+        level,
+        column: name.to_owned(),
+        dropped,
+        lacking,
+        types: None,
+    });
     (!dropped).then(|| Field::new(name, dtype, true))
 }
 
@@ -176,52 +242,126 @@ mod tests {
 
     fn source(name: &str, columns: &[(&str, DataType)]) -> SourceColumns {
         let fixed = [("id", DataType::Utf8), ("type", DataType::LargeUtf8)];
-        let fields = fixed.iter().chain(columns).map(|(name, dtype)| Field::new(*name, dtype.clone(), true));
-        SourceColumns { name: name.into(), levels: vec![Schema::new(fields.collect::<Vec<_>>())] }
+        let fields = fixed
+            .iter()
+            .chain(columns)
+            .map(|(name, dtype)| Field::new(*name, dtype.clone(), true));
+        SourceColumns {
+            name: name.into(),
+            levels: vec![Schema::new(fields.collect::<Vec<_>>())],
+        }
     }
 
     fn names(levels: &[Schema]) -> Vec<&str> {
-        levels[0].fields().iter().map(|field| field.name().as_str()).collect()
+        levels[0]
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect()
     }
 
     #[test]
     fn each_mode_reports_its_changes() {
-        let a = source("a", &[("only_a", DataType::Utf8), ("both", DataType::Int32), ("internal:size", DataType::Int64)]);
-        let b = source("b", &[("both", DataType::Int64), ("only_b", DataType::Utf8)]);
+        let a = source(
+            "a",
+            &[
+                ("only_a", DataType::Utf8),
+                ("both", DataType::Int32),
+                ("internal:size", DataType::Int64),
+            ],
+        );
+        let b = source(
+            "b",
+            &[("both", DataType::Int64), ("only_b", DataType::Utf8)],
+        );
         let both = [&a, &b];
         let (levels, changes) = join(&both, JoinMode::Intersection).expect("joins");
         assert_eq!(names(&levels), ["id", "type", "both"]);
         assert_eq!(levels[0].field(2).data_type(), &DataType::Int64);
         let told: Vec<String> = changes.iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["only_a of level0 is left out: not in b", "only_b of level0 is left out: not in a"]);
+        assert_eq!(
+            told,
+            [
+                "only_a of level0 is left out: not in b",
+                "only_b of level0 is left out: not in a"
+            ]
+        );
         let (levels, changes) = join(&both, JoinMode::FillMissing).expect("joins");
         assert_eq!(names(&levels), ["id", "type", "both", "only_a", "only_b"]);
-        assert!(changes.len() == 2 && changes[0].to_string() == "only_a of level0 is null for b, which lacks it");
-        let error = join(&both, JoinMode::Strict).expect_err("differ").to_string();
-        assert!(error.contains("both") && error.contains("int32") && error.contains("int64"), "{error}");
+        assert!(
+            changes.len() == 2
+                && changes[0].to_string() == "only_a of level0 is null for b, which lacks it"
+        );
+        let error = join(&both, JoinMode::Strict)
+            .expect_err("differ")
+            .to_string();
+        assert!(
+            error.contains("both") && error.contains("int32") && error.contains("int64"),
+            "{error}"
+        );
     }
 
     #[test]
     fn types_that_nothing_holds_together_are_named() {
-        let (a, b) = (source("a", &[("x", DataType::Utf8)]), source("b", &[("x", DataType::Int64)]));
+        let (a, b) = (
+            source("a", &[("x", DataType::Utf8)]),
+            source("b", &[("x", DataType::Int64)]),
+        );
         let both = [&a, &b];
         let (levels, changes) = join(&both, JoinMode::Intersection).expect("joins");
         assert_eq!(names(&levels), ["id", "type"]);
-        assert!(changes[0].to_string().contains("string in one dataset and int64 in another"), "{}", changes[0]);
-        let error = join(&both, JoinMode::FillMissing).expect_err("differ").to_string();
+        assert!(
+            changes[0]
+                .to_string()
+                .contains("string in one dataset and int64 in another"),
+            "{}",
+            changes[0]
+        );
+        let error = join(&both, JoinMode::FillMissing)
+            .expect_err("differ")
+            .to_string();
         assert!(error.contains("string in a and int64 in b"), "{error}");
     }
 
     #[test]
     fn strict_names_every_difference() {
-        let a = source("a", &[("only_a", DataType::Utf8), ("both", DataType::Int32)]);
-        let b = source("b", &[("both", DataType::Int64), ("only_b", DataType::Utf8)]);
-        let c = source("c", &[("both", DataType::Int64), ("only_b", DataType::Utf8)]);
-        let report = join(&[&a, &b, &c], JoinMode::Strict).expect_err("differ").report();
+        let a = source(
+            "a",
+            &[("only_a", DataType::Utf8), ("both", DataType::Int32)],
+        );
+        let b = source(
+            "b",
+            &[("both", DataType::Int64), ("only_b", DataType::Utf8)],
+        );
+        let c = source(
+            "c",
+            &[("both", DataType::Int64), ("only_b", DataType::Utf8)],
+        );
+        let report = join(&[&a, &b, &c], JoinMode::Strict)
+            .expect_err("differ")
+            .report();
         assert!(report.contains("differ in 3 ways"), "{report}");
-        assert!(report.contains("b, c has no column only_a") && report.contains("a has no column only_b"), "{report}");
-        assert_eq!(report.matches("both of level0 is int32 in a and int64 in b").count(), 1, "{report}");
-        let one = join(&[&b, &source("d", &[("both", DataType::Int64)])], JoinMode::Strict).expect_err("differ");
-        assert!(one.summary().contains("only_b"), "a single difference is the summary: {}", one.report());
+        assert!(
+            report.contains("b, c has no column only_a")
+                && report.contains("a has no column only_b"),
+            "{report}"
+        );
+        assert_eq!(
+            report
+                .matches("both of level0 is int32 in a and int64 in b")
+                .count(),
+            1,
+            "{report}"
+        );
+        let one = join(
+            &[&b, &source("d", &[("both", DataType::Int64)])],
+            JoinMode::Strict,
+        )
+        .expect_err("differ");
+        assert!(
+            one.summary().contains("only_b"),
+            "a single difference is the summary: {}",
+            one.report()
+        );
     }
 }

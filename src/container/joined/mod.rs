@@ -1,5 +1,5 @@
-//! Several datasets opened as one: given by the user, or listed by a TACOLLECTION.json. Rows are concatenated in dataset order
-//! and renumbered; sample data is read from the original datasets.
+//! Several datasets opened as one: given by the user, or listed by a TACOLLECTION.json. Rows are
+//! concatenated in dataset order and renumbered; sample data is read from the original datasets.
 
 mod columns;
 mod reader;

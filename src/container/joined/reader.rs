@@ -13,13 +13,16 @@ use super::rows::{LevelRows, with_internal};
 use super::sources::JoinedSources;
 use crate::container::merge_collections::{PartFacts, merged, sources_of, summed};
 use crate::container::{
-    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, OpeningFacts, Physical, RowSource, detect,
-    field_schema_of, read_collection_file,
+    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, OpeningFacts,
+    Physical, RowSource, detect, field_schema_of, read_collection_file,
 };
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::files::Root;
 use crate::jobs::{JobContext, try_map};
-use crate::model::{AssetPath, Collection, Finding, Location, PitSchema, Rule, is_remote, place_above, place_below, safe_relative};
+use crate::model::{
+    AssetPath, Collection, Finding, Location, PitSchema, Rule, is_remote, place_above, place_below,
+    safe_relative,
+};
 use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
 use crate::text::PrintableLine;
 
@@ -56,47 +59,74 @@ struct DatasetFacts {
 }
 
 impl JoinedReader {
-    /// Opens the datasets in this order. Their tree patterns must be equal; `mode` decides about differing columns. Large joined
-    /// level tables are stored on disk.
+    /// Opens the datasets in this order. Their tree patterns must be equal; `mode` decides about
+    /// differing columns. Large joined level tables are stored on disk.
     ///
     /// # Errors
-    /// When a dataset is listed twice or cannot be opened, trees differ, or columns conflict under `mode`.
-    pub fn open(paths: &[PathBuf], mode: JoinMode, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
-        let Some(first) = paths.first() else { return Err(Error::usage("no datasets are given")) };
+    /// When a dataset is listed twice or cannot be opened, trees differ, or columns conflict under
+    /// `mode`.
+    pub fn open(
+        paths: &[PathBuf],
+        mode: JoinMode,
+        options: &OpenOptions,
+        ctx: &JobContext,
+    ) -> Result<Self> {
+        let Some(first) = paths.first() else {
+            return Err(Error::usage("no datasets are given"));
+        };
         let mut seen = HashSet::new();
-        if let Some(twice) =
-            paths.iter().find(|path| !seen.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())))
-        {
+        if let Some(twice) = paths.iter().find(|path| {
+            !seen.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()))
+        }) {
             return Err(Error::usage("this dataset is given twice").at_path(twice));
         }
         let sources = JoinedSources::new(paths.to_vec(), options);
         ctx.stage(tr!("Comparing the datasets"), Some(paths.len() as u64));
-        let looked: Vec<DatasetFacts> = try_map(0..paths.len(), |_, index| look(&sources, index, ctx))?;
-        let info = ContainerInfo { format: Format::Joined, path: first.clone(), size_bytes: None };
+        let looked: Vec<DatasetFacts> =
+            try_map(0..paths.len(), |_, index| look(&sources, index, ctx))?;
+        let info = ContainerInfo {
+            format: Format::Joined,
+            path: first.clone(),
+            size_bytes: None,
+        };
         let mut joined = Self::of(info, sources, &looked, mode, ctx)?;
         let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
-        let mut fields = looked.first().map(|first| merged(&first.collection, &facts, false)).transpose()?.unwrap_or_default();
+        let mut fields = looked
+            .first()
+            .map(|first| merged(&first.collection, &facts, false))
+            .transpose()?
+            .unwrap_or_default();
         let known = fields.shift_remove("taco:field_schema");
         let columns: Vec<Schema> = (0..joined.levels().count())
             .filter_map(|level| joined.levels().head(level))
             .map(|head| head.schema().as_ref().clone())
             .collect();
-        fields.insert("taco:field_schema".into(), field_schema_of(&columns, known.as_ref()));
+        fields.insert(
+            "taco:field_schema".into(),
+            field_schema_of(&columns, known.as_ref()),
+        );
         fields.insert("taco:sources".into(), sources_of(&facts));
         joined.opening.collection = Collection { fields };
         Ok(joined)
     }
 
-    /// Opens the archives listed by a TACOLLECTION.json, located beside it or in `options.base_path`. Missing archives are noted.
+    /// Opens the archives listed by a TACOLLECTION.json, located beside it or in
+    /// `options.base_path`. Missing archives are noted.
     ///
     /// # Errors
-    /// [`Kind::Format`] when the list is empty, leads outside the folder or is recursive; [`Kind::Io`] when no archive can be
-    /// opened.
+    /// [`Kind::Format`] when the list is empty, leads outside the folder or is recursive;
+    /// [`Kind::Io`] when no archive can be opened.
     pub fn open_collection(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
         let size_bytes = Some(ByteSource::open(path)?.size_bytes());
         let collection = read_collection_file(path)?;
-        let list = collection.get("taco:sources").and_then(|sources| sources.get("files")?.as_array());
-        let names: Vec<String> = list.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect();
+        let list = collection
+            .get("taco:sources")
+            .and_then(|sources| sources.get("files")?.as_array());
+        let names: Vec<String> = list
+            .into_iter()
+            .flatten()
+            .filter_map(|name| name.as_str().map(str::to_owned))
+            .collect();
         if names.is_empty() {
             return Err(Error::format("taco:sources lists no files").at_path(path));
         }
@@ -106,10 +136,19 @@ impl JoinedReader {
         }
         let beside = match is_remote(path) {
             true => place_above(path),
-            false => std::path::absolute(path).io_at("find the folder of the collection", path)?.parent().map(Path::to_owned),
+            false => std::path::absolute(path)
+                .io_at("find the folder of the collection", path)?
+                .parent()
+                .map(Path::to_owned),
         };
         let folder = options.base_path.clone().or(beside).unwrap_or_default();
-        let all = JoinedSources::new(names.iter().map(|name| place_below(&folder, name)).collect(), options);
+        let all = JoinedSources::new(
+            names
+                .iter()
+                .map(|name| place_below(&folder, name))
+                .collect(),
+            options,
+        );
         ctx.stage(tr!("Opening the parts"), Some(names.len() as u64));
         let root = Root::new(&folder);
         let look_at = |index: usize| {
@@ -117,19 +156,29 @@ impl JoinedReader {
             if !is_remote(place) {
                 // Missing parts are reported by the code that opens them.
                 match root.entry(&names[index]) {
-                    Err(why) if !why.is_missing() => return Err(why.into_error("open the part", place)),
+                    Err(why) if !why.is_missing() => {
+                        return Err(why.into_error("open the part", place));
+                    }
                     _ => {}
                 }
             }
-            // A list might contain itself. For a remote part, only a `.json` name is worth a request.
-            let by_name = place.extension().is_some_and(|end| end.eq_ignore_ascii_case("json"));
+            // A list might contain itself. For a remote part, only a `.json` name is worth a
+            // request.
+            let by_name = place
+                .extension()
+                .is_some_and(|end| end.eq_ignore_ascii_case("json"));
             if (by_name || !is_remote(place)) && detect(place)?.format == Format::Tacollection {
-                return Err(Error::format("a list of datasets can't be part of another list").at_path(place));
+                return Err(
+                    Error::format("a list of datasets can't be part of another list")
+                        .at_path(place),
+                );
             }
             look(&all, index, ctx)
         };
-        let looked: Vec<Result<DatasetFacts>> = (0..names.len()).into_par_iter().map(look_at).collect();
-        let (mut found, mut notes, mut listed, mut opened) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let looked: Vec<Result<DatasetFacts>> =
+            (0..names.len()).into_par_iter().map(look_at).collect();
+        let (mut found, mut notes, mut listed, mut opened) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, (name, looked)) in names.into_iter().zip(looked).enumerate() {
             let says = match looked {
                 Ok(looked) => {
@@ -148,39 +197,70 @@ impl JoinedReader {
             listed.push(JoinedPart { name, says });
         }
         if found.is_empty() {
-            let note = notes.first().map(|note| note.message.clone()).unwrap_or_default();
-            return Err(Error::new(Kind::Io, "none of the parts that the collection lists can be opened")
-                .because(note)
-                .at_path(&folder)
-                .hint("put them there, or name the folder that holds them with --base-path"));
+            let note = notes
+                .first()
+                .map(|note| note.message.clone())
+                .unwrap_or_default();
+            return Err(Error::new(
+                Kind::Io,
+                "none of the parts that the collection lists can be opened",
+            )
+            .because(note)
+            .at_path(&folder)
+            .hint("put them there, or name the folder that holds them with --base-path"));
         }
-        let info = ContainerInfo { format: Format::Tacollection, path: path.to_owned(), size_bytes };
-        let mut joined = Self::of(info, all.chosen(&opened), &found, JoinMode::FillMissing, ctx)?;
+        let info = ContainerInfo {
+            format: Format::Tacollection,
+            path: path.to_owned(),
+            size_bytes,
+        };
+        let mut joined = Self::of(
+            info,
+            all.chosen(&opened),
+            &found,
+            JoinMode::FillMissing,
+            ctx,
+        )?;
         joined.opening.collection = collection;
         joined.opening.notes = notes;
         joined.listed = Some(listed);
         Ok(joined)
     }
 
-    fn of(info: ContainerInfo, sources: JoinedSources, looked: &[DatasetFacts], mode: JoinMode, ctx: &JobContext) -> Result<Self> {
+    fn of(
+        info: ContainerInfo,
+        sources: JoinedSources,
+        looked: &[DatasetFacts],
+        mode: JoinMode,
+        ctx: &JobContext,
+    ) -> Result<Self> {
         let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
         summed(&facts, false)?;
         let columns: Vec<&SourceColumns> = looked.iter().map(|looked| &looked.columns).collect();
-        if let Some(other) = columns.iter().find(|other| other.levels.len() != columns[0].levels.len()) {
+        if let Some(other) = columns
+            .iter()
+            .find(|other| other.levels.len() != columns[0].levels.len())
+        {
             let (first, count) = (&columns[0].name, columns[0].levels.len());
-            return Err(Error::invalid(format!("{first} has {count} levels, {} has {}", other.name, other.levels.len())));
+            return Err(Error::invalid(format!(
+                "{first} has {count} levels, {} has {}",
+                other.name,
+                other.levels.len()
+            )));
         }
         let (planned, changes) = join(&columns, mode)?;
-        changes.iter().for_each(|change| ctx.warn(change.to_string()));
+        changes
+            .iter()
+            .for_each(|change| ctx.warn(change.to_string()));
         let mut starts: Vec<Vec<u32>> = Vec::with_capacity(planned.len());
         for level in 0..planned.len() {
             let mut sum = 0u32;
             let mut level_starts = vec![0];
             for looked in looked {
                 let rows = looked.rows.get(level).copied().unwrap_or_default();
-                sum = sum
-                    .checked_add(rows)
-                    .ok_or_else(|| Error::unsupported("together these have more than four billion samples"))?;
+                sum = sum.checked_add(rows).ok_or_else(|| {
+                    Error::unsupported("together these have more than four billion samples")
+                })?;
                 level_starts.push(sum);
             }
             starts.push(level_starts);
@@ -188,22 +268,39 @@ impl JoinedReader {
         let mut heads = Vec::with_capacity(planned.len());
         for (level, columns) in planned.iter().enumerate() {
             let has = |name: &str| {
-                looked
-                    .iter()
-                    .any(|looked| looked.columns.levels.get(level).is_some_and(|schema| schema.field_with_name(name).is_ok()))
+                looked.iter().any(|looked| {
+                    looked
+                        .columns
+                        .levels
+                        .get(level)
+                        .is_some_and(|schema| schema.field_with_name(name).is_ok())
+                })
             };
             let schema = with_internal(columns, &has);
             heads.push(level_of(&sources, &starts, level, schema, ctx)?);
         }
         let levels = LevelSet::new(heads);
-        let notes = looked.iter().filter_map(|looked| looked.unread_collection.clone()).collect();
-        let opening = OpeningFacts::new(info, levels, Ok(Collection::default()), notes).of_version(sources.version());
-        Ok(Self { opening, sources, starts, changes, listed: None })
+        let notes = looked
+            .iter()
+            .filter_map(|looked| looked.unread_collection.clone())
+            .collect();
+        let opening = OpeningFacts::new(info, levels, Ok(Collection::default()), notes)
+            .of_version(sources.version());
+        Ok(Self {
+            opening,
+            sources,
+            starts,
+            changes,
+            listed: None,
+        })
     }
 
     /// Names and paths of the datasets, in order.
     pub fn datasets(&self) -> impl ExactSizeIterator<Item = (&str, &Path)> {
-        self.sources.places().iter().map(|place| (place.name.as_str(), place.path.as_path()))
+        self.sources
+            .places()
+            .iter()
+            .map(|place| (place.name.as_str(), place.path.as_path()))
     }
 
     /// The reader of dataset `index`, opened on first use.
@@ -218,7 +315,9 @@ impl JoinedReader {
     pub fn source_of(&self, level: usize, row: u32) -> Option<(usize, u32)> {
         let starts = self.starts.get(level)?;
         let after = starts.partition_point(|&start| start <= row);
-        let index = after.checked_sub(1).filter(|&index| index + 1 < starts.len())?;
+        let index = after
+            .checked_sub(1)
+            .filter(|&index| index + 1 < starts.len())?;
         Some((index, row - starts[index]))
     }
 
@@ -233,7 +332,9 @@ impl JoinedReader {
     }
 
     fn inner(&self, level: usize, row: u32) -> Result<(Arc<dyn ContainerReader>, u32)> {
-        let (index, row) = self.source_of(level, row).ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
+        let (index, row) = self
+            .source_of(level, row)
+            .ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
         Ok((self.sources.get(index, &JobContext::default())?, row))
     }
 }
@@ -241,26 +342,58 @@ impl JoinedReader {
 fn look(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result<DatasetFacts> {
     ctx.check()?;
     let reader = sources.get(index, ctx)?;
-    let name = sources.places().get(index).map(|place| place.name.clone()).unwrap_or_default();
+    let name = sources
+        .places()
+        .get(index)
+        .map(|place| place.name.clone())
+        .unwrap_or_default();
     let levels = reader.levels();
     let schema = |level: usize| {
         let fields = levels.fields(level);
-        Schema::new(fields.iter().map(|field| Field::new(&field.name, field.dtype.clone(), true)).collect::<Vec<_>>())
+        Schema::new(
+            fields
+                .iter()
+                .map(|field| Field::new(&field.name, field.dtype.clone(), true))
+                .collect::<Vec<_>>(),
+        )
     };
-    let columns = SourceColumns { name: name.clone(), levels: (0..levels.count()).map(schema).collect() };
+    let columns = SourceColumns {
+        name: name.clone(),
+        levels: (0..levels.count()).map(schema).collect(),
+    };
     let tree = levels.skeleton(ctx)?;
-    let pit = PitSchema::of(&tree).ok_or_else(|| Error::invalid("the dataset has no samples").at(&name))?;
+    let pit = PitSchema::of(&tree)
+        .ok_or_else(|| Error::invalid("the dataset has no samples").at(&name))?;
     let collection = reader.collection().clone();
     let extent = collection.get("extent").cloned().unwrap_or_default();
-    let facts = PartFacts { name, id: collection.id().to_owned(), extent, pit };
-    let rows = (0..levels.count()).map(|level| levels.rows(level) as u32).collect();
+    let facts = PartFacts {
+        name,
+        id: collection.id().to_owned(),
+        extent,
+        pit,
+    };
+    let rows = (0..levels.count())
+        .map(|level| levels.rows(level) as u32)
+        .collect();
     ctx.step(1);
-    Ok(DatasetFacts { facts, columns, collection, unread_collection: reader.opening().unread_collection().cloned(), rows })
+    Ok(DatasetFacts {
+        facts,
+        columns,
+        collection,
+        unread_collection: reader.opening().unread_collection().cloned(),
+        rows,
+    })
 }
 
-/// One level of all datasets as a Parquet file: in memory when small, otherwise in an unlinked temporary file. Rows are streamed
-/// with one dataset open at a time.
-fn level_of(sources: &JoinedSources, starts: &[Vec<u32>], level: usize, schema: Schema, ctx: &JobContext) -> Result<TableHead> {
+/// One level of all datasets as a Parquet file: in memory when small, otherwise in an unlinked
+/// temporary file. Rows are streamed with one dataset open at a time.
+fn level_of(
+    sources: &JoinedSources,
+    starts: &[Vec<u32>],
+    level: usize,
+    schema: Schema,
+    ctx: &JobContext,
+) -> Result<TableHead> {
     ctx.stage(&tr!("Joining level {level}", level), None);
     let schema = Arc::new(schema);
     spooled(LEVEL_IN_MEMORY, &schema, |sink| {
@@ -290,7 +423,11 @@ fn spooled(
     schema: &Schema,
     fill: impl FnOnce(&mut ParquetSink<SpooledTempFile>) -> Result<()>,
 ) -> Result<TableHead> {
-    let mut sink = ParquetSink::new(SpooledTempFile::new_in(in_memory, spool_folder()), schema, &ParquetOptions::local())?;
+    let mut sink = ParquetSink::new(
+        SpooledTempFile::new_in(in_memory, spool_folder()),
+        schema,
+        &ParquetOptions::local(),
+    )?;
     fill(&mut sink)?;
     TableHead::read(match sink.finish()?.into_inner() {
         SpooledData::InMemory(bytes) => ParquetSlice::from_bytes(bytes.into_inner().into()),
@@ -304,7 +441,11 @@ fn spooled(
 /// Folder for large joined levels. Not `/tmp`, which is in memory on many systems.
 fn spool_folder() -> PathBuf {
     let on_disk = Path::new("/var/tmp");
-    if on_disk.is_dir() { on_disk.to_owned() } else { std::env::temp_dir() }
+    if on_disk.is_dir() {
+        on_disk.to_owned()
+    } else {
+        std::env::temp_dir()
+    }
 }
 
 impl ContainerReader for JoinedReader {
@@ -321,12 +462,17 @@ impl ContainerReader for JoinedReader {
         let mut parts: Vec<(Arc<dyn ContainerReader>, Vec<u32>)> = Vec::new();
         for &row in rows {
             let (reader, row) = self.inner(level, row)?;
-            match parts.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &reader)) {
+            match parts
+                .iter_mut()
+                .find(|(known, _)| Arc::ptr_eq(known, &reader))
+            {
                 Some((_, rows)) => rows.push(row),
                 None => parts.push((reader, vec![row])),
             }
         }
-        parts.iter().try_for_each(|(reader, rows)| reader.prefetch_assets(level, rows))
+        parts
+            .iter()
+            .try_for_each(|(reader, rows)| reader.prefetch_assets(level, rows))
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
@@ -355,14 +501,20 @@ mod tests {
         let schema = Schema::new(vec![Field::new("n", DataType::Int64, true)]);
         let batch = |from: i64| {
             let numbers = Int64Array::from_iter_values(from..from + 1000);
-            RecordBatch::try_new(Arc::new(schema.clone()), vec![Arc::new(numbers)]).expect("a batch")
+            RecordBatch::try_new(Arc::new(schema.clone()), vec![Arc::new(numbers)])
+                .expect("a batch")
         };
         for in_memory in [0, 64, 1 << 20] {
-            let head = spooled(in_memory, &schema, |sink| (0..50).try_for_each(|part| sink.write(&batch(part * 1000))));
+            let head = spooled(in_memory, &schema, |sink| {
+                (0..50).try_for_each(|part| sink.write(&batch(part * 1000)))
+            });
             let head = head.expect("is written");
             let table = head.decode(&JobContext::default()).expect("reads");
             let numbers = table.integers("n").expect("is there").expect("is there");
-            assert!(numbers.values().iter().copied().eq(0..50_000), "{in_memory} bytes in memory");
+            assert!(
+                numbers.values().iter().copied().eq(0..50_000),
+                "{in_memory} bytes in memory"
+            );
         }
     }
 }

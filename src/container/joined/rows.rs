@@ -1,10 +1,13 @@
-//! Converts the rows of one source dataset into rows of the joined dataset: columns cast to the joined schema, row numbers shifted
-//! by the rows of the datasets before it, byte ranges compared with the container, and a GDAL path for each sample.
+//! Converts the rows of one source dataset into rows of the joined dataset: columns cast to the
+//! joined schema, row numbers shifted by the rows of the datasets before it, byte ranges compared
+//! with the container, and a GDAL path for each sample.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder, new_null_array};
+use arrow::array::{
+    Array, ArrayRef, Int64Array, RecordBatch, StringArray, StringBuilder, new_null_array,
+};
 use arrow::datatypes::{DataType, Field, Schema};
 
 use crate::container::{ContainerReader, Physical};
@@ -18,16 +21,25 @@ pub const SOURCE_FILE: &str = "internal:source_file";
 pub const SOURCE_PATH: &str = "internal:source_path";
 /// Column: GDAL path of the sample.
 const VSI: &str = "internal:gdal_vsi";
-/// Maximum number of rows of a level whose stored byte range is compared with the reader's before the stored ranges of the level
-/// are used.
+/// Maximum number of rows of a level whose stored byte range is compared with the reader's before
+/// the stored ranges of the level are used.
 const PROBES: usize = 64;
 
-/// Schema of a joined level: `columns`, then the `internal:*` columns; `internal:offset`, `internal:size` and
-/// `internal:relative_path` only if `has` returns true for the name.
+/// Schema of a joined level: `columns`, then the `internal:*` columns; `internal:offset`,
+/// `internal:size` and `internal:relative_path` only if `has` returns true for the name.
 pub fn with_internal(columns: &Schema, has: &dyn Fn(&str) -> bool) -> Schema {
-    let mut fields: Vec<Field> = columns.fields().iter().map(|field| field.as_ref().clone()).collect();
-    let places = ["internal:offset", "internal:size"].into_iter().filter(|name| has(name));
-    for name in ["internal:current_id", "internal:parent_id"].into_iter().chain(places) {
+    let mut fields: Vec<Field> = columns
+        .fields()
+        .iter()
+        .map(|field| field.as_ref().clone())
+        .collect();
+    let places = ["internal:offset", "internal:size"]
+        .into_iter()
+        .filter(|name| has(name));
+    for name in ["internal:current_id", "internal:parent_id"]
+        .into_iter()
+        .chain(places)
+    {
         fields.push(Field::new(name, DataType::Int64, true));
     }
     let path = Some("internal:relative_path").filter(|name| has(name));
@@ -59,8 +71,13 @@ impl LevelRows<'_> {
     /// Passes the converted rows to `sink`, batch by batch.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format), with level and dataset, when a column cannot be read; the errors of `sink`.
-    pub fn for_each(&self, ctx: &JobContext, sink: &mut dyn FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+    /// [`Kind::Format`](crate::error::Kind::Format), with level and dataset, when a column cannot
+    /// be read; the errors of `sink`.
+    pub fn for_each(
+        &self,
+        ctx: &JobContext,
+        sink: &mut dyn FnMut(&RecordBatch) -> Result<()>,
+    ) -> Result<()> {
         let place = whole(self.reader.info().path.clone());
         let trusted = self.positions_hold(ctx)?;
         let mut first = 0;
@@ -72,12 +89,19 @@ impl LevelRows<'_> {
         };
         match self.reader.levels().head(self.level) {
             Some(head) => head.for_each_batch(ctx, &mut each),
-            None => self.reader.levels().table(self.level, ctx)?.batches().iter().cloned().try_for_each(each),
+            None => self
+                .reader
+                .levels()
+                .table(self.level, ctx)?
+                .batches()
+                .iter()
+                .cloned()
+                .try_for_each(each),
         }
     }
 
-    /// True when the level's stored byte ranges agree with the reader's. A ZIP reader compares them with the archive; for other
-    /// containers, at most 64 evenly spaced rows are compared.
+    /// True when the level's stored byte ranges agree with the reader's. A ZIP reader compares them
+    /// with the archive; for other containers, at most 64 evenly spaced rows are compared.
     fn positions_hold(&self, ctx: &JobContext) -> Result<bool> {
         if let Physical::Zip(zip) = self.reader.physical() {
             return zip.positions_hold(self.level, ctx);
@@ -88,7 +112,8 @@ impl LevelRows<'_> {
         for row in (0..rows as u32).step_by(step) {
             ctx.check()?;
             match self.reader.asset(self.level, row) {
-                Ok((AssetPath::Range { offset, size, .. }, _)) if positions.range(row) == Some((offset, size)) => {}
+                Ok((AssetPath::Range { offset, size, .. }, _))
+                    if positions.range(row) == Some((offset, size)) => {}
                 _ => return Ok(false),
             }
         }
@@ -106,7 +131,9 @@ impl LevelRows<'_> {
         let count = batch.num_rows();
         let paths = self.paths(batch, rows.clone(), place, trusted, ctx)?;
         let parents = || match self.level {
-            0 => Int64Array::from_iter_values(rows.clone().map(|row| i64::from(self.start) + row as i64)),
+            0 => Int64Array::from_iter_values(
+                rows.clone().map(|row| i64::from(self.start) + row as i64),
+            ),
             // A row without a parent has none in the joined dataset either.
             _ => rows
                 .clone()
@@ -118,41 +145,53 @@ impl LevelRows<'_> {
         for field in self.schema.fields() {
             let stored = || match batch.column_by_name(field.name()) {
                 Some(column) => arrow::compute::cast(column, field.data_type()).map_err(|error| {
-                    Error::format(format!("column {} of level{} of {} can't be joined", field.name(), self.level, self.name))
-                        .because(error)
+                    Error::format(format!(
+                        "column {} of level{} of {} can't be joined",
+                        field.name(),
+                        self.level,
+                        self.name
+                    ))
+                    .because(error)
                 }),
                 None => Ok(new_null_array(field.data_type(), count)),
             };
             columns.push(match field.name().as_str() {
-                "internal:current_id" => {
-                    Arc::new(Int64Array::from_iter_values(rows.clone().map(|row| i64::from(self.start) + row as i64)))
-                }
+                "internal:current_id" => Arc::new(Int64Array::from_iter_values(
+                    rows.clone().map(|row| i64::from(self.start) + row as i64),
+                )),
                 "internal:parent_id" => Arc::new(parents()),
                 "internal:offset" if !trusted => Arc::new(positions_of(&paths, |range| range.0)),
                 "internal:size" if !trusted => Arc::new(positions_of(&paths, |range| range.1)),
-                SOURCE_FILE if batch.column_by_name(SOURCE_FILE).is_none() => {
-                    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(self.name, count)))
-                }
+                SOURCE_FILE if batch.column_by_name(SOURCE_FILE).is_none() => Arc::new(
+                    StringArray::from_iter_values(std::iter::repeat_n(self.name, count)),
+                ),
                 SOURCE_PATH => {
                     let text = place.display().to_string();
-                    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(text, count)))
+                    Arc::new(StringArray::from_iter_values(std::iter::repeat_n(
+                        text, count,
+                    )))
                 }
                 VSI => {
                     let mut texts = StringBuilder::with_capacity(count, count * 48);
-                    paths.iter().for_each(|path| texts.append_option(path.as_ref().map(AssetPath::to_vsi)));
+                    paths
+                        .iter()
+                        .for_each(|path| texts.append_option(path.as_ref().map(AssetPath::to_vsi)));
                     Arc::new(texts.finish())
                 }
                 _ => stored()?,
             });
         }
-        RecordBatch::try_new(self.schema.clone(), columns)
-            .map_err(|error| Error::internal("converted rows do not match the joined schema").because(error))
+        RecordBatch::try_new(self.schema.clone(), columns).map_err(|error| {
+            Error::internal("converted rows do not match the joined schema").because(error)
+        })
     }
 
     /// Row of the parent in the joined level above; `None` without a parent.
     fn above(&self, parent: Option<u32>) -> Option<i64> {
         let rows = self.tree.levels.get(self.level.checked_sub(1)?)?.len();
-        parent.filter(|&parent| (parent as usize) < rows).map(|parent| i64::from(self.start_above) + i64::from(parent))
+        parent
+            .filter(|&parent| (parent as usize) < rows)
+            .map(|parent| i64::from(self.start_above) + i64::from(parent))
     }
 
     /// Location of each row's data; `None` when it can't be determined.
@@ -181,16 +220,31 @@ impl LevelRows<'_> {
                     Some(Arc::<Path>::from(whole(path)))
                 };
                 let paths: Vec<Option<Arc<Path>>> = parts.names.iter().map(path).collect();
-                rows.map(|row| range(row, paths.get(*parts.rows.get(row)? as usize)?.as_ref()?)).collect()
+                rows.map(|row| range(row, paths.get(*parts.rows.get(row)? as usize)?.as_ref()?))
+                    .collect()
             }
             Physical::Joined(_) => {
-                let stored = batch.column_by_name(VSI).and_then(|column| arrow::compute::cast(column, &DataType::Utf8).ok());
-                let stored = stored.as_ref().and_then(|column| column.as_any().downcast_ref::<StringArray>());
-                let text = |row: usize| stored.filter(|column| column.is_valid(row)).map(|column| column.value(row));
-                (0..rows.len()).map(|row| AssetPath::parse(text(row)?).ok()).collect()
+                let stored = batch
+                    .column_by_name(VSI)
+                    .and_then(|column| arrow::compute::cast(column, &DataType::Utf8).ok());
+                let stored = stored
+                    .as_ref()
+                    .and_then(|column| column.as_any().downcast_ref::<StringArray>());
+                let text = |row: usize| {
+                    stored
+                        .filter(|column| column.is_valid(row))
+                        .map(|column| column.value(row))
+                };
+                (0..rows.len())
+                    .map(|row| AssetPath::parse(text(row)?).ok())
+                    .collect()
             }
             _ => {
-                let path = |row: usize| Ok(settled(self.reader.asset(self.level, row as u32))?.ok().map(|(path, _)| path));
+                let path = |row: usize| {
+                    Ok(settled(self.reader.asset(self.level, row as u32))?
+                        .ok()
+                        .map(|(path, _)| path))
+                };
                 rows.map(path).collect::<Result<_>>()?
             }
         })
@@ -199,7 +253,11 @@ impl LevelRows<'_> {
 
 /// Absolute form of a local path; an address is unchanged.
 fn whole(path: PathBuf) -> PathBuf {
-    if path.exists() { std::path::absolute(&path).unwrap_or(path) } else { path }
+    if path.exists() {
+        std::path::absolute(&path).unwrap_or(path)
+    } else {
+        path
+    }
 }
 
 fn positions_of(paths: &[Option<AssetPath>], part: impl Fn((u64, u64)) -> u64) -> Int64Array {

@@ -17,11 +17,13 @@ const OPEN_MAX: usize = 64;
 pub struct SourceOffset {
     /// The file or folder.
     pub path: PathBuf,
-    /// Name in messages and in `internal:source_file`: the file name, or the path where file names are not unique.
+    /// Name in messages and in `internal:source_file`: the file name, or the path where file names
+    /// are not unique.
     pub name: String,
 }
 
-/// The version in which a dataset was opened first: its rows are joined, and data of another version is never read for them.
+/// The version in which a dataset was opened first: its rows are joined, and data of another
+/// version is never read for them.
 struct FirstVersion {
     files: DatasetVersion,
     archive: Option<Arc<Stamp>>,
@@ -33,7 +35,10 @@ impl FirstVersion {
             Physical::Zip(zip) => Some(zip.file().stamp().clone()),
             _ => None,
         };
-        Self { files: reader.opening().version.clone(), archive }
+        Self {
+            files: reader.opening().version.clone(),
+            archive,
+        }
     }
 
     /// Compares the dataset as it was opened again.
@@ -57,36 +62,72 @@ pub struct JoinedSources {
 impl JoinedSources {
     /// Opens nothing yet.
     pub fn new(paths: Vec<PathBuf>, options: &OpenOptions) -> Self {
-        let short = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let short = |path: &PathBuf| {
+            path.file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+        };
         let names: Vec<Option<String>> = paths.iter().map(short).collect();
         let mut counts: HashMap<&str, usize> = HashMap::with_capacity(names.len());
-        names.iter().flatten().for_each(|name| *counts.entry(name).or_default() += 1);
+        names
+            .iter()
+            .flatten()
+            .for_each(|name| *counts.entry(name).or_default() += 1);
         let place = |(path, name): (PathBuf, &Option<String>)| {
-            let unique = name.as_ref().filter(|name| counts.get(name.as_str()) == Some(&1));
-            let name = unique.cloned().unwrap_or_else(|| path.display().to_string());
+            let unique = name
+                .as_ref()
+                .filter(|name| counts.get(name.as_str()) == Some(&1));
+            let name = unique
+                .cloned()
+                .unwrap_or_else(|| path.display().to_string());
             SourceOffset { path, name }
         };
         let places: Vec<SourceOffset> = paths.into_iter().zip(&names).map(place).collect();
         let versions = places.iter().map(|_| OnceLock::new()).collect();
-        let options = OpenOptions { with: Vec::new(), ..options.clone() };
-        Self { places, versions, options, open: Mutex::default() }
+        let options = OpenOptions {
+            with: Vec::new(),
+            ..options.clone()
+        };
+        Self {
+            places,
+            versions,
+            options,
+            open: Mutex::default(),
+        }
     }
 
     /// The datasets of these indexes, in the versions in which they were opened here.
     pub fn chosen(mut self, indexes: &[usize]) -> Self {
-        let paths = indexes.iter().filter_map(|&index| Some(self.places.get(index)?.path.clone())).collect();
+        let paths = indexes
+            .iter()
+            .filter_map(|&index| Some(self.places.get(index)?.path.clone()))
+            .collect();
         let mut chosen = Self::new(paths, &self.options);
-        let versions = indexes.iter().map(|&index| self.versions.get_mut(index).and_then(OnceLock::take));
-        chosen.versions = versions.map(|version| version.map(OnceLock::from).unwrap_or_default()).collect();
-        let open = self.open.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let versions = indexes
+            .iter()
+            .map(|&index| self.versions.get_mut(index).and_then(OnceLock::take));
+        chosen.versions = versions
+            .map(|version| version.map(OnceLock::from).unwrap_or_default())
+            .collect();
+        let open = self
+            .open
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         let place = |index: usize| indexes.iter().position(|&chosen| chosen == index);
-        chosen.open = Mutex::new(open.into_iter().filter_map(|(index, reader)| Some((place(index)?, reader))).collect());
+        chosen.open = Mutex::new(
+            open.into_iter()
+                .filter_map(|(index, reader)| Some((place(index)?, reader)))
+                .collect(),
+        );
         chosen
     }
 
     /// The versions of the datasets that have been opened.
     pub fn version(&self) -> DatasetVersion {
-        DatasetVersion::of_all(self.versions.iter().filter_map(|version| Some(version.get()?.files.clone())))
+        DatasetVersion::of_all(
+            self.versions
+                .iter()
+                .filter_map(|version| Some(version.get()?.files.clone())),
+        )
     }
 
     /// Paths and names, in order.
@@ -97,11 +138,15 @@ impl JoinedSources {
     /// The reader of dataset `index`, opened on first use.
     ///
     /// # Errors
-    /// When it cannot be opened; [`Kind::Changed`](crate::error::Kind::Changed) when it is not of the version in which it was opened
-    /// first.
+    /// When it cannot be opened; [`Kind::Changed`](crate::error::Kind::Changed) when it is not of
+    /// the version in which it was opened first.
     pub fn get(&self, index: usize, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
         let unknown = || Error::internal("a row belongs to no dataset");
-        let (place, version) = self.places.get(index).zip(self.versions.get(index)).ok_or_else(unknown)?;
+        let (place, version) = self
+            .places
+            .get(index)
+            .zip(self.versions.get(index))
+            .ok_or_else(unknown)?;
         {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(at) = open.iter().position(|(known, _)| *known == index) {

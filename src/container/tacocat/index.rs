@@ -1,4 +1,5 @@
-//! The 128-byte index of a `__TACOCAT__` file (TACO 2.0, section 6.5). Ranges are checked against the file before use.
+//! The 128-byte index of a `__TACOCAT__` file (TACO 2.0, section 6.5). Ranges are checked against
+//! the file before use.
 
 use crate::container::{ByteSource, HeaderEntry};
 use crate::error::{Error, Result};
@@ -22,11 +23,12 @@ pub struct TacocatIndex {
 }
 
 impl TacocatIndex {
-    /// Reads and checks the index: magic number, version, and that every range lies inside the file after the index.
+    /// Reads and checks the index: magic number, version, and that every range lies inside the file
+    /// after the index.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format) when a check fails, [`Kind::Unsupported`](crate::error::Kind::Unsupported)
-    /// for another version.
+    /// [`Kind::Format`](crate::error::Kind::Format) when a check fails,
+    /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for another version.
     pub fn read(file: &ByteSource) -> Result<Self> {
         let bytes = file.read(0, (INDEX_SIZE as u64).min(file.size_bytes()))?;
         let short = || Error::format(format!("the index of {INDEX_SIZE} bytes is cut short"));
@@ -36,22 +38,44 @@ impl TacocatIndex {
         if !bytes.starts_with(MAGIC) {
             return Err(Error::format("the file does not begin with TACOCAT").at_path(file.path()));
         }
-        let u32_at = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes);
-        let u64_at = |at: usize| bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes);
+        let u32_at = |at: usize| {
+            bytes
+                .get(at..at + 4)
+                .and_then(|b| b.try_into().ok())
+                .map_or(0, u32::from_le_bytes)
+        };
+        let u64_at = |at: usize| {
+            bytes
+                .get(at..at + 8)
+                .and_then(|b| b.try_into().ok())
+                .map_or(0, u64::from_le_bytes)
+        };
         let (version, depth) = (u32_at(8), u32_at(12) as usize);
         if version != VERSION {
-            return Err(
-                Error::unsupported(format!("this is version {version} of __TACOCAT__; {VERSION} is known")).at_path(file.path())
-            );
+            return Err(Error::unsupported(format!(
+                "this is version {version} of __TACOCAT__; {VERSION} is known"
+            ))
+            .at_path(file.path()));
         }
         if depth >= LEVEL_ENTRIES {
-            return Err(Error::format(format!("the index claims the levels 0 to {depth}; it has room for {LEVEL_ENTRIES}"))
-                .at_path(file.path()));
+            return Err(Error::format(format!(
+                "the index claims the levels 0 to {depth}; it has room for {LEVEL_ENTRIES}"
+            ))
+            .at_path(file.path()));
         }
-        let entry = |number: usize| HeaderEntry { offset: u64_at(16 + number * 16), size: u64_at(24 + number * 16) };
-        let index = Self { levels: (0..=depth).map(entry).collect(), collection: entry(LEVEL_ENTRIES) };
+        let entry = |number: usize| HeaderEntry {
+            offset: u64_at(16 + number * 16),
+            size: u64_at(24 + number * 16),
+        };
+        let index = Self {
+            levels: (0..=depth).map(entry).collect(),
+            collection: entry(LEVEL_ENTRIES),
+        };
         for (number, entry) in index.levels.iter().enumerate() {
-            if entry.size == 0 || entry.offset < INDEX_SIZE as u64 || !file.contains(entry.offset, entry.size) {
+            if entry.size == 0
+                || entry.offset < INDEX_SIZE as u64
+                || !file.contains(entry.offset, entry.size)
+            {
                 let message = format!(
                     "the index says that level{number} is {} bytes at {}; the file has {}",
                     entry.size,
@@ -70,7 +94,12 @@ impl TacocatIndex {
         bytes[..8].copy_from_slice(MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12..16].copy_from_slice(&(self.levels.len().saturating_sub(1) as u32).to_le_bytes());
-        let entries = self.levels.iter().take(LEVEL_ENTRIES).enumerate().chain([(LEVEL_ENTRIES, &self.collection)]);
+        let entries = self
+            .levels
+            .iter()
+            .take(LEVEL_ENTRIES)
+            .enumerate()
+            .chain([(LEVEL_ENTRIES, &self.collection)]);
         for (number, entry) in entries {
             let at = 16 + number * 16;
             bytes[at..at + 8].copy_from_slice(&entry.offset.to_le_bytes());
@@ -94,8 +123,20 @@ mod tests {
     #[test]
     fn written_values_read_back() {
         let index = TacocatIndex {
-            levels: vec![HeaderEntry { offset: 128, size: 10 }, HeaderEntry { offset: 138, size: 20 }],
-            collection: HeaderEntry { offset: 158, size: 2 },
+            levels: vec![
+                HeaderEntry {
+                    offset: 128,
+                    size: 10,
+                },
+                HeaderEntry {
+                    offset: 138,
+                    size: 20,
+                },
+            ],
+            collection: HeaderEntry {
+                offset: 158,
+                size: 2,
+            },
         };
         let mut bytes = index.to_bytes().to_vec();
         bytes.resize(160, 0);
@@ -105,8 +146,15 @@ mod tests {
 
     #[test]
     fn ranges_outside_the_file_are_refused() {
-        let levels = vec![HeaderEntry { offset: 128, size: u64::MAX }];
-        let bytes = TacocatIndex { levels, ..TacocatIndex::default() }.to_bytes();
+        let levels = vec![HeaderEntry {
+            offset: 128,
+            size: u64::MAX,
+        }];
+        let bytes = TacocatIndex {
+            levels,
+            ..TacocatIndex::default()
+        }
+        .to_bytes();
         assert!(TacocatIndex::read(&file(&bytes).1).is_err());
         assert!(TacocatIndex::read(&file(&bytes[..100]).1).is_err());
         let mut deep = bytes;

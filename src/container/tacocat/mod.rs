@@ -1,5 +1,5 @@
-//! TACOCAT (TACO 2.0, section 6.5): one index over many ZIPs, as the `.tacocat` folder of current tools or as the single file
-//! `__TACOCAT__`.
+//! TACOCAT (TACO 2.0, section 6.5): one index over many ZIPs, as the `.tacocat` folder of current
+//! tools or as the single file `__TACOCAT__`.
 
 mod index;
 mod reader;

@@ -1,4 +1,5 @@
-//! Opens a TACOCAT of either form. Listing and queries use the index only; parts are opened for sample data.
+//! Opens a TACOCAT of either form. Listing and queries use the index only; parts are opened for
+//! sample data.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use crate::container::part_files::PartFiles;
 use crate::container::table_files::{TableFiles, read_tables, unreadable};
 use crate::container::zip::HEADER_END;
 use crate::container::{
-    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, OpeningFacts, Physical, ZipReader, read_collection,
+    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, OpeningFacts,
+    Physical, ZipReader, read_collection,
 };
 use crate::error::{Error, IoContext, Result, settled};
 use crate::files::Outside;
@@ -22,7 +24,8 @@ use crate::table::{LevelTable, TableHead};
 pub struct TacocatReader {
     opening: OpeningFacts,
     parts: PartFiles,
-    /// For each part, whether the ranges in the index tile its data; computed for remote parts only.
+    /// For each part, whether the ranges in the index tile its data; computed for remote parts
+    /// only.
     tiling: OnceLock<Vec<bool>>,
 }
 
@@ -32,10 +35,21 @@ impl TacocatReader {
     /// # Errors
     /// When the level tables are missing or unreadable.
     pub fn open_folder(path: &Path, base: Option<&Path>) -> Result<Self> {
-        let TableFiles { heads, collection, version } = read_tables(path, "")?;
-        let info = ContainerInfo { format: Format::Tacocat, path: path.to_owned(), size_bytes: None };
+        let TableFiles {
+            heads,
+            collection,
+            version,
+        } = read_tables(path, "")?;
+        let info = ContainerInfo {
+            format: Format::Tacocat,
+            path: path.to_owned(),
+            size_bytes: None,
+        };
         let index = Self::of_parts(info, heads, collection, base)?;
-        Ok(Self { opening: index.opening.of_version(version), ..index })
+        Ok(Self {
+            opening: index.opening.of_version(version),
+            ..index
+        })
     }
 
     /// Opens a `__TACOCAT__` file. Its parts are beside it, or in `base`.
@@ -45,23 +59,43 @@ impl TacocatReader {
     pub fn open_file(path: &Path, base: Option<&Path>) -> Result<Self> {
         let file = ByteSource::open(path)?;
         let index = TacocatIndex::read(&file)?;
-        let tables: Vec<HeaderEntry> = index.levels.iter().copied().chain([index.collection]).collect();
+        let tables: Vec<HeaderEntry> = index
+            .levels
+            .iter()
+            .copied()
+            .chain([index.collection])
+            .collect();
         file.prefetch_tables(&tables)?;
         let mut heads = Vec::new();
         for (level, entry) in index.levels.iter().enumerate() {
-            let head = file.parquet(entry.offset, entry.size).and_then(TableHead::read);
+            let head = file
+                .parquet(entry.offset, entry.size)
+                .and_then(TableHead::read);
             heads.push(head.map_err(|error| unreadable(level, error).at_path(path))?);
         }
         let stored = index.collection;
         let collection = settled(read_collection(&file, stored.offset, stored.size))?;
-        let info = ContainerInfo { format: Format::TacocatFile, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
+        let info = ContainerInfo {
+            format: Format::TacocatFile,
+            path: path.to_owned(),
+            size_bytes: Some(file.size_bytes()),
+        };
         Self::of_parts(info, heads, collection, base)
     }
 
-    fn of_parts(info: ContainerInfo, heads: Vec<TableHead>, read: Result<Collection>, base: Option<&Path>) -> Result<Self> {
+    fn of_parts(
+        info: ContainerInfo,
+        heads: Vec<TableHead>,
+        read: Result<Collection>,
+        base: Option<&Path>,
+    ) -> Result<Self> {
         let folder = base.map_or_else(|| folder_beside(&info.path), |base| Ok(base.to_owned()))?;
         let opening = OpeningFacts::new(info, LevelSet::of_parts(heads), read, Vec::new());
-        Ok(Self { opening, parts: PartFiles::new(folder), tiling: OnceLock::new() })
+        Ok(Self {
+            opening,
+            parts: PartFiles::new(folder),
+            tiling: OnceLock::new(),
+        })
     }
 
     /// Folder of the parts.
@@ -109,31 +143,52 @@ impl TacocatReader {
     pub fn member(&self, level: usize, row: u32) -> Result<(Arc<str>, String)> {
         let ctx = JobContext::default();
         let tree = self.opening.levels.skeleton(&ctx)?;
-        let known = tree.levels.get(level).is_some_and(|table| (row as usize) < table.len());
+        let known = tree
+            .levels
+            .get(level)
+            .is_some_and(|table| (row as usize) < table.len());
         if !known {
             return Err(Error::usage(format!("level{level} has no row {row}")));
         }
         let source = self.opening.levels.sources(level, &ctx)?.of(row);
-        let source = source.ok_or_else(|| Error::format("the sample names no part").at(tree.path(level, row)))?;
+        let source = source
+            .ok_or_else(|| Error::format("the sample names no part").at(tree.path(level, row)))?;
         let path = tree.path(level, row);
         if path.0.len() != level + 1 {
-            return Err(Error::format("the sample has no parent in its part").at(path).hint("validate the dataset"));
+            return Err(Error::format("the sample has no parent in its part")
+                .at(path)
+                .hint("validate the dataset"));
         }
         let folder = tree.levels[level].kind(row) == SampleKind::Folder;
-        Ok((source, crate::container::zip::member_of(&path.to_archive(), folder)))
+        Ok((
+            source,
+            crate::container::zip::member_of(&path.to_archive(), folder),
+        ))
     }
 
     /// Byte range of the sample in its part.
     fn range(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let (source, name) = self.member(level, row)?;
-        let stated = self.opening.levels.positions(level, &JobContext::default())?.range(row);
+        let stated = self
+            .opening
+            .levels
+            .positions(level, &JobContext::default())?
+            .range(row);
         let path = self.parts.path(&source)?;
         // A remote part is opened only when the index's ranges cannot be right.
         if let (true, Some((offset, size))) = (is_remote(&path), stated)
             && self.tiles(&source, &JobContext::default())?
         {
             let stamp = self.parts.version_of(&source);
-            return Ok((AssetPath::Range { container: path.into(), offset, size, stamp }, size));
+            return Ok((
+                AssetPath::Range {
+                    container: path.into(),
+                    offset,
+                    size,
+                    stamp,
+                },
+                size,
+            ));
         }
         let part = self.parts.get(&source)?;
         let (offset, size) = part.range_of(&name, stated)?;
@@ -146,7 +201,11 @@ impl TacocatReader {
         }
         // Parts are numbered by level 0; deeper levels may have another order.
         let names = &self.opening.levels.sources(0, ctx)?.names;
-        let numbers: HashMap<&str, u32> = names.iter().enumerate().map(|(number, name)| (&**name, number as u32)).collect();
+        let numbers: HashMap<&str, u32> = names
+            .iter()
+            .enumerate()
+            .map(|(number, name)| (&**name, number as u32))
+            .collect();
         let mut by_level = Vec::new();
         for level in 0..self.opening.levels.count() {
             by_level.push(self.opening.levels.sources(level, ctx)?);
@@ -158,8 +217,16 @@ impl TacocatReader {
 
     /// True when the index's ranges for this part tile its data, which proves them right.
     fn tiles(&self, part: &str, ctx: &JobContext) -> Result<bool> {
-        let number = self.opening.levels.sources(0, ctx)?.names.iter().position(|name| &**name == part);
-        let Some(number) = number else { return Ok(false) };
+        let number = self
+            .opening
+            .levels
+            .sources(0, ctx)?
+            .names
+            .iter()
+            .position(|name| &**name == part);
+        let Some(number) = number else {
+            return Ok(false);
+        };
         Ok(settled(self.tiling(ctx))?.is_ok_and(|tiling| tiling.get(number) == Some(&true)))
     }
 
@@ -185,8 +252,11 @@ impl ContainerReader for TacocatReader {
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
         let (asset, size) = self.range(level, row)?;
-        let AssetPath::Range { offset, .. } = asset else { return Err(Error::internal("an archive gave no range")) };
-        TableHead::read(ByteSource::open_for(&asset)?.parquet(offset, size)?)?.decode(&JobContext::default())
+        let AssetPath::Range { offset, .. } = asset else {
+            return Err(Error::internal("an archive gave no range"));
+        };
+        TableHead::read(ByteSource::open_for(&asset)?.parquet(offset, size)?)?
+            .decode(&JobContext::default())
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {

@@ -1,8 +1,9 @@
-//! Streamable TACO 0.2 datasets ("Facilitating dataset streaming with TOGs"): the footer is a linked list ("chain") of Parquet
-//! objects. The header locates the first one, the samples of level 0; the metadata key `pointer` of each object locates the
-//! next as `OFFSETLENGTH(offset, length)`, and is NULL in the last, which lists the chunks. In every object `tortilla:root` is
-//! the parent's row in the previous object. Offsets are relative to the beginning of the file. A list that leaves the file or
-//! overlaps itself is an error with the offset.
+//! Streamable TACO 0.2 datasets ("Facilitating dataset streaming with TOGs"): the footer is a
+//! linked list ("chain") of Parquet objects. The header locates the first one, the samples of level
+//! 0; the metadata key `pointer` of each object locates the next as `OFFSETLENGTH(offset, length)`,
+//! and is NULL in the last, which lists the chunks. In every object `tortilla:root` is the parent's
+//! row in the previous object. Offsets are relative to the beginning of the file. A list that
+//! leaves the file or overlaps itself is an error with the offset.
 
 use std::sync::Arc;
 
@@ -37,16 +38,25 @@ pub fn parse_pointer(text: &str) -> Result<Option<(u64, u64)>> {
     if text.eq_ignore_ascii_case("null") {
         return Ok(None);
     }
-    let inside = text.strip_prefix("OFFSETLENGTH(").and_then(|rest| rest.strip_suffix(')'));
-    let numbers = inside.and_then(|inside| inside.split_once(',')).map(|(a, b)| (a.trim().parse(), b.trim().parse()));
+    let inside = text
+        .strip_prefix("OFFSETLENGTH(")
+        .and_then(|rest| rest.strip_suffix(')'));
+    let numbers = inside
+        .and_then(|inside| inside.split_once(','))
+        .map(|(a, b)| (a.trim().parse(), b.trim().parse()));
     match numbers {
         Some((Ok(offset), Ok(length))) => Ok(Some((offset, length))),
-        _ => Err(Error::format(format!("the pointer {} is neither OFFSETLENGTH(A, B) nor NULL", text.printable_line()))),
+        _ => Err(Error::format(format!(
+            "the pointer {} is neither OFFSETLENGTH(A, B) nor NULL",
+            text.printable_line()
+        ))),
     }
 }
 
 fn pointer_text(next: Option<(u64, u64)>) -> String {
-    next.map_or("NULL".to_owned(), |(offset, length)| format!("OFFSETLENGTH({offset}, {length})"))
+    next.map_or("NULL".to_owned(), |(offset, length)| {
+        format!("OFFSETLENGTH({offset}, {length})")
+    })
 }
 
 /// The objects after the first, each with its `(offset, length)`. One read per object.
@@ -71,62 +81,116 @@ pub fn read_chain(
             }
         };
         if number > OBJECTS_MAX {
-            return Err(Error::format(format!("the footer is a chain of more than {OBJECTS_MAX} objects")));
+            return Err(Error::format(format!(
+                "the footer is a chain of more than {OBJECTS_MAX} objects"
+            )));
         }
         let place = format!("{length} bytes at {offset}");
         if offset < HEADER_SIZE || length == 0 || !file.contains(offset, length) {
-            return Err(Error::format(format!("the chain of the footer leads to {place}, which are not inside the file")));
+            return Err(Error::format(format!(
+                "the chain of the footer leads to {place}, which are not inside the file"
+            )));
         }
         // A list that overlaps none of its own objects cannot be circular.
-        if let Some(other) = places.iter().position(|&(start, size)| offset < start + size && start < offset + length) {
-            return Err(Error::format(format!("the chain of the footer leads to {place}, which is inside object {other}")));
+        if let Some(other) = places
+            .iter()
+            .position(|&(start, size)| offset < start + size && start < offset + length)
+        {
+            return Err(Error::format(format!(
+                "the chain of the footer leads to {place}, which is inside object {other}"
+            )));
         }
-        let head = footer_slice(file, offset, length).and_then(TableHead::read).map_err(at)?;
+        let head = footer_slice(file, offset, length)
+            .and_then(TableHead::read)
+            .map_err(at)?;
         let table = footers.decode(&head, (0, offset), ctx).map_err(at)?;
         if table.column_index(ROOT).is_none() {
             return Err(at(Error::format(format!("it has no column {ROOT}"))));
         }
         places.push((offset, length));
         found.push(((offset, length), table));
-        let text = head.note(POINTER).ok_or_else(|| at(Error::format("it has no pointer to the next")))?;
+        let text = head
+            .note(POINTER)
+            .ok_or_else(|| at(Error::format("it has no pointer to the next")))?;
         next = parse_pointer(&text).map_err(at)?;
     }
     if found.is_empty() {
-        return Err(Error::format("the chain of the footer has no object with the chunks"));
+        return Err(Error::format(
+            "the chain of the footer has no object with the chunks",
+        ));
     }
     Ok(found)
 }
 
-/// Builds one level from an object of the list. `rows_above` is the number of rows of the previous object, `data` the byte range
-/// of the samples.
+/// Builds one level from an object of the list. `rows_above` is the number of rows of the previous
+/// object, `data` the byte range of the samples.
 ///
 /// # Errors
-/// [`Kind::Format`](crate::error::Kind::Format) for a missing column, a parent that does not exist, or unsorted parents.
-pub fn chained_level(table: &LevelTable, rows_above: usize, data: std::ops::Range<u64>) -> Result<ScannedLevel> {
-    let text =
-        |name: &str| table.strings(name)?.ok_or_else(|| Error::format(format!("an object of the footer has no column {name}")));
-    let number =
-        |name: &str| table.integers(name)?.ok_or_else(|| Error::format(format!("an object of the footer has no column {name}")));
+/// [`Kind::Format`](crate::error::Kind::Format) for a missing column, a parent that does not exist,
+/// or unsorted parents.
+pub fn chained_level(
+    table: &LevelTable,
+    rows_above: usize,
+    data: std::ops::Range<u64>,
+) -> Result<ScannedLevel> {
+    let text = |name: &str| {
+        table
+            .strings(name)?
+            .ok_or_else(|| Error::format(format!("an object of the footer has no column {name}")))
+    };
+    let number = |name: &str| {
+        table
+            .integers(name)?
+            .ok_or_else(|| Error::format(format!("an object of the footer has no column {name}")))
+    };
     let (ids, formats) = (text("tortilla:id")?, text("tortilla:file_format")?);
-    let (offsets, lengths, parents) = (number("tortilla:offset")?, number("tortilla:length")?, number(ROOT)?);
-    let mut level = ScannedLevel { batch: Some(table.to_batch()?), ..ScannedLevel::default() };
+    let (offsets, lengths, parents) = (
+        number("tortilla:offset")?,
+        number("tortilla:length")?,
+        number(ROOT)?,
+    );
+    let mut level = ScannedLevel {
+        batch: Some(table.to_batch()?),
+        ..ScannedLevel::default()
+    };
     for row in 0..table.rows() {
-        level.ids.push(if ids.is_valid(row) { ids.value(row).to_owned() } else { String::new() });
-        level.folder.push(formats.is_valid(row) && formats.value(row) == NESTED);
-        let parent = parents.is_valid(row).then(|| u32::try_from(parents.value(row)).ok()).flatten();
-        let parent = parent.filter(|parent| (*parent as usize) < rows_above);
+        level.ids.push(if ids.is_valid(row) {
+            ids.value(row).to_owned()
+        } else {
+            String::new()
+        });
         level
-            .parents
-            .push(parent.ok_or_else(|| Error::format(format!("{ROOT} of row {row} leads to no row of the object before")))?);
+            .folder
+            .push(formats.is_valid(row) && formats.value(row) == NESTED);
+        let parent = parents
+            .is_valid(row)
+            .then(|| u32::try_from(parents.value(row)).ok())
+            .flatten();
+        let parent = parent.filter(|parent| (*parent as usize) < rows_above);
+        level.parents.push(parent.ok_or_else(|| {
+            Error::format(format!(
+                "{ROOT} of row {row} leads to no row of the object before"
+            ))
+        })?);
         level.parts.push(0);
-        let range = u64::try_from(offsets.value(row)).ok().zip(u64::try_from(lengths.value(row)).ok());
+        let range = u64::try_from(offsets.value(row))
+            .ok()
+            .zip(u64::try_from(lengths.value(row)).ok());
         let valid = offsets.is_valid(row) && lengths.is_valid(row);
-        let inside =
-            |(offset, length): &(u64, u64)| *offset >= data.start && offset.checked_add(*length).is_some_and(|end| end <= data.end);
-        level.ranges.push(range.filter(|range| valid && inside(range)));
+        let inside = |(offset, length): &(u64, u64)| {
+            *offset >= data.start
+                && offset
+                    .checked_add(*length)
+                    .is_some_and(|end| end <= data.end)
+        };
+        level
+            .ranges
+            .push(range.filter(|range| valid && inside(range)));
     }
     if level.parents.windows(2).any(|pair| pair[0] > pair[1]) {
-        return Err(Error::format(format!("the rows of an object of the footer are not in the order of {ROOT}")));
+        return Err(Error::format(format!(
+            "the rows of an object of the footer are not in the order of {ROOT}"
+        )));
     }
     Ok(level)
 }
@@ -165,7 +229,9 @@ pub fn chunk_table(samples: &[SampleChunks]) -> Result<RecordBatch> {
     for sample in samples {
         let layout = &sample.layout;
         for (index, &(offset, length)) in layout.places.iter().enumerate() {
-            let Some((start, count)) = layout.place(index as u64) else { break };
+            let Some((start, count)) = layout.place(index as u64) else {
+                break;
+            };
             let values = [
                 u64::from(sample.sample.1),
                 sample.sample.0 as u64,
@@ -178,10 +244,17 @@ pub fn chunk_table(samples: &[SampleChunks]) -> Result<RecordBatch> {
                 layout.sample_format,
                 u64::from(layout.little),
                 layout.chunk[0],
-                if layout.stripped { count[1] } else { layout.chunk[1] },
+                if layout.stripped {
+                    count[1]
+                } else {
+                    layout.chunk[1]
+                },
                 layout.chunk_bands,
             ];
-            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value as i64));
+            columns
+                .iter_mut()
+                .zip(values)
+                .for_each(|(column, value)| column.push(value as i64));
             ids.push(format!("{}::{index}", sample.id));
             dtypes.push(layout.dtype());
             starts.push(Some(start.map(|n| Some(n as i64)).to_vec()));
@@ -203,47 +276,82 @@ pub fn chunk_table(samples: &[SampleChunks]) -> Result<RecordBatch> {
         "chunk:rows",
         "chunk:bands",
     ];
-    let lists =
-        |values: Vec<Option<Vec<Option<i64>>>>| Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(values)) as ArrayRef;
-    let mut all: Vec<(String, ArrayRef)> = vec![("tortilla:id".into(), Arc::new(StringArray::from_iter_values(ids)))];
+    let lists = |values: Vec<Option<Vec<Option<i64>>>>| {
+        Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(values)) as ArrayRef
+    };
+    let mut all: Vec<(String, ArrayRef)> = vec![(
+        "tortilla:id".into(),
+        Arc::new(StringArray::from_iter_values(ids)),
+    )];
     all.extend(
-        names.into_iter().map(str::to_owned).zip(columns.into_iter().map(|column| Arc::new(Int64Array::from(column)) as ArrayRef)),
+        names.into_iter().map(str::to_owned).zip(
+            columns
+                .into_iter()
+                .map(|column| Arc::new(Int64Array::from(column)) as ArrayRef),
+        ),
     );
-    all.push(("chunk:dtype".into(), Arc::new(dtypes.into_iter().collect::<StringArray>())));
+    all.push((
+        "chunk:dtype".into(),
+        Arc::new(dtypes.into_iter().collect::<StringArray>()),
+    ));
     all.push(("chunk:start".into(), lists(starts)));
     all.push(("chunk:shape".into(), lists(shapes)));
     table_of(all)
 }
 
 fn table_of(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
-    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(name, array.data_type().clone(), true)).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.into_iter().map(|(_, array)| array).collect())
-        .map_err(|error| Error::internal("the chunks don't make a table").because(error))
+    let fields: Vec<Field> = columns
+        .iter()
+        .map(|(name, array)| Field::new(name, array.data_type().clone(), true))
+        .collect();
+    RecordBatch::try_new(
+        Arc::new(Schema::new(fields)),
+        columns.into_iter().map(|(_, array)| array).collect(),
+    )
+    .map_err(|error| Error::internal("the chunks don't make a table").because(error))
 }
 
 /// Chunk `index` of the sample at `row` of `level`.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage), with the number of chunks, when the sample has no such chunk;
-/// [`Kind::Format`](crate::error::Kind::Format) when a column is missing or a value is invalid.
+/// [`Kind::Usage`](crate::error::Kind::Usage), with the number of chunks, when the sample has no
+/// such chunk; [`Kind::Format`](crate::error::Kind::Format) when a column is missing or a value is
+/// invalid.
 pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Result<SampleChunk> {
-    let column = |name: &str| table.integers(name)?.ok_or_else(|| Error::format(format!("the chunks have no column {name}")));
-    let (levels, rows, indices) = (column("chunk:level")?, column(ROOT)?, column("chunk:index")?);
-    let of_sample: Vec<usize> =
-        (0..table.rows()).filter(|&at| levels.value(at) == level as i64 && rows.value(at) == i64::from(row)).collect();
-    let Some(&at) = of_sample.iter().find(|&&at| u64::try_from(indices.value(at)) == Ok(index)) else {
+    let column = |name: &str| {
+        table
+            .integers(name)?
+            .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))
+    };
+    let (levels, rows, indices) = (
+        column("chunk:level")?,
+        column(ROOT)?,
+        column("chunk:index")?,
+    );
+    let of_sample: Vec<usize> = (0..table.rows())
+        .filter(|&at| levels.value(at) == level as i64 && rows.value(at) == i64::from(row))
+        .collect();
+    let Some(&at) = of_sample
+        .iter()
+        .find(|&&at| u64::try_from(indices.value(at)) == Ok(index))
+    else {
         let error = match of_sample.len() {
-            0 => Error::usage("this sample has no chunks").hint("only TIFF files that decode chunk by chunk have some"),
-            count => Error::usage(format!("this sample has no chunk {index}")).hint(format!("it has {count}, counted from 0")),
+            0 => Error::usage("this sample has no chunks")
+                .hint("only TIFF files that decode chunk by chunk have some"),
+            count => Error::usage(format!("this sample has no chunk {index}"))
+                .hint(format!("it has {count}, counted from 0")),
         };
         return Err(error);
     };
     let number = |name: &str| -> Result<u64> {
         let value = column(name)?.value(at);
-        u64::try_from(value).map_err(|_| Error::format(format!("{name} of chunk {index} is {value}")))
+        u64::try_from(value)
+            .map_err(|_| Error::format(format!("{name} of chunk {index} is {value}")))
     };
     let three = |name: &str| -> Result<[u64; 3]> {
-        let place = table.column_index(name).ok_or_else(|| Error::format(format!("the chunks have no column {name}")))?;
+        let place = table
+            .column_index(name)
+            .ok_or_else(|| Error::format(format!("the chunks have no column {name}")))?;
         let crate::model::Value::List(items) = table.value(at, place) else {
             return Err(Error::format(format!("{name} of chunk {index} is no list")));
         };
@@ -263,18 +371,29 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
     let bands = number("chunk:bands")?;
     let bits = number("chunk:bits")?;
     // Bounds the chunk's size in memory before anything is allocated.
-    let bytes = chunk[0].checked_mul(chunk[1]).and_then(|n| n.checked_mul(bands)).and_then(|n| n.checked_mul(bits / 8));
+    let bytes = chunk[0]
+        .checked_mul(chunk[1])
+        .and_then(|n| n.checked_mul(bands))
+        .and_then(|n| n.checked_mul(bits / 8));
     if bytes.is_none_or(|bytes| bytes == 0 || bytes > 1 << 30)
         || bands > BANDS_MAX
         || count[0] > bands
         || count[1] > chunk[1]
         || count[2] > chunk[0]
     {
-        return Err(Error::format(format!("chunk {index} claims {} × {} × {bands} values", chunk[0], chunk[1])));
+        return Err(Error::format(format!(
+            "chunk {index} claims {} × {} × {bands} values",
+            chunk[0], chunk[1]
+        )));
     }
-    // The last strip of a raster contains only the remaining rows, but files of older versions state the full strip height. A
-    // tile as wide as the raster is indistinguishable and loses nothing: its rows are in order.
-    let chunk = if start[2] == 0 && count[2] == chunk[0] { [chunk[0], count[1]] } else { chunk };
+    // The last strip of a raster contains only the remaining rows, but files of older versions
+    // state the full strip height. A tile as wide as the raster is indistinguishable and loses
+    // nothing: its rows are in order.
+    let chunk = if start[2] == 0 && count[2] == chunk[0] {
+        [chunk[0], count[1]]
+    } else {
+        chunk
+    };
     let layout = ChunkLayout {
         little: number("chunk:little_endian")? == 1,
         size: chunk,
@@ -288,20 +407,33 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
         predictor: number("chunk:predictor")?,
         places: vec![(number("tortilla:offset")?, number("tortilla:length")?)],
     };
-    Ok(SampleChunk { layout, start, count })
+    Ok(SampleChunk {
+        layout,
+        start,
+        count,
+    })
 }
 
-/// The object of one level: the footers of its tortillas concatenated, with offsets in the file and the parent's row. `tortillas`
-/// has the footer, the offset and the parent's row of each.
+/// The object of one level: the footers of its tortillas concatenated, with offsets in the file and
+/// the parent's row. `tortillas` has the footer, the offset and the parent's row of each.
 pub fn level_object(tortillas: &[(RecordBatch, u64, u32)]) -> Result<RecordBatch> {
     let mut tables = Vec::with_capacity(tortillas.len());
     for (footer, base, parent) in tortillas {
-        let fields: Vec<Field> = footer.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+        let fields: Vec<Field> = footer
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.as_ref().clone())
+            .collect();
         let mut all: Vec<(Field, ArrayRef)> = Vec::with_capacity(fields.len() + 1);
         for (field, column) in fields.into_iter().zip(footer.columns()) {
-            let column = match (field.name().as_str(), arrow::array::AsArray::as_primitive_opt::<Int64Type>(column)) {
+            let column = match (
+                field.name().as_str(),
+                arrow::array::AsArray::as_primitive_opt::<Int64Type>(column),
+            ) {
                 ("tortilla:offset", Some(offsets)) => {
-                    Arc::new(offsets.unary::<_, Int64Type>(|offset| offset + *base as i64)) as ArrayRef
+                    Arc::new(offsets.unary::<_, Int64Type>(|offset| offset + *base as i64))
+                        as ArrayRef
                 }
                 _ => column.clone(),
             };
@@ -310,8 +442,10 @@ pub fn level_object(tortillas: &[(RecordBatch, u64, u32)]) -> Result<RecordBatch
         let roots = Int64Array::from(vec![i64::from(*parent); footer.num_rows()]);
         all.push((Field::new(ROOT, DataType::Int64, true), Arc::new(roots)));
         let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = all.into_iter().unzip();
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
-            .map_err(|error| Error::internal("an object of the footer does not fit its columns").because(error))?;
+        let batch =
+            RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| {
+                Error::internal("an object of the footer does not fit its columns").because(error)
+            })?;
         tables.push(LevelTable::new(batch.schema(), vec![batch]));
     }
     Ok(join(&tables, &DecodeBudget::unlimited())?.0)
@@ -322,15 +456,20 @@ pub fn level_object(tortillas: &[(RecordBatch, u64, u32)]) -> Result<RecordBatch
 /// # Errors
 /// When a column cannot be encoded.
 pub fn object_bytes(object: &RecordBatch, pointer: String) -> Result<Vec<u8>> {
-    let options = ParquetOptions { level: Some(19), content_defined_chunking: false, ..ParquetOptions::default() };
+    let options = ParquetOptions {
+        level: Some(19),
+        content_defined_chunking: false,
+        ..ParquetOptions::default()
+    };
     let mut sink = ParquetSink::new(Vec::new(), &object.schema(), &options)?;
     sink.write(object)?;
     sink.note(POINTER, pointer);
     sink.finish()
 }
 
-/// Serializes the objects, in file order from offset `at`: the last object of the list comes first, so that each can state the
-/// offset of its successor. Returns the bytes and the `(offset, length)` of the first object.
+/// Serializes the objects, in file order from offset `at`: the last object of the list comes first,
+/// so that each can state the offset of its successor. Returns the bytes and the `(offset, length)`
+/// of the first object.
 pub fn chain_bytes(objects: &[RecordBatch], at: u64) -> Result<(Bytes, (u64, u64))> {
     let mut out = Vec::new();
     let mut next = None;
@@ -349,9 +488,18 @@ mod tests {
 
     #[test]
     fn pointers_are_read_as_they_are_written() {
-        assert_eq!(parse_pointer(&pointer_text(Some((12, 34)))).expect("reads"), Some((12, 34)));
+        assert_eq!(
+            parse_pointer(&pointer_text(Some((12, 34)))).expect("reads"),
+            Some((12, 34))
+        );
         assert_eq!(parse_pointer("NULL").expect("reads"), None);
-        for bad in ["", "OFFSETLENGTH(1)", "OFFSETLENGTH(-1, 2)", "OFFSETLENGTH(1, 2", "12, 34"] {
+        for bad in [
+            "",
+            "OFFSETLENGTH(1)",
+            "OFFSETLENGTH(-1, 2)",
+            "OFFSETLENGTH(1, 2",
+            "12, 34",
+        ] {
             assert!(parse_pointer(bad).is_err(), "{bad}");
         }
     }
@@ -372,14 +520,27 @@ mod tests {
                 predictor: 1,
                 places: vec![(0, 8)],
             };
-            let samples = [SampleChunks { sample: (1, 2), id: "a".into(), base: 200, layout }];
+            let samples = [SampleChunks {
+                sample: (1, 2),
+                id: "a".into(),
+                base: 200,
+                layout,
+            }];
             let batch = chunk_table(&samples).expect("is a table");
             find_chunk(&LevelTable::new(batch.schema(), vec![batch]), 1, 2, 0)
         };
         assert!(claims(3, [16, 16], 16).is_ok());
         // Each value is small by itself, but a header for that many bands would take gigabytes.
-        for (bands, chunk, bits) in [(1 << 29, [1, 1], 8), (65_536, [1, 1], 8), (1, [1 << 16, 1 << 16], 8), (1, [4, 4], 4)] {
-            assert!(claims(bands, chunk, bits).is_err(), "{bands} {chunk:?} {bits}");
+        for (bands, chunk, bits) in [
+            (1 << 29, [1, 1], 8),
+            (65_536, [1, 1], 8),
+            (1, [1 << 16, 1 << 16], 8),
+            (1, [4, 4], 4),
+        ] {
+            assert!(
+                claims(bands, chunk, bits).is_err(),
+                "{bands} {chunk:?} {bits}"
+            );
         }
     }
 
@@ -399,36 +560,75 @@ mod tests {
                 predictor: 1,
                 places: vec![(200, 512), (712, 128)],
             };
-            let batch = chunk_table(&[SampleChunks { sample: (0, 0), id: "a".into(), base: 0, layout }]).expect("is a table");
+            let batch = chunk_table(&[SampleChunks {
+                sample: (0, 0),
+                id: "a".into(),
+                base: 0,
+                layout,
+            }])
+            .expect("is a table");
             let table = LevelTable::new(batch.schema(), vec![batch]);
-            let stored = table.integers("chunk:rows").expect("reads").expect("is there").value(index as usize);
-            (stored, find_chunk(&table, 0, 0, index).expect("is there").layout.chunk)
+            let stored = table
+                .integers("chunk:rows")
+                .expect("reads")
+                .expect("is there")
+                .value(index as usize);
+            (
+                stored,
+                find_chunk(&table, 0, 0, index)
+                    .expect("is there")
+                    .layout
+                    .chunk,
+            )
         };
-        assert_eq!((found(true, 0), found(true, 1)), ((16, [32, 16]), (4, [32, 4])));
+        assert_eq!(
+            (found(true, 0), found(true, 1)),
+            ((16, [32, 16]), (4, [32, 4]))
+        );
         // Files of older versions state the full height for the last strip, as for tiles.
-        assert_eq!((found(false, 0), found(false, 1)), ((16, [32, 16]), (16, [32, 4])));
+        assert_eq!(
+            (found(false, 0), found(false, 1)),
+            ((16, [32, 16]), (16, [32, 4]))
+        );
     }
 
     #[test]
     fn invalid_links_between_objects_are_errors() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let object = table_of(vec![(ROOT.into(), Arc::new(Int64Array::from(vec![0])) as ArrayRef)]).expect("is a table");
-        let (chain, first) = chain_bytes(&[object.clone(), object.clone(), object], 200).expect("writes");
+        let object = table_of(vec![(
+            ROOT.into(),
+            Arc::new(Int64Array::from(vec![0])) as ArrayRef,
+        )])
+        .expect("is a table");
+        let (chain, first) =
+            chain_bytes(&[object.clone(), object.clone(), object], 200).expect("writes");
         let path = folder.path().join("x");
         std::fs::write(&path, [vec![0; 200], chain.to_vec()].concat()).expect("writes");
         let file = LocalFile::open(&path).expect("opens");
         let ctx = JobContext::default();
-        let head = TableHead::read(file.parquet(first.0, first.1).expect("is inside")).expect("reads");
+        let head =
+            TableHead::read(file.parquet(first.0, first.1).expect("is inside")).expect("reads");
         let pointer = head.note(POINTER).expect("has a pointer");
-        assert_eq!(read_chain(&file, first, &pointer, &Footers::of_bytes(0), &ctx).expect("reads").len(), 2);
+        assert_eq!(
+            read_chain(&file, first, &pointer, &Footers::of_bytes(0), &ctx)
+                .expect("reads")
+                .len(),
+            2
+        );
         for (pointer, says) in [
             (pointer_text(Some(first)), "inside object 0"),
             (pointer_text(Some((first.0 + 4, 8))), "inside object 0"),
             ("OFFSETLENGTH(100, 8)".into(), "not inside the file"),
             ("OFFSETLENGTH(200, 99999999)".into(), "not inside the file"),
-            (format!("OFFSETLENGTH({}, 9)", u64::MAX), "not inside the file"),
+            (
+                format!("OFFSETLENGTH({}, 9)", u64::MAX),
+                "not inside the file",
+            ),
             ("OFFSETLENGTH(-200, 9)".into(), "neither"),
-            ("OFFSETLENGTH(200, 9)".into(), "object 1 of the footer can't be read"),
+            (
+                "OFFSETLENGTH(200, 9)".into(),
+                "object 1 of the footer can't be read",
+            ),
             ("NULL".into(), "no object with the chunks"),
         ] {
             let error = read_chain(&file, first, &pointer, &Footers::of_bytes(0), &ctx).map(|_| ());

@@ -1,4 +1,5 @@
-//! Concatenates the small tables of one level: columns by name, types widened until all rows fit. Never drops a value.
+//! Concatenates the small tables of one level: columns by name, types widened until all rows fit.
+//! Never drops a value.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,12 +26,13 @@ pub struct Widened {
     pub into: String,
 }
 
-/// Concatenates tables. Columns are in order of first appearance and null in rows of tables that lack them. Columns of several
-/// types are widened, to string as a last resort, and listed in the second result.
+/// Concatenates tables. Columns are in order of first appearance and null in rows of tables that
+/// lack them. Columns of several types are widened, to string as a last resort, and listed in the
+/// second result.
 ///
 /// # Errors
-/// [`crate::error::Kind::TooLarge`] for more columns than a table may have, or when the nulls for missing columns exceed the
-/// budget.
+/// [`crate::error::Kind::TooLarge`] for more columns than a table may have, or when the nulls for
+/// missing columns exceed the budget.
 pub fn join(tables: &[LevelTable], budget: &DecodeBudget) -> Result<(RecordBatch, Vec<Widened>)> {
     let mut fields: Vec<(String, Vec<DataType>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -46,47 +48,79 @@ pub fn join(tables: &[LevelTable], budget: &DecodeBudget) -> Result<(RecordBatch
         }
     }
     if fields.len() as u64 > COLUMNS_MAX {
-        return Err(Error::too_large(format!("the tables have {} columns together; {COLUMNS_MAX} is the most", fields.len())));
+        return Err(Error::too_large(format!(
+            "the tables have {} columns together; {COLUMNS_MAX} is the most",
+            fields.len()
+        )));
     }
     let mut widened = Vec::new();
     let mut schema = Vec::with_capacity(fields.len());
     let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
     for (name, found) in fields {
-        let mut target = found.iter().cloned().reduce(|a, b| any_type(&a, &b)).unwrap_or(DataType::Null);
+        let mut target = found
+            .iter()
+            .cloned()
+            .reduce(|a, b| any_type(&a, &b))
+            .unwrap_or(DataType::Null);
         if found.len() > 1 && !all_exact(tables, &name, &target)? {
             target = DataType::Utf8;
         }
         // Null fits every type, and the two string types are equivalent.
-        let kinds: Vec<&DataType> = found.iter().filter(|dtype| **dtype != DataType::Null && !is_text(dtype)).collect();
+        let kinds: Vec<&DataType> = found
+            .iter()
+            .filter(|dtype| **dtype != DataType::Null && !is_text(dtype))
+            .collect();
         if kinds.len() > 1 || (kinds.len() == 1 && found.iter().any(is_text)) {
             let found = found.iter().map(dtype_name).collect();
-            widened.push(Widened { name: name.clone(), found, into: dtype_name(&target) });
+            widened.push(Widened {
+                name: name.clone(),
+                found,
+                into: dtype_name(&target),
+            });
         }
         let mut parts: Vec<ArrayRef> = Vec::with_capacity(tables.len());
         let mut place = 0;
         for table in tables {
             // Usually at the same index as in the previous table.
-            let here = table.schema().fields().get(place).is_some_and(|field| field.name() == &name);
-            parts.push(match if here { Some(place) } else { table.column_index(&name) } {
-                Some(index) => {
-                    place = index;
-                    as_type(&table.column(index)?, &target)?
-                }
-                None => {
-                    let width = target.primitive_width().unwrap_or(NULL_TEXT) as u64;
-                    budget.take(table.rows() as u64 * width, || format!("column {name}, which most tables lack, unfolds"))?;
-                    new_null_array(&target, table.rows())
-                }
-            });
+            let here = table
+                .schema()
+                .fields()
+                .get(place)
+                .is_some_and(|field| field.name() == &name);
+            parts.push(
+                match if here {
+                    Some(place)
+                } else {
+                    table.column_index(&name)
+                } {
+                    Some(index) => {
+                        place = index;
+                        as_type(&table.column(index)?, &target)?
+                    }
+                    None => {
+                        let width = target.primitive_width().unwrap_or(NULL_TEXT) as u64;
+                        budget.take(table.rows() as u64 * width, || {
+                            format!("column {name}, which most tables lack, unfolds")
+                        })?;
+                        new_null_array(&target, table.rows())
+                    }
+                },
+            );
         }
         let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-        columns.push(concat(&parts).map_err(|error| Error::format(format!("column {name} can't be joined")).because(error))?);
+        columns.push(concat(&parts).map_err(|error| {
+            Error::format(format!("column {name} can't be joined")).because(error)
+        })?);
         schema.push(Field::new(name, target, true));
     }
     let rows = tables.iter().map(LevelTable::rows).sum();
     let options = arrow::array::RecordBatchOptions::new().with_row_count(Some(rows));
     let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(schema)), columns, &options);
-    Ok((batch.map_err(|error| Error::internal("joined columns don't make a table").because(error))?, widened))
+    Ok((
+        batch
+            .map_err(|error| Error::internal("joined columns don't make a table").because(error))?,
+        widened,
+    ))
 }
 
 /// Whether no value of the column changes in this type.
@@ -102,7 +136,10 @@ fn all_exact(tables: &[LevelTable], name: &str, target: &DataType) -> Result<boo
 }
 
 fn is_text(dtype: &DataType) -> bool {
-    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    matches!(
+        dtype,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
 }
 
 fn as_type(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
@@ -118,7 +155,9 @@ fn as_type(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
         _ if *target == DataType::Utf8 => {
             // The text of a cell shortens bytes.
             let bytes = match array.data_type() {
-                DataType::Binary | DataType::LargeBinary | DataType::BinaryView => cast(array, &DataType::Binary).ok(),
+                DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+                    cast(array, &DataType::Binary).ok()
+                }
                 _ => None,
             };
             let text_of = |row: usize| match &bytes {
@@ -130,7 +169,9 @@ fn as_type(array: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
         }
         _ => {
             let (from, to) = (dtype_name(array.data_type()), dtype_name(target));
-            Err(Error::format(format!("a column of {from} does not fit the {to} of the other tables")))
+            Err(Error::format(format!(
+                "a column of {from} does not fit the {to} of the other tables"
+            )))
         }
     }
 }
@@ -142,7 +183,9 @@ mod tests {
     use arrow::datatypes::Float64Type;
 
     fn table(columns: Vec<(&str, ArrayRef)>) -> LevelTable {
-        let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            columns.into_iter().map(|(name, array)| (name, array, true)),
+        );
         let batch = batch.expect("is a batch");
         LevelTable::new(batch.schema(), vec![batch])
     }
@@ -150,12 +193,21 @@ mod tests {
     #[test]
     fn bytes_beside_texts_keep_every_byte_in_hexadecimal() {
         let bytes: Vec<u8> = (0..=255).collect();
-        let first = table(vec![("a", Arc::new(BinaryArray::from(vec![Some(&bytes[..]), None])) as ArrayRef)]);
-        let second = table(vec![("a", Arc::new(StringArray::from(vec!["text"])) as ArrayRef)]);
+        let first = table(vec![(
+            "a",
+            Arc::new(BinaryArray::from(vec![Some(&bytes[..]), None])) as ArrayRef,
+        )]);
+        let second = table(vec![(
+            "a",
+            Arc::new(StringArray::from(vec!["text"])) as ArrayRef,
+        )]);
         let (batch, widened) = join(&[first, second], &DecodeBudget::default()).expect("joins");
         let texts = batch.column(0).as_string::<i32>();
         let digits = hex::encode(bytes);
-        assert_eq!((texts.value(0), texts.is_null(1), texts.value(2)), (digits.as_str(), true, "text"));
+        assert_eq!(
+            (texts.value(0), texts.is_null(1), texts.value(2)),
+            (digits.as_str(), true, "text")
+        );
         assert_eq!(widened.len(), 1);
     }
 
@@ -173,13 +225,27 @@ mod tests {
             ("only", Arc::new(Int64Array::from(vec![9]))),
         ]);
         let (batch, widened) = join(&[one, two], &DecodeBudget::default()).expect("joins");
-        let names: Vec<_> = batch.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let names: Vec<_> = batch
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect();
         assert_eq!(names, ["a", "s", "n", "only"]);
-        assert_eq!(batch.column(0).as_primitive::<Float64Type>().values(), &[1.0, 2.0, 0.5]);
+        assert_eq!(
+            batch.column(0).as_primitive::<Float64Type>().values(),
+            &[1.0, 2.0, 0.5]
+        );
         assert_eq!(batch.column(1).as_string::<i64>().value(2), "z");
-        assert_eq!((batch.column(2).null_count(), batch.column(3).null_count()), (2, 2));
+        assert_eq!(
+            (batch.column(2).null_count(), batch.column(3).null_count()),
+            (2, 2)
+        );
         assert_eq!(widened.len(), 1, "{widened:?}");
-        assert_eq!((widened[0].name.as_str(), widened[0].into.as_str()), ("a", "double"));
+        assert_eq!(
+            (widened[0].name.as_str(), widened[0].into.as_str()),
+            ("a", "double")
+        );
     }
 
     #[test]
@@ -199,7 +265,10 @@ mod tests {
         let two = table(vec![("a", Arc::new(StringArray::from(vec!["x"])))]);
         let (batch, widened) = join(&[one, two], &DecodeBudget::default()).expect("joins");
         let text = batch.column(0).as_string::<i32>();
-        assert_eq!((text.value(0), text.is_null(1), text.value(2)), ("1", true, "x"));
+        assert_eq!(
+            (text.value(0), text.is_null(1), text.value(2)),
+            ("1", true, "x")
+        );
         assert_eq!(widened[0].found, ["int64", "string"]);
     }
 }

@@ -1,5 +1,5 @@
-//! Plans a TORTILLA or TACO before writing. Nested tortillas are planned from the inside out, as the length of a footer is known
-//! only once it is encoded. Never changes the given columns.
+//! Plans a TORTILLA or TACO before writing. Nested tortillas are planned from the inside out, as
+//! the length of a footer is known only once it is encoded. Never changes the given columns.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,7 +24,8 @@ const LENGTH: &str = "tortilla:length";
 
 /// Input for one tortilla.
 pub struct TortillaDraft {
-    /// `tortilla:id`, `tortilla:file_format` and all other columns except offset and length; one row per item.
+    /// `tortilla:id`, `tortilla:file_format` and all other columns except offset and length; one
+    /// row per item.
     pub footer: RecordBatch,
     /// Data of the items; same length as `footer`.
     pub items: Vec<TortillaItem>,
@@ -41,7 +42,8 @@ pub enum TortillaItem {
 /// Target and settings of a write.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct TortillaOptions {
-    /// The file to create. For parts, the name without numbers: `name.tortilla` gives `name.0000.part.tortilla`.
+    /// The file to create. For parts, the name without numbers: `name.tortilla` gives
+    /// `name.0000.part.tortilla`.
     pub target: PathBuf,
     /// COLLECTION of a TACO; `None` for a TORTILLA.
     #[serde(default)]
@@ -49,10 +51,12 @@ pub struct TortillaOptions {
     /// Maximum bytes of samples in a part; `None` writes a single file.
     #[serde(default)]
     pub part_bytes: Option<u64>,
-    /// Write a streamable dataset: the footer is a linked list of tables for all levels and the chunks of the samples.
+    /// Write a streamable dataset: the footer is a linked list of tables for all levels and the
+    /// chunks of the samples.
     #[serde(default)]
     pub stream: bool,
-    /// Accept rasters of a streamable dataset that are no TACO Optimized GeoTIFFs, instead of refusing them.
+    /// Accept rasters of a streamable dataset that are no TACO Optimized GeoTIFFs, instead of
+    /// refusing them.
     #[serde(default)]
     pub allow_non_tog: bool,
     /// Replace an existing target.
@@ -61,8 +65,8 @@ pub struct TortillaOptions {
     /// How sample data with a wrong CRC-32 is handled.
     #[serde(default)]
     pub on_damage: OnDamage,
-    /// Write the forms of the text where the official tools have others: parts are numbered from 1 (TORTILLA 0.5, "The Data
-    /// Partition").
+    /// Write the forms of the text where the official tools have others: parts are numbered from 1
+    /// (TORTILLA 0.5, "The Data Partition").
     #[serde(default)]
     pub text_form: bool,
 }
@@ -82,12 +86,18 @@ pub(super) enum TortillaPiece {
     Nested(Box<PlannedTortilla>),
 }
 
-pub(super) fn planned_items(items: Vec<TortillaItem>, ctx: &JobContext) -> Result<Vec<TortillaPiece>> {
+pub(super) fn planned_items(
+    items: Vec<TortillaItem>,
+    ctx: &JobContext,
+) -> Result<Vec<TortillaPiece>> {
     try_map(items, |_, item| {
         ctx.check()?;
         Ok(match item {
             TortillaItem::Source(source) => TortillaPiece::Source(source),
-            TortillaItem::Nested(inner) => TortillaPiece::Nested(Box::new(place(&inner.footer, planned_items(inner.items, ctx)?)?)),
+            TortillaItem::Nested(inner) => TortillaPiece::Nested(Box::new(place(
+                &inner.footer,
+                planned_items(inner.items, ctx)?,
+            )?)),
         })
     })
 }
@@ -103,7 +113,9 @@ impl TortillaPiece {
 
 /// Numbers of rows of each part: consecutive samples, greedily up to the size limit.
 pub(super) fn grouped(pieces: &[TortillaPiece], part_bytes: Option<u64>) -> Result<Vec<usize>> {
-    let Some(most) = part_bytes else { return Ok(vec![pieces.len()]) };
+    let Some(most) = part_bytes else {
+        return Ok(vec![pieces.len()]);
+    };
     let mut groups = vec![0];
     let mut filled = 0u64;
     for piece in pieces {
@@ -119,7 +131,11 @@ pub(super) fn grouped(pieces: &[TortillaPiece], part_bytes: Option<u64>) -> Resu
         }
     }
     if groups.len() > 10_000 {
-        return Err(Error::usage(format!("this makes {} parts; 10,000 is the limit", groups.len())).hint("choose larger parts"));
+        return Err(Error::usage(format!(
+            "this makes {} parts; 10,000 is the limit",
+            groups.len()
+        ))
+        .hint("choose larger parts"));
     }
     Ok(groups)
 }
@@ -133,18 +149,31 @@ pub(super) fn place(footer: &RecordBatch, pieces: Vec<TortillaPiece>) -> Result<
         let size = piece.size();
         offsets.push(at as i64);
         lengths.push(size as i64);
-        at = at.checked_add(size).ok_or_else(|| Error::invalid("the samples are larger than any file can be"))?;
+        at = at
+            .checked_add(size)
+            .ok_or_else(|| Error::invalid("the samples are larger than any file can be"))?;
     }
     let table = with_places(footer, offsets, lengths)?;
     let footer = footer_bytes(&table)?;
-    Ok(PlannedTortilla { size: at + footer.len() as u64, footer_at: at, footer, table, pieces })
+    Ok(PlannedTortilla {
+        size: at + footer.len() as u64,
+        footer_at: at,
+        footer,
+        table,
+        pieces,
+    })
 }
 
-/// The table with `tortilla:offset` and `tortilla:length` inserted after `tortilla:data_split`, as the Python tools write them.
+/// The table with `tortilla:offset` and `tortilla:length` inserted after `tortilla:data_split`, as
+/// the Python tools write them.
 ///
 /// # Errors
 /// [`Kind::Internal`](crate::error::Kind::Internal) when the columns differ in length.
-pub fn with_places(footer: &RecordBatch, offsets: Vec<i64>, lengths: Vec<i64>) -> Result<RecordBatch> {
+pub fn with_places(
+    footer: &RecordBatch,
+    offsets: Vec<i64>,
+    lengths: Vec<i64>,
+) -> Result<RecordBatch> {
     let schema = footer.schema();
     let mut fields: Vec<Field> = Vec::with_capacity(schema.fields().len() + 2);
     let mut columns: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len() + 2);
@@ -154,7 +183,10 @@ pub fn with_places(footer: &RecordBatch, offsets: Vec<i64>, lengths: Vec<i64>) -
             columns.push(column.clone());
         }
     }
-    let behind = fields.iter().rposition(|field| field.name().starts_with("tortilla:")).map_or(0, |at| at + 1);
+    let behind = fields
+        .iter()
+        .rposition(|field| field.name().starts_with("tortilla:"))
+        .map_or(0, |at| at + 1);
     for (name, values) in [(LENGTH, lengths), (OFFSET, offsets)] {
         fields.insert(behind, Field::new(name, DataType::Int64, true));
         columns.insert(behind, Arc::new(Int64Array::from(values)));
@@ -168,23 +200,39 @@ pub fn with_places(footer: &RecordBatch, offsets: Vec<i64>, lengths: Vec<i64>) -
 /// # Errors
 /// When a column cannot be encoded.
 pub fn footer_bytes(footer: &RecordBatch) -> Result<Bytes> {
-    let options = ParquetOptions { level: Some(22), content_defined_chunking: false, ..ParquetOptions::default() };
+    let options = ParquetOptions {
+        level: Some(22),
+        content_defined_chunking: false,
+        ..ParquetOptions::default()
+    };
     Ok(write_parquet(&footer.schema(), std::slice::from_ref(footer), &options)?.into())
 }
 
 /// Path of part `number`: `name.0003.part.tortilla` for `name.tortilla`.
 pub(super) fn part_path(target: &Path, number: usize) -> PathBuf {
-    let ending = target.extension().map(|ending| ending.to_string_lossy().into_owned()).unwrap_or_default();
+    let ending = target
+        .extension()
+        .map(|ending| ending.to_string_lossy().into_owned())
+        .unwrap_or_default();
     target.with_extension(format!("{number:04}.part.{ending}"))
 }
 
 /// True when `path` is a part of the dataset `target`.
 pub fn is_part_of(path: &Path, target: &Path) -> bool {
-    let folder = |path: &Path| std::path::absolute(path).ok().and_then(|path| path.parent()?.canonicalize().ok());
-    let name = path.file_name().and_then(|name| name.to_str()).and_then(part_name);
-    let same = |text: &str, other: Option<&std::ffi::OsStr>| other.is_some_and(|other| other == text);
-    name.is_some_and(|(stem, _, ending)| same(stem, target.file_stem()) && same(ending, target.extension()))
-        && folder(path).is_some_and(|parent| folder(target) == Some(parent))
+    let folder = |path: &Path| {
+        std::path::absolute(path)
+            .ok()
+            .and_then(|path| path.parent()?.canonicalize().ok())
+    };
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .and_then(part_name);
+    let same =
+        |text: &str, other: Option<&std::ffi::OsStr>| other.is_some_and(|other| other == text);
+    name.is_some_and(|(stem, _, ending)| {
+        same(stem, target.file_stem()) && same(ending, target.extension())
+    }) && folder(path).is_some_and(|parent| folder(target) == Some(parent))
 }
 
 /// The existing parts of the dataset `target`.
@@ -192,7 +240,10 @@ pub fn is_part_of(path: &Path, target: &Path) -> bool {
 /// # Errors
 /// When the folder cannot be read.
 pub fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = target
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
@@ -211,7 +262,13 @@ pub fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
 pub(super) fn streamed(root: &PlannedTortilla, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
     ctx.stage(tr!("Finding the chunks"), None);
     let rows = Int64Array::from_iter_values(0..root.table.num_rows() as i64);
-    let mut fields: Vec<Field> = root.table.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+    let mut fields: Vec<Field> = root
+        .table
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.as_ref().clone())
+        .collect();
     fields.push(Field::new(ROOT, DataType::Int64, true));
     let mut columns = root.table.columns().to_vec();
     columns.push(Arc::new(rows));
@@ -229,7 +286,10 @@ pub(super) fn streamed(root: &PlannedTortilla, ctx: &JobContext) -> Result<(Byte
         let mut next_row = 0;
         for (planned, base, first) in level {
             // These files contain both Arrow string types.
-            let ids = planned.table.column_by_name("tortilla:id").and_then(|column| cast(column, &DataType::Utf8).ok());
+            let ids = planned
+                .table
+                .column_by_name("tortilla:id")
+                .and_then(|column| cast(column, &DataType::Utf8).ok());
             let ids = ids.as_ref().and_then(|ids| ids.as_string_opt::<i32>());
             let mut at = base + HEADER_SIZE;
             for (number, piece) in planned.pieces.iter().enumerate() {
@@ -237,9 +297,15 @@ pub(super) fn streamed(root: &PlannedTortilla, ctx: &JobContext) -> Result<(Byte
                 match piece {
                     TortillaPiece::Source(source) => {
                         if let Some(layout) = layout_of(source)? {
-                            let id =
-                                ids.filter(|ids| ids.is_valid(number)).map_or(String::new(), |ids| ids.value(number).to_owned());
-                            chunks.push(SampleChunks { sample: (depth, row), id, base: at, layout });
+                            let id = ids
+                                .filter(|ids| ids.is_valid(number))
+                                .map_or(String::new(), |ids| ids.value(number).to_owned());
+                            chunks.push(SampleChunks {
+                                sample: (depth, row),
+                                id,
+                                base: at,
+                                layout,
+                            });
                         }
                     }
                     TortillaPiece::Nested(inner) => {
@@ -260,27 +326,49 @@ pub(super) fn streamed(root: &PlannedTortilla, ctx: &JobContext) -> Result<(Byte
     chain_bytes(&objects, root.footer_at)
 }
 
-/// The chunks of a sample that decode independently; `None` for files other than TIFF, and for damaged TIFFs, which are then plain
-/// bytes.
+/// The chunks of a sample that decode independently; `None` for files other than TIFF, and for
+/// damaged TIFFs, which are then plain bytes.
 fn layout_of(source: &RowSource) -> Result<Option<ChunkLayout>> {
     let chunks = |read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64| {
-        chunk_layout(read, size).unwrap_or_default().filter(ChunkLayout::decodes_alone)
+        chunk_layout(read, size)
+            .unwrap_or_default()
+            .filter(ChunkLayout::decodes_alone)
     };
     let local = |path: &AssetPath, start: u64, size: u64| -> Result<Option<ChunkLayout>> {
         let file = LocalFile::open_for(path)?;
-        Ok(chunks(&|at, length| Ok(file.read(start + at, length)?.to_vec()), size))
+        Ok(chunks(
+            &|at, length| Ok(file.read(start + at, length)?.to_vec()),
+            size,
+        ))
     };
     match source {
-        RowSource::Asset { path: path @ (AssetPath::File(_) | AssetPath::Packed(_)), size, .. } => local(path, 0, *size),
-        RowSource::Asset { path: path @ AssetPath::Range { offset, .. }, size, .. } => local(path, *offset, *size),
+        RowSource::Asset {
+            path: path @ (AssetPath::File(_) | AssetPath::Packed(_)),
+            size,
+            ..
+        } => local(path, 0, *size),
+        RowSource::Asset {
+            path: path @ AssetPath::Range { offset, .. },
+            size,
+            ..
+        } => local(path, *offset, *size),
         RowSource::Bytes(bytes) => {
             let read = |at: u64, length: u64| {
-                let range = usize::try_from(at).ok().zip(usize::try_from(length).ok()).and_then(|(at, n)| bytes.get(at..at + n));
-                range.map(<[u8]>::to_vec).ok_or_else(|| Error::format("a TIFF in memory ends early"))
+                let range = usize::try_from(at)
+                    .ok()
+                    .zip(usize::try_from(length).ok())
+                    .and_then(|(at, n)| bytes.get(at..at + n));
+                range
+                    .map(<[u8]>::to_vec)
+                    .ok_or_else(|| Error::format("a TIFF in memory ends early"))
             };
             Ok(chunks(&read, bytes.len() as u64))
         }
-        RowSource::Asset { path: AssetPath::Vsi(_), .. } | RowSource::Folder => Ok(None),
+        RowSource::Asset {
+            path: AssetPath::Vsi(_),
+            ..
+        }
+        | RowSource::Folder => Ok(None),
     }
 }
 
@@ -298,7 +386,10 @@ mod tests {
             ("tortilla:file_format", text(formats), true),
             ("note", text(ids), true),
         ]);
-        TortillaDraft { footer: footer.expect("is a batch"), items }
+        TortillaDraft {
+            footer: footer.expect("is a batch"),
+            items,
+        }
     }
 
     fn bytes(text: &str) -> TortillaItem {
@@ -311,29 +402,77 @@ mod tests {
         let target = folder.path().join("x.tortilla");
         let ctx = JobContext::default();
         let options = options(target.clone());
-        let inner = draft(&["x", "y"], &["BYTES", "BYTES"], vec![bytes("first"), bytes("second")]);
-        let whole = draft(&["a", "b"], &["TORTILLA", "BYTES"], vec![TortillaItem::Nested(Box::new(inner)), bytes("third")]);
+        let inner = draft(
+            &["x", "y"],
+            &["BYTES", "BYTES"],
+            vec![bytes("first"), bytes("second")],
+        );
+        let whole = draft(
+            &["a", "b"],
+            &["TORTILLA", "BYTES"],
+            vec![TortillaItem::Nested(Box::new(inner)), bytes("third")],
+        );
         let built = write_tortilla(whole, &options, &ctx).expect("writes");
         assert_eq!((built.samples, built.roots, built.files), (4, 2, 3));
-        assert_eq!(built.bytes, std::fs::metadata(&target).expect("is there").len());
+        assert_eq!(
+            built.bytes,
+            std::fs::metadata(&target).expect("is there").len()
+        );
         let reader = TortillaReader::open_file(&target, &ctx).expect("opens");
         let (asset, _) = reader.asset(1, 1).expect("has bytes");
-        assert_eq!(&crate::container::read_asset(&asset).expect("reads")[..], b"second");
-        let names: Vec<String> = reader.levels().fields(0).into_iter().map(|field| field.name).skip(2).take(5).collect();
-        assert_eq!(names, ["tortilla:id", "tortilla:file_format", "tortilla:offset", "tortilla:length", "note"]);
+        assert_eq!(
+            &crate::container::read_asset(&asset).expect("reads")[..],
+            b"second"
+        );
+        let names: Vec<String> = reader
+            .levels()
+            .fields(0)
+            .into_iter()
+            .map(|field| field.name)
+            .skip(2)
+            .take(5)
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "tortilla:id",
+                "tortilla:file_format",
+                "tortilla:offset",
+                "tortilla:length",
+                "note"
+            ]
+        );
         let items = ["12345", "678", "90", "1234567890", "1"];
         let ids = ["a", "b", "c", "d", "e"];
         let split = draft(&ids, &["BYTES"; 5], items.into_iter().map(bytes).collect());
-        let built = write_tortilla(split, &TortillaOptions { part_bytes: Some(8), ..options }, &ctx).expect("writes");
-        let names: Vec<String> =
-            built.parts.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect();
+        let built = write_tortilla(
+            split,
+            &TortillaOptions {
+                part_bytes: Some(8),
+                ..options
+            },
+            &ctx,
+        )
+        .expect("writes");
+        let names: Vec<String> = built
+            .parts
+            .iter()
+            .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+            .collect();
         let numbered = |n: usize| format!("x.{n:04}.part.tortilla");
         assert_eq!(names, [numbered(0), numbered(1), numbered(2), numbered(3)]);
-        let set = crate::container::PartSet::of(&folder.path().join("x.*.part.tortilla")).expect("is a set");
+        let set = crate::container::PartSet::of(&folder.path().join("x.*.part.tortilla"))
+            .expect("is a set");
         let reader = TortillaReader::open_set(folder.path(), &set, &ctx).expect("opens");
-        assert_eq!((reader.levels().rows(0), reader.missing_parts().len()), (5, 0));
+        assert_eq!(
+            (reader.levels().rows(0), reader.missing_parts().len()),
+            (5, 0)
+        );
         let (asset, _) = reader.asset(0, 3).expect("has bytes");
-        assert_eq!(&crate::container::read_asset(&asset).expect("reads")[..], b"1234567890");
+        assert_eq!(
+            &crate::container::read_asset(&asset).expect("reads")[..],
+            b"1234567890"
+        );
     }
 
     fn options(target: PathBuf) -> TortillaOptions {
@@ -351,8 +490,15 @@ mod tests {
 
     fn names_in(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).expect("reads");
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.expect("reads").file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| {
+                entry
+                    .expect("reads")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
         names.sort();
         names
     }
@@ -361,29 +507,59 @@ mod tests {
     fn parts_appear_together_and_replace_the_old_set() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let ctx = JobContext::default();
-        let options = TortillaOptions { part_bytes: Some(1), ..options(folder.path().join("x.tortilla")) };
+        let options = TortillaOptions {
+            part_bytes: Some(1),
+            ..options(folder.path().join("x.tortilla"))
+        };
         let write = |items: Vec<TortillaItem>, overwrite: bool| {
             let ids: Vec<&str> = ["a", "b", "c", "d"].into_iter().take(items.len()).collect();
             let formats = vec!["BYTES"; items.len()];
-            write_tortilla(draft(&ids, &formats, items), &TortillaOptions { overwrite, ..options.clone() }, &ctx)
+            write_tortilla(
+                draft(&ids, &formats, items),
+                &TortillaOptions {
+                    overwrite,
+                    ..options.clone()
+                },
+                &ctx,
+            )
         };
         std::fs::write(folder.path().join("x.0002.part.tortilla"), b"old").expect("writes");
         std::fs::write(folder.path().join("y.0002.part.tortilla"), b"another").expect("writes");
         let there = ["x.0002.part.tortilla", "y.0002.part.tortilla"];
         // A part that the new set does not contain also blocks the write.
         for count in [2, 4] {
-            let error = write((0..count).map(|_| bytes("1")).collect(), false).expect_err("is in the way");
-            assert!(error.to_string().contains("x.0002.part.tortilla"), "{error}");
+            let error =
+                write((0..count).map(|_| bytes("1")).collect(), false).expect_err("is in the way");
+            assert!(
+                error.to_string().contains("x.0002.part.tortilla"),
+                "{error}"
+            );
             assert_eq!(names_in(folder.path()), there);
         }
         let missing = RowSource::asset(AssetPath::file(folder.path().join("gone")), 3);
-        assert!(write(vec![bytes("1"), bytes("2"), TortillaItem::Source(missing)], true).is_err());
-        assert_eq!(names_in(folder.path()), there, "a set that can't be written leaves what was there");
-        assert_eq!(std::fs::read(folder.path().join(there[0])).expect("reads"), b"old");
+        assert!(
+            write(
+                vec![bytes("1"), bytes("2"), TortillaItem::Source(missing)],
+                true
+            )
+            .is_err()
+        );
+        assert_eq!(
+            names_in(folder.path()),
+            there,
+            "a set that can't be written leaves what was there"
+        );
+        assert_eq!(
+            std::fs::read(folder.path().join(there[0])).expect("reads"),
+            b"old"
+        );
         write((0..4).map(|_| bytes("1")).collect(), true).expect("writes");
         assert_eq!(names_in(folder.path()).len(), 5);
         write(vec![bytes("1"), bytes("2")], true).expect("writes");
-        assert_eq!(names_in(folder.path()), ["x.0000.part.tortilla", "x.0001.part.tortilla", there[1]]);
+        assert_eq!(
+            names_in(folder.path()),
+            ["x.0000.part.tortilla", "x.0001.part.tortilla", there[1]]
+        );
     }
 
     #[test]
@@ -392,7 +568,11 @@ mod tests {
         let ctx = JobContext::default();
         let write = |name: &str, collection: bool, part_bytes: Option<u64>| {
             let collection = collection.then(Default::default);
-            let options = TortillaOptions { collection, part_bytes, ..options(folder.path().join(name)) };
+            let options = TortillaOptions {
+                collection,
+                part_bytes,
+                ..options(folder.path().join(name))
+            };
             write_tortilla(draft(&["a"], &["BYTES"], vec![bytes("1")]), &options, &ctx)
         };
         for (name, collection, part_bytes) in [
@@ -428,16 +608,29 @@ mod tests {
         let tiff = crate::raster::lone_chunk(&layout, &[1, 2, 3, 4]);
         let ids: ArrayRef = Arc::new(arrow::array::LargeStringArray::from(vec!["img"]));
         let formats: ArrayRef = Arc::new(StringArray::from(vec!["GTiff"]));
-        let footer =
-            RecordBatch::try_from_iter_with_nullable([("tortilla:id", ids, true), ("tortilla:file_format", formats, true)]);
+        let footer = RecordBatch::try_from_iter_with_nullable([
+            ("tortilla:id", ids, true),
+            ("tortilla:file_format", formats, true),
+        ]);
         let draft = TortillaDraft {
             footer: footer.expect("is a batch"),
             items: vec![TortillaItem::Source(RowSource::Bytes(Bytes::from(tiff)))],
         };
         let target = folder.path().join("x.tortilla");
-        write_tortilla(draft, &TortillaOptions { stream: true, ..options(target.clone()) }, &ctx).expect("writes");
+        write_tortilla(
+            draft,
+            &TortillaOptions {
+                stream: true,
+                ..options(target.clone())
+            },
+            &ctx,
+        )
+        .expect("writes");
         let reader = TortillaReader::open_file(&target, &ctx).expect("opens");
-        let ids = reader.chunks().and_then(|chunks| chunks.strings("tortilla:id").ok().flatten()).expect("are there");
+        let ids = reader
+            .chunks()
+            .and_then(|chunks| chunks.strings("tortilla:id").ok().flatten())
+            .expect("are there");
         assert_eq!(ids.iter().collect::<Vec<_>>(), [Some("img::0")]);
     }
 }

@@ -1,4 +1,5 @@
-//! Finds the parts of one dataset by name: `name.0000.part.tortilla`, `name.0001.part.tortilla`, … Opens no file.
+//! Finds the parts of one dataset by name: `name.0000.part.tortilla`, `name.0001.part.tortilla`, …
+//! Opens no file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,27 +14,43 @@ pub struct PartSet {
 }
 
 impl PartSet {
-    /// The parts named by `path`: a folder with the parts of one dataset, or a pattern `name.*.part.tortilla`.
+    /// The parts named by `path`: a folder with the parts of one dataset, or a pattern
+    /// `name.*.part.tortilla`.
     pub fn of(path: &Path) -> Option<Self> {
         if path.is_dir() {
             let mut sets = sets_in(path);
-            return if sets.len() == 1 { sets.pop_first().map(|(_, set)| set) } else { None };
+            return if sets.len() == 1 {
+                sets.pop_first().map(|(_, set)| set)
+            } else {
+                None
+            };
         }
         let key = pattern(path.file_name()?.to_str()?)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         sets_in(folder).remove(&key)
     }
 }
 
 /// Stem and extension of `name.*.part.tortilla`; `None` for any other name.
 pub fn pattern(name: &str) -> Option<(String, String)> {
-    let of = |ending: &str| Some((name.strip_suffix(&format!(".*.part.{ending}"))?.to_owned(), ending.to_owned()));
+    let of = |ending: &str| {
+        Some((
+            name.strip_suffix(&format!(".*.part.{ending}"))?.to_owned(),
+            ending.to_owned(),
+        ))
+    };
     PART_ENDINGS.into_iter().find_map(of)
 }
 
 /// One pattern `name.*.part.tortilla` for each set of parts in a folder.
 pub fn patterns_in(folder: &Path) -> Vec<String> {
-    sets_in(folder).into_keys().map(|(stem, ending)| format!("{stem}.*.part.{ending}")).collect()
+    sets_in(folder)
+        .into_keys()
+        .map(|(stem, ending)| format!("{stem}.*.part.{ending}"))
+        .collect()
 }
 
 /// The sets of parts in a folder, by stem and extension.
@@ -41,14 +58,22 @@ fn sets_in(folder: &Path) -> BTreeMap<(String, String), PartSet> {
     let mut found: BTreeMap<(String, String), Vec<(u32, PathBuf)>> = BTreeMap::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if let Some((stem, number, ending)) = entry.file_name().to_str().and_then(part_name) {
-            found.entry((stem.to_owned(), ending.to_owned())).or_default().push((number, entry.path()));
+            found
+                .entry((stem.to_owned(), ending.to_owned()))
+                .or_default()
+                .push((number, entry.path()));
         }
     }
     let sorted = |mut files: Vec<(u32, PathBuf)>| {
         files.sort();
-        PartSet { files: files.into_iter().map(|(_, path)| path).collect() }
+        PartSet {
+            files: files.into_iter().map(|(_, path)| path).collect(),
+        }
     };
-    found.into_iter().map(|(key, files)| (key, sorted(files))).collect()
+    found
+        .into_iter()
+        .map(|(key, files)| (key, sorted(files)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -61,10 +86,24 @@ mod tests {
         for name in ["a.0001.part.tortilla", "a.0000.part.tortilla", "note.txt"] {
             std::fs::write(folder.path().join(name), b"").expect("writes");
         }
-        let names = |set: PartSet| set.files.iter().map(|file| file.file_name().map(|n| n.to_owned())).collect::<Vec<_>>();
+        let names = |set: PartSet| {
+            set.files
+                .iter()
+                .map(|file| file.file_name().map(|n| n.to_owned()))
+                .collect::<Vec<_>>()
+        };
         let whole = names(PartSet::of(folder.path()).expect("is a set"));
-        assert_eq!(whole, [Some("a.0000.part.tortilla".into()), Some("a.0001.part.tortilla".into())]);
-        assert_eq!(names(PartSet::of(&folder.path().join("a.*.part.tortilla")).expect("is a set")), whole);
+        assert_eq!(
+            whole,
+            [
+                Some("a.0000.part.tortilla".into()),
+                Some("a.0001.part.tortilla".into())
+            ]
+        );
+        assert_eq!(
+            names(PartSet::of(&folder.path().join("a.*.part.tortilla")).expect("is a set")),
+            whole
+        );
         assert_eq!(PartSet::of(&folder.path().join("b.*.part.tortilla")), None);
         std::fs::write(folder.path().join("b.0000.part.taco"), b"").expect("writes");
         assert_eq!(PartSet::of(folder.path()), None);

@@ -1,5 +1,6 @@
-//! Opens a TORTILLA 0.5 or TACO 0.2 dataset: a file, a single part, or all parts together. A nested tortilla becomes a FOLDER;
-//! the footers' columns are kept next to those of the TACO 2.0 model. Does not validate.
+//! Opens a TORTILLA 0.5 or TACO 0.2 dataset: a file, a single part, or all parts together. A nested
+//! tortilla becomes a FOLDER; the footers' columns are kept next to those of the TACO 2.0 model.
+//! Does not validate.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,10 +10,14 @@ use super::chain::{SampleChunk, chained_level, find_chunk, read_chain};
 use super::header::{HEADER_SIZE, part_name};
 use super::parts::{PartSet, pattern};
 use super::scan::{
-    Footers, ScannedLevel, TortillaFile, TortillaScan, duplicate_column, duplicate_names, read_level, read_tortilla, scan,
+    Footers, ScannedLevel, TortillaFile, TortillaScan, duplicate_column, duplicate_names,
+    read_level, read_tortilla, scan,
 };
 use crate::container::synthetic_levels::{MadeLevel, level_tables};
-use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, OpeningFacts, Physical, read_collection};
+use crate::container::{
+    ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, OpeningFacts, Physical,
+    read_collection,
+};
 use crate::error::{Error, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, Report, Rule};
@@ -39,7 +44,8 @@ impl TortillaReader {
     /// Opens the parts in a folder, or those matching `name.*.part.tortilla`, as one dataset.
     ///
     /// # Errors
-    /// [`Kind::Format`], with the file, when a header, the outermost footer or the list of footers is invalid.
+    /// [`Kind::Format`], with the file, when a header, the outermost footer or the list of footers
+    /// is invalid.
     pub fn open_set(path: &Path, set: &PartSet, ctx: &JobContext) -> Result<Self> {
         Self::open(path, &set.files, ctx)
     }
@@ -59,17 +65,26 @@ impl TortillaReader {
         }
         let mut notes = Report::default();
         let chained = match (roots.as_mut_slice(), files.as_slice()) {
-            ([root], [file]) if root.pointer.is_some() => chained(file, root, &footers, &mut notes, ctx)?,
+            ([root], [file]) if root.pointer.is_some() => {
+                chained(file, root, &footers, &mut notes, ctx)?
+            }
             _ => None,
         };
-        let Some(first) = roots.first() else { return Err(Error::usage("no part is named").at_path(path)) };
-        let format = if first.header.is_taco() { Format::Taco } else { Format::Tortilla };
+        let Some(first) = roots.first() else {
+            return Err(Error::usage("no part is named").at_path(path));
+        };
+        let format = if first.header.is_taco() {
+            Format::Taco
+        } else {
+            Format::Tortilla
+        };
         // Without a usable linked list, every nested tortilla has a footer of its own.
         let (levels, chunks) = match chained {
             Some((levels, chunks)) => (levels, Some(chunks)),
             None => {
                 let scanned = scan(&files, roots.clone(), &footers, ctx);
-                let TortillaScan { levels, findings } = scanned.map_err(|error| unreadable(error, path))?;
+                let TortillaScan { levels, findings } =
+                    scanned.map_err(|error| unreadable(error, path))?;
                 notes.absorb(findings);
                 (levels, None)
             }
@@ -80,9 +95,17 @@ impl TortillaReader {
         let mut made = Vec::with_capacity(levels.len());
         for (depth, level) in levels.into_iter().enumerate() {
             widened.extend(level.widened.into_iter().map(|column| (depth, column)));
-            let sources = || level.parts.iter().map(|&part| names[part as usize].clone()).collect();
+            let sources = || {
+                level
+                    .parts
+                    .iter()
+                    .map(|&part| names[part as usize].clone())
+                    .collect()
+            };
             made.push(MadeLevel {
-                own: level.batch.ok_or_else(|| Error::internal("a level has no columns"))?,
+                own: level
+                    .batch
+                    .ok_or_else(|| Error::internal("a level has no columns"))?,
                 sources: (files.len() > 1).then(sources),
                 ids: level.ids,
                 folder: level.folder,
@@ -93,9 +116,19 @@ impl TortillaReader {
         }
         let levels = LevelSet::of_tables(level_tables(made)?);
         let size_bytes = Some(files.iter().map(LocalFile::size_bytes).sum());
-        let info = ContainerInfo { format, path: path.to_owned(), size_bytes };
+        let info = ContainerInfo {
+            format,
+            path: path.to_owned(),
+            size_bytes,
+        };
         notes.fold();
-        Ok(Self { opening: OpeningFacts::new(info, levels, collection, notes.findings), files, roots, widened, chunks })
+        Ok(Self {
+            opening: OpeningFacts::new(info, levels, collection, notes.findings),
+            files,
+            roots,
+            widened,
+            chunks,
+        })
     }
 
     /// The files, sorted by part number.
@@ -121,8 +154,8 @@ impl TortillaReader {
     /// Chunk `index` of the sample at `row` of `level`, and its byte range.
     ///
     /// # Errors
-    /// [`Kind::Usage`] when the dataset is not streamable or the sample has no such chunk; [`Kind::Format`] when the chunk lies
-    /// outside the file.
+    /// [`Kind::Usage`] when the dataset is not streamable or the sample has no such chunk;
+    /// [`Kind::Format`] when the chunk lies outside the file.
     pub fn chunk(&self, level: usize, row: u32, index: u64) -> Result<(SampleChunk, AssetPath)> {
         let Some(chunks) = &self.chunks else {
             let error = Error::usage("this dataset is not streamable: its footer has no chunks");
@@ -130,29 +163,46 @@ impl TortillaReader {
         };
         let chunk = find_chunk(chunks, level, row, index)?;
         let file = self.file_of(level, row)?;
-        let place = chunk.layout.places.first().copied().filter(|&(offset, size)| file.contains(offset, size));
-        let (offset, size) = place.ok_or_else(|| Error::format(format!("chunk {index} lies outside the file")))?;
+        let place = chunk
+            .layout
+            .places
+            .first()
+            .copied()
+            .filter(|&(offset, size)| file.contains(offset, size));
+        let (offset, size) =
+            place.ok_or_else(|| Error::format(format!("chunk {index} lies outside the file")))?;
         Ok((chunk, file.range(offset, size)))
     }
 
     /// Folder of the files.
     pub fn folder(&self) -> PathBuf {
-        let file = self.files.first().map_or(self.opening.info.path.as_path(), LocalFile::path);
-        std::path::absolute(file).ok().and_then(|file| file.parent().map(Path::to_owned)).unwrap_or_default()
+        let file = self
+            .files
+            .first()
+            .map_or(self.opening.info.path.as_path(), LocalFile::path);
+        std::path::absolute(file)
+            .ok()
+            .and_then(|file| file.parent().map(Path::to_owned))
+            .unwrap_or_default()
     }
 
-    /// Names of parts that the headers announce but that do not exist. Empty for complete datasets, and for a single remote part,
-    /// as servers list no folders.
+    /// Names of parts that the headers announce but that do not exist. Empty for complete datasets,
+    /// and for a single remote part, as servers list no folders.
     pub fn missing_parts(&self) -> Vec<String> {
-        let Some((file, root)) = self.files.first().zip(self.roots.first()) else { return Vec::new() };
+        let Some((file, root)) = self.files.first().zip(self.roots.first()) else {
+            return Vec::new();
+        };
         let name = name_of(file.path());
-        let Some((stem, _, ending)) = part_name(&name) else { return Vec::new() };
+        let Some((stem, _, ending)) = part_name(&name) else {
+            return Vec::new();
+        };
         let folder = self.folder();
         let remote = file.is_remote();
         if remote && pattern(&name_of(&self.opening.info.path)).is_none() {
             return Vec::new();
         }
-        let opened: HashSet<Arc<str>> = self.files.iter().map(|file| name_of(file.path())).collect();
+        let opened: HashSet<Arc<str>> =
+            self.files.iter().map(|file| name_of(file.path())).collect();
         let there = |number: u64| {
             let name = format!("{stem}.{number:04}.part.{ending}");
             opened.contains(name.as_str()) || (!remote && folder.join(name).is_file())
@@ -161,15 +211,26 @@ impl TortillaReader {
         let first = u64::from(!there(0) && there(root.header.partitions));
         // The header's count is not trusted.
         let count = root.header.partitions.min(10_000);
-        (first..first + count).filter(|&number| !there(number)).map(|number| format!("{stem}.{number:04}.part.{ending}")).collect()
+        (first..first + count)
+            .filter(|&number| !there(number))
+            .map(|number| format!("{stem}.{number:04}.part.{ending}"))
+            .collect()
     }
 
     fn file_of(&self, level: usize, row: u32) -> Result<&LocalFile> {
         if self.files.len() == 1 {
             return Ok(&self.files[0]);
         }
-        let source = self.opening.levels.sources(level, &JobContext::default())?.of(row);
-        let file = source.and_then(|source| self.files.iter().find(|file| name_of(file.path()) == source));
+        let source = self
+            .opening
+            .levels
+            .sources(level, &JobContext::default())?
+            .of(row);
+        let file = source.and_then(|source| {
+            self.files
+                .iter()
+                .find(|file| name_of(file.path()) == source)
+        });
         file.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))
     }
 
@@ -179,10 +240,21 @@ impl TortillaReader {
             return Err(Error::usage(format!("level{level} has no row {row}")));
         }
         let ctx = JobContext::default();
-        self.opening.levels.positions(level, &ctx)?.range(row).ok_or_else(|| {
-            let path = self.opening.levels.skeleton(&ctx).map(|tree| tree.path(level, row).to_string()).unwrap_or_default();
-            Error::format("the footer places this sample outside its tortilla").at(path).hint("validate the dataset")
-        })
+        self.opening
+            .levels
+            .positions(level, &ctx)?
+            .range(row)
+            .ok_or_else(|| {
+                let path = self
+                    .opening
+                    .levels
+                    .skeleton(&ctx)
+                    .map(|tree| tree.path(level, row).to_string())
+                    .unwrap_or_default();
+                Error::format("the footer places this sample outside its tortilla")
+                    .at(path)
+                    .hint("validate the dataset")
+            })
     }
 }
 
@@ -199,7 +271,9 @@ fn chained(
     let pointer = root.pointer.clone().unwrap_or_default();
     let mut read = || -> Result<(Vec<(u64, u64)>, Chained)> {
         let mut objects = read_chain(file, root.header.footer, &pointer, footers, ctx)?;
-        let Some((last, chunks)) = objects.pop() else { return Err(Error::internal("a chain without objects")) };
+        let Some((last, chunks)) = objects.pop() else {
+            return Err(Error::internal("a chain without objects"));
+        };
         let mut top = TortillaScan::default();
         let first = read_level(std::slice::from_ref(&*root), 0, footers, &mut top)?;
         notes.absorb(top.findings);
@@ -207,7 +281,9 @@ fn chained(
         let mut places = vec![last];
         for (place, table) in &objects {
             let above = levels.last().map_or(0, |level| level.ids.len());
-            duplicate_names(table).into_iter().for_each(|name| notes.push(duplicate_column(levels.len(), name)));
+            duplicate_names(table)
+                .into_iter()
+                .for_each(|name| notes.push(duplicate_column(levels.len(), name)));
             levels.push(chained_level(table, above, HEADER_SIZE..file.size_bytes())?);
             places.push(*place);
         }
@@ -220,7 +296,11 @@ fn chained(
         }
         Err(error) if error.is_passing() || error.is_too_large() => Err(error),
         Err(error) => {
-            notes.push(Finding::new(Rule::TortillaChain, Location::Member(tr!("footer").into()), error.sentence()));
+            notes.push(Finding::new(
+                Rule::TortillaChain,
+                Location::Member(tr!("footer").into()),
+                error.sentence(),
+            ));
             Ok(None)
         }
     }
@@ -228,19 +308,28 @@ fn chained(
 
 fn unreadable(error: Error, part: &Path) -> Error {
     match error.kind() {
-        Kind::Format => Error::format("this TORTILLA or TACO can't be opened").because(error).at_path(part),
+        Kind::Format => Error::format("this TORTILLA or TACO can't be opened")
+            .because(error)
+            .at_path(part),
         _ => error,
     }
 }
 
 fn name_of(path: &Path) -> Arc<str> {
-    path.file_name().map(|name| name.to_string_lossy().into()).unwrap_or_default()
+    path.file_name()
+        .map(|name| name.to_string_lossy().into())
+        .unwrap_or_default()
 }
 
 /// COLLECTION of the first TACO among the parts; empty for a TORTILLA.
 fn collection_of(files: &[LocalFile], roots: &[TortillaFile]) -> Result<Collection> {
-    let stored = files.iter().zip(roots).find_map(|(file, root)| root.header.collection.map(|place| (file, place)));
-    let Some((file, (offset, length))) = stored else { return Ok(Collection::default()) };
+    let stored = files
+        .iter()
+        .zip(roots)
+        .find_map(|(file, root)| root.header.collection.map(|place| (file, place)));
+    let Some((file, (offset, length))) = stored else {
+        return Ok(Collection::default());
+    };
     read_collection(file, offset, length)
 }
 

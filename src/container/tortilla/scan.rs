@@ -1,6 +1,7 @@
-//! Traverses the tortillas of a file, including nested ones, level by level. An unreadable nested footer or an invalid range is a
-//! finding with the sample's path; only the outermost footer must be valid. Every range lies inside its tortilla and no tortilla
-//! is visited twice, so the traversal terminates. Rows and bytes of all footers are counted before any is decoded.
+//! Traverses the tortillas of a file, including nested ones, level by level. An unreadable nested
+//! footer or an invalid range is a finding with the sample's path; only the outermost footer must
+//! be valid. Every range lies inside its tortilla and no tortilla is visited twice, so the
+//! traversal terminates. Rows and bytes of all footers are counted before any is decoded.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -92,8 +93,15 @@ pub struct Footers {
 impl Footers {
     /// Limits for files of this total size in bytes.
     pub fn of_bytes(bytes: u64) -> Self {
-        let rows_max = ROWS_FREE.max(bytes.saturating_mul(ROWS_PER_BYTE)).min(u64::from(u32::MAX - 1));
-        Self { budget: DecodeBudget::default(), rows: AtomicU64::new(0), rows_max, counted: Mutex::default() }
+        let rows_max = ROWS_FREE
+            .max(bytes.saturating_mul(ROWS_PER_BYTE))
+            .min(u64::from(u32::MAX - 1));
+        Self {
+            budget: DecodeBudget::default(),
+            rows: AtomicU64::new(0),
+            rows_max,
+            counted: Mutex::default(),
+        }
     }
 
     /// Limits for these files.
@@ -104,16 +112,36 @@ impl Footers {
     /// Decodes a footer after counting its rows and bytes. `place` is `(part, offset)`.
     ///
     /// # Errors
-    /// [`Kind::TooLarge`](crate::error::Kind::TooLarge) when a limit is exceeded, [`Kind::Format`](crate::error::Kind::Format)
-    /// when the Parquet is invalid.
-    pub fn decode(&self, head: &TableHead, place: (usize, u64), ctx: &JobContext) -> Result<LevelTable> {
+    /// [`Kind::TooLarge`](crate::error::Kind::TooLarge) when a limit is exceeded,
+    /// [`Kind::Format`](crate::error::Kind::Format) when the Parquet is invalid.
+    pub fn decode(
+        &self,
+        head: &TableHead,
+        place: (usize, u64),
+        ctx: &JobContext,
+    ) -> Result<LevelTable> {
         let rows = head.rows() as u64;
-        if self.rows.fetch_add(rows, Ordering::Relaxed).saturating_add(rows) > self.rows_max {
-            let summary = format!("the footers claim more rows than {}, which is the most for files of this size", self.rows_max);
-            return Err(Error::too_large(summary).hint("the file is damaged or malicious: do not trust it"));
+        if self
+            .rows
+            .fetch_add(rows, Ordering::Relaxed)
+            .saturating_add(rows)
+            > self.rows_max
+        {
+            let summary = format!(
+                "the footers claim more rows than {}, which is the most for files of this size",
+                self.rows_max
+            );
+            return Err(
+                Error::too_large(summary).hint("the file is damaged or malicious: do not trust it")
+            );
         }
         // Overlapping tortillas may share a footer, whose bytes count once.
-        if self.counted.lock().unwrap_or_else(PoisonError::into_inner).insert(place) {
+        if self
+            .counted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(place)
+        {
             self.budget.add_stored(head.stored_bytes());
         }
         head.decode_within(None, &self.budget, ctx)
@@ -123,7 +151,8 @@ impl Footers {
 /// A footer as a Parquet file: read on demand, or prefetched when remote.
 ///
 /// # Errors
-/// [`Kind::Format`](crate::error::Kind::Format) when the range lies outside the file, or a failed request.
+/// [`Kind::Format`](crate::error::Kind::Format) when the range lies outside the file, or a failed
+/// request.
 pub fn footer_slice(file: &LocalFile, offset: u64, length: u64) -> Result<ParquetSlice> {
     match file.is_remote() && length <= FOOTER_WHOLE {
         true => Ok(ParquetSlice::from_bytes(file.read(offset, length)?)),
@@ -145,38 +174,82 @@ pub fn read_tortilla(
         return Err(Error::format(fault));
     }
     let (offset, length) = header.footer;
-    let at = |error: Error| if error.is_cancelled() { error } else { Error::format("the footer can't be read").because(error) };
-    let (table, pointer) = if header.end != HEADER_SIZE && file.read(base + offset, 1)?.starts_with(b"{") {
-        (footer_of_ranges(&file.read(base + offset, length)?).map_err(at)?, None)
-    } else {
-        let head = footer_slice(file, base + offset, length).and_then(TableHead::read).map_err(at)?;
-        (footers.decode(&head, (part, base + offset), ctx).map_err(at)?, head.note(POINTER))
+    let at = |error: Error| {
+        if error.is_cancelled() {
+            error
+        } else {
+            Error::format("the footer can't be read").because(error)
+        }
     };
+    let (table, pointer) =
+        if header.end != HEADER_SIZE && file.read(base + offset, 1)?.starts_with(b"{") {
+            (
+                footer_of_ranges(&file.read(base + offset, length)?).map_err(at)?,
+                None,
+            )
+        } else {
+            let head = footer_slice(file, base + offset, length)
+                .and_then(TableHead::read)
+                .map_err(at)?;
+            (
+                footers
+                    .decode(&head, (part, base + offset), ctx)
+                    .map_err(at)?,
+                head.note(POINTER),
+            )
+        };
     let table = with_formats(table, &bytes)?;
-    for name in ["tortilla:id", "tortilla:file_format", "tortilla:offset", "tortilla:length"] {
+    for name in [
+        "tortilla:id",
+        "tortilla:file_format",
+        "tortilla:offset",
+        "tortilla:length",
+    ] {
         if table.column_index(name).is_none() {
             return Err(Error::format(format!("the footer has no column {name}")));
         }
     }
-    Ok(TortillaFile { part, base, size, header, table, parent: None, pointer, chain: Vec::new() })
+    Ok(TortillaFile {
+        part,
+        base,
+        size,
+        header,
+        table,
+        parent: None,
+        pointer,
+        chain: Vec::new(),
+    })
 }
 
-/// The footer of pytortilla up to 0.0.3: a JSON object with offset and length of each sample by its id.
+/// The footer of pytortilla up to 0.0.3: a JSON object with offset and length of each sample by its
+/// id.
 fn footer_of_ranges(bytes: &[u8]) -> Result<LevelTable> {
     let ranges: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(bytes)
-        .map_err(|error| Error::format("the footer is not readable as JSON").because(error.to_string()))?;
+        .map_err(|error| {
+            Error::format("the footer is not readable as JSON").because(error.to_string())
+        })?;
     let column = |at: usize| -> ArrayRef {
-        Arc::new(Int64Array::from_iter(ranges.values().map(|range| range.get(at).and_then(serde_json::Value::as_i64))))
+        Arc::new(Int64Array::from_iter(
+            ranges
+                .values()
+                .map(|range| range.get(at).and_then(serde_json::Value::as_i64)),
+        ))
     };
     let ids: ArrayRef = Arc::new(StringArray::from_iter_values(ranges.keys()));
-    let columns = [("tortilla:id", ids), ("tortilla:offset", column(0)), ("tortilla:length", column(1))];
-    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, values)| (name, values, true)))
-        .map_err(|error| Error::internal("the footer does not fit its columns").because(error))?;
+    let columns = [
+        ("tortilla:id", ids),
+        ("tortilla:offset", column(0)),
+        ("tortilla:length", column(1)),
+    ];
+    let batch = RecordBatch::try_from_iter_with_nullable(
+        columns.map(|(name, values)| (name, values, true)),
+    )
+    .map_err(|error| Error::internal("the footer does not fit its columns").because(error))?;
     Ok(LevelTable::new(batch.schema(), vec![batch]))
 }
 
-/// The footer with `tortilla:file_format`, which pytortilla before 0.3.1 did not write: 0.3.0 called it `file_format`, others wrote one
-/// format of all samples to the header.
+/// The footer with `tortilla:file_format`, which pytortilla before 0.3.1 did not write: 0.3.0
+/// called it `file_format`, others wrote one format of all samples to the header.
 fn with_formats(table: LevelTable, header: &[u8]) -> Result<LevelTable> {
     const FORMAT: &str = "tortilla:file_format";
     if table.column_index(FORMAT).is_some() {
@@ -184,25 +257,42 @@ fn with_formats(table: LevelTable, header: &[u8]) -> Result<LevelTable> {
     }
     let known: Vec<ArrayRef> = match (table.strings("file_format")?, stated_format(header)) {
         (Some(_), _) => {
-            let Some(index) = table.column_index("file_format") else { return Ok(table) };
-            table.batches().iter().map(|batch| batch.column(index).clone()).collect()
+            let Some(index) = table.column_index("file_format") else {
+                return Ok(table);
+            };
+            table
+                .batches()
+                .iter()
+                .map(|batch| batch.column(index).clone())
+                .collect()
         }
         (None, Some(format)) => {
             let texts = |rows: usize| Arc::new(StringArray::from(vec![format; rows])) as ArrayRef;
-            table.batches().iter().map(|batch| texts(batch.num_rows())).collect()
+            table
+                .batches()
+                .iter()
+                .map(|batch| texts(batch.num_rows()))
+                .collect()
         }
         (None, None) => return Ok(table),
     };
-    let dtype = known.first().map_or(DataType::Utf8, |column| column.data_type().clone());
+    let dtype = known
+        .first()
+        .map_or(DataType::Utf8, |column| column.data_type().clone());
     let mut fields = table.schema().fields().to_vec();
     fields.push(Arc::new(Field::new(FORMAT, dtype, true)));
-    let schema = Arc::new(Schema::new_with_metadata(fields, table.schema().metadata().clone()));
+    let schema = Arc::new(Schema::new_with_metadata(
+        fields,
+        table.schema().metadata().clone(),
+    ));
     let with = |(batch, column): (&RecordBatch, ArrayRef)| {
         let columns = batch.columns().iter().cloned().chain([column]).collect();
         RecordBatch::try_new(schema.clone(), columns)
     };
-    let batches: std::result::Result<Vec<RecordBatch>, _> = table.batches().iter().zip(known).map(with).collect();
-    let batches = batches.map_err(|error| Error::internal("a column does not fit the footer").because(error))?;
+    let batches: std::result::Result<Vec<RecordBatch>, _> =
+        table.batches().iter().zip(known).map(with).collect();
+    let batches = batches
+        .map_err(|error| Error::internal("a column does not fit the footer").because(error))?;
     Ok(LevelTable::new(schema, batches))
 }
 
@@ -210,33 +300,59 @@ fn with_formats(table: LevelTable, header: &[u8]) -> Result<LevelTable> {
 ///
 /// # Errors
 /// When an outermost tortilla is invalid, a limit is exceeded, or the job is cancelled.
-pub fn scan(files: &[LocalFile], roots: Vec<TortillaFile>, footers: &Footers, ctx: &JobContext) -> Result<TortillaScan> {
+pub fn scan(
+    files: &[LocalFile],
+    roots: Vec<TortillaFile>,
+    footers: &Footers,
+    ctx: &JobContext,
+) -> Result<TortillaScan> {
     let mut scan = TortillaScan::default();
-    let mut entered: HashSet<(usize, u64)> = roots.iter().map(|root| (root.part, root.base)).collect();
+    let mut entered: HashSet<(usize, u64)> =
+        roots.iter().map(|root| (root.part, root.base)).collect();
     let mut tortillas = roots;
     while !tortillas.is_empty() {
         ctx.check()?;
         let depth = scan.levels.len();
         let level = read_level(&tortillas, depth, footers, &mut scan)?;
-        let nested: Vec<u32> = (0..level.folder.len() as u32).filter(|&row| level.folder[row as usize]).collect();
+        let nested: Vec<u32> = (0..level.folder.len() as u32)
+            .filter(|&row| level.folder[row as usize])
+            .collect();
         scan.levels.push(level);
         tortillas = Vec::new();
         if depth + 1 == DEEPEST && !nested.is_empty() {
-            let message = tr!("Tortillas are nested more than {levels} deep; what is below is not read.", levels = DEEPEST);
-            scan.findings.push(Finding::new(Rule::TortillaNested, Location::Level(depth), message));
+            let message = tr!(
+                "Tortillas are nested more than {levels} deep; what is below is not read.",
+                levels = DEEPEST
+            );
+            scan.findings.push(Finding::new(
+                Rule::TortillaNested,
+                Location::Level(depth),
+                message,
+            ));
             break;
         }
-        let Some(level) = scan.levels.last() else { break };
-        // Each range is read once, even when several rows refer to it. Invalid ranges were reported before.
+        let Some(level) = scan.levels.last() else {
+            break;
+        };
+        // Each range is read once, even when several rows refer to it. Invalid ranges were reported
+        // before.
         let mut new: Vec<(u32, usize, (u64, u64))> = Vec::new();
         for &row in &nested {
-            let (part, range) = (level.parts[row as usize] as usize, level.ranges[row as usize]);
+            let (part, range) = (
+                level.parts[row as usize] as usize,
+                level.ranges[row as usize],
+            );
             match range {
                 None => {}
                 Some(range) if entered.insert((part, range.0)) => new.push((row, part, range)),
                 Some(_) => {
-                    let message = tr!("Another sample is the same nested tortilla; it is read once.");
-                    scan.findings.push(Finding::new(Rule::TortillaOverlap, scan.place(depth, row), message));
+                    let message =
+                        tr!("Another sample is the same nested tortilla; it is read once.");
+                    scan.findings.push(Finding::new(
+                        Rule::TortillaOverlap,
+                        scan.place(depth, row),
+                        message,
+                    ));
                 }
             }
         }
@@ -244,8 +360,13 @@ pub fn scan(files: &[LocalFile], roots: Vec<TortillaFile>, footers: &Footers, ct
             .par_iter()
             .map(|&(row, part, range)| {
                 let file = files.get(part)?;
-                let tortilla = ctx.check().and_then(|()| read_tortilla(file, part, range, footers, ctx));
-                Some(tortilla.map(|tortilla| TortillaFile { parent: Some(row), ..tortilla }))
+                let tortilla = ctx
+                    .check()
+                    .and_then(|()| read_tortilla(file, part, range, footers, ctx));
+                Some(tortilla.map(|tortilla| TortillaFile {
+                    parent: Some(row),
+                    ..tortilla
+                }))
             })
             .collect();
         for ((row, ..), found) in new.into_iter().zip(found) {
@@ -256,11 +377,21 @@ pub fn scan(files: &[LocalFile], roots: Vec<TortillaFile>, footers: &Footers, ct
                 // Later footers would exceed the limit as well.
                 Some(Err(error)) if error.is_too_large() => {
                     let path = path_of(&scan.levels, depth, row);
-                    return Err(Error::format("a nested tortilla can't be read").because(error).at(path));
+                    return Err(Error::format("a nested tortilla can't be read")
+                        .because(error)
+                        .at(path));
                 }
                 Some(Err(error)) => {
-                    let message = format!("{} {}", tr!("The nested tortilla can't be read."), error.sentence());
-                    scan.findings.push(Finding::new(Rule::TortillaNested, scan.place(depth, row), message));
+                    let message = format!(
+                        "{} {}",
+                        tr!("The nested tortilla can't be read."),
+                        error.sentence()
+                    );
+                    scan.findings.push(Finding::new(
+                        Rule::TortillaNested,
+                        scan.place(depth, row),
+                        message,
+                    ));
                 }
             }
         }
@@ -270,7 +401,11 @@ pub fn scan(files: &[LocalFile], roots: Vec<TortillaFile>, footers: &Footers, ct
 
 impl TortillaScan {
     fn place(&self, depth: usize, row: u32) -> Location {
-        Location::Sample { level: depth, row, path: path_of(&self.levels, depth, row) }
+        Location::Sample {
+            level: depth,
+            row,
+            path: path_of(&self.levels, depth, row),
+        }
     }
 }
 
@@ -285,15 +420,34 @@ pub struct NestedItem {
 /// The footer of the tortilla at this `(offset, length)` of a file, and the ranges of its items.
 ///
 /// # Errors
-/// [`Kind::Format`](crate::error::Kind::Format) when the footer is invalid or an item lies outside the tortilla.
-pub fn nested_items(file: &LocalFile, (offset, length): (u64, u64), ctx: &JobContext) -> Result<(LevelTable, Vec<NestedItem>)> {
+/// [`Kind::Format`](crate::error::Kind::Format) when the footer is invalid or an item lies outside
+/// the tortilla.
+pub fn nested_items(
+    file: &LocalFile,
+    (offset, length): (u64, u64),
+    ctx: &JobContext,
+) -> Result<(LevelTable, Vec<NestedItem>)> {
     let footers = Footers::of_bytes(file.size_bytes());
     let tortilla = read_tortilla(file, 0, (offset, length), &footers, ctx)?;
-    let level = read_level(std::slice::from_ref(&tortilla), 0, &footers, &mut TortillaScan::default())?;
-    let items = level.folder.iter().zip(level.ranges).enumerate().map(|(row, (&nested, range))| {
-        let range = range.ok_or_else(|| Error::format(format!("row {row} of the footer leads outside its tortilla")))?;
-        Ok(NestedItem { nested, range })
-    });
+    let level = read_level(
+        std::slice::from_ref(&tortilla),
+        0,
+        &footers,
+        &mut TortillaScan::default(),
+    )?;
+    let items = level
+        .folder
+        .iter()
+        .zip(level.ranges)
+        .enumerate()
+        .map(|(row, (&nested, range))| {
+            let range = range.ok_or_else(|| {
+                Error::format(format!(
+                    "row {row} of the footer leads outside its tortilla"
+                ))
+            })?;
+            Ok(NestedItem { nested, range })
+        });
     Ok((tortilla.table, items.collect::<Result<_>>()?))
 }
 
@@ -301,8 +455,13 @@ pub fn nested_items(file: &LocalFile, (offset, length): (u64, u64), ctx: &JobCon
 pub fn duplicate_names(table: &LevelTable) -> Vec<String> {
     let mut seen = HashSet::new();
     let schema = table.schema();
-    let mut found: Vec<String> =
-        schema.fields().iter().map(|field| field.name()).filter(|name| !seen.insert(name.as_str())).cloned().collect();
+    let mut found: Vec<String> = schema
+        .fields()
+        .iter()
+        .map(|field| field.name())
+        .filter(|name| !seen.insert(name.as_str()))
+        .cloned()
+        .collect();
     found.dedup();
     found
 }
@@ -319,10 +478,16 @@ pub(super) fn read_level(
     for tortilla in tortillas {
         twice.extend(duplicate_names(&tortilla.table));
         let text = |name: &str| -> Result<StringArray> {
-            tortilla.table.strings(name)?.ok_or_else(|| Error::format(format!("the footer has no column {name}")))
+            tortilla
+                .table
+                .strings(name)?
+                .ok_or_else(|| Error::format(format!("the footer has no column {name}")))
         };
         let number = |name: &str| -> Result<Int64Array> {
-            tortilla.table.integers(name)?.ok_or_else(|| Error::format(format!("the footer has no column {name}")))
+            tortilla
+                .table
+                .integers(name)?
+                .ok_or_else(|| Error::format(format!("the footer has no column {name}")))
         };
         let (ids, formats) = (text("tortilla:id")?, text("tortilla:file_format")?);
         let (offsets, lengths) = (number("tortilla:offset")?, number("tortilla:length")?);
@@ -330,15 +495,24 @@ pub(super) fn read_level(
         let end = tortilla.header.footer.0;
         for row in 0..tortilla.table.rows() {
             let here = level.ids.len() as u32;
-            level.ids.push(if ids.is_valid(row) { ids.value(row).to_owned() } else { String::new() });
-            level.folder.push(formats.is_valid(row) && formats.value(row) == NESTED);
+            level.ids.push(if ids.is_valid(row) {
+                ids.value(row).to_owned()
+            } else {
+                String::new()
+            });
+            level
+                .folder
+                .push(formats.is_valid(row) && formats.value(row) == NESTED);
             level.parents.push(tortilla.parent.unwrap_or(here));
             level.parts.push(tortilla.part as u32);
             let stated = |column: &Int64Array| column.is_valid(row).then(|| column.value(row));
             let (offset, length) = (stated(&offsets), stated(&lengths));
-            let range = offset.and_then(|n| u64::try_from(n).ok()).zip(length.and_then(|n| u64::try_from(n).ok()));
+            let range = offset
+                .and_then(|n| u64::try_from(n).ok())
+                .zip(length.and_then(|n| u64::try_from(n).ok()));
             let inside = |(offset, length): &(u64, u64)| {
-                *offset >= tortilla.header.end && offset.checked_add(*length).is_some_and(|last| last <= end)
+                *offset >= tortilla.header.end
+                    && offset.checked_add(*length).is_some_and(|last| last <= end)
             };
             match range.filter(inside) {
                 Some((offset, length)) => level.ranges.push(Some((tortilla.base + offset, length))),
@@ -349,31 +523,47 @@ pub(super) fn read_level(
             }
         }
     }
-    let tables: Vec<LevelTable> = tortillas.iter().map(|tortilla| tortilla.table.clone()).collect();
+    let tables: Vec<LevelTable> = tortillas
+        .iter()
+        .map(|tortilla| tortilla.table.clone())
+        .collect();
     let (batch, widened) = join(&tables, &footers.budget)?;
     level.batch = Some(batch);
     level.widened = widened;
-    twice.into_iter().for_each(|name| scan.findings.push(duplicate_column(depth, name)));
+    twice
+        .into_iter()
+        .for_each(|name| scan.findings.push(duplicate_column(depth, name)));
     scan.levels.push(level);
     for (row, [offset, length], end) in bad {
         let shown = |n: Option<i64>| n.map_or("null".to_owned(), |n| n.to_string());
         let message = tr!(
-            "tortilla:offset is {offset} and tortilla:length {length}; samples lie between {start} and the footer at {end}.",
+            "tortilla:offset is {offset} and tortilla:length {length}; samples lie between {start} \
+                and the footer at {end}.",
             offset = shown(offset),
             length = shown(length),
             start = HEADER_SIZE,
             end
         );
         let at = scan.place(depth, row);
-        scan.findings.push(Finding::new(Rule::TortillaRange, at, message));
+        scan.findings
+            .push(Finding::new(Rule::TortillaRange, at, message));
     }
-    scan.levels.pop().ok_or_else(|| Error::internal("a level was lost"))
+    scan.levels
+        .pop()
+        .ok_or_else(|| Error::internal("a level was lost"))
 }
 
 /// The finding for a duplicate column name in a footer.
 pub(super) fn duplicate_column(level: usize, name: String) -> Finding {
-    let message = tr!("Several columns are called {column}; the first of them is shown.", column = name);
-    Finding::new(Rule::TortillaTypes, Location::Column { level, name }, message)
+    let message = tr!(
+        "Several columns are called {column}; the first of them is shown.",
+        column = name
+    );
+    Finding::new(
+        Rule::TortillaTypes,
+        Location::Column { level, name },
+        message,
+    )
 }
 
 /// Ids from the root to a row.

@@ -1,5 +1,6 @@
-//! Copies the data of a ZIP in batches: small files are read in parallel directly to their offset in a buffer that is written at
-//! once, including local headers; large files are streamed. A few buffers are reused, so memory does not grow with the dataset.
+//! Copies the data of a ZIP in batches: small files are read in parallel directly to their offset
+//! in a buffer that is written at once, including local headers; large files are streamed. A few
+//! buffers are reused, so memory does not grow with the dataset.
 
 use std::ops::Range;
 use std::sync::mpsc::{channel, sync_channel};
@@ -12,7 +13,8 @@ use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
 use crate::jobs::{self, JobContext, panic_error, try_map};
 
-/// Size of a batch in bytes, small enough for the CPU cache. At most three batches exist: being read, queued, being written.
+/// Size of a batch in bytes, small enough for the CPU cache. At most three batches exist: being
+/// read, queued, being written.
 const RUN_BYTES: u64 = 2 << 20;
 
 /// The next part of the data, in plan order.
@@ -28,7 +30,8 @@ pub enum DataPiece {
     Large(usize),
 }
 
-/// Calls `write` for all planned files, in plan order, while the next ones are read in the background.
+/// Calls `write` for all planned files, in plan order, while the next ones are read in the
+/// background.
 ///
 /// # Errors
 /// The first error of reading a sample, or of `write`.
@@ -48,7 +51,14 @@ pub fn for_each_piece(
             for planned in pieces(plan) {
                 let piece = match planned {
                     PlannedBatch::Large(index) => Ok(DataPiece::Large(index)),
-                    PlannedBatch::Run(range) => read_run(plan, assembly, sources, ctx, range, used.try_recv().unwrap_or_default()),
+                    PlannedBatch::Run(range) => read_run(
+                        plan,
+                        assembly,
+                        sources,
+                        ctx,
+                        range,
+                        used.try_recv().unwrap_or_default(),
+                    ),
                 };
                 let stop = piece.is_err();
                 // The receiver is gone when the writer failed; the writer's error is reported.
@@ -67,7 +77,9 @@ pub fn for_each_piece(
             }
         }
         drop(receiver);
-        reader.join().map_err(|panic| panic_error("reading the samples", panic.as_ref()))
+        reader
+            .join()
+            .map_err(|panic| panic_error("reading the samples", panic.as_ref()))
     })
 }
 
@@ -82,7 +94,10 @@ fn read_run(
     sources.prefetch(plan, assembly, &range);
     let files = &plan.files[range.clone()];
     let start = files.first().map_or(0, |file| file.local);
-    let end = plan.files.get(range.end).map_or(plan.data_end, |file| file.local);
+    let end = plan
+        .files
+        .get(range.end)
+        .map_or(plan.data_end, |file| file.local);
     bytes.resize((end - start) as usize, 0);
     let mut places = Vec::with_capacity(files.len());
     let mut rest = bytes.as_mut_slice();
@@ -92,24 +107,37 @@ fn read_run(
         places.push((range.start + offset, place));
         rest = after;
     }
-    let written = try_map(places.into_par_iter().with_min_len(4), |_, (index, place)| {
-        ctx.check()?;
-        let file = &plan.files[index];
-        let (header, data) = place.split_at_mut(place.len() - file.size as usize);
-        let read = sources.read_into(plan.source(assembly, file), &|| plan.sample(assembly, index), data);
-        let copied = read.map_err(|error| plan.name_sample(error, assembly, index))?;
-        let written = written_file(copied);
-        let mut record = Vec::with_capacity(header.len());
-        ZipMember::of_file(plan, file, written).put_local(&mut record);
-        header.copy_from_slice(&record);
-        Ok(written)
-    })?;
-    Ok(DataPiece::Run { files: written, bytes })
+    let written = try_map(
+        places.into_par_iter().with_min_len(4),
+        |_, (index, place)| {
+            ctx.check()?;
+            let file = &plan.files[index];
+            let (header, data) = place.split_at_mut(place.len() - file.size as usize);
+            let read = sources.read_into(
+                plan.source(assembly, file),
+                &|| plan.sample(assembly, index),
+                data,
+            );
+            let copied = read.map_err(|error| plan.name_sample(error, assembly, index))?;
+            let written = written_file(copied);
+            let mut record = Vec::with_capacity(header.len());
+            ZipMember::of_file(plan, file, written).put_local(&mut record);
+            header.copy_from_slice(&record);
+            Ok(written)
+        },
+    )?;
+    Ok(DataPiece::Run {
+        files: written,
+        bytes,
+    })
 }
 
 /// What is kept of a file that was copied.
 pub fn written_file(copied: CopiedSample) -> WrittenMember {
-    WrittenMember { crc: copied.crc, time: copied.modified.map_or(DosTime::EPOCH, DosTime::of) }
+    WrittenMember {
+        crc: copied.crc,
+        time: copied.modified.map_or(DosTime::EPOCH, DosTime::of),
+    }
 }
 
 enum PlannedBatch {
@@ -126,8 +154,9 @@ fn pieces(plan: &BuildPlan) -> impl Iterator<Item = PlannedBatch> + '_ {
             return Some(PlannedBatch::Large(at - 1));
         }
         let start = at;
-        while plan.files.get(at).is_some_and(|file| file.size <= WHOLE_MAX && (at == start || file.local - first.local < RUN_BYTES))
-        {
+        while plan.files.get(at).is_some_and(|file| {
+            file.size <= WHOLE_MAX && (at == start || file.local - first.local < RUN_BYTES)
+        }) {
             at += 1;
         }
         Some(PlannedBatch::Run(start..at))

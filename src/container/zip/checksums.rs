@@ -6,7 +6,8 @@ use crate::error::{Result, settled};
 
 /// Size of a local header in bytes, without name and extra field.
 const FIXED: u64 = 30;
-/// Numbers of bytes before the data that are searched for the local header: first the smaller, then the larger.
+/// Numbers of bytes before the data that are searched for the local header: first the smaller, then
+/// the larger.
 const ROOM: [u64; 2] = [512, 16 << 10];
 
 /// One stored (uncompressed) member.
@@ -28,7 +29,10 @@ pub struct Checksums {
 impl Checksums {
     /// Collects the stored members of a directory.
     pub fn of(directory: &CentralDirectory) -> Self {
-        let stored = directory.entries.iter().filter(|entry| entry.method == 0 && entry.flags & 1 == 0);
+        let stored = directory
+            .entries
+            .iter()
+            .filter(|entry| entry.method == 0 && entry.flags & 1 == 0);
         let member = |entry: &super::directory::DirectoryEntry| StoredMember {
             local: entry.local,
             size: entry.size,
@@ -39,7 +43,10 @@ impl Checksums {
         if !members.is_sorted_by_key(|member| member.local) {
             members.sort_by_key(|member| member.local);
         }
-        Self { members, digest: directory.digest }
+        Self {
+            members,
+            digest: directory.digest,
+        }
     }
 
     /// The CRC-32 of the member whose data is exactly this byte range; `None` when there is none.
@@ -48,14 +55,25 @@ impl Checksums {
     /// When a needed local header cannot be read for now (a failed request or a cancelled job).
     pub fn stated(&self, file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
         let end = self.members.partition_point(|member| member.local < offset);
-        let Some(local) = end.checked_sub(1).and_then(|last| self.members.get(last)).map(|last| last.local) else {
+        let Some(local) = end
+            .checked_sub(1)
+            .and_then(|last| self.members.get(last))
+            .map(|last| last.local)
+        else {
             return Ok(None);
         };
         let first = self.members.partition_point(|member| member.local < local);
-        for member in self.members[first..end].iter().filter(|member| member.size == size) {
+        for member in self.members[first..end]
+            .iter()
+            .filter(|member| member.size == size)
+        {
             let extra = (offset - local).checked_sub(FIXED + u64::from(member.name));
-            // The extra field is empty or ZIP64; with other tools' extra fields only the local header gives the data's offset.
-            if matches!(extra, Some(0 | 20)) || settled(LocalHeader::read(file, local))?.is_ok_and(|header| header.data == offset) {
+            // The extra field is empty or ZIP64; with other tools' extra fields only the local
+            // header gives the data's offset.
+            if matches!(extra, Some(0 | 20))
+                || settled(LocalHeader::read(file, local))?
+                    .is_ok_and(|header| header.data == offset)
+            {
                 return Ok(Some(member.crc));
             }
         }
@@ -63,18 +81,27 @@ impl Checksums {
     }
 }
 
-/// The CRC-32 in the local header before the data; `None` when there is no such header, or it defers the value to a data
-/// descriptor.
+/// The CRC-32 in the local header before the data; `None` when there is no such header, or it
+/// defers the value to a data descriptor.
 ///
 /// # Errors
 /// When the header cannot be read for now (a failed request or a cancelled job).
 pub fn stated_before(file: &ByteSource, offset: u64, size: u64) -> Result<Option<u32>> {
     for room in ROOM {
         let start = offset.saturating_sub(room);
-        let Ok(bytes) = settled(file.read(start, offset - start))? else { continue };
-        let Some(last) = bytes.len().checked_sub(FIXED as usize) else { continue };
-        for at in (0..=last).rev().filter(|&at| bytes[at..].starts_with(b"PK\x03\x04")) {
-            let Ok(header) = settled(LocalHeader::read(file, start + at as u64))? else { continue };
+        let Ok(bytes) = settled(file.read(start, offset - start))? else {
+            continue;
+        };
+        let Some(last) = bytes.len().checked_sub(FIXED as usize) else {
+            continue;
+        };
+        for at in (0..=last)
+            .rev()
+            .filter(|&at| bytes[at..].starts_with(b"PK\x03\x04"))
+        {
+            let Ok(header) = settled(LocalHeader::read(file, start + at as u64))? else {
+                continue;
+            };
             let whole = header.size == u32::MAX || u64::from(header.size) == size;
             if header.data == offset && whole && header.flags & 8 == 0 {
                 return Ok(Some(header.crc));
@@ -92,7 +119,8 @@ pub const HEADER_ROOM: u64 = ROOM[0];
 /// # Errors
 /// When it cannot be read for now (a failed request or a cancelled job).
 pub fn is_archive(file: &ByteSource) -> Result<bool> {
-    Ok(file.size_bytes() >= FIXED && settled(file.read(0, 4))?.is_ok_and(|start| start[..] == *b"PK\x03\x04"))
+    Ok(file.size_bytes() >= FIXED
+        && settled(file.read(0, 4))?.is_ok_and(|start| start[..] == *b"PK\x03\x04"))
 }
 
 #[cfg(test)]
@@ -104,7 +132,11 @@ mod tests {
     #[test]
     fn directory_and_local_headers_state_the_same_checksums() {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden");
-        for name in ["01_flat_zip/flat.tacozip", "60_v3_zip/change.zip", "05_nested3_zip/stack.tacozip"] {
+        for name in [
+            "01_flat_zip/flat.tacozip",
+            "60_v3_zip/change.zip",
+            "05_nested3_zip/stack.tacozip",
+        ] {
             let file = ByteSource::open(&golden.join(name)).expect("opens");
             assert!(is_archive(&file).expect("is told"));
             let directory = CentralDirectory::read(&file).expect("reads");
@@ -112,11 +144,35 @@ mod tests {
             for entry in &directory.entries {
                 let data = LocalHeader::read(&file, entry.local).expect("reads").data;
                 let name = &entry.name;
-                assert_eq!(checksums.stated(&file, data, entry.size).expect("is told"), Some(entry.crc), "{name}");
-                assert_eq!(stated_before(&file, data, entry.size).expect("is told"), Some(entry.crc), "{name}");
-                assert_eq!(checksums.stated(&file, data + 1, entry.size).expect("is told"), None, "{name}");
-                assert_eq!(checksums.stated(&file, data, entry.size + 1).expect("is told"), None, "{name}");
-                assert_eq!(stated_before(&file, data, entry.size + 1).expect("is told"), None, "{name}");
+                assert_eq!(
+                    checksums.stated(&file, data, entry.size).expect("is told"),
+                    Some(entry.crc),
+                    "{name}"
+                );
+                assert_eq!(
+                    stated_before(&file, data, entry.size).expect("is told"),
+                    Some(entry.crc),
+                    "{name}"
+                );
+                assert_eq!(
+                    checksums
+                        .stated(&file, data + 1, entry.size)
+                        .expect("is told"),
+                    None,
+                    "{name}"
+                );
+                assert_eq!(
+                    checksums
+                        .stated(&file, data, entry.size + 1)
+                        .expect("is told"),
+                    None,
+                    "{name}"
+                );
+                assert_eq!(
+                    stated_before(&file, data, entry.size + 1).expect("is told"),
+                    None,
+                    "{name}"
+                );
             }
         }
     }

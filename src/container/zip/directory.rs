@@ -1,4 +1,5 @@
-//! Reads the central directory of an untrusted archive. Every number is checked against the file before use.
+//! Reads the central directory of an untrusted archive. Every number is checked against the file
+//! before use.
 
 use std::sync::OnceLock;
 
@@ -7,14 +8,16 @@ use crate::error::{Cause, Error, Result};
 
 /// Maximum size in bytes of the end record with its comment.
 const TAIL: u64 = 0xFFFF + 22;
-/// Size in bytes of the end records as they are written here: 56 of the ZIP64 record, 20 of its locator, and 22.
+/// Size in bytes of the end records as they are written here: 56 of the ZIP64 record, 20 of its
+/// locator, and 22.
 const END_RECORDS: u64 = 98;
 /// Bytes of the directory read at a time; far more than the longest entry.
 const PIECE: u64 = 8 << 20;
 /// Minimum size of an entry in bytes.
 const ENTRY_MIN: usize = 46;
 
-/// System in the version of the program that made an entry, whose upper attributes are those of Unix.
+/// System in the version of the program that made an entry, whose upper attributes are those of
+/// Unix.
 const UNIX: u8 = 3;
 
 /// One entry of the central directory.
@@ -53,7 +56,8 @@ pub struct LocalHeader {
     pub flags: u16,
     /// CRC-32 of the data.
     pub crc: u32,
-    /// Size of the data in bytes; 0xFFFFFFFF when it is in the ZIP64 extra field, which is not read here.
+    /// Size of the data in bytes; 0xFFFFFFFF when it is in the ZIP64 extra field, which is not read
+    /// here.
     pub size: u32,
 }
 
@@ -76,23 +80,35 @@ impl CentralDirectory {
     /// Locates and reads the directory.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format) when there is none or it is damaged, or an IO error.
+    /// [`Kind::Format`](crate::error::Kind::Format) when there is none or it is damaged, or an IO
+    /// error.
     pub fn read(file: &ByteSource) -> Result<Self> {
         let tail_size = file.size_bytes().min(TAIL);
         let tail_start = file.size_bytes() - tail_size;
         let tail = file.read(tail_start, tail_size)?;
-        let bad =
-            |what: &str| Error::format(format!("the central directory {what}")).at_path(file.path()).caused_by(Cause::ZipDirectory);
+        let bad = |what: &str| {
+            Error::format(format!("the central directory {what}"))
+                .at_path(file.path())
+                .caused_by(Cause::ZipDirectory)
+        };
         let end = (0..=tail.len().saturating_sub(22))
             .rev()
-            .find(|&at| tail[at..].starts_with(b"PK\x05\x06") && at + 22 + usize::from(u16_at(&tail, at + 20)) <= tail.len())
-            .ok_or_else(|| bad("is missing").hint("the file is cut short, or a download did not finish: fetch it again"))?;
+            .find(|&at| {
+                tail[at..].starts_with(b"PK\x05\x06")
+                    && at + 22 + usize::from(u16_at(&tail, at + 20)) <= tail.len()
+            })
+            .ok_or_else(|| {
+                bad("is missing")
+                    .hint("the file is cut short, or a download did not finish: fetch it again")
+            })?;
         let mut count = u64::from(u16_at(&tail, end + 10));
         let mut size = u64::from(u32_at(&tail, end + 12));
         let mut offset = u64::from(u32_at(&tail, end + 16));
         if end >= 20 && tail[end - 20..].starts_with(b"PK\x06\x07") {
             let end64 = u64_at(&tail, end - 20 + 8);
-            let record = file.read(end64, 56).map_err(|error| bad("has a ZIP64 record outside the file").because(error))?;
+            let record = file
+                .read(end64, 56)
+                .map_err(|error| bad("has a ZIP64 record outside the file").because(error))?;
             if !record.starts_with(b"PK\x06\x06") {
                 return Err(bad("has an invalid ZIP64 locator"));
             }
@@ -101,11 +117,16 @@ impl CentralDirectory {
             offset = u64_at(&record, 48);
         }
         if !file.contains(offset, size) {
-            return Err(bad(&format!("lies outside the file: it claims {size} bytes at {offset} of {}", file.size_bytes())));
+            return Err(bad(&format!(
+                "lies outside the file: it claims {size} bytes at {offset} of {}",
+                file.size_bytes()
+            )));
         }
         let room = size / ENTRY_MIN as u64;
         if count > room {
-            return Err(bad(&format!("claims {count} members, but its size allows at most {room}")));
+            return Err(bad(&format!(
+                "claims {count} members, but its size allows at most {room}"
+            )));
         }
         // Read in pieces: a claimed directory may be a sparse hole of any size.
         let mut entries: Vec<DirectoryEntry> = Vec::new();
@@ -113,7 +134,9 @@ impl CentralDirectory {
         digest.update(&offset.to_le_bytes());
         let mut at = 0;
         while at < size {
-            let piece = file.read(offset + at, PIECE.min(size - at)).map_err(|error| bad("can't be read").because(error))?;
+            let piece = file
+                .read(offset + at, PIECE.min(size - at))
+                .map_err(|error| bad("can't be read").because(error))?;
             let mut done = 0;
             while let Some((entry, length)) = parse_entry(&piece[done..]) {
                 entries.push(entry);
@@ -130,13 +153,21 @@ impl CentralDirectory {
             at += done as u64;
         }
         if entries.len() as u64 != count {
-            return Err(bad(&format!("claims {count} members and holds {}", entries.len())));
+            return Err(bad(&format!(
+                "claims {count} members and holds {}",
+                entries.len()
+            )));
         }
-        Ok(Self { entries, offset, digest: digest.finalize(), ..Self::default() })
+        Ok(Self {
+            entries,
+            offset,
+            digest: digest.finalize(),
+            ..Self::default()
+        })
     }
 
-    /// True when the end records at the end of the file, without a comment, are those of a directory at `offset`, and when there is no
-    /// directory at `offset`. Reads a few bytes.
+    /// True when the end records at the end of the file, without a comment, are those of a
+    /// directory at `offset`, and when there is no directory at `offset`. Reads a few bytes.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -146,7 +177,9 @@ impl CentralDirectory {
         }
         let length = END_RECORDS.min(file.size_bytes());
         let tail = file.read(file.size_bytes() - length, length)?;
-        let end = tail.get(tail.len().saturating_sub(22)..).unwrap_or_default();
+        let end = tail
+            .get(tail.len().saturating_sub(22)..)
+            .unwrap_or_default();
         if !end.starts_with(b"PK\x05\x06") {
             return Ok(false);
         }
@@ -158,7 +191,8 @@ impl CentralDirectory {
         Ok(stated == offset)
     }
 
-    /// End of the archive whose directory begins at `offset`: behind the entries and the end records. `None` when there is no directory.
+    /// End of the archive whose directory begins at `offset`: behind the entries and the end
+    /// records. `None` when there is no directory.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -181,7 +215,9 @@ impl CentralDirectory {
                 at += 76;
             }
             let comment = rest.get(20..22).map(|bytes| u64::from(u16_at(bytes, 0)));
-            return Ok(comment.filter(|_| at > offset && rest.starts_with(b"PK\x05\x06")).map(|comment| at + 22 + comment));
+            return Ok(comment
+                .filter(|_| at > offset && rest.starts_with(b"PK\x05\x06"))
+                .map(|comment| at + 22 + comment));
         }
     }
 
@@ -201,19 +237,27 @@ impl CentralDirectory {
     /// Indices of the entries whose name an earlier entry has.
     pub fn repeated(&self) -> impl Iterator<Item = usize> {
         let name = |index: &u32| &self.entries[*index as usize].name;
-        self.order().windows(2).filter(move |pair| name(&pair[0]) == name(&pair[1])).map(|pair| pair[1] as usize)
+        self.order()
+            .windows(2)
+            .filter(move |pair| name(&pair[0]) == name(&pair[1]))
+            .map(|pair| pair[1] as usize)
     }
 
     fn order(&self) -> &[u32] {
         self.by_name.get_or_init(|| {
             let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
-            order.sort_by(|a, b| self.entries[*a as usize].name.cmp(&self.entries[*b as usize].name));
+            order.sort_by(|a, b| {
+                self.entries[*a as usize]
+                    .name
+                    .cmp(&self.entries[*b as usize].name)
+            });
             order
         })
     }
 
-    /// Offset of a member's data, computed from the offset of the next member; `None` where the space before it does not match a
-    /// local header, or a data descriptor may follow the data. Reads nothing.
+    /// Offset of a member's data, computed from the offset of the next member; `None` where the
+    /// space before it does not match a local header, or a data descriptor may follow the data.
+    /// Reads nothing.
     pub fn data_by_next(&self, entry: &DirectoryEntry) -> Option<u64> {
         let starts = self.starts.get_or_init(|| {
             let mut starts: Vec<u64> = self.entries.iter().map(|entry| entry.local).collect();
@@ -228,11 +272,26 @@ impl CentralDirectory {
         (entry.flags & 8 == 0 && (extra == 0 || extra == 20)).then_some(data)
     }
 
-    /// The local header that is consistent with the directory entry; `None` as for [`CentralDirectory::data_by_next`]. Reads nothing.
+    /// The local header that is consistent with the directory entry; `None` as for
+    /// [`CentralDirectory::data_by_next`]. Reads nothing.
     pub fn header_by_next(&self, entry: &DirectoryEntry) -> Option<LocalHeader> {
-        let DirectoryEntry { name, method, flags, crc, size, .. } = entry.clone();
+        let DirectoryEntry {
+            name,
+            method,
+            flags,
+            crc,
+            size,
+            ..
+        } = entry.clone();
         let data = self.data_by_next(entry)?;
-        Some(LocalHeader { name, data, method, flags, crc, size: u32::try_from(size).unwrap_or(u32::MAX) })
+        Some(LocalHeader {
+            name,
+            data,
+            method,
+            flags,
+            crc,
+            size: u32::try_from(size).unwrap_or(u32::MAX),
+        })
     }
 }
 
@@ -240,11 +299,15 @@ impl LocalHeader {
     /// Reads the local header at `offset`.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format) when there is no local header at `offset`, or it is cut short.
+    /// [`Kind::Format`](crate::error::Kind::Format) when there is no local header at `offset`, or
+    /// it is cut short.
     pub fn read(file: &ByteSource, offset: u64) -> Result<Self> {
         let fixed = file.read(offset, 30)?;
         if !fixed.starts_with(b"PK\x03\x04") {
-            return Err(Error::format(format!("there is no local header at byte {offset}")).at_path(file.path()));
+            return Err(
+                Error::format(format!("there is no local header at byte {offset}"))
+                    .at_path(file.path()),
+            );
         }
         let name_len = u64::from(u16_at(&fixed, 26));
         let extra_len = u64::from(u16_at(&fixed, 28));
@@ -260,7 +323,8 @@ impl LocalHeader {
     }
 }
 
-/// The upper half of code page 437, in which names are without the flag for UTF-8 (APPNOTE, appendix D.1).
+/// The upper half of code page 437, in which names are without the flag for UTF-8 (APPNOTE,
+/// appendix D.1).
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒ\
     áíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐\
     └┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀\
@@ -274,8 +338,23 @@ fn name_of(bytes: &[u8], flags: u16) -> Box<str> {
         Ok(text) => text.into(),
         Err(_) if flags & UTF_8 != 0 => String::from_utf8_lossy(bytes).into(),
         Err(_) => {
-            let high = |byte: u8| CP437.chars().nth(usize::from(byte) - 128).unwrap_or(char::REPLACEMENT_CHARACTER);
-            bytes.iter().map(|&byte| if byte.is_ascii() { char::from(byte) } else { high(byte) }).collect::<String>().into()
+            let high = |byte: u8| {
+                CP437
+                    .chars()
+                    .nth(usize::from(byte) - 128)
+                    .unwrap_or(char::REPLACEMENT_CHARACTER)
+            };
+            bytes
+                .iter()
+                .map(|&byte| {
+                    if byte.is_ascii() {
+                        char::from(byte)
+                    } else {
+                        high(byte)
+                    }
+                })
+                .collect::<String>()
+                .into()
         }
     }
 }
@@ -284,8 +363,11 @@ fn parse_entry(bytes: &[u8]) -> Option<(DirectoryEntry, usize)> {
     if bytes.len() < ENTRY_MIN || !bytes.starts_with(b"PK\x01\x02") {
         return None;
     }
-    let (name_len, extra_len, comment_len) =
-        (usize::from(u16_at(bytes, 28)), usize::from(u16_at(bytes, 30)), usize::from(u16_at(bytes, 32)));
+    let (name_len, extra_len, comment_len) = (
+        usize::from(u16_at(bytes, 28)),
+        usize::from(u16_at(bytes, 30)),
+        usize::from(u16_at(bytes, 32)),
+    );
     let length = ENTRY_MIN + name_len + extra_len + comment_len;
     let name = bytes.get(ENTRY_MIN..ENTRY_MIN + name_len)?;
     let extra = bytes.get(ENTRY_MIN + name_len..ENTRY_MIN + name_len + extra_len)?;
@@ -302,7 +384,10 @@ fn parse_entry(bytes: &[u8]) -> Option<(DirectoryEntry, usize)> {
         is_link: bytes[5] == UNIX && u32_at(bytes, 38) >> 16 & 0o170_000 == 0o120_000,
     };
     let full = u64::from(u32::MAX);
-    let mut wide = zip64_field(extra).unwrap_or_default().chunks_exact(8).map(|part| u64_at(part, 0));
+    let mut wide = zip64_field(extra)
+        .unwrap_or_default()
+        .chunks_exact(8)
+        .map(|part| u64_at(part, 0));
     for field in [&mut entry.size, &mut entry.stored, &mut entry.local] {
         if *field == full {
             *field = wide.next().unwrap_or(full);
@@ -324,13 +409,22 @@ fn zip64_field(mut extra: &[u8]) -> Option<&[u8]> {
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map_or(0, u16::from_le_bytes)
+    bytes
+        .get(at..at + 2)
+        .and_then(|b| b.try_into().ok())
+        .map_or(0, u16::from_le_bytes)
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
+    bytes
+        .get(at..at + 4)
+        .and_then(|b| b.try_into().ok())
+        .map_or(0, u32::from_le_bytes)
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
+    bytes
+        .get(at..at + 8)
+        .and_then(|b| b.try_into().ok())
+        .map_or(0, u64::from_le_bytes)
 }

@@ -1,4 +1,5 @@
-//! TACO_HEADER (TACO 2.0, section 6.3): the first member, which lists the ranges of the level tables and COLLECTION.json.
+//! TACO_HEADER (TACO 2.0, section 6.3): the first member, which lists the ranges of the level
+//! tables and COLLECTION.json.
 
 use crate::error::{Error, Result};
 
@@ -35,11 +36,16 @@ impl TacoHeader {
     /// Parses the first 157 bytes of an archive.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format) when the header is missing, cut short or has an invalid number of entries.
+    /// [`Kind::Format`](crate::error::Kind::Format) when the header is missing, cut short or has an
+    /// invalid number of entries.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let bad = |what: String| Error::format(format!("TACO_HEADER {what}"));
         if bytes.len() < HEADER_DATA + HEADER_SIZE {
-            return Err(bad(format!("is cut short: the file has {} of its {} bytes", bytes.len(), HEADER_END)));
+            return Err(bad(format!(
+                "is cut short: the file has {} of its {} bytes",
+                bytes.len(),
+                HEADER_END
+            )));
         }
         if !bytes.starts_with(b"PK\x03\x04") || &bytes[30..HEADER_DATA] != HEADER_NAME.as_bytes() {
             return Err(bad("is not at the beginning of the file".into()));
@@ -50,13 +56,31 @@ impl TacoHeader {
         let data = &bytes[HEADER_DATA..HEADER_DATA + HEADER_SIZE];
         let count = data[0] as usize;
         if !(2..=ENTRIES).contains(&count) {
-            return Err(bad(format!("lists {count} entries; it needs one for each level and one for COLLECTION.json, 2 to 7")));
+            return Err(bad(format!(
+                "lists {count} entries; it needs one for each level and one for COLLECTION.json, 2 \
+                    to 7"
+            )));
         }
-        let number = |at: usize| data[at..at + 8].try_into().map(u64::from_le_bytes).unwrap_or_default();
-        let all: Vec<HeaderEntry> =
-            (0..ENTRIES).map(|i| HeaderEntry { offset: number(4 + 16 * i), size: number(12 + 16 * i) }).collect();
-        let clean = data[1..4] == [0, 0, 0] && all[count..].iter().all(|entry| *entry == HeaderEntry::default());
-        Ok(Self { entries: all[..count].to_vec(), clean })
+        let number = |at: usize| {
+            data[at..at + 8]
+                .try_into()
+                .map(u64::from_le_bytes)
+                .unwrap_or_default()
+        };
+        let all: Vec<HeaderEntry> = (0..ENTRIES)
+            .map(|i| HeaderEntry {
+                offset: number(4 + 16 * i),
+                size: number(12 + 16 * i),
+            })
+            .collect();
+        let clean = data[1..4] == [0, 0, 0]
+            && all[count..]
+                .iter()
+                .all(|entry| *entry == HeaderEntry::default());
+        Ok(Self {
+            entries: all[..count].to_vec(),
+            clean,
+        })
     }
 
     /// Serializes the 116 bytes of the member's data.
@@ -96,14 +120,32 @@ mod tests {
 
     #[test]
     fn entries_read_back() {
-        let entries = vec![HeaderEntry { offset: 322_971, size: 6608 }, HeaderEntry { offset: 337_327, size: 6526 }];
-        let header = TacoHeader { entries, clean: true };
-        assert_eq!(TacoHeader::parse(&archive(&header)).expect("parses"), header);
+        let entries = vec![
+            HeaderEntry {
+                offset: 322_971,
+                size: 6608,
+            },
+            HeaderEntry {
+                offset: 337_327,
+                size: 6526,
+            },
+        ];
+        let header = TacoHeader {
+            entries,
+            clean: true,
+        };
+        assert_eq!(
+            TacoHeader::parse(&archive(&header)).expect("parses"),
+            header
+        );
     }
 
     #[test]
     fn a_header_without_entries_is_refused() {
-        let mut bytes = archive(&TacoHeader { entries: vec![HeaderEntry::default(); 2], clean: true });
+        let mut bytes = archive(&TacoHeader {
+            entries: vec![HeaderEntry::default(); 2],
+            clean: true,
+        });
         for count in [0, 1, 8, 255] {
             bytes[HEADER_DATA] = count;
             assert!(TacoHeader::parse(&bytes).is_err(), "{count}");

@@ -1,14 +1,18 @@
-//! The ZIP container (TACO 2.0, section 6.3): STORE only, with TACO_HEADER at byte 0, which locates level tables and
-//! COLLECTION.json.
+//! The ZIP container (TACO 2.0, section 6.3): STORE only, with TACO_HEADER at byte 0, which locates
+//! level tables and COLLECTION.json.
 //!
 //! Records are read and written here instead of by the `zip` crate, because
-//! - the level tables contain the offset of every member, so all offsets are computed before the first byte is written
-//!   ([`BuildPlan`](super::BuildPlan)), and the tables are encoded while the data is copied in parallel;
-//! - the records must equal those of the official writer: no data descriptors, ZIP64 fields only where needed;
+//! - the level tables contain the offset of every member, so all offsets are computed before the
+//!   first byte is written ([`BuildPlan`](super::BuildPlan)), and the tables are encoded while the
+//!   data is copied in parallel;
+//! - the records must equal those of the official writer: no data descriptors, ZIP64 fields only
+//!   where needed;
 //! - members of remote archives are read by byte range, without the central directory;
-//! - archives are untrusted: every number is checked against the file before memory is allocated for it.
+//! - archives are untrusted: every number is checked against the file before memory is allocated
+//!   for it.
 //!
-//! Tests read the written archives with the `zip` crate (`tests/remote.rs`) and with Python's `zipfile` (`tests/interop`).
+//! Tests read the written archives with the `zip` crate (`tests/remote.rs`) and with Python's
+//! `zipfile` (`tests/interop`).
 
 mod batches;
 mod checksums;

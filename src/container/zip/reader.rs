@@ -1,4 +1,5 @@
-//! Opens a TACO ZIP: reads the header, the Parquet footers and COLLECTION.json; everything else on demand.
+//! Opens a TACO ZIP: reads the header, the Parquet footers and COLLECTION.json; everything else on
+//! demand.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -8,7 +9,10 @@ use super::header::{HEADER_END, HeaderEntry, TacoHeader};
 use super::member_name::member_of;
 use super::rezipped::rezipped_dataset;
 use crate::container::offset_check::{ends_before, tiling_parts};
-use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpeningFacts, Physical, read_collection};
+use crate::container::{
+    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpeningFacts, Physical,
+    read_collection,
+};
 use crate::error::{Cause, Error, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, Rule};
@@ -25,16 +29,19 @@ pub struct ZipReader {
 }
 
 impl ZipReader {
-    /// Opens the archive. When TACO_HEADER is unusable, the central directory is used instead, with a note.
+    /// Opens the archive. When TACO_HEADER is unusable, the central directory is used instead, with
+    /// a note.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format) when neither leads to level tables, or a level table is unreadable.
+    /// [`Kind::Format`](crate::error::Kind::Format) when neither leads to level tables, or a level
+    /// table is unreadable.
     pub fn open(path: &Path) -> Result<Self> {
         let file = ByteSource::open(path)?;
         let opened = Self::open_file(file, path);
         if let Err(error) = &opened
             && error.kind() == Kind::Format
-            && let Ok(Some(rezipped)) = ByteSource::open(path).and_then(|file| rezipped_dataset(&file))
+            && let Ok(Some(rezipped)) =
+                ByteSource::open(path).and_then(|file| rezipped_dataset(&file))
         {
             return Err(rezipped.error(path));
         }
@@ -44,12 +51,16 @@ impl ZipReader {
     fn open_file(file: ByteSource, path: &Path) -> Result<Self> {
         let start = file.read(0, HEADER_END.min(file.size_bytes()))?;
         let mut notes = Vec::new();
-        let in_file = |entry: &HeaderEntry| entry.size > 0 && file.contains(entry.offset, entry.size);
+        let in_file =
+            |entry: &HeaderEntry| entry.size > 0 && file.contains(entry.offset, entry.size);
         let mut header = match TacoHeader::parse(&start) {
             Ok(header) if header.entries.iter().all(in_file) => Some(header),
             Ok(_) => {
                 let bytes = file.size_bytes();
-                notes.push(header_note(tr!("TACO_HEADER points outside the file, which has {bytes} bytes.", bytes)));
+                notes.push(header_note(tr!(
+                    "TACO_HEADER points outside the file, which has {bytes} bytes.",
+                    bytes
+                )));
                 None
             }
             Err(error) => {
@@ -61,15 +72,19 @@ impl ZipReader {
         if let Some(header) = &header {
             file.prefetch_tables(&header.entries)?;
         }
-        let read = header.as_ref().map(|header| ArchiveContents::read(&file, header.levels(), Some(header.collection())));
+        let read = header
+            .as_ref()
+            .map(|header| ArchiveContents::read(&file, header.levels(), Some(header.collection())));
         let mut read = read.transpose()?;
-        // The header's ranges may be wrong. When the directory agrees with them, the table itself is damaged.
+        // The header's ranges may be wrong. When the directory agrees with them, the table itself
+        // is damaged.
         if let (Some(stated), Some(contents)) = (&header, &read)
             && !contents.is_whole()
             && let Ok(found) = settled(CentralDirectory::read(&file))?
         {
             let (levels, collection) = by_name(&file, &found)?;
-            let stands_elsewhere = !levels.is_empty() && (levels != stated.levels() || collection != Some(stated.collection()));
+            let stands_elsewhere = !levels.is_empty()
+                && (levels != stated.levels() || collection != Some(stated.collection()));
             let _ = directory.set(found);
             if stands_elsewhere {
                 notes.push(header_note(misplaced(stated, &levels, collection)));
@@ -91,14 +106,25 @@ impl ZipReader {
         }
         let heads = contents.heads.into_iter().enumerate().map(|(level, head)| {
             head.map_err(|error| {
-                let unreadable = Error::format(format!("METADATA/level{level}.parquet can't be read"));
+                let unreadable =
+                    Error::format(format!("METADATA/level{level}.parquet can't be read"));
                 unreadable.because(error).of_level(level).at_path(path)
             })
         });
         let levels = LevelSet::new(heads.collect::<Result<_>>()?);
-        let info = ContainerInfo { format: Format::Zip, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
+        let info = ContainerInfo {
+            format: Format::Zip,
+            path: path.to_owned(),
+            size_bytes: Some(file.size_bytes()),
+        };
         let opening = OpeningFacts::new(info, levels, contents.collection, notes);
-        Ok(Self { opening, file, header, directory, tiling: OnceLock::new() })
+        Ok(Self {
+            opening,
+            file,
+            header,
+            directory,
+            tiling: OnceLock::new(),
+        })
     }
 
     /// The archive as a byte source.
@@ -129,12 +155,19 @@ impl ZipReader {
     /// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such row.
     pub fn member_name(&self, level: usize, row: u32) -> Result<String> {
         let tree = self.opening.levels.skeleton(&JobContext::default())?;
-        let table = tree.levels.get(level).filter(|table| (row as usize) < table.len());
+        let table = tree
+            .levels
+            .get(level)
+            .filter(|table| (row as usize) < table.len());
         let table = table.ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
-        Ok(member_of(&tree.archive_path(level, row), table.folder[row as usize]))
+        Ok(member_of(
+            &tree.archive_path(level, row),
+            table.folder[row as usize],
+        ))
     }
 
-    /// True when `size` bytes at `offset` are the data of the member `name`, that is, its local header ends at `offset`.
+    /// True when `size` bytes at `offset` are the data of the member `name`, that is, its local
+    /// header ends at `offset`.
     ///
     /// # Errors
     /// When the archive cannot be read for now (a failed request or a cancelled job).
@@ -144,24 +177,34 @@ impl ZipReader {
         }
         // The extra field is empty, or ZIP64 for members larger than 4 GiB.
         for extra in [0u64, 20] {
-            let Some(local) = offset.checked_sub(30 + name.len() as u64 + extra) else { continue };
-            let Ok(header) = settled(LocalHeader::read(&self.file, local))? else { continue };
-            if header.data == offset && &*header.name == name && (header.size == u32::MAX || u64::from(header.size) == size) {
+            let Some(local) = offset.checked_sub(30 + name.len() as u64 + extra) else {
+                continue;
+            };
+            let Ok(header) = settled(LocalHeader::read(&self.file, local))? else {
+                continue;
+            };
+            if header.data == offset
+                && &*header.name == name
+                && (header.size == u32::MAX || u64::from(header.size) == size)
+            {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// `(offset, size)` of the member `name`. The level table's `stated` range is used when the member at that offset has this
-    /// name; some published archives state ranges of other samples below level 0.
+    /// `(offset, size)` of the member `name`. The level table's `stated` range is used when the
+    /// member at that offset has this name; some published archives state ranges of other samples
+    /// below level 0.
     ///
     /// # Errors
     /// As [`ZipReader::member_range`].
     pub fn range_of(&self, name: &str, stated: Option<(u64, u64)>) -> Result<(u64, u64)> {
         if self.file.is_remote() {
             return match stated {
-                Some(range) if settled(self.tiles(&JobContext::default()))?.unwrap_or(false) => Ok(range),
+                Some(range) if settled(self.tiles(&JobContext::default()))?.unwrap_or(false) => {
+                    Ok(range)
+                }
                 _ => self.member_range(name),
             };
         }
@@ -171,7 +214,8 @@ impl ZipReader {
         }
     }
 
-    /// True when the levels' ranges tile the data between header and tables, which proves them right without a request.
+    /// True when the levels' ranges tile the data between header and tables, which proves them
+    /// right without a request.
     ///
     /// # Errors
     /// When a level table cannot be read.
@@ -179,8 +223,11 @@ impl ZipReader {
         if let Some(known) = self.tiling.get() {
             return Ok(*known);
         }
-        let Some(header) = &self.header else { return Ok(false) };
-        let tile = tiling_parts(&self.opening.levels, 1, HEADER_END, &|_, _| Some(0), ctx)?.first() == Some(&true);
+        let Some(header) = &self.header else {
+            return Ok(false);
+        };
+        let tile = tiling_parts(&self.opening.levels, 1, HEADER_END, &|_, _| Some(0), ctx)?.first()
+            == Some(&true);
         let holds = tile && ends_before(&self.opening.levels, header.levels(), ctx)?;
         Ok(*self.tiling.get_or_init(|| holds))
     }
@@ -188,10 +235,14 @@ impl ZipReader {
     /// `(offset, size)` of the member `name`, from the central directory.
     ///
     /// # Errors
-    /// [`Kind::Format`](crate::error::Kind::Format) when there is no such member, or it is compressed, encrypted or outside the
-    /// file.
+    /// [`Kind::Format`](crate::error::Kind::Format) when there is no such member, or it is
+    /// compressed, encrypted or outside the file.
     pub fn member_range(&self, name: &str) -> Result<(u64, u64)> {
-        let missing = || Error::format("the sample is not in the archive").at(name).caused_by(Cause::MissingMember);
+        let missing = || {
+            Error::format("the sample is not in the archive")
+                .at(name)
+                .caused_by(Cause::MissingMember)
+        };
         let directory = self.directory()?;
         let entry = directory.find(name).ok_or_else(missing)?;
         if entry.method == 0
@@ -203,10 +254,15 @@ impl ZipReader {
         }
         let header = LocalHeader::read(&self.file, entry.local)?;
         if entry.method != 0 || entry.flags & 1 != 0 {
-            return Err(Error::format("the member is compressed or encrypted; TACO archives only store")
-                .at(name)
-                .caused_by(Cause::CompressedMember)
-                .hint("unpack the archive and open the folder, or write it again with `taco-studio repair`"));
+            return Err(Error::format(
+                "the member is compressed or encrypted; TACO archives only store",
+            )
+            .at(name)
+            .caused_by(Cause::CompressedMember)
+            .hint(
+                "unpack the archive and open the folder, or write it again with `taco-studio \
+                    repair`",
+            ));
         }
         if !self.file.contains(header.data, entry.size) {
             return Err(Error::format("the member runs past the end of the file").at(name));
@@ -222,13 +278,19 @@ impl ContainerReader for ZipReader {
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
         let (asset, _) = self.asset(level, row)?;
-        let AssetPath::Range { offset, size, .. } = asset else { return Err(Error::internal("an archive gave no range")) };
+        let AssetPath::Range { offset, size, .. } = asset else {
+            return Err(Error::internal("an archive gave no range"));
+        };
         TableHead::read(self.file.parquet(offset, size)?)?.decode(&JobContext::default())
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
         let name = self.member_name(level, row)?;
-        let stated = self.opening.levels.positions(level, &JobContext::default())?.range(row);
+        let stated = self
+            .opening
+            .levels
+            .positions(level, &JobContext::default())?
+            .range(row);
         let (offset, size) = self.range_of(&name, stated)?;
         Ok((self.file.range(offset, size), size))
     }
@@ -237,8 +299,14 @@ impl ContainerReader for ZipReader {
         if !self.file.is_remote() {
             return Ok(());
         }
-        let positions = self.opening.levels.positions(level, &JobContext::default())?;
-        let ranges: Vec<(u64, u64)> = rows.iter().filter_map(|&row| positions.range(row)).collect();
+        let positions = self
+            .opening
+            .levels
+            .positions(level, &JobContext::default())?;
+        let ranges: Vec<(u64, u64)> = rows
+            .iter()
+            .filter_map(|&row| positions.range(row))
+            .collect();
         self.file.prefetch(&ranges)
     }
 
@@ -254,10 +322,22 @@ struct ArchiveContents {
 }
 
 impl ArchiveContents {
-    fn read(file: &ByteSource, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> Result<Self> {
-        let head = |entry: &HeaderEntry| settled(file.parquet(entry.offset, entry.size).and_then(TableHead::read));
+    fn read(
+        file: &ByteSource,
+        levels: &[HeaderEntry],
+        collection: Option<HeaderEntry>,
+    ) -> Result<Self> {
+        let head = |entry: &HeaderEntry| {
+            settled(
+                file.parquet(entry.offset, entry.size)
+                    .and_then(TableHead::read),
+            )
+        };
         let heads = levels.iter().map(head).collect::<Result<_>>()?;
-        Ok(Self { heads, collection: settled(collection_at(file, collection))? })
+        Ok(Self {
+            heads,
+            collection: settled(collection_at(file, collection))?,
+        })
     }
 
     fn is_whole(&self) -> bool {
@@ -266,11 +346,19 @@ impl ArchiveContents {
 }
 
 fn header_note(message: String) -> Finding {
-    Finding::new(Rule::ZipHeader, Location::Member("TACO_HEADER".into()), message)
+    Finding::new(
+        Rule::ZipHeader,
+        Location::Member("TACO_HEADER".into()),
+        message,
+    )
 }
 
 /// Describes where header and directory differ.
-fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> String {
+fn misplaced(
+    header: &TacoHeader,
+    levels: &[HeaderEntry],
+    collection: Option<HeaderEntry>,
+) -> String {
     if levels.len() != header.levels().len() {
         return tr_n!(
             header.levels().len(),
@@ -280,14 +368,26 @@ fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<Hea
             found = levels.len()
         );
     }
-    let level = levels.iter().zip(header.levels()).position(|(found, stated)| found != stated);
+    let level = levels
+        .iter()
+        .zip(header.levels())
+        .position(|(found, stated)| found != stated);
     let (name, found, stated) = match level {
-        Some(level) => (format!("METADATA/level{level}.parquet"), Some(levels[level]), header.levels()[level]),
-        None => ("COLLECTION.json".to_owned(), collection, header.collection()),
+        Some(level) => (
+            format!("METADATA/level{level}.parquet"),
+            Some(levels[level]),
+            header.levels()[level],
+        ),
+        None => (
+            "COLLECTION.json".to_owned(),
+            collection,
+            header.collection(),
+        ),
     };
     match found {
         Some(found) => tr!(
-            "TACO_HEADER states {stated} bytes at {place} for {name}; it has {found} bytes at {own}.",
+            "TACO_HEADER states {stated} bytes at {place} for {name}; it has {found} bytes at \
+                {own}.",
             name,
             stated = stated.size,
             place = stated.offset,
@@ -299,12 +399,22 @@ fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<Hea
 }
 
 /// Level tables and collection located by member name, for archives without a usable header.
-fn by_name(file: &ByteSource, directory: &CentralDirectory) -> Result<(Vec<HeaderEntry>, Option<HeaderEntry>)> {
+fn by_name(
+    file: &ByteSource,
+    directory: &CentralDirectory,
+) -> Result<(Vec<HeaderEntry>, Option<HeaderEntry>)> {
     let entry = |name: &str| -> Result<Option<HeaderEntry>> {
-        let Some(entry) = directory.find(name) else { return Ok(None) };
-        let Ok(header) = settled(LocalHeader::read(file, entry.local))? else { return Ok(None) };
+        let Some(entry) = directory.find(name) else {
+            return Ok(None);
+        };
+        let Ok(header) = settled(LocalHeader::read(file, entry.local))? else {
+            return Ok(None);
+        };
         let inside = file.contains(header.data, entry.size);
-        Ok(inside.then_some(HeaderEntry { offset: header.data, size: entry.size }))
+        Ok(inside.then_some(HeaderEntry {
+            offset: header.data,
+            size: entry.size,
+        }))
     };
     let mut levels = Vec::new();
     while let Some(level) = entry(&format!("METADATA/level{}.parquet", levels.len()))? {

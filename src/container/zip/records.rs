@@ -1,4 +1,5 @@
-//! Writes ZIP records (APPNOTE 4.3): local headers, central directory, end records. ZIP64 only where needed.
+//! Writes ZIP records (APPNOTE 4.3): local headers, central directory, end records. ZIP64 only
+//! where needed.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -37,7 +38,8 @@ pub struct ZipMember {
     pub time: DosTime,
 }
 
-/// What is kept of a FILE that was written: its name and place are those of the plan, and there are as many as samples.
+/// What is kept of a FILE that was written: its name and place are those of the plan, and there are
+/// as many as samples.
 #[derive(Clone, Copy, Debug)]
 pub struct WrittenMember {
     /// CRC-32 of the data.
@@ -64,11 +66,16 @@ impl Members<'_> {
 
     /// Offset behind the last member.
     pub fn end(&self) -> u64 {
-        self.tables.last().map_or(self.plan.data_end, |member| member.data() + member.size)
+        self.tables
+            .last()
+            .map_or(self.plan.data_end, |member| member.data() + member.size)
     }
 
     /// Calls `each` for every member, in order, until one fails.
-    pub fn try_for_each<E>(&self, mut each: impl FnMut(&ZipMember) -> Result<(), E>) -> Result<(), E> {
+    pub fn try_for_each<E>(
+        &self,
+        mut each: impl FnMut(&ZipMember) -> Result<(), E>,
+    ) -> Result<(), E> {
         for (file, written) in self.plan.files.iter().zip(&self.files) {
             each(&ZipMember::of_file(self.plan, file, *written))?;
         }
@@ -86,8 +93,15 @@ impl DosTime {
 
     /// A file's modification time in UTC; [`DosTime::EPOCH`] outside the years 1980 to 2107.
     pub fn of(time: SystemTime) -> Self {
-        let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let Some(date) = i64::try_from(seconds).ok().and_then(|s| DateTime::from_timestamp(s, 0)) else { return Self::EPOCH };
+        let seconds = time
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
+        let Some(date) = i64::try_from(seconds)
+            .ok()
+            .and_then(|s| DateTime::from_timestamp(s, 0))
+        else {
+            return Self::EPOCH;
+        };
         let year = date.year();
         if !(1980..=2107).contains(&year) {
             return Self::EPOCH;
@@ -98,15 +112,26 @@ impl DosTime {
     }
 }
 
-/// Size in bytes of a member's local header: 30, the name, and 20 for ZIP64 when the data exceeds 4 GiB.
+/// Size in bytes of a member's local header: 30, the name, and 20 for ZIP64 when the data exceeds 4
+/// GiB.
 pub fn local_header_len(name_len: usize, size: u64) -> u64 {
     30 + name_len as u64 + if size > FULL32 { 20 } else { 0 }
 }
 
 impl ZipMember {
     /// The member of a planned FILE.
-    pub fn of_file(plan: &BuildPlan, file: &PlannedFile, WrittenMember { crc, time }: WrittenMember) -> Self {
-        Self { name: plan.file_name(file).into(), local: file.local, size: file.size, crc, time }
+    pub fn of_file(
+        plan: &BuildPlan,
+        file: &PlannedFile,
+        WrittenMember { crc, time }: WrittenMember,
+    ) -> Self {
+        Self {
+            name: plan.file_name(file).into(),
+            local: file.local,
+            size: file.size,
+            crc,
+            time,
+        }
     }
 
     /// Offset of the data.
@@ -164,11 +189,25 @@ impl ZipMember {
         put32(out, size);
         put32(out, size);
         put16(out, self.name.len() as u16);
-        put16(out, if extra.is_empty() { 0 } else { 4 + extra.len() as u16 });
+        put16(
+            out,
+            if extra.is_empty() {
+                0
+            } else {
+                4 + extra.len() as u16
+            },
+        );
         put16(out, 0);
         put16(out, 0);
         put16(out, 0);
-        put32(out, if &*self.name == super::header::HEADER_NAME { HEADER_ATTRIBUTES } else { ATTRIBUTES });
+        put32(
+            out,
+            if &*self.name == super::header::HEADER_NAME {
+                HEADER_ATTRIBUTES
+            } else {
+                ATTRIBUTES
+            },
+        );
         put32(out, self.local.min(FULL32) as u32);
         out.extend(self.name.as_bytes());
         if !extra.is_empty() {
@@ -179,8 +218,8 @@ impl ZipMember {
     }
 }
 
-/// Appends the end of central directory record, preceded by the ZIP64 records when there are more than 65,535 members or the
-/// directory's offset exceeds 4 GiB.
+/// Appends the end of central directory record, preceded by the ZIP64 records when there are more
+/// than 65,535 members or the directory's offset exceeds 4 GiB.
 pub fn put_end(out: &mut Vec<u8>, members: u64, directory: u64, directory_size: u64) {
     if members > 0xFFFF || directory > FULL32 || directory_size > FULL32 {
         let end64 = directory + directory_size;
@@ -228,7 +267,13 @@ mod tests {
     use std::time::Duration;
 
     fn member(size: u64, local: u64) -> ZipMember {
-        ZipMember { name: "DATA/a.tif".into(), local, size, crc: 7, time: DosTime::EPOCH }
+        ZipMember {
+            name: "DATA/a.tif".into(),
+            local,
+            size,
+            crc: 7,
+            time: DosTime::EPOCH,
+        }
     }
 
     #[test]
@@ -253,13 +298,20 @@ mod tests {
             put_end(&mut out, members, directory, 100);
             out.len()
         };
-        assert_eq!((end(65_535, FULL32), end(65_536, 0), end(1, FULL32 + 1)), (22, 98, 98));
+        assert_eq!(
+            (end(65_535, FULL32), end(65_536, 0), end(1, FULL32 + 1)),
+            (22, 98, 98)
+        );
     }
 
     #[test]
     fn names_outside_ascii_carry_the_flag() {
         let mut out = Vec::new();
-        ZipMember { name: "DATA/γ.tif".into(), ..member(1, 0) }.put_local(&mut out);
+        ZipMember {
+            name: "DATA/γ.tif".into(),
+            ..member(1, 0)
+        }
+        .put_local(&mut out);
         assert_eq!(out[6..8], [0, 8]);
     }
 

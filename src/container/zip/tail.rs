@@ -1,8 +1,10 @@
-//! Replaces the metadata of an existing archive: `__meta__`, level tables, COLLECTION.json and the central directory, which all follow
-//! the data of the samples. The new ones are written to unused space and synced before TACO_HEADER, which locates the tables, is
-//! replaced by one write within a disk sector. A reader that begins at TACO_HEADER (TACO 2.0, section 6.3) finds the old or the new
-//! metadata, whole, at any moment. A reader that begins at the end of the file, as programs for ZIP do, finds no directory while new
-//! bytes are appended; the next edit cuts off what a killed process left.
+//! Replaces the metadata of an existing archive: `__meta__`, level tables, COLLECTION.json and the
+//! central directory, which all follow the data of the samples. The new ones are written to unused
+//! space and synced before TACO_HEADER, which locates the tables, is replaced by one write within a
+//! disk sector. A reader that begins at TACO_HEADER (TACO 2.0, section 6.3) finds the old or the
+//! new metadata, whole, at any moment. A reader that begins at the end of the file, as programs for
+//! ZIP do, finds no directory while new bytes are appended; the next edit cuts off what a killed
+//! process left.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
@@ -53,29 +55,43 @@ impl std::fmt::Display for FixedTail {
             FixedTail::Header => "its TACO_HEADER is missing or wrong",
             FixedTail::Members => "its members are in another order or form than the tools write",
             FixedTail::Directory => "its central directory can't be read",
-            FixedTail::OtherNames => "the file has another name (a hard link), which keeps the dataset as it is",
+            FixedTail::OtherNames => {
+                "the file has another name (a hard link), which keeps the dataset as it is"
+            }
         })
     }
 }
 
 impl TailEdit {
-    /// Looks whether the archive has the layout of the official tools: TACO_HEADER, the data in the order of the samples, then
-    /// metadata. `assembly` is that of `reader`, edited or not.
+    /// Looks whether the archive has the layout of the official tools: TACO_HEADER, the data in the
+    /// order of the samples, then metadata. `assembly` is that of `reader`, edited or not.
     ///
     /// # Errors
     /// When the archive can't be read for now, or the assembly can't be laid out.
-    pub fn of(reader: &ZipReader, assembly: &Assembly) -> Result<std::result::Result<Self, FixedTail>> {
+    pub fn of(
+        reader: &ZipReader,
+        assembly: &Assembly,
+    ) -> Result<std::result::Result<Self, FixedTail>> {
         let path = &reader.info().path;
-        let Some(header) = reader.header().filter(|header| header.clean && !is_remote(path)) else {
+        let Some(header) = reader
+            .header()
+            .filter(|header| header.clean && !is_remote(path))
+        else {
             return Ok(Err(FixedTail::Header));
         };
-        let Ok(directory) = settled(reader.directory())? else { return Ok(Err(FixedTail::Directory)) };
-        let version = reader.file().local_version()?.ok_or_else(|| Error::internal("a remote file has no version here"))?;
+        let Ok(directory) = settled(reader.directory())? else {
+            return Ok(Err(FixedTail::Directory));
+        };
+        let version = reader
+            .file()
+            .local_version()?
+            .ok_or_else(|| Error::internal("a remote file has no version here"))?;
         if version.has_other_names() {
             return Ok(Err(FixedTail::OtherNames));
         }
         let plan = BuildPlan::new(assembly, crate::container::Format::Zip, HEADER_END)?;
-        // TACO_HEADER, the data, every `__meta__`, the level tables and COLLECTION.json: other members would be lost.
+        // TACO_HEADER, the data, every `__meta__`, the level tables and COLLECTION.json: other
+        // members would be lost.
         let known = 2 + plan.files.len() + plan.folders.len() + assembly.levels.len();
         if directory.repeated().next().is_some() || known != directory.entries.len() {
             return Ok(Err(FixedTail::Members));
@@ -84,27 +100,55 @@ impl TailEdit {
         for file in &plan.files {
             let name = plan.file_name(file);
             let own = |entry: &&DirectoryEntry| {
-                let RowSource::Asset { path: AssetPath::Range { offset, .. }, size, .. } = plan.source(assembly, file) else {
+                let RowSource::Asset {
+                    path: AssetPath::Range { offset, .. },
+                    size,
+                    ..
+                } = plan.source(assembly, file)
+                else {
                     return false;
                 };
                 let data = entry.local + local_header_len(name.len(), entry.size);
                 let stored = entry.method == 0 && entry.flags & 1 == 0;
-                stored && entry.local == file.local && data == *offset && entry.size == file.size && file.size == *size
+                stored
+                    && entry.local == file.local
+                    && data == *offset
+                    && entry.size == file.size
+                    && file.size == *size
             };
             match directory.find(&name).filter(own) {
-                Some(entry) => files.push(WrittenMember { crc: entry.crc, time: DosTime(entry.time) }),
+                Some(entry) => files.push(WrittenMember {
+                    crc: entry.crc,
+                    time: DosTime(entry.time),
+                }),
                 None => return Ok(Err(FixedTail::Members)),
             }
         }
-        let tables = directory.entries.iter().filter(|entry| !entry.name.starts_with("DATA/") || entry.name.ends_with("/__meta__"));
-        let first_table = tables.filter(|entry| &*entry.name != HEADER_NAME).map(|entry| entry.local).min();
+        let tables = directory
+            .entries
+            .iter()
+            .filter(|entry| !entry.name.starts_with("DATA/") || entry.name.ends_with("/__meta__"));
+        let first_table = tables
+            .filter(|entry| &*entry.name != HEADER_NAME)
+            .map(|entry| entry.local)
+            .min();
         let listed = header.entries.iter().map(|entry| entry.offset).min();
         match (first_table, listed) {
-            (Some(first_table), Some(listed)) if first_table >= plan.data_end && listed >= first_table => {
+            (Some(first_table), Some(listed))
+                if first_table >= plan.data_end && listed >= first_table =>
+            {
                 let length = reader.file().size_bytes();
-                let end = settled(CentralDirectory::end_of(reader.file(), directory.offset))?.ok().flatten();
+                let end = settled(CentralDirectory::end_of(reader.file(), directory.offset))?
+                    .ok()
+                    .flatten();
                 let size = end.filter(|end| *end <= length).unwrap_or(length);
-                Ok(Ok(Self { plan, files, first_table, size, version }))
+                Ok(Ok(Self {
+                    plan,
+                    files,
+                    first_table,
+                    size,
+                    version,
+                }))
             }
             _ => Ok(Err(FixedTail::Members)),
         }
@@ -113,10 +157,22 @@ impl TailEdit {
     /// Replaces the metadata by that of `assembly`; returns the number of bytes written.
     ///
     /// # Errors
-    /// When the tables can't be encoded or written; the archive then has its old metadata. [`crate::error::Kind::Changed`] when the file at
-    /// `path` is not of the version that was read.
-    pub fn write(self, path: &Path, assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<u64> {
-        let Self { mut plan, files, first_table, size, version } = self;
+    /// When the tables can't be encoded or written; the archive then has its old metadata.
+    /// [`crate::error::Kind::Changed`] when the file at `path` is not of the version that was read.
+    pub fn write(
+        self,
+        path: &Path,
+        assembly: &Assembly,
+        options: &BuildOptions,
+        ctx: &JobContext,
+    ) -> Result<u64> {
+        let Self {
+            mut plan,
+            files,
+            first_table,
+            size,
+            version,
+        } = self;
         ctx.stage(tr!("Writing the metadata"), None);
         let mut start = plan.data_end;
         let mut tail = encode_metadata(assembly, &plan, options, ctx)?;
@@ -128,13 +184,23 @@ impl TailEdit {
             tail = encode_metadata(assembly, &plan, options, ctx)?;
             check_space(path, needed)?;
         }
-        let file = OpenOptions::new().read(true).write(true).open(path).io_at("open for writing", path)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)
+            .io_at("open for writing", path)?;
         let mut before = vec![0; HEADER_END as usize];
-        (&file).read_exact(&mut before).io_at("read TACO_HEADER", path)?;
+        (&file)
+            .read_exact(&mut before)
+            .io_at("read TACO_HEADER", path)?;
         if !version.is_same_file(&LocalVersion::of(&file).io_at("look at the archive", path)?) {
             return Err(changed(path));
         }
-        let members = Members { plan: &plan, files, tables: Vec::new() };
+        let members = Members {
+            plan: &plan,
+            files,
+            tables: Vec::new(),
+        };
         let written = put(&file, tail, start, members, path, ctx);
         let (first, header, end) = written.inspect_err(|_| {
             // The old metadata was not overwritten.
@@ -155,13 +221,15 @@ impl TailEdit {
         Ok(end - start + bytes.len() as u64)
     }
 
-    /// Greatest number of bytes that [`TailEdit::write`] appends: about the size of the current metadata.
+    /// Greatest number of bytes that [`TailEdit::write`] appends: about the size of the current
+    /// metadata.
     pub fn estimate(&self) -> u64 {
         self.size - self.first_table
     }
 }
 
-/// Writes metadata and directory at `start` and syncs them; returns the member TACO_HEADER, its data, and the end of the archive.
+/// Writes metadata and directory at `start` and syncs them; returns the member TACO_HEADER, its
+/// data, and the end of the archive.
 fn put(
     file: &File,
     tail: Tail,
@@ -188,47 +256,76 @@ fn put(
 fn directory_length(plan: &BuildPlan, tail: &Tail) -> u64 {
     // 46 bytes and 28 of ZIP64 for each entry; 98 for the end records.
     let entry = |name: &str| 46 + 28 + name.len() as u64;
-    let data: u64 = plan.files.iter().map(|file| entry(&plan.file_name(file))).sum();
-    data + tail.members.iter().map(|(name, ..)| entry(name)).sum::<u64>() + entry(HEADER_NAME) + 98
+    let data: u64 = plan
+        .files
+        .iter()
+        .map(|file| entry(&plan.file_name(file)))
+        .sum();
+    data + tail
+        .members
+        .iter()
+        .map(|(name, ..)| entry(name))
+        .sum::<u64>()
+        + entry(HEADER_NAME)
+        + 98
 }
 
-/// End of the archive that TACO_HEADER describes, where a killed [`TailEdit::write`] left more bytes behind it: the beginning of new
-/// metadata, or the end of old metadata. Programs that begin at the end of the file then find no directory, or an old one. `None` for
-/// every other archive.
+/// End of the archive that TACO_HEADER describes, where a killed [`TailEdit::write`] left more
+/// bytes behind it: the beginning of new metadata, or the end of old metadata. Programs that begin
+/// at the end of the file then find no directory, or an old one. `None` for every other archive.
 ///
 /// # Errors
 /// When the archive can't be read for now.
 pub fn unfinished_end(reader: &ZipReader) -> Result<Option<u64>> {
-    let Some(header) = reader.header().filter(|_| !reader.file().is_remote()) else { return Ok(None) };
+    let Some(header) = reader.header().filter(|_| !reader.file().is_remote()) else {
+        return Ok(None);
+    };
     // The tools write the directory right behind COLLECTION.json.
     let HeaderEntry { offset, size } = header.collection();
     let start = offset + size;
     if settled(CentralDirectory::is_last(reader.file(), start))?.unwrap_or(true) {
         return Ok(None);
     }
-    let end = settled(CentralDirectory::end_of(reader.file(), start))?.ok().flatten();
-    let Some(end) = end.filter(|end| *end < reader.file().size_bytes()) else { return Ok(None) };
+    let end = settled(CentralDirectory::end_of(reader.file(), start))?
+        .ok()
+        .flatten();
+    let Some(end) = end.filter(|end| *end < reader.file().size_bytes()) else {
+        return Ok(None);
+    };
     Ok(match settled(reader.directory())? {
         Err(error) => error.is_caused_by(Cause::ZipDirectory).then_some(end),
         // Another program may have added bytes behind a directory that it has written itself.
         Ok(directory) => {
             let name = "COLLECTION.json";
-            let old = directory.find(name).map(|entry| entry.local + local_header_len(name.len(), entry.size));
+            let old = directory
+                .find(name)
+                .map(|entry| entry.local + local_header_len(name.len(), entry.size));
             (directory.offset >= end && old.is_some_and(|old| old >= end)).then_some(end)
         }
     })
 }
 
-/// Cuts off what a killed [`TailEdit::write`] left behind the end of the archive. Changes nothing else.
+/// Cuts off what a killed [`TailEdit::write`] left behind the end of the archive. Changes nothing
+/// else.
 ///
 /// # Errors
 /// When the archive can't be read or written.
 pub fn cut_unfinished(reader: &ZipReader, ctx: &JobContext) -> Result<bool> {
-    let Some(end) = unfinished_end(reader)? else { return Ok(false) };
+    let Some(end) = unfinished_end(reader)? else {
+        return Ok(false);
+    };
     let path = &reader.info().path;
     reader.file().expect_at_path()?;
-    ctx.warn(format!("{}: cut off the unfinished metadata of an interrupted edit", path.display()));
-    let file = OpenOptions::new().write(true).open(path).io_at("open for writing", path)?;
-    file.set_len(end).and_then(|()| file.sync_all()).io_at("cut off unfinished metadata", path)?;
+    ctx.warn(format!(
+        "{}: cut off the unfinished metadata of an interrupted edit",
+        path.display()
+    ));
+    let file = OpenOptions::new()
+        .write(true)
+        .open(path)
+        .io_at("open for writing", path)?;
+    file.set_len(end)
+        .and_then(|()| file.sync_all())
+        .io_at("cut off unfinished metadata", path)?;
     Ok(true)
 }

@@ -1,5 +1,6 @@
-//! Writes a TACO ZIP: data is streamed to a temporary file while the metadata is encoded; the header is patched last. To a store,
-//! which takes the bytes in order, the metadata is encoded first, and the CRC-32 of a large sample is computed before it is sent.
+//! Writes a TACO ZIP: data is streamed to a temporary file while the metadata is encoded; the
+//! header is patched last. To a store, which takes the bytes in order, the metadata is encoded
+//! first, and the CRC-32 of a large sample is computed before it is sent.
 
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 
@@ -39,24 +40,33 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     check_space(&options.target, plan.data_end)?;
     let output = PartialFile::new(&options.target, options.overwrite)?;
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
-    // The offsets in the metadata come from the plan, so it is encoded while the data is copied. Not with `rayon::join`: copying
-    // blocks on its reader, and would occupy a worker that the reader needs.
+    // The offsets in the metadata come from the plan, so it is encoded while the data is copied.
+    // Not with `rayon::join`: copying blocks on its reader, and would occupy a worker that the
+    // reader needs.
     let (data, tail) = std::thread::scope(|scope| {
         let encoder = scope.spawn(|| encode_metadata(assembly, &plan, options, ctx));
         let data = copy_data(assembly, &plan, options, &output, &sources, ctx);
-        let tail = encoder.join().unwrap_or_else(|panic| Err(panic_error("encoding the metadata", panic.as_ref())));
+        let tail = encoder
+            .join()
+            .unwrap_or_else(|panic| Err(panic_error("encoding the metadata", panic.as_ref())));
         (data, tail)
     });
     let (files, tail) = (data?, tail?);
-    let mut members = Members { plan: &plan, files, tables: Vec::new() };
+    let mut members = Members {
+        plan: &plan,
+        files,
+        tables: Vec::new(),
+    };
     let damaged = sources.finish()?;
     let mut out = BufWriter::with_capacity(BUFFER, output.file());
     let failed = |error| Error::io("write the archive", &options.target, error);
     out.seek(SeekFrom::Start(plan.data_end)).map_err(failed)?;
     ctx.stage(tr!("Writing the metadata"), None);
-    let header = write_tail(&mut out, tail, plan.data_end, &mut members.tables, ctx).map_err(failed)?;
+    let header =
+        write_tail(&mut out, tail, plan.data_end, &mut members.tables, ctx).map_err(failed)?;
     let directory = members.end();
-    let (first, directory_size) = write_directory(&mut out, &header, &members, directory).map_err(failed)?;
+    let (first, directory_size) =
+        write_directory(&mut out, &header, &members, directory).map_err(failed)?;
     out.seek(SeekFrom::Start(0)).map_err(failed)?;
     let mut bytes = Vec::with_capacity(HEADER_END as usize);
     first.put_local(&mut bytes);
@@ -66,19 +76,29 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     drop(out);
     ctx.check()?;
     ctx.stage(tr!("Syncing to disk"), None);
-    let size = output.file().metadata().io_at("read the archive", &options.target)?.len();
+    let size = output
+        .file()
+        .metadata()
+        .io_at("read the archive", &options.target)?
+        .len();
     debug_assert!(size > directory + directory_size);
     output.finish()?;
     Ok(Built::whole(assembly, &plan, options, size, damaged))
 }
 
-/// Writes the archive to a store, from its first byte to its last. The bytes are those of [`write`].
+/// Writes the archive to a store, from its first byte to its last. The bytes are those of
+/// [`write`].
 fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
     let sources = CopySources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
-    let expected = plan.data_end + plan.files.iter().map(|file| 128 + plan.file_name(file).len() as u64).sum::<u64>();
+    let expected = plan.data_end
+        + plan
+            .files
+            .iter()
+            .map(|file| 128 + plan.file_name(file).len() as u64)
+            .sum::<u64>();
     // Before the metadata is encoded: an output that exists is said at once.
     let mut out = ObjectWriter::new(&options.target, options.overwrite, expected)?;
     let failed = |error| Error::io("write the archive", &options.target, error);
@@ -91,12 +111,23 @@ fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -
     bytes.extend(header.to_bytes());
     out.write_all(&bytes).map_err(failed)?;
     ctx.stage(tr!("Writing"), Some(plan.files.len() as u64));
-    let copying = Copying { assembly, plan: &plan, sources: &sources, failed: &failed, ctx };
+    let copying = Copying {
+        assembly,
+        plan: &plan,
+        sources: &sources,
+        failed: &failed,
+        ctx,
+    };
     let files = copying.all(&mut out, |index, out| copying.send_large(index, out))?;
-    let mut members = Members { plan: &plan, files, tables: Vec::new() };
+    let mut members = Members {
+        plan: &plan,
+        files,
+        tables: Vec::new(),
+    };
     let damaged = sources.finish()?;
     ctx.stage(tr!("Writing the metadata"), None);
-    let written = write_tail(&mut out, tail, plan.data_end, &mut members.tables, ctx).map_err(failed)?;
+    let written =
+        write_tail(&mut out, tail, plan.data_end, &mut members.tables, ctx).map_err(failed)?;
     debug_assert_eq!(written.entries, header.entries);
     let directory = members.end();
     write_directory(&mut out, &header, &members, directory).map_err(failed)?;
@@ -107,7 +138,8 @@ fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -
     Ok(Built::whole(assembly, &plan, options, size, damaged))
 }
 
-/// SHA-256 of what the archive is made from: its metadata, and the sources of its samples with their sizes and modification times.
+/// SHA-256 of what the archive is made from: its metadata, and the sources of its samples with
+/// their sizes and modification times.
 fn identity_of(assembly: &Assembly, tail: &Tail) -> [u8; 32] {
     let mut identity = Sha256::new();
     for source in assembly.levels.iter().flat_map(|level| &level.sources) {
@@ -117,7 +149,11 @@ fn identity_of(assembly: &Assembly, tail: &Tail) -> [u8; 32] {
                 identity.update((bytes.len() as u64).to_le_bytes());
                 identity.update(bytes);
             }
-            RowSource::Asset { path, size, modified } => identity.update(format!("{path:?} {size} {modified:?}\n")),
+            RowSource::Asset {
+                path,
+                size,
+                modified,
+            } => identity.update(format!("{path:?} {size} {modified:?}\n")),
         }
     }
     for (name, size, crc) in &tail.members {
@@ -138,7 +174,13 @@ fn copy_data(
     let failed = |error| Error::io("write the archive", &options.target, error);
     let mut out = BufWriter::with_capacity(BUFFER, output.file());
     out.write_all(&[0; HEADER_END as usize]).map_err(failed)?;
-    let copying = Copying { assembly, plan, sources, failed: &failed, ctx };
+    let copying = Copying {
+        assembly,
+        plan,
+        sources,
+        failed: &failed,
+        ctx,
+    };
     let files = copying.all(&mut out, |index, out| copying.stream_large(index, out))?;
     out.flush().map_err(failed)?;
     Ok(files)
@@ -154,9 +196,13 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    /// Writes all FILEs in the order of the plan; `large` writes one that is too large for memory, by its index. Returns
-    /// their CRC-32 and times.
-    fn all<W: Write>(&self, out: &mut W, large: impl Fn(usize, &mut W) -> Result<WrittenMember>) -> Result<Vec<WrittenMember>> {
+    /// Writes all FILEs in the order of the plan; `large` writes one that is too large for memory,
+    /// by its index. Returns their CRC-32 and times.
+    fn all<W: Write>(
+        &self,
+        out: &mut W,
+        large: impl Fn(usize, &mut W) -> Result<WrittenMember>,
+    ) -> Result<Vec<WrittenMember>> {
         let mut written: Vec<WrittenMember> = Vec::with_capacity(self.plan.files.len());
         for_each_piece(self.plan, self.assembly, self.sources, self.ctx, |piece| {
             match piece {
@@ -167,7 +213,10 @@ impl Copying<'_> {
                     written.extend_from_slice(run);
                 }
                 DataPiece::Large(index) => {
-                    written.push(large(*index, out).map_err(|error| self.plan.name_sample(error, self.assembly, *index))?);
+                    written
+                        .push(large(*index, out).map_err(|error| {
+                            self.plan.name_sample(error, self.assembly, *index)
+                        })?);
                     self.ctx.step(1);
                 }
             }
@@ -178,32 +227,51 @@ impl Copying<'_> {
 
     /// Sends a large file. Its local header has its CRC-32, so it is read twice.
     fn send_large(&self, index: usize, out: &mut ObjectWriter) -> Result<WrittenMember> {
-        let (source, name) = (self.plan.source(self.assembly, &self.plan.files[index]), || self.plan.sample(self.assembly, index));
+        let (source, name) = (
+            self.plan.source(self.assembly, &self.plan.files[index]),
+            || self.plan.sample(self.assembly, index),
+        );
         let first = self.sources.checksum(source, &name, self.ctx)?;
         let written = written_file(first);
         let mut header = Vec::new();
         ZipMember::of_file(self.plan, &self.plan.files[index], written).put_local(&mut header);
         out.write_all(&header).map_err(self.failed)?;
-        let sent = self.sources.stream(source, &name, self.ctx, &mut |chunk| out.write_all(chunk).map_err(self.failed))?;
+        let sent = self.sources.stream(source, &name, self.ctx, &mut |chunk| {
+            out.write_all(chunk).map_err(self.failed)
+        })?;
         if sent.crc != first.crc {
-            return Err(Error::new(Kind::Changed, "the sample changed while it was sent").hint("write again"));
+            return Err(
+                Error::new(Kind::Changed, "the sample changed while it was sent")
+                    .hint("write again"),
+            );
         }
         Ok(written)
     }
 
-    /// Streams a large file: its CRC-32 is known only afterwards, so the local header is written twice.
-    fn stream_large(&self, index: usize, out: &mut BufWriter<&std::fs::File>) -> Result<WrittenMember> {
+    /// Streams a large file: its CRC-32 is known only afterwards, so the local header is written
+    /// twice.
+    fn stream_large(
+        &self,
+        index: usize,
+        out: &mut BufWriter<&std::fs::File>,
+    ) -> Result<WrittenMember> {
         let file = &self.plan.files[index];
         let header_len = local_header_len(self.plan.file_name(file).len(), file.size);
-        out.write_all(&vec![0; header_len as usize]).map_err(self.failed)?;
-        let (source, name) = (self.plan.source(self.assembly, file), || self.plan.sample(self.assembly, index));
-        let copied = self.sources.stream(source, &name, self.ctx, &mut |chunk| out.write_all(chunk).map_err(self.failed))?;
+        out.write_all(&vec![0; header_len as usize])
+            .map_err(self.failed)?;
+        let (source, name) = (self.plan.source(self.assembly, file), || {
+            self.plan.sample(self.assembly, index)
+        });
+        let copied = self.sources.stream(source, &name, self.ctx, &mut |chunk| {
+            out.write_all(chunk).map_err(self.failed)
+        })?;
         let written = written_file(copied);
         let mut header = Vec::with_capacity(header_len as usize);
         ZipMember::of_file(self.plan, file, written).put_local(&mut header);
         out.seek(SeekFrom::Start(file.local)).map_err(self.failed)?;
         out.write_all(&header).map_err(self.failed)?;
-        out.seek(SeekFrom::Start(file.local + header_len + file.size)).map_err(self.failed)?;
+        out.seek(SeekFrom::Start(file.local + header_len + file.size))
+            .map_err(self.failed)?;
         Ok(written)
     }
 }
@@ -222,35 +290,62 @@ impl Tail {
         for (name, size, _) in &self.members {
             let offset = position + local_header_len(name.len(), *size);
             if !name.starts_with("DATA/") {
-                entries.push(HeaderEntry { offset, size: *size });
+                entries.push(HeaderEntry {
+                    offset,
+                    size: *size,
+                });
             }
             position = offset + size;
         }
-        TacoHeader { entries, clean: true }
+        TacoHeader {
+            entries,
+            clean: true,
+        }
     }
 
     /// Length in bytes of the members with their local headers.
     pub(super) fn length(&self) -> u64 {
-        self.members.iter().map(|(name, size, _)| local_header_len(name.len(), *size) + size).sum()
+        self.members
+            .iter()
+            .map(|(name, size, _)| local_header_len(name.len(), *size) + size)
+            .sum()
     }
 
     fn push(&mut self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
         self.bytes.write_all(bytes)?;
-        self.members.push((name.into(), bytes.len() as u64, crc32fast::hash(bytes)));
+        self.members
+            .push((name.into(), bytes.len() as u64, crc32fast::hash(bytes)));
         Ok(())
     }
 }
 
-/// Encodes all `__meta__`, deepest first, as each contains the ranges of those below it; then the levels and the collection.
-pub(super) fn encode_metadata(assembly: &Assembly, plan: &BuildPlan, options: &BuildOptions, ctx: &JobContext) -> Result<Tail> {
-    let failed = |error| Error::io("keep the metadata until it is written", &options.target, error);
-    let mut tail = Tail { bytes: SpooledTempFile::new(METADATA_IN_MEMORY), members: Vec::new() };
+/// Encodes all `__meta__`, deepest first, as each contains the ranges of those below it; then the
+/// levels and the collection.
+pub(super) fn encode_metadata(
+    assembly: &Assembly,
+    plan: &BuildPlan,
+    options: &BuildOptions,
+    ctx: &JobContext,
+) -> Result<Tail> {
+    let failed = |error| {
+        Error::io(
+            "keep the metadata until it is written",
+            &options.target,
+            error,
+        )
+    };
+    let mut tail = Tail {
+        bytes: SpooledTempFile::new(METADATA_IN_MEMORY),
+        members: Vec::new(),
+    };
     let mut positions = plan.positions.clone();
     let mut next = plan.data_end;
     for same_level in plan.folders.chunk_by(|a, b| a.level == b.level) {
         for batch in same_level.chunks(META_BATCH) {
             ctx.check()?;
-            let encoded: Vec<Vec<u8>> = try_map(batch, |_, folder| plan.local_meta(assembly, &positions, folder, options))?;
+            let encoded: Vec<Vec<u8>> = try_map(batch, |_, folder| {
+                plan.local_meta(assembly, &positions, folder, options)
+            })?;
             for (folder, bytes) in batch.iter().zip(encoded) {
                 let size = bytes.len() as u64;
                 let name = plan.meta_name(folder);
@@ -280,28 +375,47 @@ pub(super) fn write_tail(
     let mut entries = Vec::new();
     let mut header = Vec::new();
     for (name, size, crc) in std::mem::take(&mut tail.members) {
-        let member = ZipMember { name, local: position, size, crc, time: DosTime::EPOCH };
+        let member = ZipMember {
+            name,
+            local: position,
+            size,
+            crc,
+            time: DosTime::EPOCH,
+        };
         header.clear();
         member.put_local(&mut header);
         out.write_all(&header)?;
         std::io::copy(&mut std::io::Read::take(&mut tail.bytes, size), out)?;
         ctx.bytes(size);
         if !member.name.starts_with("DATA/") {
-            entries.push(HeaderEntry { offset: member.data(), size });
+            entries.push(HeaderEntry {
+                offset: member.data(),
+                size,
+            });
         }
         position = member.data() + size;
         members.push(member);
     }
-    Ok(TacoHeader { entries, clean: true })
+    Ok(TacoHeader {
+        entries,
+        clean: true,
+    })
 }
 
 /// The member TACO_HEADER.
 fn header_member(header: &TacoHeader) -> ZipMember {
     let crc = crc32fast::hash(&header.to_bytes());
-    ZipMember { name: HEADER_NAME.into(), local: 0, size: HEADER_SIZE as u64, crc, time: DosTime::EPOCH }
+    ZipMember {
+        name: HEADER_NAME.into(),
+        local: 0,
+        size: HEADER_SIZE as u64,
+        crc,
+        time: DosTime::EPOCH,
+    }
 }
 
-/// Writes the central directory at `start`, with TACO_HEADER first; returns that member and the directory's length.
+/// Writes the central directory at `start`, with TACO_HEADER first; returns that member and the
+/// directory's length.
 pub(super) fn write_directory(
     out: &mut impl Write,
     header: &TacoHeader,

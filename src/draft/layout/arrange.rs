@@ -85,7 +85,11 @@ pub struct LayoutConflict {
 
 impl fmt::Display for LayoutConflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "files {} and {} have one place", self.files[0], self.files[1])
+        write!(
+            f,
+            "files {} and {} have one place",
+            self.files[0], self.files[1]
+        )
     }
 }
 
@@ -93,7 +97,10 @@ impl fmt::Display for LayoutConflict {
 ///
 /// # Errors
 /// The first two files with one place.
-pub fn arrange_files(paths: &[String], reading: &LayoutReading) -> Result<ArrangedFiles, LayoutConflict> {
+pub fn arrange_files(
+    paths: &[String],
+    reading: &LayoutReading,
+) -> Result<ArrangedFiles, LayoutConflict> {
     arrange(&ParsedPath::all_of_chosen_layout(paths), reading)
 }
 
@@ -121,10 +128,11 @@ impl PathReading {
         // A part that another repeats adds nothing: `scene_1/scene_1_B02`.
         let lower: Vec<String> = self.parts.iter().map(|part| plain(part)).collect();
         for (index, part) in lower.iter().enumerate() {
-            let again = lower
-                .iter()
-                .enumerate()
-                .any(|(other, text)| other != index && contains_part(text, part) && (text.len() > part.len() || other > index));
+            let again = lower.iter().enumerate().any(|(other, text)| {
+                other != index
+                    && contains_part(text, part)
+                    && (text.len() > part.len() || other > index)
+            });
             if !again && !part.is_empty() {
                 key.push('/');
                 key.push_str(part);
@@ -136,8 +144,11 @@ impl PathReading {
 
 /// Lower case, with `_` between the words.
 fn plain(text: &str) -> String {
-    let words: Vec<String> =
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    let words: Vec<String> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
     words.join("_")
 }
 
@@ -147,8 +158,11 @@ fn contains_part(text: &str, part: &str) -> bool {
 
 /// The words of a folder at a position, without those of the split.
 fn position_text(folder: &FolderName, numbers: bool) -> String {
-    let kept: Vec<&TextToken> =
-        folder.words.iter().filter(|word| !word.is_split() && (numbers || word.kind != TokenKind::Number)).collect();
+    let kept: Vec<&TextToken> = folder
+        .words
+        .iter()
+        .filter(|word| !word.is_split() && (numbers || word.kind != TokenKind::Number))
+        .collect();
     joined_words(kept)
 }
 
@@ -158,14 +172,21 @@ fn split_text(folder: &FolderName) -> Option<String> {
 }
 
 /// The folders' part of a cell; `None` when the reading does not mean this path.
-fn cell_of_folders(path: &ParsedPath, reading: &LayoutReading, fixed: &[Option<String>]) -> Option<PathReading> {
+fn cell_of_folders(
+    path: &ParsedPath,
+    reading: &LayoutReading,
+    fixed: &[Option<String>],
+) -> Option<PathReading> {
     reading.names.get(&path.depth())?;
     let mut cell = PathReading::default();
     for (at, (folder, role)) in path.folders.iter().zip(&reading.folders).enumerate() {
         match role {
             // The folder of texts beside the one folder of the images.
             FolderRole::Ignored
-                if !path.is_main && fixed.get(at).is_some_and(|name| name.as_ref().is_some_and(|name| *name != folder.text)) =>
+                if !path.is_main
+                    && fixed.get(at).is_some_and(|name| {
+                        name.as_ref().is_some_and(|name| *name != folder.text)
+                    }) =>
             {
                 cell.position.push(folder.text.clone());
             }
@@ -183,7 +204,10 @@ fn cell_of_folders(path: &ParsedPath, reading: &LayoutReading, fixed: &[Option<S
                     cell.split = split_text(folder);
                 }
                 if !whole {
-                    let numbers = folder.words.iter().filter(|word| word.kind == TokenKind::Number);
+                    let numbers = folder
+                        .words
+                        .iter()
+                        .filter(|word| word.kind == TokenKind::Number);
                     cell.parts.push(joined_words(numbers));
                 }
             }
@@ -203,8 +227,12 @@ fn cell_of_folders(path: &ParsedPath, reading: &LayoutReading, fixed: &[Option<S
     Some(cell)
 }
 
-/// Words that all files of a position folder have in their stems and another folder's files do not: `3band_` of `3band_img1`.
-fn own_words(paths: &[ParsedPath], cells: &[Option<PathReading>]) -> HashMap<String, HashSet<String>> {
+/// Words that all files of a position folder have in their stems and another folder's files do not:
+/// `3band_` of `3band_img1`.
+fn own_words(
+    paths: &[ParsedPath],
+    cells: &[Option<PathReading>],
+) -> HashMap<String, HashSet<String>> {
     #[derive(Default)]
     struct Stream {
         common: Option<HashSet<String>>,
@@ -215,7 +243,9 @@ fn own_words(paths: &[ParsedPath], cells: &[Option<PathReading>]) -> HashMap<Str
     let mut streams: BTreeMap<String, Stream> = BTreeMap::new();
     for wanted_main in [true, false] {
         for (path, cell) in paths.iter().zip(cells) {
-            let Some(cell) = cell.as_ref().filter(|_| path.is_main == wanted_main) else { continue };
+            let Some(cell) = cell.as_ref().filter(|_| path.is_main == wanted_main) else {
+                continue;
+            };
             let stream = streams.entry(cell.position.join("/")).or_default();
             if !wanted_main && stream.is_main {
                 continue;
@@ -224,7 +254,12 @@ fn own_words(paths: &[ParsedPath], cells: &[Option<PathReading>]) -> HashMap<Str
             stream.files += 1;
             let words: HashSet<String> = path.stem.iter().map(|word| word.lower.clone()).collect();
             stream.all.extend(words.iter().cloned());
-            stream.all.extend(cell.parts.iter().flat_map(|part| words_of(part)).map(|word| word.lower));
+            stream.all.extend(
+                cell.parts
+                    .iter()
+                    .flat_map(|part| words_of(part))
+                    .map(|word| word.lower),
+            );
             match &mut stream.common {
                 Some(common) => common.retain(|word| words.contains(word)),
                 None => stream.common = Some(words),
@@ -232,19 +267,54 @@ fn own_words(paths: &[ParsedPath], cells: &[Option<PathReading>]) -> HashMap<Str
         }
     }
     // Numbers and dates stay; words with digits where a file keeps another number.
-    let numbers = |word: &TextToken| !matches!(word.kind, TokenKind::Word | TokenKind::Band | TokenKind::Resolution);
+    let numbers = |word: &TextToken| {
+        !matches!(
+            word.kind,
+            TokenKind::Word | TokenKind::Band | TokenKind::Resolution
+        )
+    };
     let stems = || paths.iter().flat_map(|path| &path.stem);
-    let fixed: HashSet<&str> = stems().filter(|word| numbers(word)).map(|word| word.lower.as_str()).collect();
-    let identifiers: HashSet<&str> = stems().filter(|word| word.is_identifier()).map(|word| word.lower.as_str()).collect();
+    let fixed: HashSet<&str> = stems()
+        .filter(|word| numbers(word))
+        .map(|word| word.lower.as_str())
+        .collect();
+    let identifiers: HashSet<&str> = stems()
+        .filter(|word| word.is_identifier())
+        .map(|word| word.lower.as_str())
+        .collect();
     let mut own = HashMap::new();
     for (name, stream) in &streams {
-        let missing =
-            |word: &String| streams.iter().any(|(other, found)| other != name && found.is_main && !found.all.contains(word));
-        let mut words: HashSet<String> = stream.common.iter().flatten().filter(|word| missing(word)).cloned().collect();
-        words.retain(|word| !fixed.contains(word.as_str()) && (stream.files > 1 || !identifiers.contains(word.as_str())));
-        let in_stream = |cell: &Option<PathReading>| cell.as_ref().is_some_and(|cell| cell.position.join("/") == *name);
-        let keeps = |path: &ParsedPath| path.stem.iter().any(|word| word.is_identifier() && !words.contains(&word.lower));
-        if !paths.iter().zip(cells).filter(|(_, cell)| in_stream(cell)).all(|(path, _)| keeps(path)) {
+        let missing = |word: &String| {
+            streams
+                .iter()
+                .any(|(other, found)| other != name && found.is_main && !found.all.contains(word))
+        };
+        let mut words: HashSet<String> = stream
+            .common
+            .iter()
+            .flatten()
+            .filter(|word| missing(word))
+            .cloned()
+            .collect();
+        words.retain(|word| {
+            !fixed.contains(word.as_str())
+                && (stream.files > 1 || !identifiers.contains(word.as_str()))
+        });
+        let in_stream = |cell: &Option<PathReading>| {
+            cell.as_ref()
+                .is_some_and(|cell| cell.position.join("/") == *name)
+        };
+        let keeps = |path: &ParsedPath| {
+            path.stem
+                .iter()
+                .any(|word| word.is_identifier() && !words.contains(&word.lower))
+        };
+        if !paths
+            .iter()
+            .zip(cells)
+            .filter(|(_, cell)| in_stream(cell))
+            .all(|(path, _)| keeps(path))
+        {
             words.retain(|word| !identifiers.contains(word.as_str()));
         }
         own.insert(name.clone(), words);
@@ -253,9 +323,14 @@ fn own_words(paths: &[ParsedPath], cells: &[Option<PathReading>]) -> HashMap<Str
 }
 
 /// The root's and the position's words of a stem.
-pub(super) fn root_and_position<'a>(words: &[&'a TextToken]) -> (Vec<&'a TextToken>, Vec<&'a TextToken>) {
+pub(super) fn root_and_position<'a>(
+    words: &[&'a TextToken],
+) -> (Vec<&'a TextToken>, Vec<&'a TextToken>) {
     if let Some(last) = words.iter().rposition(|word| word.is_identifier()) {
-        let lead = words.iter().take_while(|word| word.is_role() && !word.is_identifier()).count();
+        let lead = words
+            .iter()
+            .take_while(|word| word.is_role() && !word.is_identifier())
+            .count();
         return match last + 1 == words.len() && lead > 0 {
             true => (words[lead..].to_vec(), words[..lead].to_vec()),
             false => (words[..=last].to_vec(), words[last + 1..].to_vec()),
@@ -264,22 +339,45 @@ pub(super) fn root_and_position<'a>(words: &[&'a TextToken]) -> (Vec<&'a TextTok
     let at = match words {
         [] => 0,
         [only] => usize::from(!only.is_exact_role()),
-        words => words.iter().skip(1).position(|word| word.is_exact_role()).map_or(words.len() - 1, |at| at + 1),
+        words => words
+            .iter()
+            .skip(1)
+            .position(|word| word.is_exact_role())
+            .map_or(words.len() - 1, |at| at + 1),
     };
     (words[..at].to_vec(), words[at..].to_vec())
 }
 
 /// Adds what the stem says.
-fn read_stem(cell: &mut PathReading, path: &ParsedPath, role: NameRole, own: Option<&HashSet<String>>) {
-    let words: Vec<&TextToken> = path.stem.iter().filter(|word| !own.is_some_and(|own| own.contains(&word.lower))).collect();
+fn read_stem(
+    cell: &mut PathReading,
+    path: &ParsedPath,
+    role: NameRole,
+    own: Option<&HashSet<String>>,
+) {
+    let words: Vec<&TextToken> = path
+        .stem
+        .iter()
+        .filter(|word| !own.is_some_and(|own| own.contains(&word.lower)))
+        .collect();
     let (root, position) = match role {
         NameRole::Root => (words, Vec::new()),
         NameRole::Position => (Vec::new(), words),
         NameRole::RootAndPosition => root_and_position(&words),
         NameRole::Date => {
-            let date: Vec<&TextToken> = words.iter().copied().filter(|word| word.kind == TokenKind::Date).collect();
+            let date: Vec<&TextToken> = words
+                .iter()
+                .copied()
+                .filter(|word| word.kind == TokenKind::Date)
+                .collect();
             cell.date = date.first().and_then(|word| iso_date(&word.text));
-            (words.into_iter().filter(|word| !matches!(word.kind, TokenKind::Date | TokenKind::Time)).collect(), Vec::new())
+            (
+                words
+                    .into_iter()
+                    .filter(|word| !matches!(word.kind, TokenKind::Date | TokenKind::Time))
+                    .collect(),
+                Vec::new(),
+            )
         }
     };
     if role == NameRole::Root && root.len() == path.stem.len() {
@@ -320,7 +418,9 @@ fn places_of(
     let mut taken: FilePlaces = HashMap::new();
     let mut places = vec![None; cells.len()];
     for (index, (path, cell)) in paths.iter().zip(cells).enumerate() {
-        let Some(cell) = cell.as_ref().filter(|_| path.is_main) else { continue };
+        let Some(cell) = cell.as_ref().filter(|_| path.is_main) else {
+            continue;
+        };
         let mut position = cell.position.join("/");
         if with_ending {
             position = format!("{position}/.{}", path.ending);
@@ -330,7 +430,9 @@ fn places_of(
         }
         let place = (cell.key(with_split), position);
         if let Some(&other) = taken.get(&place) {
-            return Err(LayoutConflict { files: [other, index] });
+            return Err(LayoutConflict {
+                files: [other, index],
+            });
         }
         taken.insert(place.clone(), index);
         places[index] = Some(place);
@@ -341,21 +443,31 @@ fn places_of(
 /// By depth, the folder that is above all main files.
 fn fixed_folders(paths: &[ParsedPath], depth: usize) -> Vec<Option<String>> {
     let only = |at: usize| {
-        let mut names = paths.iter().filter(|path| path.is_main).map(|path| path.folders.get(at).map(|folder| &folder.text));
+        let mut names = paths
+            .iter()
+            .filter(|path| path.is_main)
+            .map(|path| path.folders.get(at).map(|folder| &folder.text));
         let first = names.next()??;
         names.all(|name| name == Some(first)).then(|| first.clone())
     };
     (0..depth).map(only).collect()
 }
 
-pub(super) fn arrange(paths: &[ParsedPath], reading: &LayoutReading) -> Result<ArrangedFiles, LayoutConflict> {
+pub(super) fn arrange(
+    paths: &[ParsedPath],
+    reading: &LayoutReading,
+) -> Result<ArrangedFiles, LayoutConflict> {
     let fixed = fixed_folders(paths, reading.folders.len());
-    let mut cells: Vec<Option<PathReading>> =
-        paths.iter().map(|path| cell_of_folders(path, reading, &fixed).filter(|_| path.is_candidate)).collect();
+    let mut cells: Vec<Option<PathReading>> = paths
+        .iter()
+        .map(|path| cell_of_folders(path, reading, &fixed).filter(|_| path.is_candidate))
+        .collect();
     let own = own_words(paths, &cells);
     let mut streams: Vec<String> = Vec::with_capacity(cells.len());
     for (path, cell) in paths.iter().zip(&mut cells) {
-        let stream = cell.as_ref().map_or_else(String::new, |cell| cell.position.join("/"));
+        let stream = cell
+            .as_ref()
+            .map_or_else(String::new, |cell| cell.position.join("/"));
         if let (Some(cell), Some(&role)) = (cell.as_mut(), reading.names.get(&path.depth())) {
             read_stem(cell, path, role, own.get(&stream));
         }
@@ -374,7 +486,14 @@ pub(super) fn arrange(paths: &[ParsedPath], reading: &LayoutReading) -> Result<A
         }
     }
     let (mut taken, mut places, with_split) = found?;
-    place_beside(paths, &mut cells, &streams, (reading, &own, &fixed), with_split, (&mut taken, &mut places));
+    place_beside(
+        paths,
+        &mut cells,
+        &streams,
+        (reading, &own, &fixed),
+        with_split,
+        (&mut taken, &mut places),
+    );
     Ok(settled(paths, &cells, &places, with_split))
 }
 
@@ -383,7 +502,11 @@ fn place_beside(
     paths: &[ParsedPath],
     cells: &mut [Option<PathReading>],
     streams: &[String],
-    (reading, own, fixed): (&LayoutReading, &HashMap<String, HashSet<String>>, &[Option<String>]),
+    (reading, own, fixed): (
+        &LayoutReading,
+        &HashMap<String, HashSet<String>>,
+        &[Option<String>],
+    ),
     with_split: bool,
     (taken, places): (&mut FilePlaces, &mut [Option<(String, String)>]),
 ) {
@@ -392,33 +515,56 @@ fn place_beside(
     // By position and ending: the files, and how many of them match a root.
     let mut groups: BTreeMap<(String, String), (Vec<usize>, usize)> = BTreeMap::new();
     for (index, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_main) {
-        let Some(cell) = cells[index].as_ref() else { continue };
+        let Some(cell) = cells[index].as_ref() else {
+            continue;
+        };
         let mut matched = keys.contains(&cell.key(with_split));
         if !matched && reading.names.get(&path.depth()) == Some(&NameRole::Root) {
             let mut other = cell_of_folders(path, reading, fixed).unwrap_or_default();
-            read_stem(&mut other, path, NameRole::RootAndPosition, own.get(&streams[index]));
+            read_stem(
+                &mut other,
+                path,
+                NameRole::RootAndPosition,
+                own.get(&streams[index]),
+            );
             if keys.contains(&other.key(with_split)) {
                 matched = true;
                 cells[index] = Some(other);
             }
         }
-        let Some(cell) = cells[index].as_ref() else { continue };
-        let group = groups.entry((cell.position.join("/"), path.ending.clone())).or_default();
+        let Some(cell) = cells[index].as_ref() else {
+            continue;
+        };
+        let group = groups
+            .entry((cell.position.join("/"), path.ending.clone()))
+            .or_default();
         group.0.push(index);
         group.1 += usize::from(matched);
     }
-    groups.retain(|_, (files, matched)| *matched * 2 >= files.len() && *matched > 0 && (*matched > 1 || keys.len() == 1));
+    groups.retain(|_, (files, matched)| {
+        *matched * 2 >= files.len() && *matched > 0 && (*matched > 1 || keys.len() == 1)
+    });
     let texts: Vec<String> = groups.keys().map(|(text, _)| text.clone()).collect();
     for ((text, ending), (files, _)) in &groups {
         let shared = main.contains(text) || texts.iter().filter(|other| *other == text).count() > 1;
-        let position = if shared || text.is_empty() { format!("{text}/{ending}") } else { text.clone() };
+        let position = if shared || text.is_empty() {
+            format!("{text}/{ending}")
+        } else {
+            text.clone()
+        };
         for &index in files {
-            let Some(cell) = cells[index].as_mut() else { continue };
+            let Some(cell) = cells[index].as_mut() else {
+                continue;
+            };
             let place = (cell.key(with_split), position.clone());
             if !keys.contains(&place.0) || taken.contains_key(&place) {
                 continue;
             }
-            cell.position = position.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+            cell.position = position
+                .split('/')
+                .filter(|part| !part.is_empty())
+                .map(str::to_owned)
+                .collect();
             taken.insert(place.clone(), index);
             places[index] = Some(place);
         }
@@ -438,25 +584,44 @@ fn settled(
             by_root.entry(key).or_default().push(index);
         }
     }
-    let by_date =
-        places.iter().zip(cells).any(|(place, cell)| place.is_some() && cell.as_ref().is_some_and(|cell| cell.date.is_some()));
+    let by_date = places.iter().zip(cells).any(|(place, cell)| {
+        place.is_some() && cell.as_ref().is_some_and(|cell| cell.date.is_some())
+    });
     // Positions: texts, or places in the order of dates.
     let mut texts: Vec<String> = Vec::new();
     if by_date {
         let longest = by_root.values().map(Vec::len).max().unwrap_or(0);
         texts.extend((0..longest).map(|at| at.to_string()));
     } else {
-        let known: HashSet<&str> = places.iter().flatten().map(|(_, position)| position.as_str()).collect();
+        let known: HashSet<&str> = places
+            .iter()
+            .flatten()
+            .map(|(_, position)| position.as_str())
+            .collect();
         texts.extend(known.into_iter().map(str::to_owned));
     }
-    let ids = if by_date { date_ids(texts.len()) } else { position_ids(&texts) };
+    let ids = if by_date {
+        date_ids(texts.len())
+    } else {
+        position_ids(&texts)
+    };
     let mut order: Vec<usize> = (0..texts.len()).collect();
     if !by_date {
         order.sort_by_cached_key(|&at| natural_key(&ids[at]));
     }
-    let rank: HashMap<&str, usize> = order.iter().enumerate().map(|(rank, &at)| (texts[at].as_str(), rank)).collect();
-    let mut positions: Vec<ArrangedPosition> =
-        order.iter().map(|&at| ArrangedPosition { id: ids[at].clone(), example: usize::MAX, matched: 0 }).collect();
+    let rank: HashMap<&str, usize> = order
+        .iter()
+        .enumerate()
+        .map(|(rank, &at)| (texts[at].as_str(), rank))
+        .collect();
+    let mut positions: Vec<ArrangedPosition> = order
+        .iter()
+        .map(|&at| ArrangedPosition {
+            id: ids[at].clone(),
+            example: usize::MAX,
+            matched: 0,
+        })
+        .collect();
 
     let mut columns: Vec<String> = Vec::new();
     for cell in cells.iter().flatten() {
@@ -466,7 +631,11 @@ fn settled(
             }
         }
     }
-    let has_split = by_root.values().flatten().any(|&index| cells[index].as_ref().is_some_and(|cell| cell.split.is_some()));
+    let has_split = by_root.values().flatten().any(|&index| {
+        cells[index]
+            .as_ref()
+            .is_some_and(|cell| cell.split.is_some())
+    });
     if has_split && !columns.iter().any(|name| name == "split") {
         columns.insert(0, "split".to_owned());
     }
@@ -481,10 +650,17 @@ fn settled(
             dates: vec![None; if by_date { positions.len() } else { 0 }],
         };
         if by_date {
-            files.sort_by_key(|&index| (cells[index].as_ref().and_then(|cell| cell.date.clone()), paths[index].stem_text.clone()));
+            files.sort_by_key(|&index| {
+                (
+                    cells[index].as_ref().and_then(|cell| cell.date.clone()),
+                    paths[index].stem_text.clone(),
+                )
+            });
         }
         for (at, &index) in files.iter().enumerate() {
-            let Some(cell) = cells[index].as_ref() else { continue };
+            let Some(cell) = cells[index].as_ref() else {
+                continue;
+            };
             let position = match &places[index] {
                 _ if by_date => at,
                 Some((_, text)) => rank.get(text.as_str()).copied().unwrap_or(0),
@@ -498,7 +674,11 @@ fn settled(
             found.matched += 1;
             found.example = found.example.min(index);
             for (column, value) in columns.iter().zip(&mut root.columns) {
-                let own = cell.columns.iter().find(|(name, _)| name == column).map(|(_, text)| text.clone());
+                let own = cell
+                    .columns
+                    .iter()
+                    .find(|(name, _)| name == column)
+                    .map(|(_, text)| text.clone());
                 let own = own.or_else(|| cell.split.clone().filter(|_| column == "split"));
                 if value.is_none() {
                     *value = own;
@@ -507,19 +687,38 @@ fn settled(
         }
         roots.push(root);
     }
-    let left_over = (0..paths.len()).filter(|&index| places[index].is_none()).collect();
-    let mut arrangement = ArrangedFiles { positions, columns, roots, left_over, renamed: Vec::new(), by_date };
+    let left_over = (0..paths.len())
+        .filter(|&index| places[index].is_none())
+        .collect();
+    let mut arrangement = ArrangedFiles {
+        positions,
+        columns,
+        roots,
+        left_over,
+        renamed: Vec::new(),
+        by_date,
+    };
     if arrangement.has_file_roots() {
         for root in &mut arrangement.roots {
-            let ending = root.files.iter().flatten().next().map_or("", |&index| paths[index].ending.as_str());
+            let ending = root
+                .files
+                .iter()
+                .flatten()
+                .next()
+                .map_or("", |&index| paths[index].ending.as_str());
             if !ending.is_empty() {
                 root.id = format!("{}.{ending}", root.id);
             }
         }
-        arrangement.positions.iter_mut().for_each(|position| position.id.clear());
+        arrangement
+            .positions
+            .iter_mut()
+            .for_each(|position| position.id.clear());
     }
     mend_ids(&mut arrangement);
-    arrangement.roots.sort_by_cached_key(|root| natural_key(&root.id));
+    arrangement
+        .roots
+        .sort_by_cached_key(|root| natural_key(&root.id));
     arrangement
 }
 
@@ -532,24 +731,46 @@ fn date_ids(count: usize) -> Vec<String> {
 fn position_ids(texts: &[String]) -> Vec<String> {
     let parts: Vec<Vec<&str>> = texts
         .iter()
-        .map(|text| text.split('/').map(|part| part.trim_start_matches('.')).filter(|part| !part.is_empty()).collect())
+        .map(|text| {
+            text.split('/')
+                .map(|part| part.trim_start_matches('.'))
+                .filter(|part| !part.is_empty())
+                .collect()
+        })
         .collect();
     // What all of them end with tells nothing: T1 of the product in `blue/T1`, `red/T1`.
     let shortest = parts.iter().map(Vec::len).min().unwrap_or(0);
     let shared = (0..shortest.saturating_sub(1))
-        .take_while(|at| parts.iter().all(|other| other[other.len() - 1 - at] == parts[0][parts[0].len() - 1 - at]))
+        .take_while(|at| {
+            parts
+                .iter()
+                .all(|other| other[other.len() - 1 - at] == parts[0][parts[0].len() - 1 - at])
+        })
         .count();
     let shared = if parts.len() > 1 { shared } else { 0 };
-    let parts: Vec<&[&str]> = parts.iter().map(|parts| &parts[..parts.len() - shared]).collect();
+    let parts: Vec<&[&str]> = parts
+        .iter()
+        .map(|parts| &parts[..parts.len() - shared])
+        .collect();
     let text = |parts: &[&str], length: usize| {
-        let kept: Vec<String> = parts[parts.len().saturating_sub(length)..].iter().map(|part| singular(part)).collect();
-        if kept.is_empty() { "image".to_owned() } else { kept.join("_") }
+        let kept: Vec<String> = parts[parts.len().saturating_sub(length)..]
+            .iter()
+            .map(|part| singular(part))
+            .collect();
+        if kept.is_empty() {
+            "image".to_owned()
+        } else {
+            kept.join("_")
+        }
     };
     // How many positions end with each text.
     let mut ends: HashMap<String, usize> = HashMap::new();
     for parts in &parts {
-        let own: HashSet<String> = (0..=parts.len()).map(|length| text(parts, length.max(1)).to_lowercase()).collect();
-        own.into_iter().for_each(|end| *ends.entry(end).or_default() += 1);
+        let own: HashSet<String> = (0..=parts.len())
+            .map(|length| text(parts, length.max(1)).to_lowercase())
+            .collect();
+        own.into_iter()
+            .for_each(|end| *ends.entry(end).or_default() += 1);
     }
     let shortest = |parts: &&[&str]| {
         let unique = |length: &usize| ends.get(&text(parts, *length).to_lowercase()) == Some(&1);
@@ -558,15 +779,25 @@ fn position_ids(texts: &[String]) -> Vec<String> {
     parts.iter().map(shortest).collect()
 }
 
-/// Names of the roots: the folder's or the stem's alone where that tells them apart, else all parts.
-fn root_names(by_root: &BTreeMap<&str, Vec<usize>>, cells: &[Option<PathReading>], with_split: bool) -> Vec<String> {
+/// Names of the roots: the folder's or the stem's alone where that tells them apart, else all
+/// parts.
+fn root_names(
+    by_root: &BTreeMap<&str, Vec<usize>>,
+    cells: &[Option<PathReading>],
+    with_split: bool,
+) -> Vec<String> {
     let first = |files: &Vec<usize>| cells[files[0]].clone().unwrap_or_default();
     let cells_of: Vec<PathReading> = by_root.values().map(first).collect();
     let has = |names: &[String]| {
         let distinct: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
         distinct.len() == names.len() && names.iter().all(|name| !name.is_empty())
     };
-    let stem = |cell: &PathReading| cell.stem.and_then(|at| cell.parts.get(at)).cloned().unwrap_or_default();
+    let stem = |cell: &PathReading| {
+        cell.stem
+            .and_then(|at| cell.parts.get(at))
+            .cloned()
+            .unwrap_or_default()
+    };
     let stem_or_folder = |cell: &PathReading| match stem(cell) {
         text if text.is_empty() => cell.folders.last().cloned().unwrap_or_default(),
         text => text,
@@ -574,7 +805,12 @@ fn root_names(by_root: &BTreeMap<&str, Vec<usize>>, cells: &[Option<PathReading>
     let folders = |cell: &PathReading| cell.folders.join("_");
     let all = |cell: &PathReading| {
         let split = cell.split.clone().filter(|_| with_split);
-        split.into_iter().chain(cell.parts.iter().cloned()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
+        split
+            .into_iter()
+            .chain(cell.parts.iter().cloned())
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("_")
     };
     // A folder that is a scene comes before what its files are called.
     let attempts: [&dyn Fn(&PathReading) -> String; 3] = [&folders, &stem_or_folder, &all];
@@ -594,13 +830,19 @@ fn mend_ids(arrangement: &mut ArrangedFiles) {
         let mut taken: HashSet<String> = ids.iter().map(|id| id.to_lowercase()).collect();
         let mut used: HashSet<String> = HashSet::new();
         for id in ids {
-            let mut to = if check_sample_id(id).is_ok() { id.clone() } else { portable_name(id.trim_start_matches('_')) };
+            let mut to = if check_sample_id(id).is_ok() {
+                id.clone()
+            } else {
+                portable_name(id.trim_start_matches('_'))
+            };
             if check_sample_id(&to).is_err() || to.is_empty() {
                 to = format!("sample_{}", used.len());
             }
             let base = to.clone();
             let mut number = 2;
-            while used.contains(&to.to_lowercase()) || (to != *id && taken.contains(&to.to_lowercase())) {
+            while used.contains(&to.to_lowercase())
+                || (to != *id && taken.contains(&to.to_lowercase()))
+            {
                 to = match base.rsplit_once('.') {
                     Some((stem, ending)) if !stem.is_empty() => format!("{stem}_{number}.{ending}"),
                     _ => format!("{base}_{number}"),
@@ -610,13 +852,28 @@ fn mend_ids(arrangement: &mut ArrangedFiles) {
             used.insert(to.to_lowercase());
             taken.insert(to.to_lowercase());
             if to != *id {
-                renamed.push(RenamedId { from: std::mem::replace(id, to.clone()), to });
+                renamed.push(RenamedId {
+                    from: std::mem::replace(id, to.clone()),
+                    to,
+                });
             }
         }
     };
-    mend(arrangement.roots.iter_mut().map(|root| &mut root.id).collect());
+    mend(
+        arrangement
+            .roots
+            .iter_mut()
+            .map(|root| &mut root.id)
+            .collect(),
+    );
     if !arrangement.has_file_roots_unnamed() {
-        mend(arrangement.positions.iter_mut().map(|position| &mut position.id).collect());
+        mend(
+            arrangement
+                .positions
+                .iter_mut()
+                .map(|position| &mut position.id)
+                .collect(),
+        );
     }
     arrangement.renamed = renamed;
 }

@@ -1,5 +1,6 @@
-//! Recognises from paths alone how the files of a published dataset belong together: which part of a path names the root, which the
-//! position in it, which a column such as the split. A reading is data: it is chosen here, by the user, or read from a file. No IO.
+//! Recognises from paths alone how the files of a published dataset belong together: which part of
+//! a path names the root, which the position in it, which a column such as the split. A reading is
+//! data: it is chosen here, by the user, or read from a file. No IO.
 
 mod arrange;
 mod parsed;
@@ -9,17 +10,24 @@ mod recognise;
 mod tests;
 mod words;
 
-pub use arrange::{ArrangedFiles, ArrangedPosition, ArrangedRoot, LayoutConflict, RenamedId, arrange_files};
+pub use arrange::{
+    ArrangedFiles, ArrangedPosition, ArrangedRoot, LayoutConflict, RenamedId, arrange_files,
+};
 pub use question::{LayoutAlternative, LayoutQuestion, LayoutWay, UnclearLayout};
 pub use recognise::{folder_layout, folders_are_scenes, recognise_layout, stem_layout};
 pub use words::{list_family, split_named_by};
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 
 /// What the folders of one depth say.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FolderRole {
     /// Nothing.
@@ -39,7 +47,17 @@ pub enum FolderRole {
 }
 
 /// What the stems of files say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum NameRole {
     /// The root.
@@ -53,7 +71,7 @@ pub enum NameRole {
 }
 
 /// How paths are read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutReading {
     /// By depth, from the folder that holds the dataset.
@@ -63,20 +81,29 @@ pub struct LayoutReading {
 }
 
 impl LayoutReading {
-    /// Reads a pattern: a path of `{root}`, `{position}`, `{split}`, `{COLUMN}`, `*` and names of folders; last `{root}`,
-    /// `{root}_{position}`, `{position}` or `{date}`, with or without an ending.
+    /// Reads a pattern: a path of `{root}`, `{position}`, `{split}`, `{COLUMN}`, `*` and names of
+    /// folders; last `{root}`, `{root}_{position}`, `{position}` or `{date}`, with or without an
+    /// ending.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for another form.
     pub fn of_pattern(pattern: &str) -> Result<Self> {
         let wrong = |part: &str| {
             Error::usage(format!("{part} is not a part of a layout"))
-                .hint("a layout is auto, folders, stems, a .json file, or a pattern such as {split}/{position}/{root}")
-                .hint("folders are {root}, {position}, {split}, {COLUMN}, * or a name; files {root}, {root}_{position}, {position} or {date}")
+                .hint(
+                    "a layout is auto, folders, stems, a .json file, or a pattern such as \
+                    {split}/{position}/{root}",
+                )
+                .hint(
+                    "folders are {root}, {position}, {split}, {COLUMN}, * or a name; files \
+                    {root}, {root}_{position}, {position} or {date}",
+                )
         };
         let mut parts: Vec<&str> = pattern.split('/').collect();
         let last = parts.pop().unwrap_or_default();
-        let stem = last.rsplit_once("}.").map_or(last.to_owned(), |(stem, _)| format!("{stem}}}"));
+        let stem = last
+            .rsplit_once("}.")
+            .map_or(last.to_owned(), |(stem, _)| format!("{stem}}}"));
         let name = match stem.as_str() {
             "{root}" => NameRole::Root,
             "{root}_{position}" | "{position}_{root}" => NameRole::RootAndPosition,
@@ -86,15 +113,21 @@ impl LayoutReading {
         };
         let mut folders = Vec::with_capacity(parts.len());
         for part in parts {
-            let inner = part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+            let inner = part
+                .strip_prefix('{')
+                .and_then(|rest| rest.strip_suffix('}'));
             folders.push(match (part, inner) {
                 ("*", _) => FolderRole::Ignored,
                 (_, Some("root")) => FolderRole::Root,
                 (_, Some("position")) => FolderRole::Position,
                 (_, Some("split")) => FolderRole::Split,
-                (_, Some(column)) if crate::model::check_field_name(column).is_ok() => FolderRole::Column(column.to_owned()),
+                (_, Some(column)) if crate::model::check_field_name(column).is_ok() => {
+                    FolderRole::Column(column.to_owned())
+                }
                 ("", _) => return Err(wrong("an empty name")),
-                (name, None) if !name.contains(['{', '}', '*']) => FolderRole::Named(name.to_owned()),
+                (name, None) if !name.contains(['{', '}', '*']) => {
+                    FolderRole::Named(name.to_owned())
+                }
                 _ => return Err(wrong(part)),
             });
         }
@@ -102,7 +135,8 @@ impl LayoutReading {
         Ok(Self { folders, names })
     }
 
-    /// The reading as a pattern for files below this number of folders; other depths may be read in another way.
+    /// The reading as a pattern for files below this number of folders; other depths may be read in
+    /// another way.
     pub fn pattern(&self, depth: usize) -> String {
         let mut text = String::new();
         for role in self.folders.iter().take(depth) {
@@ -127,10 +161,15 @@ impl LayoutReading {
 
     /// The patterns of all depths.
     pub fn patterns(&self) -> Vec<String> {
-        self.names.keys().map(|&depth| self.pattern(depth)).collect()
+        self.names
+            .keys()
+            .map(|&depth| self.pattern(depth))
+            .collect()
     }
 
     pub(super) fn has_position_folder(&self) -> bool {
-        self.folders.iter().any(|role| matches!(role, FolderRole::Position | FolderRole::NumberedPosition))
+        self.folders
+            .iter()
+            .any(|role| matches!(role, FolderRole::Position | FolderRole::NumberedPosition))
     }
 }

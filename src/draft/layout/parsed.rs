@@ -4,13 +4,17 @@ use std::collections::{HashMap, HashSet};
 
 use super::words::{TextToken, WordPart, words_of};
 
-/// Endings of files that describe others, or belong to one: they get a place only in roots that other files make.
+/// Endings of files that describe others, or belong to one: they get a place only in roots that
+/// other files make.
 const BESIDE: &[&str] = &[
-    "cpg", "csv", "dbf", "geojson", "gml", "html", "json", "kml", "log", "lst", "md", "parquet", "pdf", "prj", "qml", "sbn", "sbx",
-    "shp", "shx", "tsv", "txt", "wkt", "xlsx", "xml", "yaml", "yml",
+    "cpg", "csv", "dbf", "geojson", "gml", "html", "json", "kml", "log", "lst", "md", "parquet",
+    "pdf", "prj", "qml", "sbn", "sbx", "shp", "shx", "tsv", "txt", "wkt", "xlsx", "xml", "yaml",
+    "yml",
 ];
 /// Endings of archives, which are never samples of the dataset that they hold.
-const ARCHIVES: &[&str] = &["7z", "bz2", "gz", "md5", "rar", "sha256", "tar", "tgz", "xz", "zip", "zst"];
+const ARCHIVES: &[&str] = &[
+    "7z", "bz2", "gz", "md5", "rar", "sha256", "tar", "tgz", "xz", "zip", "zst",
+];
 
 /// A folder's name.
 #[derive(Clone, Debug)]
@@ -40,14 +44,22 @@ impl ParsedPath {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut folders: Vec<&str> = above.split('/').filter(|part| !part.is_empty()).collect();
         let mut is_candidate = true;
-        // A SAFE product is one scene; its rasters are in IMG_DATA (Sentinel-2) or measurement (Sentinel-1).
-        if let Some(product) = folders.iter().position(|folder| folder.to_lowercase().ends_with(".safe")) {
-            is_candidate = folders[product..].iter().any(|folder| matches!(*folder, "IMG_DATA" | "measurement"));
+        // A SAFE product is one scene; its rasters are in IMG_DATA (Sentinel-2) or measurement
+        // (Sentinel-1).
+        if let Some(product) = folders
+            .iter()
+            .position(|folder| folder.to_lowercase().ends_with(".safe"))
+        {
+            is_candidate = folders[product..]
+                .iter()
+                .any(|folder| matches!(*folder, "IMG_DATA" | "measurement"));
             folders.truncate(product + 1);
         }
         let (stem, ending) = match name.rsplit_once('.') {
             Some((stem, ending))
-                if !stem.is_empty() && (1..=8).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric()) =>
+                if !stem.is_empty()
+                    && (1..=8).contains(&ending.len())
+                    && ending.bytes().all(|b| b.is_ascii_alphanumeric()) =>
             {
                 (stem, ending.to_lowercase())
             }
@@ -55,7 +67,13 @@ impl ParsedPath {
         };
         let is_archive = ARCHIVES.contains(&ending.as_str());
         Self {
-            folders: folders.iter().map(|text| FolderName { text: (*text).to_owned(), words: words_of(text) }).collect(),
+            folders: folders
+                .iter()
+                .map(|text| FolderName {
+                    text: (*text).to_owned(),
+                    words: words_of(text),
+                })
+                .collect(),
             stem: words_of(stem),
             stem_text: stem.to_owned(),
             is_main: !BESIDE.contains(&ending.as_str()) && !is_archive && is_candidate,
@@ -64,25 +82,36 @@ impl ParsedPath {
         }
     }
 
-    /// Parses all paths. Where stems in one folder share a beginning that ends with a number, what follows tells products apart, though it
-    /// may have numbers in some of them; and what all of them repeat after it belongs to the scene.
+    /// Parses all paths. Where stems in one folder share a beginning that ends with a number, what
+    /// follows tells products apart, though it may have numbers in some of them; and what all of
+    /// them repeat after it belongs to the scene.
     pub fn all(paths: &[String]) -> Vec<Self> {
         Self::settled(paths, paths.iter().map(|path| Self::of(path)).collect())
     }
 
-    /// As [`ParsedPath::all`], for a layout that was chosen: labels and texts make the roots where there is nothing else.
+    /// As [`ParsedPath::all`], for a layout that was chosen: labels and texts make the roots where
+    /// there is nothing else.
     pub fn all_of_chosen_layout(paths: &[String]) -> Vec<Self> {
         let mut parsed: Vec<Self> = paths.iter().map(|path| Self::of(path)).collect();
         if parsed.iter().all(|path| !path.is_main) {
-            parsed.iter_mut().for_each(|path| path.is_main = path.is_candidate);
+            parsed
+                .iter_mut()
+                .for_each(|path| path.is_main = path.is_candidate);
         }
         Self::settled(paths, parsed)
     }
 
     fn settled(paths: &[String], mut parsed: Vec<Self>) -> Vec<Self> {
         let mut in_folder: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (index, path) in paths.iter().enumerate().filter(|(index, _)| parsed[*index].is_main) {
-            in_folder.entry(path.rsplit_once('/').map_or("", |(folder, _)| folder)).or_default().push(index);
+        for (index, path) in paths
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| parsed[*index].is_main)
+        {
+            in_folder
+                .entry(path.rsplit_once('/').map_or("", |(folder, _)| folder))
+                .or_default()
+                .push(index);
         }
         for files in in_folder.values() {
             settle_parts(&mut parsed, files);
@@ -97,11 +126,17 @@ impl ParsedPath {
 
 /// Number of words up to the last that tells scenes apart.
 fn scene_words(stem: &[TextToken]) -> usize {
-    stem.iter().rposition(TextToken::is_identifier).map_or(0, |last| last + 1)
+    stem.iter()
+        .rposition(TextToken::is_identifier)
+        .map_or(0, |last| last + 1)
 }
 
 fn beginning(stem: &[TextToken], words: usize) -> String {
-    let texts: Vec<&str> = stem.iter().take(words).map(|word| word.lower.as_str()).collect();
+    let texts: Vec<&str> = stem
+        .iter()
+        .take(words)
+        .map(|word| word.lower.as_str())
+        .collect();
     texts.join("_")
 }
 
@@ -115,37 +150,57 @@ fn settle_parts(parsed: &mut [ParsedPath], files: &[usize]) {
     for &file in files {
         let stem = &parsed[file].stem;
         let length = scene_words(stem);
-        if length == 0 || own.get(&beginning(stem, length)).is_some_and(|count| *count > 1) {
+        if length == 0
+            || own
+                .get(&beginning(stem, length))
+                .is_some_and(|count| *count > 1)
+        {
             continue;
         }
         // Two names or more end their numbers earlier, as this one may.
         let shorter = (1..length).rev().find(|&words| {
             stem[words - 1].is_identifier()
                 && !stem[words].is_identifier()
-                && own.get(&beginning(stem, words)).is_some_and(|count| *count > 1)
+                && own
+                    .get(&beginning(stem, words))
+                    .is_some_and(|count| *count > 1)
         });
         if let Some(words) = shorter {
-            parsed[file].stem[words..].iter_mut().for_each(|word| word.part = WordPart::Product);
+            parsed[file].stem[words..]
+                .iter_mut()
+                .for_each(|word| word.part = WordPart::Product);
         }
     }
     let mut scenes: HashMap<String, Vec<usize>> = HashMap::new();
     for &file in files {
         let stem = &parsed[file].stem;
-        scenes.entry(beginning(stem, scene_words(stem))).or_default().push(file);
+        scenes
+            .entry(beginning(stem, scene_words(stem)))
+            .or_default()
+            .push(file);
     }
     for members in scenes.values().filter(|members| members.len() > 1) {
         let rest = |file: usize| {
             let stem = &parsed[file].stem;
-            stem[scene_words(stem)..].iter().map(|word| word.lower.as_str()).collect::<Vec<_>>()
+            stem[scene_words(stem)..]
+                .iter()
+                .map(|word| word.lower.as_str())
+                .collect::<Vec<_>>()
         };
         let rests: HashSet<Vec<&str>> = members.iter().map(|&file| rest(file)).collect();
         let shortest = rests.iter().map(Vec::len).min().unwrap_or(0);
-        let Some(first) = rests.iter().next().filter(|_| rests.len() > 1) else { continue };
-        let shared = (0..shortest).take_while(|&at| rests.iter().all(|other| other[at] == first[at])).count();
+        let Some(first) = rests.iter().next().filter(|_| rests.len() > 1) else {
+            continue;
+        };
+        let shared = (0..shortest)
+            .take_while(|&at| rests.iter().all(|other| other[at] == first[at]))
+            .count();
         for &file in members {
             let start = scene_words(&parsed[file].stem);
             if start > 0 {
-                parsed[file].stem[start..start + shared].iter_mut().for_each(|word| word.part = WordPart::Scene);
+                parsed[file].stem[start..start + shared]
+                    .iter_mut()
+                    .for_each(|word| word.part = WordPart::Scene);
             }
         }
     }

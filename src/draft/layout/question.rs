@@ -31,7 +31,10 @@ impl fmt::Display for LayoutWay {
             Self::Reading(reading) => write!(f, "--layout '{}'", reading.patterns().join("' or '")),
             Self::Exclude(patterns) if patterns.is_empty() => f.write_str("--exclude GLOB"),
             Self::Exclude(patterns) => {
-                let options: Vec<String> = patterns.iter().map(|pattern| format!("--exclude '{pattern}'")).collect();
+                let options: Vec<String> = patterns
+                    .iter()
+                    .map(|pattern| format!("--exclude '{pattern}'"))
+                    .collect();
                 f.write_str(&options.join(" "))
             }
         }
@@ -75,26 +78,39 @@ pub struct LayoutQuestion {
 
 impl LayoutQuestion {
     pub(super) fn new(reason: UnclearLayout, summary: impl Into<String>) -> Self {
-        Self { reason, summary: summary.into(), alternatives: Vec::new() }
+        Self {
+            reason,
+            summary: summary.into(),
+            alternatives: Vec::new(),
+        }
     }
 
     /// Asks for another layout where one gives two of `paths` the same place.
     pub fn of_conflict(conflict: &LayoutConflict, paths: &[String]) -> Self {
         let [a, b] = conflict.files.map(|index| paths[index].as_str());
-        Self::new(UnclearLayout::SamePlace, format!("{a} and {b} get the same place in this layout"))
-            .or("finds the layout that fits", LayoutWay::Auto)
-            .or("leaves files out", LayoutWay::Exclude(Vec::new()))
+        Self::new(
+            UnclearLayout::SamePlace,
+            format!("{a} and {b} get the same place in this layout"),
+        )
+        .or("finds the layout that fits", LayoutWay::Auto)
+        .or("leaves files out", LayoutWay::Exclude(Vec::new()))
     }
 
     #[must_use]
     pub(super) fn or(mut self, meaning: impl Into<String>, way: LayoutWay) -> Self {
-        self.alternatives.push(LayoutAlternative { meaning: meaning.into(), way });
+        self.alternatives.push(LayoutAlternative {
+            meaning: meaning.into(),
+            way,
+        });
         self
     }
 
     /// The error with the alternatives as hints.
     pub fn into_error(self) -> crate::error::Error {
-        let error = crate::error::Error::usage(self.summary).caused_by(crate::error::Cause::UnclearLayout);
-        self.alternatives.into_iter().fold(error, |error, choice| error.hint(format!("{}: {}", choice.way, choice.meaning)))
+        let error =
+            crate::error::Error::usage(self.summary).caused_by(crate::error::Cause::UnclearLayout);
+        self.alternatives.into_iter().fold(error, |error, choice| {
+            error.hint(format!("{}: {}", choice.way, choice.meaning))
+        })
     }
 }

@@ -1,5 +1,6 @@
-//! Chooses the reading: candidates follow from what the names of folders are made of, and from how well the files then fill the same
-//! positions of several roots. What fits equally well, or fits badly, is a question.
+//! Chooses the reading: candidates follow from what the names of folders are made of, and from how
+//! well the files then fill the same positions of several roots. What fits equally well, or fits
+//! badly, is a question.
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -18,7 +19,8 @@ const FILES_TRIED: usize = 3_000;
 const READINGS_TRIED: usize = 600;
 /// Share of cells with a file that a structure exceeds.
 const FILL_LEAST: f64 = 0.5;
-/// Least mean number of files of roots with several positions: of roots with less, most have nothing in common.
+/// Least mean number of files of roots with several positions: of roots with less, most have
+/// nothing in common.
 const FILES_LEAST: f64 = 1.25;
 /// Mean number of files that share a name from which they are parts of scenes, or may be.
 const SHARE_LEAST: f64 = 1.2;
@@ -55,10 +57,15 @@ pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestio
         0 => {
             return Err(LayoutQuestion::new(
                 UnclearLayout::NothingShared,
-                "the folder has no file that could be a sample: all of them are tables, texts or archives",
+                "the folder has no file that could be a sample: all of them are tables, texts or \
+                    archives",
             ));
         }
-        1 => return Err(too_few("the folder has only one file that could be a sample")),
+        1 => {
+            return Err(too_few(
+                "the folder has only one file that could be a sample",
+            ));
+        }
         _ => {}
     }
     let levels = levels_of(&main);
@@ -71,20 +78,28 @@ pub fn recognise_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestio
     choose(tried, &sample, &levels)
 }
 
-/// True when the names of the outermost folders are numbered, as those of scenes are; fewer files may be beside them than in them. `paths`
-/// are below the folder of the dataset.
+/// True when the names of the outermost folders are numbered, as those of scenes are; fewer files
+/// may be beside them than in them. `paths` are below the folder of the dataset.
 pub fn folders_are_scenes(paths: &[String]) -> bool {
     let parsed = ParsedPath::all(paths);
-    let (inside, beside): (Vec<&ParsedPath>, Vec<&ParsedPath>) =
-        parsed.iter().filter(|path| path.is_main).partition(|path| path.depth() > 0);
+    let (inside, beside): (Vec<&ParsedPath>, Vec<&ParsedPath>) = parsed
+        .iter()
+        .filter(|path| path.is_main)
+        .partition(|path| path.depth() > 0);
     inside.len() > beside.len() && level_kind(&inside, 0) == LevelKind::Scenes
 }
 
 fn too_few(summary: &str) -> LayoutQuestion {
     let summary = format!("{summary}; how files belong together shows only in two scenes or more");
-    let stems = LayoutReading { folders: Vec::new(), names: BTreeMap::from([(0, NameRole::RootAndPosition)]) };
+    let stems = LayoutReading {
+        folders: Vec::new(),
+        names: BTreeMap::from([(0, NameRole::RootAndPosition)]),
+    };
     LayoutQuestion::new(UnclearLayout::NothingShared, summary)
-        .or("one root, made of the folders as they are", LayoutWay::AsTheyAre)
+        .or(
+            "one root, made of the folders as they are",
+            LayoutWay::AsTheyAre,
+        )
         .or("names its parts yourself", LayoutWay::Reading(stems))
 }
 
@@ -101,7 +116,10 @@ pub fn folder_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> 
                 folders[at] = FolderRole::Position;
             }
         }
-        let names = main.iter().map(|path| (path.depth(), NameRole::Root)).collect();
+        let names = main
+            .iter()
+            .map(|path| (path.depth(), NameRole::Root))
+            .collect();
         LayoutReading { folders, names }
     })
 }
@@ -112,8 +130,14 @@ pub fn folder_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> 
 /// What is to be asked.
 pub fn stem_layout(paths: &[String]) -> Result<LayoutReading, LayoutQuestion> {
     forced(paths, |main, levels| {
-        let names = main.iter().map(|path| (path.depth(), NameRole::RootAndPosition)).collect();
-        LayoutReading { folders: roles_of_levels(levels), names }
+        let names = main
+            .iter()
+            .map(|path| (path.depth(), NameRole::RootAndPosition))
+            .collect();
+        LayoutReading {
+            folders: roles_of_levels(levels),
+            names,
+        }
     })
 }
 
@@ -155,7 +179,11 @@ fn sample_of(parsed: &[ParsedPath]) -> Vec<ParsedPath> {
         let stem = path.stem.iter().filter(|word| word.is_identifier());
         let mut words: BTreeSet<&str> = stem.map(|word| word.lower.as_str()).collect();
         if words.is_empty() {
-            let above = path.folders.iter().flat_map(|folder| &folder.words).filter(|word| word.is_identifier());
+            let above = path
+                .folders
+                .iter()
+                .flat_map(|folder| &folder.words)
+                .filter(|word| word.is_identifier());
             words.extend(above.map(|word| word.lower.as_str()));
         }
         let mut hasher = DefaultHasher::new();
@@ -163,7 +191,11 @@ fn sample_of(parsed: &[ParsedPath]) -> Vec<ParsedPath> {
         hasher.finish().is_multiple_of(share)
     };
     let kept: Vec<ParsedPath> = parsed.iter().filter(belongs).cloned().collect();
-    if kept.iter().filter(|path| path.is_main).count() < 2 { parsed.iter().take(FILES_TRIED).cloned().collect() } else { kept }
+    if kept.iter().filter(|path| path.is_main).count() < 2 {
+        parsed.iter().take(FILES_TRIED).cloned().collect()
+    } else {
+        kept
+    }
 }
 
 fn levels_of(main: &[&ParsedPath]) -> Vec<LevelKind> {
@@ -183,17 +215,35 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
     if values.len() == 1 && !shallower {
         return LevelKind::Fixed;
     }
-    let count = |wanted: &dyn Fn(&[TextToken]) -> bool| values.values().filter(|words| wanted(words)).count();
-    let identifiers = |words: &[TextToken]| words.iter().filter(|word| word.is_identifier() && !word.is_role()).count();
+    let count = |wanted: &dyn Fn(&[TextToken]) -> bool| {
+        values.values().filter(|words| wanted(words)).count()
+    };
+    let identifiers = |words: &[TextToken]| {
+        words
+            .iter()
+            .filter(|word| word.is_identifier() && !word.is_role())
+            .count()
+    };
     let roles = |words: &[TextToken]| words.iter().filter(|word| word.is_role()).count();
-    let is_split = |words: &[TextToken]| words.iter().any(TextToken::is_split) && identifiers(words) == 0 && roles(words) == 0;
+    let is_split = |words: &[TextToken]| {
+        words.iter().any(TextToken::is_split) && identifiers(words) == 0 && roles(words) == 0
+    };
     if count(&is_split) == values.len() {
         return LevelKind::Split;
     }
     // Names that differ in numbers alone: img_0001, img_0002.
-    let shapes: HashSet<String> =
-        values.keys().map(|text| text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()).collect();
-    let numbered = shapes.len() == 1 && values.keys().any(|text| text.bytes().any(|b| b.is_ascii_digit()));
+    let shapes: HashSet<String> = values
+        .keys()
+        .map(|text| {
+            text.chars()
+                .map(|c| if c.is_ascii_digit() { '#' } else { c })
+                .collect()
+        })
+        .collect();
+    let numbered = shapes.len() == 1
+        && values
+            .keys()
+            .any(|text| text.bytes().any(|b| b.is_ascii_digit()));
     let is_product = |words: &[TextToken]| roles(words) > 0 && roles(words) >= identifiers(words);
     if count(&is_product) * 2 >= values.len() && !(numbered && values.len() > 2) {
         return LevelKind::Products;
@@ -209,28 +259,45 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
     // Years of products are no parts of scenes: images_2006, images_2012.
     let has_year = |at: usize| {
         let is_year = |word: &TextToken| {
-            word.kind == TokenKind::Number && word.text.len() == 4 && (word.text.starts_with("19") || word.text.starts_with("20"))
+            word.kind == TokenKind::Number
+                && word.text.len() == 4
+                && (word.text.starts_with("19") || word.text.starts_with("20"))
         };
-        main.iter().filter_map(|path| path.folders.get(at)).any(|folder| folder.words.iter().any(is_year))
+        main.iter()
+            .filter_map(|path| path.folders.get(at))
+            .any(|folder| folder.words.iter().any(is_year))
     };
     for (at, level) in levels.iter().enumerate() {
         let roles: &[FolderRole] = match level {
             LevelKind::Fixed => &[FolderRole::Ignored],
             LevelKind::Split => &[FolderRole::Split],
             LevelKind::Products if has_year(at) => &[FolderRole::Position, FolderRole::Root],
-            LevelKind::Products => &[FolderRole::Position, FolderRole::NumberedPosition, FolderRole::Root],
+            LevelKind::Products => &[
+                FolderRole::Position,
+                FolderRole::NumberedPosition,
+                FolderRole::Root,
+            ],
             LevelKind::Scenes => &[FolderRole::Root],
             LevelKind::Open => &[FolderRole::Column(String::new()), FolderRole::Position],
         };
         folders = folders
             .iter()
-            .flat_map(|known| roles.iter().map(|role| [known.as_slice(), std::slice::from_ref(role)].concat()))
+            .flat_map(|known| {
+                roles
+                    .iter()
+                    .map(|role| [known.as_slice(), std::slice::from_ref(role)].concat())
+            })
             .collect();
         folders.truncate(READINGS_TRIED);
     }
     let mut by_depth: BTreeMap<usize, bool> = BTreeMap::new();
     for path in main {
-        let dated = path.stem.iter().filter(|word| word.kind == TokenKind::Date).count() == 1;
+        let dated = path
+            .stem
+            .iter()
+            .filter(|word| word.kind == TokenKind::Date)
+            .count()
+            == 1;
         *by_depth.entry(path.depth()).or_insert(true) &= dated;
     }
     let mut names: Vec<BTreeMap<usize, NameRole>> = vec![BTreeMap::new()];
@@ -247,12 +314,18 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
             next.insert(depth, role);
             next
         };
-        names = names.iter().flat_map(|known| roles.iter().map(move |&role| with(known, role))).collect();
+        names = names
+            .iter()
+            .flat_map(|known| roles.iter().map(move |&role| with(known, role)))
+            .collect();
         names.truncate(READINGS_TRIED / 4);
     }
-    let all = folders
-        .iter()
-        .flat_map(|folders| names.iter().map(move |names| LayoutReading { folders: folders.clone(), names: names.clone() }));
+    let all = folders.iter().flat_map(|folders| {
+        names.iter().map(move |names| LayoutReading {
+            folders: folders.clone(),
+            names: names.clone(),
+        })
+    });
     all.take(READINGS_TRIED).collect()
 }
 
@@ -270,19 +343,31 @@ struct Tried {
 }
 
 impl Tried {
-    fn of(mut reading: LayoutReading, found: ArrangedFiles, levels: &[LevelKind], paths: &[ParsedPath]) -> Self {
+    fn of(
+        mut reading: LayoutReading,
+        found: ArrangedFiles,
+        levels: &[LevelKind],
+        paths: &[ParsedPath],
+    ) -> Self {
         let open_positions = levels
             .iter()
             .zip(&reading.folders)
             .filter(|(level, role)| **level == LevelKind::Open && **role == FolderRole::Position);
         let open_positions = open_positions.count();
-        let products = levels.iter().zip(&reading.folders).filter(|(level, _)| **level == LevelKind::Products);
+        let products = levels
+            .iter()
+            .zip(&reading.folders)
+            .filter(|(level, _)| **level == LevelKind::Products);
         let (mut bonus, mut products_used) = (0.0, 0);
         for (_, role) in products {
             let used = matches!(role, FolderRole::Position | FolderRole::NumberedPosition);
             products_used += usize::from(used);
             bonus += if used { 0.15 } else { -0.15 };
-            bonus -= if *role == FolderRole::NumberedPosition { 0.01 } else { 0.0 };
+            bonus -= if *role == FolderRole::NumberedPosition {
+                0.01
+            } else {
+                0.0
+            };
         }
         bonus -= 0.08 * open_positions as f64;
         let words = suffix_roles(&reading, paths).map(|found| found.known);
@@ -299,7 +384,11 @@ impl Tried {
         let fill = found.fill();
         let mean = found.placed() as f64 / found.roots.len().max(1) as f64;
         let main = paths.iter().filter(|path| path.is_main).count().max(1);
-        let placed = paths.iter().enumerate().filter(|(index, path)| path.is_main && !found.left_over.contains(index)).count();
+        let placed = paths
+            .iter()
+            .enumerate()
+            .filter(|(index, path)| path.is_main && !found.left_over.contains(index))
+            .count();
         let mut score = fill + bonus - (1.0 - placed as f64 / main as f64);
         if found.has_file_roots() {
             score = SCORE_OF_FILES;
@@ -313,15 +402,29 @@ impl Tried {
         }
         let main: Vec<&ParsedPath> = paths.iter().filter(|path| path.is_main).collect();
         name_columns(&mut reading, levels, &main, found.has_file_roots());
-        Self { reading, found, score, has_products, is_weak, repeats_folder }
+        Self {
+            reading,
+            found,
+            score,
+            has_products,
+            is_weak,
+            repeats_folder,
+        }
     }
 
     /// True when most roots share a position, and most cells have a file.
     fn is_one_structure(&self) -> bool {
-        let most = self.found.positions.iter().map(|position| position.matched).max().unwrap_or(0);
+        let most = self
+            .found
+            .positions
+            .iter()
+            .map(|position| position.matched)
+            .max()
+            .unwrap_or(0);
         let mean = self.found.placed() as f64 / self.found.roots.len().max(1) as f64;
         let shares_positions = self.found.positions.len() == 1 || mean >= FILES_LEAST;
-        most * 2 > self.found.roots.len() && self.found.fill() > FILL_LEAST && shares_positions || self.found.by_date
+        most * 2 > self.found.roots.len() && self.found.fill() > FILL_LEAST && shares_positions
+            || self.found.by_date
     }
 }
 
@@ -348,10 +451,14 @@ fn suffix_roles(reading: &LayoutReading, paths: &[ParsedPath]) -> Option<SuffixW
         numbered += u32::from(position.iter().any(|word| word.is_identifier()));
     }
     let share = |count: u32| f64::from(count) / f64::from(all);
-    (all > 0).then(|| SuffixWords { known: share(known), numbered: share(numbered) })
+    (all > 0).then(|| SuffixWords {
+        known: share(known),
+        numbered: share(numbered),
+    })
 }
 
-/// Whether folders of unknown words are positions for no reason but equal counters, and whether stems repeat the folders.
+/// Whether folders of unknown words are positions for no reason but equal counters, and whether
+/// stems repeat the folders.
 fn weakness(found: &ArrangedFiles, paths: &[ParsedPath]) -> (bool, bool) {
     let mut endings: HashSet<&str> = HashSet::new();
     let (mut rich, mut repeats, mut all) = (0, 0, 0);
@@ -360,12 +467,17 @@ fn weakness(found: &ArrangedFiles, paths: &[ParsedPath]) -> (bool, bool) {
             let path = &paths[index];
             endings.insert(&path.ending);
             all += 1;
-            let of_folder =
-                |word: &TextToken| path.folders.iter().flat_map(|folder| &folder.words).any(|other| other.lower == word.lower);
+            let of_folder = |word: &TextToken| {
+                path.folders
+                    .iter()
+                    .flat_map(|folder| &folder.words)
+                    .any(|other| other.lower == word.lower)
+            };
             repeats += usize::from(path.stem.iter().any(of_folder));
             let own: Vec<&TextToken> = path.stem.iter().filter(|word| !of_folder(word)).collect();
             let identifiers = own.iter().filter(|word| word.is_identifier());
-            let long = |word: &&&TextToken| word.text.len() > 4 || !matches!(word.kind, TokenKind::Number);
+            let long =
+                |word: &&&TextToken| word.text.len() > 4 || !matches!(word.kind, TokenKind::Number);
             rich += usize::from(
                 own.len() > 2
                     || identifiers.clone().any(|word| long(&word))
@@ -378,9 +490,16 @@ fn weakness(found: &ArrangedFiles, paths: &[ParsedPath]) -> (bool, bool) {
 }
 
 /// Names the columns of folders that say neither root nor position.
-fn name_columns(reading: &mut LayoutReading, levels: &[LevelKind], main: &[&ParsedPath], file_roots: bool) {
+fn name_columns(
+    reading: &mut LayoutReading,
+    levels: &[LevelKind],
+    main: &[&ParsedPath],
+    file_roots: bool,
+) {
     let open: Vec<usize> = (0..reading.folders.len())
-        .filter(|&at| levels[at] == LevelKind::Open && matches!(reading.folders[at], FolderRole::Column(_)))
+        .filter(|&at| {
+            levels[at] == LevelKind::Open && matches!(reading.folders[at], FolderRole::Column(_))
+        })
         .collect();
     // The innermost folder is the scene where the stems below say nothing of it.
     let names_scene = |path: &&&ParsedPath| {
@@ -405,14 +524,22 @@ fn name_columns(reading: &mut LayoutReading, levels: &[LevelKind], main: &[&Pars
             true => "label".to_owned(),
             false => {
                 number += 1;
-                if number == 1 { "group".to_owned() } else { format!("group_{number}") }
+                if number == 1 {
+                    "group".to_owned()
+                } else {
+                    format!("group_{number}")
+                }
             }
         };
         reading.folders[at] = FolderRole::Column(name);
     }
 }
 
-fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> Result<LayoutReading, LayoutQuestion> {
+fn choose(
+    mut tried: Vec<Tried>,
+    paths: &[ParsedPath],
+    levels: &[LevelKind],
+) -> Result<LayoutReading, LayoutQuestion> {
     let known_parts = tried.iter().any(|found| {
         found.has_products
             && !found.found.has_file_roots()
@@ -420,20 +547,49 @@ fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> 
             && found.found.placed() > found.found.roots.len()
     });
     tried.retain(|found| found.score > 0.0);
-    tried.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.found.positions.len().cmp(&a.found.positions.len())));
+    tried.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then(b.found.positions.len().cmp(&a.found.positions.len()))
+    });
     let fits = |found: &&Tried| found.is_one_structure() && !found.is_weak;
-    let Some(best) = tried.iter().find(fits) else { return Err(none_fits(&tried, paths)) };
+    let Some(best) = tried.iter().find(fits) else {
+        return Err(none_fits(&tried, paths));
+    };
     // Nothing but equal numbers speaks for positions: classes and products look the same.
-    let weak =
-        tried.iter().find(|found| found.is_weak && !found.repeats_folder && found.score > best.score && found.is_one_structure());
+    let weak = tried.iter().find(|found| {
+        found.is_weak
+            && !found.repeats_folder
+            && found.score > best.score
+            && found.is_one_structure()
+    });
     if let Some(weak) = weak {
-        let names = weak.reading.names.keys().map(|&depth| (depth, NameRole::Root)).collect();
-        let label = LayoutReading { folders: classes_of(&weak.reading), names };
-        let summary = "the folders have files of the same names: they are classes, or parts of the same scenes";
-        let scenes = format!("{} roots of {} files each", weak.found.roots.len(), weak.found.positions.len());
+        let names = weak
+            .reading
+            .names
+            .keys()
+            .map(|&depth| (depth, NameRole::Root))
+            .collect();
+        let label = LayoutReading {
+            folders: classes_of(&weak.reading),
+            names,
+        };
+        let summary = "the folders have files of the same names: they are classes, or parts of the \
+            same scenes";
+        let scenes = format!(
+            "{} roots of {} files each",
+            weak.found.roots.len(),
+            weak.found.positions.len()
+        );
         return Err(LayoutQuestion::new(UnclearLayout::PartsOrRoots, summary)
-            .or(format!("the folders are parts of scenes: {scenes}"), LayoutWay::Folders)
-            .or("the folders are classes: each file is a root", LayoutWay::Reading(label)));
+            .or(
+                format!("the folders are parts of scenes: {scenes}"),
+                LayoutWay::Folders,
+            )
+            .or(
+                "the folders are classes: each file is a root",
+                LayoutWay::Reading(label),
+            ));
     }
     if (best.found.has_file_roots() || best.found.by_date) && known_parts {
         return Err(none_fits(&tried, paths));
@@ -442,9 +598,18 @@ fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> 
         && let Some(summary) = belongs_together(paths, levels)
     {
         return Err(LayoutQuestion::new(UnclearLayout::PartsOrRoots, summary)
-            .or("the innermost folders are parts of scenes", LayoutWay::Folders)
-            .or("the ends of the names are parts of scenes", LayoutWay::Stems)
-            .or("each file is a root", LayoutWay::Reading(best.reading.clone())));
+            .or(
+                "the innermost folders are parts of scenes",
+                LayoutWay::Folders,
+            )
+            .or(
+                "the ends of the names are parts of scenes",
+                LayoutWay::Stems,
+            )
+            .or(
+                "each file is a root",
+                LayoutWay::Reading(best.reading.clone()),
+            ));
     }
     // Another grouping that fits as well.
     let rival = tried.iter().find(|other| {
@@ -460,7 +625,11 @@ fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> 
             let summary = "the files can be read in two ways that fit equally well";
             let mut question = LayoutQuestion::new(UnclearLayout::TwoReadings, summary);
             for way in [best, rival] {
-                let meaning = format!("{} roots of {} positions", way.found.roots.len(), way.found.positions.len());
+                let meaning = format!(
+                    "{} roots of {} positions",
+                    way.found.roots.len(),
+                    way.found.positions.len()
+                );
                 question = question.or(meaning, LayoutWay::Reading(way.reading.clone()));
             }
             Err(question)
@@ -468,33 +637,61 @@ fn choose(mut tried: Vec<Tried>, paths: &[ParsedPath], levels: &[LevelKind]) -> 
     }
 }
 
-/// Why files that would be roots may be parts of scenes instead: folders have files of the same names, or names in one folder differ in
-/// words alone.
+/// Why files that would be roots may be parts of scenes instead: folders have files of the same
+/// names, or names in one folder differ in words alone.
 fn belongs_together(paths: &[ParsedPath], levels: &[LevelKind]) -> Option<&'static str> {
     let mut across: HashSet<(Vec<&str>, &str)> = HashSet::new();
     let mut within: HashSet<(Vec<&str>, Vec<&str>)> = HashSet::new();
     let (mut files, mut numbered) = (0_usize, 0_usize);
     for path in paths.iter().filter(|path| path.is_main) {
-        let splits = path.folders.iter().zip(levels).filter(|(_, level)| **level == LevelKind::Split);
-        across.insert((splits.map(|(folder, _)| folder.text.as_str()).collect(), path.stem_text.as_str()));
+        let splits = path
+            .folders
+            .iter()
+            .zip(levels)
+            .filter(|(_, level)| **level == LevelKind::Split);
+        across.insert((
+            splits.map(|(folder, _)| folder.text.as_str()).collect(),
+            path.stem_text.as_str(),
+        ));
         files += 1;
-        let identifiers: Vec<&str> = path.stem.iter().filter(|word| word.is_identifier()).map(|word| word.lower.as_str()).collect();
+        let identifiers: Vec<&str> = path
+            .stem
+            .iter()
+            .filter(|word| word.is_identifier())
+            .map(|word| word.lower.as_str())
+            .collect();
         if !identifiers.is_empty() {
-            within.insert((path.folders.iter().map(|folder| folder.text.as_str()).collect(), identifiers));
+            within.insert((
+                path.folders
+                    .iter()
+                    .map(|folder| folder.text.as_str())
+                    .collect(),
+                identifiers,
+            ));
             numbered += 1;
         }
     }
-    let shared = |names: usize, files: usize| names > 0 && files as f64 >= names as f64 * SHARE_LEAST;
+    let shared =
+        |names: usize, files: usize| names > 0 && files as f64 >= names as f64 * SHARE_LEAST;
     if shared(across.len(), files) {
-        return Some("the folders have files of the same names: they are parts of the same scenes, or roots of their own");
+        return Some(
+            "the folders have files of the same names: they are parts of the same scenes, or roots \
+                of their own",
+        );
     }
-    shared(within.len(), numbered)
-        .then_some("the names in a folder have the same numbers: they are parts of scenes, or roots of their own")
+    shared(within.len(), numbered).then_some(
+        "the names in a folder have the same numbers: they are parts of scenes, or \
+            roots of their own",
+    )
 }
 
 fn classes_of(reading: &LayoutReading) -> Vec<FolderRole> {
     let mut folders = reading.folders.clone();
-    if let Some(role) = folders.iter_mut().rev().find(|role| **role == FolderRole::Position) {
+    if let Some(role) = folders
+        .iter_mut()
+        .rev()
+        .find(|role| **role == FolderRole::Position)
+    {
         *role = FolderRole::Column("label".to_owned());
     }
     folders
@@ -512,30 +709,58 @@ fn shape_of(found: &ArrangedFiles) -> BTreeSet<Vec<usize>> {
 
 /// The question when no reading gives roots of one structure.
 fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
-    let best = tried
-        .iter()
-        .filter(|found| !found.found.has_file_roots() && !found.found.by_date && found.found.roots.len() > 1 && !found.is_weak);
+    let best = tried.iter().filter(|found| {
+        !found.found.has_file_roots()
+            && !found.found.by_date
+            && found.found.roots.len() > 1
+            && !found.is_weak
+    });
     let main = || paths.iter().filter(|path| path.is_main);
-    let are_of_one_scene = main().all(|path| path.folders.is_empty() && !path.stem.iter().any(TextToken::is_identifier));
-    let Some(best) = best.max_by(|a, b| a.score.total_cmp(&b.score)).filter(|_| !are_of_one_scene) else {
-        return too_few("no structure is common to the files: their names belong to one scene, or share nothing");
+    let are_of_one_scene = main()
+        .all(|path| path.folders.is_empty() && !path.stem.iter().any(TextToken::is_identifier));
+    let Some(best) = best
+        .max_by(|a, b| a.score.total_cmp(&b.score))
+        .filter(|_| !are_of_one_scene)
+    else {
+        return too_few(
+            "no structure is common to the files: their names belong to one scene, or share \
+                nothing",
+        );
     };
-    // Roots by the positions that they have: their number, an example, and the folders that they are in.
+    // Roots by the positions that they have: their number, an example, and the folders that they
+    // are in.
     let mut structures: HashMap<Vec<bool>, (usize, usize, BTreeSet<&str>)> = HashMap::new();
     for root in &best.found.roots {
         let shape = root.files.iter().map(Option::is_some).collect();
         let files = || root.files.iter().flatten().copied();
-        let known = structures.entry(shape).or_insert_with(|| (0, files().next().unwrap_or(0), BTreeSet::new()));
+        let known = structures
+            .entry(shape)
+            .or_insert_with(|| (0, files().next().unwrap_or(0), BTreeSet::new()));
         known.0 += 1;
-        known.2.extend(files().map(|file| paths[file].folders.first().map_or("", |folder| folder.text.as_str())));
+        known.2.extend(files().map(|file| {
+            paths[file]
+                .folders
+                .first()
+                .map_or("", |folder| folder.text.as_str())
+        }));
     }
     let mut structures: Vec<(usize, usize, usize, BTreeSet<&str>)> = structures
         .into_iter()
-        .map(|(shape, (roots, example, folders))| (roots, shape.iter().filter(|has| **has).count(), example, folders))
+        .map(|(shape, (roots, example, folders))| {
+            (
+                roots,
+                shape.iter().filter(|has| **has).count(),
+                example,
+                folders,
+            )
+        })
         .collect();
     structures.sort_unstable_by(|a, b| b.cmp(a));
     let count = structures.len();
-    let summary = format!("the files make roots of {count} structures that have little in common; a dataset has one structure");
+    let summary = format!(
+        "the files make roots of {count} structures that have little in common; a dataset has one \
+            structure"
+    );
     let mut question = LayoutQuestion::new(UnclearLayout::SeveralStructures, summary);
     for (at, (roots, positions, example, folders)) in structures.iter().enumerate().take(3) {
         let others: BTreeSet<&str> = structures
@@ -549,24 +774,37 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
             false => excluding_folders(folders, &others),
             true => {
                 let words: Vec<&TextToken> = path.stem.iter().collect();
-                Some(vec![format!("{}*", super::words::joined_words(root_and_position(&words).0))])
+                Some(vec![format!(
+                    "{}*",
+                    super::words::joined_words(root_and_position(&words).0)
+                )])
             }
         };
         if let Some(patterns) = excluded {
-            let meaning = format!("leaves out what is like {} ({roots} roots of {positions} files)", path.stem_text);
+            let meaning = format!(
+                "leaves out what is like {} ({roots} roots of {positions} files)",
+                path.stem_text
+            );
             question = question.or(meaning, LayoutWay::Exclude(patterns));
         }
     }
-    question.or("makes each file a root", LayoutWay::Reading(each_file(best)))
+    question.or(
+        "makes each file a root",
+        LayoutWay::Reading(each_file(best)),
+    )
 }
 
 /// Each of the deepest files is a root.
 fn each_file(found: &Tried) -> LayoutReading {
     let depth = found.reading.names.keys().next_back().copied().unwrap_or(0);
-    LayoutReading { folders: vec![FolderRole::Root; depth], names: BTreeMap::from([(depth, NameRole::Root)]) }
+    LayoutReading {
+        folders: vec![FolderRole::Root; depth],
+        names: BTreeMap::from([(depth, NameRole::Root)]),
+    }
 }
 
-/// Patterns that leave out all of `folders` and none of `others`; `None` where no folder tells them apart.
+/// Patterns that leave out all of `folders` and none of `others`; `None` where no folder tells them
+/// apart.
 fn excluding_folders(folders: &BTreeSet<&str>, others: &BTreeSet<&str>) -> Option<Vec<String>> {
     if folders.is_empty() || folders.contains("") || !folders.is_disjoint(others) {
         return None;
@@ -576,10 +814,20 @@ fn excluding_folders(folders: &BTreeSet<&str>, others: &BTreeSet<&str>) -> Optio
     }
     // The beginning that they share and no other has.
     let (first, last) = (folders.first()?, folders.last()?);
-    let length: usize = first.chars().zip(last.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+    let length: usize = first
+        .chars()
+        .zip(last.chars())
+        .take_while(|(a, b)| a == b)
+        .map(|(a, _)| a.len_utf8())
+        .sum();
     let shared = &first[..length];
     if !shared.is_empty() && !others.iter().any(|other| other.starts_with(shared)) {
         return Some(vec![format!("{shared}*/**")]);
     }
-    (folders.len() <= FOLDERS_NAMED).then(|| folders.iter().map(|folder| format!("{folder}/**")).collect())
+    (folders.len() <= FOLDERS_NAMED).then(|| {
+        folders
+            .iter()
+            .map(|folder| format!("{folder}/**"))
+            .collect()
+    })
 }

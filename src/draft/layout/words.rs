@@ -1,4 +1,5 @@
-//! Words that names of published datasets are made of: what a file is of its scene (image, mask, band) and the part of a split.
+//! Words that names of published datasets are made of: what a file is of its scene (image, mask,
+//! band) and the part of a split.
 
 use crate::draft::pattern::{TokenKind, TokenizedPath};
 
@@ -143,7 +144,8 @@ pub(super) struct TextToken {
     pub kind: TokenKind,
     /// Index among the words of its text.
     pub at: usize,
-    /// What the names beside it say of the word; see [`ParsedPath::all`](super::parsed::ParsedPath::all).
+    /// What the names beside it say of the word; see
+    /// [`ParsedPath::all`](super::parsed::ParsedPath::all).
     pub part: WordPart,
 }
 
@@ -169,7 +171,11 @@ pub(super) fn words_of(text: &str) -> Vec<TextToken> {
             before: text[last..token.span.start].to_owned(),
             text: own.to_owned(),
             lower: own.to_lowercase(),
-            kind: if token.kind == TokenKind::Ending { TokenKind::Word } else { token.kind },
+            kind: if token.kind == TokenKind::Ending {
+                TokenKind::Word
+            } else {
+                token.kind
+            },
             at: index,
             part: WordPart::ByItself,
         });
@@ -187,7 +193,9 @@ impl TextToken {
 
     /// True for words of the list and for bands.
     pub fn is_exact_role(&self) -> bool {
-        self.kind == TokenKind::Band || ROLE_WORDS.contains(&self.lower.as_str()) || self.has_role_within()
+        self.kind == TokenKind::Band
+            || ROLE_WORDS.contains(&self.lower.as_str())
+            || self.has_role_within()
     }
 
     /// True for a word of several, of which one says it: `LabelHand`, `S1Hand`.
@@ -223,7 +231,9 @@ impl TextToken {
         match self.kind {
             TokenKind::Number | TokenKind::Date | TokenKind::Time | TokenKind::Tile => true,
             TokenKind::Band | TokenKind::Resolution => false,
-            TokenKind::Ending | TokenKind::Word => !self.is_exact_role() && self.lower.bytes().any(|b| b.is_ascii_digit()),
+            TokenKind::Ending | TokenKind::Word => {
+                !self.is_exact_role() && self.lower.bytes().any(|b| b.is_ascii_digit())
+            }
         }
     }
 }
@@ -247,8 +257,18 @@ pub(super) fn joined_words<'a>(words: impl IntoIterator<Item = &'a TextToken>) -
 
 /// The singular of a product: images → image.
 pub(super) fn singular(text: &str) -> String {
-    const PLURALS: [&str; 10] =
-        ["annotations", "captions", "images", "imgs", "instances", "labels", "masks", "pictures", "targets", "features"];
+    const PLURALS: [&str; 10] = [
+        "annotations",
+        "captions",
+        "images",
+        "imgs",
+        "instances",
+        "labels",
+        "masks",
+        "pictures",
+        "targets",
+        "features",
+    ];
     match PLURALS.contains(&text.to_lowercase().as_str()) {
         true => text[..text.len() - 1].to_owned(),
         false => text.to_owned(),
@@ -264,6 +284,10 @@ pub fn split_named_by(stem: &str) -> Option<String> {
 
 /// The name of a list without the part of a split: `eurosat-spatial-train` → `eurosat_spatial`.
 pub fn list_family(stem: &str) -> String {
-    let words: Vec<String> = words_of(stem).into_iter().filter(|word| !word.is_split()).map(|word| word.lower).collect();
+    let words: Vec<String> = words_of(stem)
+        .into_iter()
+        .filter(|word| !word.is_split())
+        .map(|word| word.lower)
+        .collect();
     words.join("_")
 }

@@ -1,5 +1,5 @@
-//! The files whose names have the structure of the examples': a table of tokens with one row per file. Columns that always change
-//! together are merged into one class.
+//! The files whose names have the structure of the examples': a table of tokens with one row per
+//! file. Columns that always change together are merged into one class.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -62,17 +62,28 @@ impl Cohort {
     /// # Errors
     /// The reason, for the user, why the names form no table.
     pub fn of(tray: &[Unplaced], examples: &[Example], fine: bool) -> Result<Self, String> {
-        let folder = common_folder(tray.iter().map(|file| &file.path).chain(examples.iter().map(|example| &example.file)));
+        let folder = common_folder(
+            tray.iter()
+                .map(|file| &file.path)
+                .chain(examples.iter().map(|example| &example.file)),
+        );
         let name = |path: &Path| TokenizedPath::of(relative(path, &folder), fine);
-        let names: Vec<TokenizedPath> = examples.iter().map(|example| name(&example.file)).collect();
+        let names: Vec<TokenizedPath> =
+            examples.iter().map(|example| name(&example.file)).collect();
         let templates = templates(&names, examples)?;
-        let Some(first) = templates.first() else { return Err(tr!("there is no example").into()) };
+        let Some(first) = templates.first() else {
+            return Err(tr!("there is no example").into());
+        };
         let width = first.columns.len();
-        // Groups the files by shape; then excludes those without a date, number or tile where the examples have one.
+        // Groups the files by shape; then excludes those without a date, number or tile where the
+        // examples have one.
         let (mut fitting, mut nearly, mut left_over) = (Vec::new(), Vec::new(), Vec::new());
         for (file, index) in tray.iter().zip(0..) {
             let name = name(&file.path);
-            match templates.iter().position(|template| template.shape == name.shape) {
+            match templates
+                .iter()
+                .position(|template| template.shape == name.shape)
+            {
                 Some(template) => fitting.push((Some(index), name, template)),
                 None => match other_shape(&name, &names) {
                     Some(why) => nearly.push(Nearly { file: index, why }),
@@ -83,20 +94,28 @@ impl Cohort {
         let mut example_rows = Vec::new();
         for (example, name) in examples.iter().zip(&names) {
             let in_tray = tray.iter().position(|file| file.path == example.file);
-            let row = in_tray.and_then(|index| fitting.iter().position(|row| row.0 == Some(index as u32)));
+            let row = in_tray
+                .and_then(|index| fitting.iter().position(|row| row.0 == Some(index as u32)));
             example_rows.push(row.unwrap_or_else(|| {
-                let template = templates.iter().position(|template| template.shape == name.shape).unwrap_or(0);
+                let template = templates
+                    .iter()
+                    .position(|template| template.shape == name.shape)
+                    .unwrap_or(0);
                 fitting.push((None, name.clone(), template));
                 fitting.len() - 1
             }));
         }
-        let digits: Vec<Digits> = (0..width).map(|column| digits_of(column, &templates, &fitting, &example_rows)).collect();
+        let digits: Vec<Digits> = (0..width)
+            .map(|column| digits_of(column, &templates, &fitting, &example_rows))
+            .collect();
         let mut kept = Vec::with_capacity(fitting.len());
         let mut moved = vec![usize::MAX; fitting.len()];
         for (place, (file, name, template)) in fitting.into_iter().enumerate() {
             let misfit = misfit(&name, &templates[template], &digits);
             match (misfit, file) {
-                (Some(why), Some(file)) if !example_rows.contains(&place) => nearly.push(Nearly { file, why }),
+                (Some(why), Some(file)) if !example_rows.contains(&place) => {
+                    nearly.push(Nearly { file, why })
+                }
                 _ => {
                     moved[place] = kept.len();
                     kept.push((file, name, template));
@@ -106,17 +125,34 @@ impl Cohort {
         let examples: Vec<usize> = example_rows.iter().map(|&row| moved[row]).collect();
         let (classes, values) = classes(&templates, &kept);
         let rows = kept.iter().zip(values);
-        let rows =
-            rows.map(|((file, _, template), values)| MatchingFile { file: *file, values, template: *template as u32 }).collect();
+        let rows = rows
+            .map(|((file, _, template), values)| MatchingFile {
+                file: *file,
+                values,
+                template: *template as u32,
+            })
+            .collect();
         let count = templates.len() as u32;
         let model = names.into_iter().next().ok_or(tr!("there is no example"))?;
-        Ok(Self { classes, rows, examples, model, templates: count, nearly, left_over })
+        Ok(Self {
+            classes,
+            rows,
+            examples,
+            model,
+            templates: count,
+            nearly,
+            left_over,
+        })
     }
 }
 
 /// The common parent folder of all paths.
 fn common_folder<'a>(mut paths: impl Iterator<Item = &'a PathBuf>) -> PathBuf {
-    let mut folder = paths.next().and_then(|path| path.parent()).unwrap_or(Path::new("")).to_owned();
+    let mut folder = paths
+        .next()
+        .and_then(|path| path.parent())
+        .unwrap_or(Path::new(""))
+        .to_owned();
     for path in paths {
         while !path.starts_with(&folder) {
             if !folder.pop() {
@@ -133,10 +169,16 @@ fn relative(path: &Path, folder: &Path) -> String {
 }
 
 /// The shapes of the examples, with the columns they have in common.
-fn templates(names: &[TokenizedPath], examples: &[Example]) -> Result<Vec<ExampleTemplate>, String> {
+fn templates(
+    names: &[TokenizedPath],
+    examples: &[Example],
+) -> Result<Vec<ExampleTemplate>, String> {
     let mut found: Vec<(usize, Vec<(usize, usize)>)> = Vec::new();
     for (index, name) in names.iter().enumerate() {
-        if found.iter().any(|(known, _)| names[*known].shape == name.shape) {
+        if found
+            .iter()
+            .any(|(known, _)| names[*known].shape == name.shape)
+        {
             continue;
         }
         let pairs = if found.is_empty() {
@@ -144,21 +186,38 @@ fn templates(names: &[TokenizedPath], examples: &[Example]) -> Result<Vec<Exampl
         } else {
             let same_root = |a: usize, b: usize| examples[a].root == examples[b].root;
             let twins = (0..names.len()).flat_map(|a| (0..names.len()).map(move |b| (a, b)));
-            let mut twins = twins.filter(|&(a, b)| names[a].shape == names[0].shape && names[b].shape == name.shape);
+            let mut twins = twins
+                .filter(|&(a, b)| names[a].shape == names[0].shape && names[b].shape == name.shape);
             let Some((a, b)) = twins.find(|&(a, b)| same_root(a, b)) else {
-                let trouble = tr!("The names have different forms. Place two files of the same root as examples.");
+                let trouble = tr!(
+                    "The names have different forms. Place two files of the same root as examples."
+                );
                 return Err(trouble.into());
             };
             common_tokens(&names[a], &names[b])
         };
         found.push((index, pairs));
     }
-    let shared = |token: &usize| found.iter().all(|(_, pairs)| pairs.iter().any(|pair| pair.0 == *token));
-    let columns: Vec<usize> = (0..names.first().map_or(0, |name| name.tokens.len())).filter(shared).collect();
+    let shared = |token: &usize| {
+        found
+            .iter()
+            .all(|(_, pairs)| pairs.iter().any(|pair| pair.0 == *token))
+    };
+    let columns: Vec<usize> = (0..names.first().map_or(0, |name| name.tokens.len()))
+        .filter(shared)
+        .collect();
     let of = |(index, pairs): &(usize, Vec<(usize, usize)>)| ExampleTemplate {
         shape: names[*index].shape.clone(),
         name: names[*index].clone(),
-        columns: columns.iter().filter_map(|column| pairs.iter().find(|pair| pair.0 == *column).map(|pair| pair.1)).collect(),
+        columns: columns
+            .iter()
+            .filter_map(|column| {
+                pairs
+                    .iter()
+                    .find(|pair| pair.0 == *column)
+                    .map(|pair| pair.1)
+            })
+            .collect(),
     };
     Ok(found.iter().map(of).collect())
 }
@@ -191,16 +250,26 @@ fn common_tokens(a: &TokenizedPath, b: &TokenizedPath) -> Vec<(usize, usize)> {
 
 /// Why a name of another shape almost matches.
 fn other_shape(name: &TokenizedPath, examples: &[TokenizedPath]) -> Option<String> {
-    let ending = |name: &TokenizedPath| name.text.rsplit_once('.').map(|(_, end)| end.to_lowercase());
-    let close =
-        examples.iter().filter(|example| ending(example) == ending(name) && example.tokens.len().abs_diff(name.tokens.len()) <= 1);
+    let ending = |name: &TokenizedPath| {
+        name.text
+            .rsplit_once('.')
+            .map(|(_, end)| end.to_lowercase())
+    };
+    let close = examples.iter().filter(|example| {
+        ending(example) == ending(name) && example.tokens.len().abs_diff(name.tokens.len()) <= 1
+    });
     let example = close.min_by_key(|example| example.tokens.len().abs_diff(name.tokens.len()))?;
     let (found, wanted) = (name.tokens.len(), example.tokens.len());
     Some(match found.cmp(&wanted) {
         std::cmp::Ordering::Equal => tr!("its parts are separated in another way").into(),
         std::cmp::Ordering::Greater => {
-            let odd = (0..found).find(|&index| name.token(index) != example.token(index) && !alike(name, index, example, index));
-            tr!("its name has an extra part: {part}", part = name.token(odd.unwrap_or(found - 1)))
+            let odd = (0..found).find(|&index| {
+                name.token(index) != example.token(index) && !alike(name, index, example, index)
+            });
+            tr!(
+                "its name has an extra part: {part}",
+                part = name.token(odd.unwrap_or(found - 1))
+            )
         }
         std::cmp::Ordering::Less => tr!("its name lacks a part").into(),
     })
@@ -212,24 +281,38 @@ fn alike(a: &TokenizedPath, at: usize, b: &TokenizedPath, place: usize) -> bool 
 
 type TokenFitting = (Option<u32>, TokenizedPath, usize);
 
-fn digits_of(column: usize, templates: &[ExampleTemplate], rows: &[TokenFitting], examples: &[usize]) -> Digits {
+fn digits_of(
+    column: usize,
+    templates: &[ExampleTemplate],
+    rows: &[TokenFitting],
+    examples: &[usize],
+) -> Digits {
     let token = |row: &TokenFitting| row.1.token(templates[row.2].columns[column]).to_owned();
     let shown: Vec<String> = examples.iter().map(|&row| token(&rows[row])).collect();
     let width = shown.first().map_or(0, String::len);
-    if shown.iter().any(|text| text.len() != width || !text.bytes().all(|b| b.is_ascii_digit())) {
+    if shown
+        .iter()
+        .any(|text| text.len() != width || !text.bytes().all(|b| b.is_ascii_digit()))
+    {
         return Digits::Any;
     }
     let zero = |text: &str| text.len() > 1 && text.starts_with('0');
     // A single zero-padded name among many others does not make the column zero-padded.
     let padded = rows.iter().filter(|row| zero(&token(row))).count();
-    if shown.iter().any(|text| zero(text)) || padded * 20 > rows.len() { Digits::Padded(width) } else { Digits::Any }
+    if shown.iter().any(|text| zero(text)) || padded * 20 > rows.len() {
+        Digits::Padded(width)
+    } else {
+        Digits::Any
+    }
 }
 
 /// Why a name of the right shape does not match.
 fn misfit(name: &TokenizedPath, template: &ExampleTemplate, digits: &[Digits]) -> Option<String> {
     for (index, token) in name.tokens.iter().enumerate() {
         let text = name.token(index);
-        let Some(model) = template.name.tokens.get(index) else { return Some(tr!("its name has a part more").into()) };
+        let Some(model) = template.name.tokens.get(index) else {
+            return Some(tr!("its name has a part more").into());
+        };
         let column = template.columns.iter().position(|&column| column == index);
         let wanted = model.kind;
         let number = |kind| matches!(kind, TokenKind::Number | TokenKind::Date | TokenKind::Time);
@@ -240,17 +323,32 @@ fn misfit(name: &TokenizedPath, template: &ExampleTemplate, digits: &[Digits]) -
             _ => token.kind.is_wordy() || token.kind == TokenKind::Tile,
         };
         if !same {
-            return Some(tr!("it has {text} where the pattern has a {kind}", text, kind = wanted.as_str()));
+            return Some(tr!(
+                "it has {text} where the pattern has a {kind}",
+                text,
+                kind = wanted.as_str()
+            ));
         }
         if wanted == TokenKind::Number
             && let Some(column) = column
         {
             match digits[column] {
                 Digits::Padded(width) if text.len() != width => {
-                    return Some(tr!("{text} does not have {width} digits as the others have", text, width));
+                    return Some(tr!(
+                        "{text} does not have {width} digits as the others have",
+                        text,
+                        width
+                    ));
                 }
-                Digits::Any if text.len() > 1 && text.starts_with('0') && !template.name.token(index).starts_with('0') => {
-                    return Some(tr!("{text} begins with a zero, which the others do not", text));
+                Digits::Any
+                    if text.len() > 1
+                        && text.starts_with('0')
+                        && !template.name.token(index).starts_with('0') =>
+                {
+                    return Some(tr!(
+                        "{text} begins with a zero, which the others do not",
+                        text
+                    ));
                 }
                 _ => {}
             }
@@ -258,17 +356,26 @@ fn misfit(name: &TokenizedPath, template: &ExampleTemplate, digits: &[Digits]) -
         // Tokens that only this shape has must be constant within it, unless they are numeric.
         let own = column.is_none() && !number(wanted);
         if own && text != template.name.token(index) {
-            return Some(tr!("it has {text} where the pattern has {wanted}", text, wanted = template.name.token(index)));
+            return Some(tr!(
+                "it has {text} where the pattern has {wanted}",
+                text,
+                wanted = template.name.token(index)
+            ));
         }
     }
     None
 }
 
 /// The changing columns, merged where they change together, and their values per row.
-fn classes(templates: &[ExampleTemplate], rows: &[TokenFitting]) -> (Vec<TokenClass>, Vec<Vec<u32>>) {
+fn classes(
+    templates: &[ExampleTemplate],
+    rows: &[TokenFitting],
+) -> (Vec<TokenClass>, Vec<Vec<u32>>) {
     let mut classes: Vec<TokenClass> = Vec::new();
     let mut known: Vec<Vec<u32>> = Vec::new();
-    let columns = templates.first().map_or(0, |template| template.columns.len());
+    let columns = templates
+        .first()
+        .map_or(0, |template| template.columns.len());
     for column in 0..columns {
         let mut numbers: HashMap<&str, u32> = HashMap::new();
         let mut texts = Vec::new();
@@ -285,7 +392,8 @@ fn classes(templates: &[ExampleTemplate], rows: &[TokenFitting]) -> (Vec<TokenCl
         }
         let token = templates[0].columns[column];
         let kind = templates[0].name.tokens[token].kind;
-        // The extension determines the position only; it is merged with a band that changes with it.
+        // The extension determines the position only; it is merged with a band that changes with
+        // it.
         match known.iter().position(|other| *other == values) {
             Some(class) => {
                 let class = &mut classes[class];
@@ -296,7 +404,11 @@ fn classes(templates: &[ExampleTemplate], rows: &[TokenFitting]) -> (Vec<TokenCl
                 }
             }
             None => {
-                classes.push(TokenClass { tokens: vec![token], kind, texts: vec![texts] });
+                classes.push(TokenClass {
+                    tokens: vec![token],
+                    kind,
+                    texts: vec![texts],
+                });
                 known.push(values);
             }
         }
@@ -308,7 +420,9 @@ fn classes(templates: &[ExampleTemplate], rows: &[TokenFitting]) -> (Vec<TokenCl
 impl TokenClass {
     /// The texts of a value, one per token.
     pub fn texts_of(&self, value: u32) -> impl Iterator<Item = &str> {
-        self.texts.iter().map(move |texts| texts.get(value as usize).map_or("", String::as_str))
+        self.texts
+            .iter()
+            .map(move |texts| texts.get(value as usize).map_or("", String::as_str))
     }
 
     /// Number of distinct values.
@@ -317,7 +431,8 @@ impl TokenClass {
     }
 }
 
-/// Range of `word` in an id, where it is not adjacent to more letters (or more digits) of the same kind.
+/// Range of `word` in an id, where it is not adjacent to more letters (or more digits) of the same
+/// kind.
 pub(super) fn find_word(id: &str, word: &str) -> Option<Range<usize>> {
     let kind = |c: char| {
         if c.is_ascii_digit() {
@@ -328,7 +443,12 @@ pub(super) fn find_word(id: &str, word: &str) -> Option<Range<usize>> {
             0
         }
     };
-    let joined = |a: Option<char>, b: Option<char>| matches!((a, b), (Some(a), Some(b)) if kind(a) != 0 && kind(a) == kind(b));
+    let joined = |a: Option<char>, b: Option<char>| {
+        matches!(
+            (a, b),
+            (Some(a), Some(b)) if kind(a) != 0 && kind(a) == kind(b)
+        )
+    };
     let found = id.match_indices(word).map(|(at, _)| at..at + word.len());
     found.filter(|_| !word.is_empty()).find(|at| {
         !joined(id[..at.start].chars().next_back(), word.chars().next())

@@ -19,7 +19,8 @@ pub(super) struct Grouping<'a, 'r> {
     places: HashMap<Vec<u32>, u32>,
     by_path: HashMap<IdPath, u32>,
     pub positions: Vec<IdPath>,
-    /// True for positions shown by an example or present in the draft. Other positions must be frequent.
+    /// True for positions shown by an example or present in the draft. Other positions must be
+    /// frequent.
     sure: Vec<bool>,
 }
 
@@ -51,7 +52,12 @@ impl<'a, 'r> Grouping<'a, 'r> {
 
     /// Registers roots and positions of the examples; `None` when the reading contradicts them.
     pub fn learn_examples(&mut self, ordered: bool) -> Option<()> {
-        for (example, &row) in self.reader.examples.iter().zip(&self.reader.cohort.examples) {
+        for (example, &row) in self
+            .reader
+            .examples
+            .iter()
+            .zip(&self.reader.cohort.examples)
+        {
             let key = self.reader.key(row, self.roles, TokenRole::Root);
             let group = self.group_called(example.root.clone());
             if *self.groups.entry(key).or_insert(group) != group {
@@ -63,7 +69,8 @@ impl<'a, 'r> Grouping<'a, 'r> {
                 return None;
             }
         }
-        // Conversely, examples with different ids must be in different groups, and those with equal ids in the same.
+        // Conversely, examples with different ids must be in different groups, and those with equal
+        // ids in the same.
         let apart = self.groups.len() == self.roots.len();
         let places = ordered || self.places.len() == self.positions.len();
         (apart && places).then_some(())
@@ -92,9 +99,18 @@ impl<'a, 'r> Grouping<'a, 'r> {
         let id = match &self.root_parts {
             Some(parts) => self.reader.composed(parts, row),
             None => {
-                let classes = self.reader.cohort.classes.iter().zip(&self.reader.cohort.rows[row].values).zip(self.roles);
+                let classes = self
+                    .reader
+                    .cohort
+                    .classes
+                    .iter()
+                    .zip(&self.reader.cohort.rows[row].values)
+                    .zip(self.roles);
                 let texts = classes.filter(|(_, role)| **role == TokenRole::Root);
-                texts.map(|((class, value), _)| class.texts_of(*value).next().unwrap_or_default()).collect::<Vec<_>>().join("_")
+                texts
+                    .map(|((class, value), _)| class.texts_of(*value).next().unwrap_or_default())
+                    .collect::<Vec<_>>()
+                    .join("_")
             }
         };
         let group = self.group_called(id.into());
@@ -120,28 +136,50 @@ impl<'a, 'r> Grouping<'a, 'r> {
         place
     }
 
-    /// Excludes files at positions that are neither shown nor frequent, and files of roots with nothing else.
+    /// Excludes files at positions that are neither shown nor frequent, and files of roots with
+    /// nothing else.
     pub fn admit(&self, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) {
         let sure = |place: u32| self.sure.get(place as usize).copied().unwrap_or(false);
-        let real: HashSet<u32> = cells.iter().flatten().filter(|cell| sure(cell.1)).map(|cell| cell.0).collect();
+        let real: HashSet<u32> = cells
+            .iter()
+            .flatten()
+            .filter(|cell| sure(cell.1))
+            .map(|cell| cell.0)
+            .collect();
         let mut holders: HashMap<u32, HashSet<u32>> = HashMap::new();
-        for cell in cells.iter().flatten().filter(|cell| cell.1 != NOWHERE && real.contains(&cell.0)) {
+        for cell in cells
+            .iter()
+            .flatten()
+            .filter(|cell| cell.1 != NOWHERE && real.contains(&cell.0))
+        {
             holders.entry(cell.1).or_default().insert(cell.0);
         }
         for (row, cell) in cells.iter_mut().enumerate() {
-            let Some((group, place)) = *cell else { continue };
+            let Some((group, place)) = *cell else {
+                continue;
+            };
             let common = holders.get(&place).map_or(0, HashSet::len) * 2 >= real.len().max(1);
             let why = match self.positions.get(place as usize) {
                 None => tr!("no example shows which position it has").to_owned(),
                 Some(path) if !sure(place) && self.reader.draft.settled => {
-                    tr!("the other roots have no {position}", position = path.join(" / "))
+                    tr!(
+                        "the other roots have no {position}",
+                        position = path.join(" / ")
+                    )
                 }
                 Some(path) if !sure(place) && !common => {
                     let n = holders.get(&place).map_or(0, HashSet::len);
                     let (total, position) = (real.len(), path.join(" / "));
-                    tr!("only {n} of {total} roots have {position}", n, total, position)
+                    tr!(
+                        "only {n} of {total} roots have {position}",
+                        n,
+                        total,
+                        position
+                    )
                 }
-                Some(_) if !real.contains(&group) => tr!("no other file of its root fits").to_owned(),
+                Some(_) if !real.contains(&group) => {
+                    tr!("no other file of its root fits").to_owned()
+                }
                 Some(_) => continue,
             };
             out.push((row, why));
@@ -149,23 +187,41 @@ impl<'a, 'r> Grouping<'a, 'r> {
         }
     }
 
-    /// Assigns positions by the order of the token that determines them, in roots with exactly as many files as positions.
-    pub fn by_order(&self, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) -> Option<()> {
+    /// Assigns positions by the order of the token that determines them, in roots with exactly as
+    /// many files as positions.
+    pub fn by_order(
+        &self,
+        cells: &mut [Option<(u32, u32)>],
+        out: &mut Vec<(usize, String)>,
+    ) -> Option<()> {
         let cohort = self.reader.cohort;
-        let class = self.roles.iter().position(|role| *role == TokenRole::Position)?;
-        let text =
-            |row: usize| cohort.classes[class].texts_of(cohort.rows[row].values[class]).next().unwrap_or_default().to_owned();
+        let class = self
+            .roles
+            .iter()
+            .position(|role| *role == TokenRole::Position)?;
+        let text = |row: usize| {
+            cohort.classes[class]
+                .texts_of(cohort.rows[row].values[class])
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
         let mut members: HashMap<u32, Vec<usize>> = HashMap::new();
         for (row, cell) in cells.iter().enumerate() {
             if let Some((group, _)) = cell {
                 members.entry(*group).or_default().push(row);
             }
         }
-        members.values_mut().for_each(|rows| rows.sort_by_cached_key(|&row| natural_key(&text(row))));
+        members
+            .values_mut()
+            .for_each(|rows| rows.sort_by_cached_key(|&row| natural_key(&text(row))));
         let mut ranks: Vec<Option<u32>> = vec![None; self.positions.len()];
         for (example, &row) in self.reader.examples.iter().zip(&cohort.examples) {
             let place = *self.by_path.get(&example.position)?;
-            let rank = members.get(&cells[row]?.0)?.iter().position(|&member| member == row)?;
+            let rank = members
+                .get(&cells[row]?.0)?
+                .iter()
+                .position(|&member| member == row)?;
             let slot = ranks.get_mut(rank)?;
             if slot.is_some_and(|known| known != place) {
                 return None;

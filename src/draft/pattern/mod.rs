@@ -1,5 +1,5 @@
-//! Pattern by example: derives the pattern of file names from a few placed files, and from it the positions of all other files of
-//! the tray. Ambiguities are returned to the user, never guessed.
+//! Pattern by example: derives the pattern of file names from a few placed files, and from it the
+//! positions of all other files of the tray. Ambiguities are returned to the user, never guessed.
 
 mod cohort;
 mod grouping;
@@ -102,7 +102,8 @@ pub struct Alternative {
 /// Result of [`find_pattern`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct PatternReport {
-    /// One when the names are unambiguous; several, best first, to choose from; none when `trouble` has the reason.
+    /// One when the names are unambiguous; several, best first, to choose from; none when `trouble`
+    /// has the reason.
     pub alternatives: Vec<Alternative>,
     /// Why there is no pattern, for the user.
     pub trouble: Option<String>,

@@ -1,4 +1,5 @@
-//! File names as tokens: the texts between separators and their kinds. Dates and times are distinguished from plain numbers.
+//! File names as tokens: the texts between separators and their kinds. Dates and times are
+//! distinguished from plain numbers.
 
 use std::ops::Range;
 
@@ -41,7 +42,10 @@ impl TokenKind {
 
     /// True for kinds that are interchangeable at one position of a name.
     pub(super) fn is_wordy(self) -> bool {
-        matches!(self, TokenKind::Band | TokenKind::Resolution | TokenKind::Word)
+        matches!(
+            self,
+            TokenKind::Band | TokenKind::Resolution | TokenKind::Word
+        )
     }
 }
 
@@ -62,33 +66,47 @@ pub(in crate::draft) struct TokenizedPath {
 }
 
 const BAND_WORDS: [&str; 16] = [
-    "red", "green", "blue", "nir", "nir08", "swir", "swir1", "swir2", "swir16", "swir22", "pan", "coastal", "vv", "vh", "hh", "hv",
+    "red", "green", "blue", "nir", "nir08", "swir", "swir1", "swir2", "swir16", "swir22", "pan",
+    "coastal", "vv", "vh", "hh", "hv",
 ];
 
 impl TokenizedPath {
-    /// Splits a path with `/` separators. With `fine`, words are also split from trailing numbers: img0001.
+    /// Splits a path with `/` separators. With `fine`, words are also split from trailing numbers:
+    /// img0001.
     pub fn of(text: String, fine: bool) -> Self {
         let mut tokens = Vec::new();
         let bytes = text.as_bytes();
         let base = text.rfind('/').map_or(0, |slash| slash + 1);
-        let ending =
-            text[base..].rfind('.').map(|dot| base + dot + 1).filter(|&start| start > base + 1 && is_ending(&text[start..]));
+        let ending = text[base..]
+            .rfind('.')
+            .map(|dot| base + dot + 1)
+            .filter(|&start| start > base + 1 && is_ending(&text[start..]));
         let mut at = 0;
         while at < bytes.len() {
             if let Some(end) = dashed_date(bytes, at) {
-                tokens.push(Token { span: at..end, kind: TokenKind::Date });
+                tokens.push(Token {
+                    span: at..end,
+                    kind: TokenKind::Date,
+                });
                 at = end;
                 continue;
             }
-            let Some(first) = text[at..].chars().next() else { break };
+            let Some(first) = text[at..].chars().next() else {
+                break;
+            };
             if !first.is_alphanumeric() {
                 at += first.len_utf8();
                 continue;
             }
-            let length = text[at..].find(|c: char| !c.is_alphanumeric()).unwrap_or(text.len() - at);
+            let length = text[at..]
+                .find(|c: char| !c.is_alphanumeric())
+                .unwrap_or(text.len() - at);
             let word = at..at + length;
             if ending == Some(at) {
-                tokens.push(Token { span: word.clone(), kind: TokenKind::Ending });
+                tokens.push(Token {
+                    span: word.clone(),
+                    kind: TokenKind::Ending,
+                });
             } else {
                 cut(&text, word.clone(), fine, &mut tokens);
             }
@@ -102,17 +120,25 @@ impl TokenizedPath {
             last = token.span.end;
         }
         shape.push_str(&text[last..]);
-        Self { text, tokens, shape }
+        Self {
+            text,
+            tokens,
+            shape,
+        }
     }
 
     /// Text of a token; empty when out of range.
     pub fn token(&self, index: usize) -> &str {
-        self.tokens.get(index).map_or("", |token| &self.text[token.span.clone()])
+        self.tokens
+            .get(index)
+            .map_or("", |token| &self.text[token.span.clone()])
     }
 }
 
 fn is_ending(text: &str) -> bool {
-    (1..=8).contains(&text.len()) && text.chars().all(char::is_alphanumeric) && !text.chars().all(|c| c.is_ascii_digit())
+    (1..=8).contains(&text.len())
+        && text.chars().all(char::is_alphanumeric)
+        && !text.chars().all(|c| c.is_ascii_digit())
 }
 
 fn cut(text: &str, word: Range<usize>, fine: bool, tokens: &mut Vec<Token>) {
@@ -121,7 +147,11 @@ fn cut(text: &str, word: Range<usize>, fine: bool, tokens: &mut Vec<Token>) {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     // 20200131T101031 and 20200131101031.
     if part.is_ascii() && part.len() >= 14 && is_date(&part[..8]) {
-        let (gap, rest) = if part.as_bytes()[8] == b'T' { (9, &part[9..]) } else { (8, &part[8..]) };
+        let (gap, rest) = if part.as_bytes()[8] == b'T' {
+            (9, &part[9..])
+        } else {
+            (8, &part[8..])
+        };
         if digits(rest) && rest.len() == 6 && is_time(rest) {
             push(word.start..word.start + 8, TokenKind::Date);
             push(word.start + gap..word.end, TokenKind::Time);
@@ -141,7 +171,11 @@ fn kind_of(part: &str) -> TokenKind {
     let bytes = part.as_bytes();
     let digits = |bytes: &[u8]| !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
     if digits(bytes) {
-        return if is_date(part) { TokenKind::Date } else { TokenKind::Number };
+        return if is_date(part) {
+            TokenKind::Date
+        } else {
+            TokenKind::Number
+        };
     }
     let tile = bytes.strip_prefix(b"T").unwrap_or(bytes);
     if tile.len() == 5 && digits(&tile[..2]) && tile[2..].iter().all(u8::is_ascii_uppercase) {
@@ -149,7 +183,9 @@ fn kind_of(part: &str) -> TokenKind {
     }
     let band = bytes.strip_prefix(b"B").unwrap_or_default();
     let number = band.strip_suffix(b"A").unwrap_or(band);
-    if (1..=2).contains(&number.len()) && digits(number) || BAND_WORDS.contains(&part.to_ascii_lowercase().as_str()) {
+    if (1..=2).contains(&number.len()) && digits(number)
+        || BAND_WORDS.contains(&part.to_ascii_lowercase().as_str())
+    {
         return TokenKind::Band;
     }
     match bytes.strip_suffix(b"m") {
@@ -164,7 +200,10 @@ fn dashed_date(bytes: &[u8], at: usize) -> Option<usize> {
     let outside = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric());
     let dash = part[4];
     let dashed = matches!(dash, b'-' | b'_') && part[7] == dash;
-    if !dashed || !outside(at.checked_sub(1).and_then(|before| bytes.get(before))) || !outside(bytes.get(at + 10)) {
+    if !dashed
+        || !outside(at.checked_sub(1).and_then(|before| bytes.get(before)))
+        || !outside(bytes.get(at + 10))
+    {
         return None;
     }
     let digits: Vec<u8> = [&part[..4], &part[5..7], &part[8..]].concat();
@@ -177,7 +216,8 @@ fn is_date(text: &str) -> bool {
     }
     let number = |range: Range<usize>| text[range].parse::<u32>().unwrap_or(0);
     let year = number(0..4) as i32;
-    (1950..2100).contains(&year) && chrono::NaiveDate::from_ymd_opt(year, number(4..6), number(6..8)).is_some()
+    (1950..2100).contains(&year)
+        && chrono::NaiveDate::from_ymd_opt(year, number(4..6), number(6..8)).is_some()
 }
 
 fn is_time(text: &str) -> bool {
@@ -190,9 +230,13 @@ pub(in crate::draft) fn natural_key(text: &str) -> Vec<(u64, String)> {
     let mut key = Vec::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let letters = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let letters = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
         let (word, tail) = rest.split_at(letters);
-        let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+        let digits = tail
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(tail.len());
         let (number, next) = tail.split_at(digits);
         key.push((0, word.to_owned()));
         key.push((number.parse().unwrap_or(u64::MAX), number.to_owned()));
@@ -207,28 +251,64 @@ mod tests {
 
     fn tokens(text: &str, fine: bool) -> Vec<(String, TokenKind)> {
         let name = TokenizedPath::of(text.into(), fine);
-        (0..name.tokens.len()).map(|index| (name.token(index).to_owned(), name.tokens[index].kind)).collect()
+        (0..name.tokens.len())
+            .map(|index| (name.token(index).to_owned(), name.tokens[index].kind))
+            .collect()
     }
 
     #[test]
     fn names_fall_into_typed_tokens() {
         use TokenKind::*;
         let expect = |text: &str, fine: bool, expected: &[(&str, TokenKind)]| {
-            let expected: Vec<_> = expected.iter().map(|(text, kind)| ((*text).to_owned(), *kind)).collect();
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|(text, kind)| ((*text).to_owned(), *kind))
+                .collect();
             assert_eq!(tokens(text, fine), expected, "{text}");
         };
         expect(
             "T32TQM_20200131T101031_B8A_10m.jp2",
             false,
-            &[("T32TQM", Tile), ("20200131", Date), ("101031", Time), ("B8A", Band), ("10m", Resolution), ("jp2", Ending)],
+            &[
+                ("T32TQM", Tile),
+                ("20200131", Date),
+                ("101031", Time),
+                ("B8A", Band),
+                ("10m", Resolution),
+                ("jp2", Ending),
+            ],
         );
-        expect("2020-02-29/before.tif", false, &[("2020-02-29", Date), ("before", Word), ("tif", Ending)]);
-        expect("2021-02-29.tif", false, &[("2021", Number), ("02", Number), ("29", Number), ("tif", Ending)]);
+        expect(
+            "2020-02-29/before.tif",
+            false,
+            &[("2020-02-29", Date), ("before", Word), ("tif", Ending)],
+        );
+        expect(
+            "2021-02-29.tif",
+            false,
+            &[
+                ("2021", Number),
+                ("02", Number),
+                ("29", Number),
+                ("tif", Ending),
+            ],
+        );
         expect("img0001.png", false, &[("img0001", Word), ("png", Ending)]);
-        expect("img0001.png", true, &[("img", Word), ("0001", Number), ("png", Ending)]);
+        expect(
+            "img0001.png",
+            true,
+            &[("img", Word), ("0001", Number), ("png", Ending)],
+        );
         expect("a/20201345", false, &[("a", Word), ("20201345", Number)]);
-        expect("été_v1.2", false, &[("été", Word), ("v1", Word), ("2", Number)]);
-        assert_eq!(TokenizedPath::of("a-b/c_d.tif".into(), false).shape, "*-*/*_*.*");
+        expect(
+            "été_v1.2",
+            false,
+            &[("été", Word), ("v1", Word), ("2", Number)],
+        );
+        assert_eq!(
+            TokenizedPath::of("a-b/c_d.tif".into(), false).shape,
+            "*-*/*_*.*"
+        );
         let mut ids = ["s_10", "s_9", "r_11", "s_9b"];
         ids.sort_by_key(|id| natural_key(id));
         assert_eq!(ids, ["r_11", "s_9", "s_9b", "s_10"]);

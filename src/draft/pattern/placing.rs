@@ -1,4 +1,5 @@
-//! The edit that applies a pattern: places files of the tray in existing or new roots, in the order of the positions.
+//! The edit that applies a pattern: places files of the tray in existing or new roots, in the order
+//! of the positions.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,32 +11,50 @@ use crate::model::{NodePath, Payload, Sample, Schema, Tortilla};
 
 type PlacingPath = Vec<Arc<str>>;
 
-/// A single edit that places the files of `alternative`. New roots follow the existing ones, sorted by id.
+/// A single edit that places the files of `alternative`. New roots follow the existing ones, sorted
+/// by id.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) when the tray changed since the pattern was derived, a position is occupied, or
-/// there is no file to place.
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the tray changed since the pattern was derived,
+/// a position is occupied, or there is no file to place.
 pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<Edit> {
     let order = PositionOrder::of(&content.dataset.root, alternative);
-    let roots: HashMap<&str, usize> =
-        content.dataset.root.samples.iter().enumerate().rev().map(|(index, sample)| (&*sample.id, index)).collect();
+    let roots: HashMap<&str, usize> = content
+        .dataset
+        .root
+        .samples
+        .iter()
+        .enumerate()
+        .rev()
+        .map(|(index, sample)| (&*sample.id, index))
+        .collect();
     let mut changed: Vec<(usize, Arc<Tortilla>)> = Vec::new();
     let mut made: Vec<Sample> = Vec::new();
     let mut places = Vec::with_capacity(alternative.placed.len());
     for placements in alternative.placed.chunk_by(|a, b| a.root == b.root) {
-        let Some(first) = placements.first() else { continue };
-        let there = roots.get(&*first.root).map(|&index| (index, &content.dataset.root.samples[index]));
+        let Some(first) = placements.first() else {
+            continue;
+        };
+        let there = roots
+            .get(&*first.root)
+            .map(|&index| (index, &content.dataset.root.samples[index]));
         let mut tortilla = match there {
             Some((_, sample)) => match sample.children() {
                 Some(children) => children.as_ref().clone(),
-                None => return Err(Error::usage(format!("{} is a FILE; nothing can be placed in it", sample.id))),
+                None => {
+                    return Err(Error::usage(format!(
+                        "{} is a FILE; nothing can be placed in it",
+                        sample.id
+                    )));
+                }
             },
             None => order.empty(0),
         };
         let mut alone = None;
         for Placement { position, file, .. } in placements {
             let found = content.tray.get(*file as usize);
-            let found = found.ok_or_else(|| Error::usage("the tray has changed since the pattern was found"))?;
+            let found = found
+                .ok_or_else(|| Error::usage("the tray has changed since the pattern was found"))?;
             let sample = |id: &str| Sample::file(id, &found.path, found.size);
             match position.last() {
                 None => alone = Some(sample(&first.root)),
@@ -51,17 +70,29 @@ pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<
     }
     let files = places.len();
     places.sort_unstable();
-    let mut edits: Vec<Edit> =
-        changed.into_iter().map(|(index, with)| Edit::ReplaceTortilla { tortilla: NodePath(vec![index as u32]), with }).collect();
+    let mut edits: Vec<Edit> = changed
+        .into_iter()
+        .map(|(index, with)| Edit::ReplaceTortilla {
+            tortilla: NodePath(vec![index as u32]),
+            with,
+        })
+        .collect();
     if !made.is_empty() {
         let at = content.dataset.root.samples.len() as u32;
-        edits.push(Edit::Insert { parent: NodePath::root(), at, samples: made });
+        edits.push(Edit::Insert {
+            parent: NodePath::root(),
+            at,
+            samples: made,
+        });
     }
     if files == 0 {
         return Err(Error::usage("the pattern places no file"));
     }
     edits.push(Edit::RemoveFromTray { places });
-    Ok(Edit::Batch { label: tr_n!(files, "Place {n} file", "Place {n} files", n = files), edits })
+    Ok(Edit::Batch {
+        label: tr_n!(files, "Place {n} file", "Place {n} files", n = files),
+        edits,
+    })
 }
 
 /// Order of positions among their siblings: as in the longest root, then as listed in the pattern.
@@ -79,11 +110,20 @@ impl PositionOrder {
                 ranks.entry(path[..length].to_vec()).or_insert(next);
             }
         }
-        fn walk(tortilla: &Tortilla, above: &mut PlacingPath, ranks: &mut HashMap<PlacingPath, usize>, schemas: &mut Vec<Schema>) {
+        fn walk(
+            tortilla: &Tortilla,
+            above: &mut PlacingPath,
+            ranks: &mut HashMap<PlacingPath, usize>,
+            schemas: &mut Vec<Schema>,
+        ) {
             if schemas.len() == above.len() {
                 schemas.push(tortilla.schema.clone());
             }
-            for sample in tortilla.samples.iter().filter(|sample| !sample.is_padding()) {
+            for sample in tortilla
+                .samples
+                .iter()
+                .filter(|sample| !sample.is_padding())
+            {
                 above.push(sample.id.clone());
                 note(above, ranks);
                 if let Some(children) = sample.children() {
@@ -93,30 +133,65 @@ impl PositionOrder {
             }
         }
         let (mut ranks, mut schemas) = (HashMap::new(), Vec::new());
-        let fresh: HashSet<&Arc<str>> = alternative.placed.iter().map(|placement| &placement.root).collect();
-        let folders = || root.samples.iter().filter_map(|sample| Some((sample, sample.children()?)));
+        let fresh: HashSet<&Arc<str>> = alternative
+            .placed
+            .iter()
+            .map(|placement| &placement.root)
+            .collect();
+        let folders = || {
+            root.samples
+                .iter()
+                .filter_map(|sample| Some((sample, sample.children()?)))
+        };
         // Roots that receive no file are complete already.
-        let whole = folders().filter(|(sample, _)| !fresh.contains(&sample.id)).max_by_key(|(_, children)| children.samples.len());
-        if let Some((_, children)) = whole.or_else(|| folders().max_by_key(|(_, children)| children.samples.len())) {
+        let whole = folders()
+            .filter(|(sample, _)| !fresh.contains(&sample.id))
+            .max_by_key(|(_, children)| children.samples.len());
+        if let Some((_, children)) =
+            whole.or_else(|| folders().max_by_key(|(_, children)| children.samples.len()))
+        {
             walk(children, &mut PlacingPath::new(), &mut ranks, &mut schemas);
         }
-        alternative.positions.iter().for_each(|(path, _)| note(path, &mut ranks));
+        alternative
+            .positions
+            .iter()
+            .for_each(|(path, _)| note(path, &mut ranks));
         Self { ranks, schemas }
     }
 
     /// An empty tortilla with the fields of its level.
     fn empty(&self, depth: usize) -> Tortilla {
-        Tortilla { schema: self.schemas.get(depth).cloned().unwrap_or_else(|| Arc::from([])), samples: Vec::new() }
+        Tortilla {
+            schema: self
+                .schemas
+                .get(depth)
+                .cloned()
+                .unwrap_or_else(|| Arc::from([])),
+            samples: Vec::new(),
+        }
     }
 
     /// Inserts a sample at `path[depth..]`; missing FOLDERs are created.
-    fn put(&self, tortilla: &mut Tortilla, path: &[Arc<str>], depth: usize, sample: Sample) -> Result<()> {
-        let Some(id) = path.get(depth) else { return Err(Error::internal("a position without an id")) };
+    fn put(
+        &self,
+        tortilla: &mut Tortilla,
+        path: &[Arc<str>],
+        depth: usize,
+        sample: Sample,
+    ) -> Result<()> {
+        let Some(id) = path.get(depth) else {
+            return Err(Error::internal("a position without an id"));
+        };
         let last = depth + 1 == path.len();
         if let Some(found) = tortilla.samples.iter_mut().find(|sample| sample.id == *id) {
             return match &mut found.payload {
-                Payload::Folder(children) if !last => self.put(Arc::make_mut(children), path, depth + 1, sample),
-                _ => Err(Error::usage(format!("{} is at this position already", path.join(" / ")))),
+                Payload::Folder(children) if !last => {
+                    self.put(Arc::make_mut(children), path, depth + 1, sample)
+                }
+                _ => Err(Error::usage(format!(
+                    "{} is at this position already",
+                    path.join(" / ")
+                ))),
             };
         }
         let rank = |id: &Arc<str>| {
@@ -125,7 +200,10 @@ impl PositionOrder {
             self.ranks.get(&sibling).copied()
         };
         let own = rank(id);
-        let at = tortilla.samples.iter().position(|sample| rank(&sample.id) > own && !sample.is_padding());
+        let at = tortilla
+            .samples
+            .iter()
+            .position(|sample| rank(&sample.id) > own && !sample.is_padding());
         let at = at.unwrap_or(tortilla.samples.len());
         let mut new = match last {
             true => sample,
@@ -138,8 +216,15 @@ impl PositionOrder {
         // Padding at this position is replaced.
         let parent = &path[..depth];
         let sibling = |known: &PlacingPath| known.len() == depth + 1 && known.starts_with(parent);
-        let place = self.ranks.iter().filter(|(known, rank)| Some(**rank) < own && sibling(known)).count();
-        let gap = tortilla.samples.get_mut(place).filter(|found| found.is_padding() && found.kind() == new.kind());
+        let place = self
+            .ranks
+            .iter()
+            .filter(|(known, rank)| Some(**rank) < own && sibling(known))
+            .count();
+        let gap = tortilla
+            .samples
+            .get_mut(place)
+            .filter(|found| found.is_padding() && found.kind() == new.kind());
         match gap {
             Some(gap) => {
                 new.values = gap.values.clone();

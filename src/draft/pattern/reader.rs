@@ -52,15 +52,31 @@ impl ExistingStructure {
         };
         for sample in &dataset.root.samples {
             let found = files(sample);
-            let real: HashSet<IdPath> = found.into_iter().filter(|file| file.1).map(|file| file.0).collect();
+            let real: HashSet<IdPath> = found
+                .into_iter()
+                .filter(|file| file.1)
+                .map(|file| file.0)
+                .collect();
             if real.len() > positions.len() {
-                positions = files(sample).into_iter().filter(|file| file.1).map(|file| file.0).collect();
+                positions = files(sample)
+                    .into_iter()
+                    .filter(|file| file.1)
+                    .map(|file| file.0)
+                    .collect();
             }
             filled.insert(sample.id.clone(), real);
         }
         let shown: HashSet<&Arc<str>> = examples.iter().map(|example| &example.root).collect();
-        let settled = dataset.root.samples.iter().any(|sample| !shown.contains(&sample.id));
-        Self { positions, filled, settled }
+        let settled = dataset
+            .root
+            .samples
+            .iter()
+            .any(|sample| !shown.contains(&sample.id));
+        Self {
+            positions,
+            filled,
+            settled,
+        }
     }
 }
 
@@ -78,7 +94,10 @@ impl PatternInput<'_> {
             IdPart::Text(text) => text.clone(),
             IdPart::Token { class, token } => {
                 let value = self.cohort.rows[row].values[*class];
-                self.cohort.classes[*class].texts[*token].get(value as usize).cloned().unwrap_or_default()
+                self.cohort.classes[*class].texts[*token]
+                    .get(value as usize)
+                    .cloned()
+                    .unwrap_or_default()
             }
         };
         parts.iter().map(part).collect()
@@ -87,7 +106,13 @@ impl PatternInput<'_> {
     /// The values of all classes with a role.
     pub fn key(&self, row: usize, roles: &[TokenRole], role: TokenRole) -> Vec<u32> {
         let row = &self.cohort.rows[row];
-        let mut key: Vec<u32> = row.values.iter().zip(roles).filter(|(_, own)| **own == role).map(|(value, _)| *value).collect();
+        let mut key: Vec<u32> = row
+            .values
+            .iter()
+            .zip(roles)
+            .filter(|(_, own)| **own == role)
+            .map(|(value, _)| *value)
+            .collect();
         if role == TokenRole::Position && self.cohort.templates > 1 {
             key.push(row.template);
         }

@@ -1,5 +1,5 @@
-//! Readings of the names: which tokens determine the root, and which the position. Each reading is tried on all files; those that
-//! give different placements are returned as alternatives.
+//! Readings of the names: which tokens determine the root, and which the position. Each reading is
+//! tried on all files; those that give different placements are returned as alternatives.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,37 +15,68 @@ use crate::jobs::JobContext;
 
 /// Maximum number of readings tried.
 const READINGS_MAX: usize = 4096;
-/// A token class with more distinct texts than this is taken as a key; with fewer, the user may be asked.
+/// A token class with more distinct texts than this is taken as a key; with fewer, the user may be
+/// asked.
 const FEW: usize = 12;
 
 /// Derives patterns from the examples, with the resulting placements and reasons.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for fewer than two examples, or examples that repeat a file or a position.
-pub fn find_pattern(content: &Content, examples: &[Example], ctx: &JobContext) -> Result<PatternReport> {
+/// [`Kind::Usage`](crate::error::Kind::Usage) for fewer than two examples, or examples that repeat
+/// a file or a position.
+pub fn find_pattern(
+    content: &Content,
+    examples: &[Example],
+    ctx: &JobContext,
+) -> Result<PatternReport> {
     if examples.len() < 2 {
-        return Err(Error::usage("at least two files with their positions are needed to find a pattern"));
+        return Err(Error::usage(
+            "at least two files with their positions are needed to find a pattern",
+        ));
     }
     for (index, example) in examples.iter().enumerate() {
-        if examples[..index].iter().any(|other| other.file == example.file) {
+        if examples[..index]
+            .iter()
+            .any(|other| other.file == example.file)
+        {
             return Err(Error::usage("a file is given twice").at_path(&example.file));
         }
-        if examples[..index].iter().any(|other| (&other.root, &other.position) == (&example.root, &example.position)) {
+        if examples[..index]
+            .iter()
+            .any(|other| (&other.root, &other.position) == (&example.root, &example.position))
+        {
             return Err(Error::usage("two files have the same position").at(&example.root));
         }
     }
     let draft = ExistingStructure::of(&content.dataset, examples);
     let mut best: Option<PatternReport> = None;
-    // First with separators only; words are split from trailing numbers only when that finds no pattern.
+    // First with separators only; words are split from trailing numbers only when that finds no
+    // pattern.
     for fine in [false, true] {
         ctx.check()?;
         let report = match Cohort::of(&content.tray, examples, fine) {
-            Err(trouble) => PatternReport { trouble: Some(trouble), ..PatternReport::default() },
-            Ok(cohort) => PatternInput { cohort: &cohort, examples, draft: &draft }.report(ctx)?,
+            Err(trouble) => PatternReport {
+                trouble: Some(trouble),
+                ..PatternReport::default()
+            },
+            Ok(cohort) => PatternInput {
+                cohort: &cohort,
+                examples,
+                draft: &draft,
+            }
+            .report(ctx)?,
         };
-        let placed = |report: &PatternReport| report.alternatives.first().map_or(0, |first| first.placed.len());
+        let placed = |report: &PatternReport| {
+            report
+                .alternatives
+                .first()
+                .map_or(0, |first| first.placed.len())
+        };
         let done = placed(&report) > 2 * examples.len();
-        if best.as_ref().is_none_or(|best| placed(&report) > placed(best)) {
+        if best
+            .as_ref()
+            .is_none_or(|best| placed(&report) > placed(best))
+        {
             best = Some(report);
         }
         if done {
@@ -90,7 +121,10 @@ impl PatternInput<'_> {
 
     /// True when the class has the same value in all examples with the same `key`.
     fn agrees<K: PartialEq>(&self, class: usize, key: impl Fn(&Example) -> K) -> bool {
-        self.pairs().all(|(a, b)| key(&self.examples[a]) != key(&self.examples[b]) || self.value(a, class) == self.value(b, class))
+        self.pairs().all(|(a, b)| {
+            key(&self.examples[a]) != key(&self.examples[b])
+                || self.value(a, class) == self.value(b, class)
+        })
     }
 
     /// The first token of a class whose text occurs in the id of every example.
@@ -98,7 +132,9 @@ impl PatternInput<'_> {
         let texts = &self.cohort.classes[class].texts;
         let stands = |token: &usize| {
             (0..self.examples.len()).all(|example| {
-                let text = texts[*token].get(self.value(example, class) as usize).map_or("", String::as_str);
+                let text = texts[*token]
+                    .get(self.value(example, class) as usize)
+                    .map_or("", String::as_str);
                 find_word(&id(&self.examples[example]), text).is_some()
             })
         };
@@ -109,33 +145,61 @@ impl PatternInput<'_> {
         let root_id = |example: &Example| example.root.to_string();
         let position_id = |example: &Example| example.position.join("/");
         let count = self.cohort.classes.len();
-        let in_root: Vec<Option<usize>> = (0..count).map(|class| self.evidence(class, root_id)).collect();
-        let in_position: Vec<Option<usize>> = (0..count).map(|class| self.evidence(class, position_id)).collect();
-        let explained = [in_root.iter().any(Option::is_some), in_position.iter().any(Option::is_some)];
-        let choices: Vec<Vec<TokenRole>> = (0..count).map(|class| self.choices(class, explained, &in_root, &in_position)).collect();
+        let in_root: Vec<Option<usize>> = (0..count)
+            .map(|class| self.evidence(class, root_id))
+            .collect();
+        let in_position: Vec<Option<usize>> = (0..count)
+            .map(|class| self.evidence(class, position_id))
+            .collect();
+        let explained = [
+            in_root.iter().any(Option::is_some),
+            in_position.iter().any(Option::is_some),
+        ];
+        let choices: Vec<Vec<TokenRole>> = (0..count)
+            .map(|class| self.choices(class, explained, &in_root, &in_position))
+            .collect();
         if choices
             .iter()
             .map(Vec::len)
-            .try_fold(1usize, |total, next| total.checked_mul(next).filter(|total| *total <= READINGS_MAX))
+            .try_fold(1usize, |total, next| {
+                total
+                    .checked_mul(next)
+                    .filter(|total| *total <= READINGS_MAX)
+            })
             .is_none()
         {
-            let trouble =
-                tr!("The names are ambiguous. Place another file, or type ids of root and position that the names contain.");
-            return Ok(PatternReport { trouble: Some(trouble.into()), ..PatternReport::default() });
+            let trouble = tr!(
+                "The names are ambiguous. Place another file, or type ids of root and position \
+                    that the names contain."
+            );
+            return Ok(PatternReport {
+                trouble: Some(trouble.into()),
+                ..PatternReport::default()
+            });
         }
         let mut outcomes = Vec::new();
         let mut turn = vec![0usize; count];
         loop {
             ctx.check()?;
-            let roles: Vec<TokenRole> = turn.iter().zip(&choices).map(|(&at, choices)| choices[at]).collect();
+            let roles: Vec<TokenRole> = turn
+                .iter()
+                .zip(&choices)
+                .map(|(&at, choices)| choices[at])
+                .collect();
             if let Some(outcome) = self.outcome(roles, &in_root, &in_position, false) {
                 outcomes.push(outcome);
             }
-            let Some(next) = (0..count).find(|&class| turn[class] + 1 < choices[class].len()) else { break };
+            let Some(next) = (0..count).find(|&class| turn[class] + 1 < choices[class].len())
+            else {
+                break;
+            };
             turn[next] += 1;
             turn[..next].fill(0);
         }
-        if outcomes.iter().all(|outcome| outcome.placed <= self.examples.len() + self.cohort.rows.len() / 10) {
+        if outcomes
+            .iter()
+            .all(|outcome| outcome.placed <= self.examples.len() + self.cohort.rows.len() / 10)
+        {
             outcomes.extend(self.ordered(explained[0], &in_root, &in_position));
         }
         Ok(self.settle(outcomes))
@@ -153,10 +217,15 @@ impl PatternInput<'_> {
         let root = self.agrees(class, |example| example.root.clone());
         let position = self.agrees(class, |example| example.position.clone());
         let same = self.agrees(class, |_| ());
-        let (named_root, named_position) = (in_root[class].is_some() && root, in_position[class].is_some() && position);
+        let (named_root, named_position) = (
+            in_root[class].is_some() && root,
+            in_position[class].is_some() && position,
+        );
         // A text that occurs twice in a name: the id can refer to only one of them.
         let twin = |named: &[Option<usize>]| {
-            (0..named.len()).any(|other| other != class && named[other].is_some() && self.same_texts(class, other))
+            (0..named.len()).any(|other| {
+                other != class && named[other].is_some() && self.same_texts(class, other)
+            })
         };
         if found.kind == TokenKind::Ending {
             return match (position && (!same || named_position), same) {
@@ -191,13 +260,17 @@ impl PatternInput<'_> {
     fn same_texts(&self, a: usize, b: usize) -> bool {
         let text = |example: usize, class: usize| {
             let class_of = &self.cohort.classes[class];
-            class_of.texts_of(self.value(example, class)).next().unwrap_or_default().to_owned()
+            class_of
+                .texts_of(self.value(example, class))
+                .next()
+                .unwrap_or_default()
+                .to_owned()
         };
         (0..self.examples.len()).all(|example| text(example, a) == text(example, b))
     }
 
-    /// How the id of the examples is composed of the tokens with this role: `Some(None)` when it is not, or not consistently;
-    /// `None` when two tokens would be the same part of it.
+    /// How the id of the examples is composed of the tokens with this role: `Some(None)` when it is
+    /// not, or not consistently; `None` when two tokens would be the same part of it.
     fn parts(
         &self,
         roles: &[TokenRole],
@@ -205,15 +278,28 @@ impl PatternInput<'_> {
         named: &[Option<usize>],
         id: impl Fn(&Example) -> String,
     ) -> Option<Option<IdParts>> {
-        let Some(first) = self.examples.first().map(&id) else { return Some(None) };
+        let Some(first) = self.examples.first().map(&id) else {
+            return Some(None);
+        };
         let mut spans: Vec<(std::ops::Range<usize>, usize, usize)> = Vec::new();
-        for (class, found) in self.cohort.classes.iter().enumerate().filter(|(class, _)| roles[*class] == role) {
+        for (class, found) in self
+            .cohort
+            .classes
+            .iter()
+            .enumerate()
+            .filter(|(class, _)| roles[*class] == role)
+        {
             if named[class].is_none() {
                 return Some(None);
             }
             for (token, text) in found.texts_of(self.value(0, class)).enumerate() {
-                let Some(span) = find_word(&first, text) else { continue };
-                match spans.iter().find(|known| known.0.start < span.end && span.start < known.0.end) {
+                let Some(span) = find_word(&first, text) else {
+                    continue;
+                };
+                match spans
+                    .iter()
+                    .find(|known| known.0.start < span.end && span.start < known.0.end)
+                {
                     Some(known) if known.1 != class => return None,
                     Some(_) => {}
                     None => spans.push((span, class, token)),
@@ -231,7 +317,9 @@ impl PatternInput<'_> {
             last = span.end;
         }
         parts.push(IdPart::Text(first[last..].to_owned()));
-        let holds = |example: usize| self.composed(&parts, self.cohort.examples[example]) == id(&self.examples[example]);
+        let holds = |example: usize| {
+            self.composed(&parts, self.cohort.examples[example]) == id(&self.examples[example])
+        };
         Some((0..self.examples.len()).all(holds).then_some(parts))
     }
 
@@ -244,8 +332,12 @@ impl PatternInput<'_> {
         ordered: bool,
     ) -> Option<ReadingOutcome> {
         let cohort = self.cohort;
-        let root_parts = self.parts(&roles, TokenRole::Root, in_root, |example| example.root.to_string())?;
-        let position_parts = self.parts(&roles, TokenRole::Position, in_position, |example| example.position.join("/"))?;
+        let root_parts = self.parts(&roles, TokenRole::Root, in_root, |example| {
+            example.root.to_string()
+        })?;
+        let position_parts = self.parts(&roles, TokenRole::Position, in_position, |example| {
+            example.position.join("/")
+        })?;
         let named = root_parts.is_some();
         let mut tried = Grouping::new(self, &roles, root_parts, position_parts);
         tried.learn_examples(ordered)?;
@@ -253,14 +345,22 @@ impl PatternInput<'_> {
         let mut out: Vec<(usize, String)> = Vec::new();
         let model = &cohort.rows[*cohort.examples.first()?];
         for (row, found) in cohort.rows.iter().enumerate() {
-            let fixed =
-                (0..roles.len()).find(|&class| roles[class] == TokenRole::Fixed && found.values[class] != model.values[class]);
+            let fixed = (0..roles.len()).find(|&class| {
+                roles[class] == TokenRole::Fixed && found.values[class] != model.values[class]
+            });
             if let Some(class) = fixed {
                 let text = |row: usize| {
-                    cohort.classes[class].texts_of(cohort.rows[row].values[class]).next().unwrap_or_default().to_owned()
+                    cohort.classes[class]
+                        .texts_of(cohort.rows[row].values[class])
+                        .next()
+                        .unwrap_or_default()
+                        .to_owned()
                 };
                 let (text, wanted) = (text(row), text(*cohort.examples.first()?));
-                out.push((row, tr!("it has {text} where the pattern has {wanted}", text, wanted)));
+                out.push((
+                    row,
+                    tr!("it has {text} where the pattern has {wanted}", text, wanted),
+                ));
                 continue;
             }
             let group = tried.group(row);
@@ -276,39 +376,88 @@ impl PatternInput<'_> {
         let used: HashSet<u32> = cells.iter().flatten().map(|cell| cell.0).collect();
         let wide: HashSet<u32> = cells.iter().flatten().map(|cell| cell.1).collect();
         let placed = cells.iter().flatten().count();
-        let risky = (0..roles.len()).any(|class| self.is_risky(class, roles[class], in_root[class].is_some()));
+        let risky = (0..roles.len())
+            .any(|class| self.is_risky(class, roles[class], in_root[class].is_some()));
         let fill = placed as f64 / (used.len() * wide.len()).max(1) as f64;
         let (roots, positions) = (tried.roots, tried.positions);
-        shown.then_some(ReadingOutcome { roles, cells, roots, positions, out, twins, placed, fill, risky, ordered, named })
+        shown.then_some(ReadingOutcome {
+            roles,
+            cells,
+            roots,
+            positions,
+            out,
+            twins,
+            placed,
+            fill,
+            risky,
+            ordered,
+            named,
+        })
     }
 
-    /// A token with few texts and no evidence: each text may be a separate root, or the rare ones may not belong to the pattern.
+    /// A token with few texts and no evidence: each text may be a separate root, or the rare ones
+    /// may not belong to the pattern.
     fn is_risky(&self, class: usize, role: TokenRole, named: bool) -> bool {
         let found: &TokenClass = &self.cohort.classes[class];
         if named || !found.kind.is_wordy() || found.distinct() > FEW {
             return false;
         }
-        let shown: Vec<u32> = (0..self.examples.len()).map(|example| self.value(example, class)).collect();
-        let odd = self.cohort.rows.iter().filter(|row| !shown.contains(&row.values[class])).count();
-        role == TokenRole::Root || (role == TokenRole::Free && odd > 0 && odd * 10 < self.cohort.rows.len())
+        let shown: Vec<u32> = (0..self.examples.len())
+            .map(|example| self.value(example, class))
+            .collect();
+        let odd = self
+            .cohort
+            .rows
+            .iter()
+            .filter(|row| !shown.contains(&row.values[class]))
+            .count();
+        role == TokenRole::Root
+            || (role == TokenRole::Free && odd > 0 && odd * 10 < self.cohort.rows.len())
     }
 
-    /// Excludes files that compete for one position, and files whose position is occupied. Returns the number of the former.
-    fn without_twins(&self, tried: &Grouping<'_, '_>, cells: &mut [Option<(u32, u32)>], out: &mut Vec<(usize, String)>) -> usize {
+    /// Excludes files that compete for one position, and files whose position is occupied. Returns
+    /// the number of the former.
+    fn without_twins(
+        &self,
+        tried: &Grouping<'_, '_>,
+        cells: &mut [Option<(u32, u32)>],
+        out: &mut Vec<(usize, String)>,
+    ) -> usize {
         let mut twins = 0;
         let mut counts: HashMap<(u32, u32), u32> = HashMap::new();
-        cells.iter().flatten().for_each(|cell| *counts.entry(*cell).or_default() += 1);
+        cells
+            .iter()
+            .flatten()
+            .for_each(|cell| *counts.entry(*cell).or_default() += 1);
         for (row, cell) in cells.iter_mut().enumerate() {
-            let Some((group, position)) = *cell else { continue };
-            let (root, path) = (&tried.roots[group as usize], &tried.positions[position as usize]);
-            let place = || std::iter::once(&**root).chain(path.iter().map(|id| &**id)).collect::<Vec<_>>().join(" / ");
+            let Some((group, position)) = *cell else {
+                continue;
+            };
+            let (root, path) = (
+                &tried.roots[group as usize],
+                &tried.positions[position as usize],
+            );
+            let place = || {
+                std::iter::once(&**root)
+                    .chain(path.iter().map(|id| &**id))
+                    .collect::<Vec<_>>()
+                    .join(" / ")
+            };
             let example = self.cohort.examples.iter().position(|&shown| shown == row);
-            if counts.get(&(group, position)).is_some_and(|count| *count > 1) && example.is_none() {
+            if counts
+                .get(&(group, position))
+                .is_some_and(|count| *count > 1)
+                && example.is_none()
+            {
                 out.push((row, tr!("several files match {place}", place = place())));
                 twins += 1;
                 *cell = None;
             } else if self.cohort.rows[row].file.is_some()
-                && self.draft.filled.get(root).is_some_and(|filled| filled.contains(path))
+                && self
+                    .draft
+                    .filled
+                    .get(root)
+                    .is_some_and(|filled| filled.contains(path))
             {
                 out.push((row, tr!("{place} exists already", place = place())));
                 *cell = None;
@@ -317,21 +466,30 @@ impl PatternInput<'_> {
         twins
     }
 
-    /// Readings in which the position is determined by order, such as the earlier and the later file.
-    fn ordered(&self, explained: bool, in_root: &[Option<usize>], in_position: &[Option<usize>]) -> Vec<ReadingOutcome> {
+    /// Readings in which the position is determined by order, such as the earlier and the later
+    /// file.
+    fn ordered(
+        &self,
+        explained: bool,
+        in_root: &[Option<usize>],
+        in_position: &[Option<usize>],
+    ) -> Vec<ReadingOutcome> {
         let mut found = Vec::new();
         for class in 0..self.cohort.classes.len() {
             let kind = self.cohort.classes[class].kind;
-            let differs = self
-                .pairs()
-                .any(|(a, b)| self.examples[a].root == self.examples[b].root && self.value(a, class) != self.value(b, class));
+            let differs = self.pairs().any(|(a, b)| {
+                self.examples[a].root == self.examples[b].root
+                    && self.value(a, class) != self.value(b, class)
+            });
             if !differs || !matches!(kind, TokenKind::Date | TokenKind::Number) {
                 continue;
             }
             let role = |other: usize| match () {
                 () if other == class => TokenRole::Position,
                 () if in_root[other].is_some() => TokenRole::Root,
-                () if !explained && self.agrees(other, |example| example.root.clone()) => TokenRole::Root,
+                () if !explained && self.agrees(other, |example| example.root.clone()) => {
+                    TokenRole::Root
+                }
                 () => TokenRole::Free,
             };
             let roles = (0..self.cohort.classes.len()).map(role).collect();
@@ -343,16 +501,30 @@ impl PatternInput<'_> {
     /// Keeps the plausible outcomes, drops those implied by others, and describes the rest.
     fn settle(&self, mut outcomes: Vec<ReadingOutcome>) -> PatternReport {
         let rows = self.cohort.rows.len();
-        outcomes.retain(|outcome| outcome.fill >= 0.5 && outcome.twins * 20 <= outcome.placed.max(20));
-        let roots = |outcome: &ReadingOutcome| outcome.roles.iter().filter(|role| **role == TokenRole::Root).count();
+        outcomes
+            .retain(|outcome| outcome.fill >= 0.5 && outcome.twins * 20 <= outcome.placed.max(20));
+        let roots = |outcome: &ReadingOutcome| {
+            outcome
+                .roles
+                .iter()
+                .filter(|role| **role == TokenRole::Root)
+                .count()
+        };
         // Among readings with equal placements, the one with the fewest tokens in root ids is kept.
-        outcomes.sort_by(|a, b| b.placed.cmp(&a.placed).then(b.fill.total_cmp(&a.fill)).then(roots(a).cmp(&roots(b))));
+        outcomes.sort_by(|a, b| {
+            b.placed
+                .cmp(&a.placed)
+                .then(b.fill.total_cmp(&a.fill))
+                .then(roots(a).cmp(&roots(b)))
+        });
         let most = outcomes.first().map_or(0, |outcome| outcome.placed);
         let mut kept: Vec<ReadingOutcome> = Vec::new();
         for outcome in outcomes {
             let covered = kept.iter().any(|known| {
                 let within = within(&outcome.cells, &known.cells);
-                within && same_ids(&outcome, known) && (!known.risky || outcome.risky || outcome.placed == known.placed)
+                within
+                    && same_ids(&outcome, known)
+                    && (!known.risky || outcome.risky || outcome.placed == known.placed)
             });
             let safe_known = kept.iter().any(|known| !known.risky);
             if covered || (outcome.placed * 10 < most * 6 && (outcome.risky || safe_known)) {
@@ -362,12 +534,19 @@ impl PatternInput<'_> {
         }
         // Readings without assumptions first.
         kept.sort_by_key(|outcome| outcome.risky);
-        let alternatives: Vec<Alternative> = kept.into_iter().map(|outcome| self.alternative(outcome)).collect();
+        let alternatives: Vec<Alternative> = kept
+            .into_iter()
+            .map(|outcome| self.alternative(outcome))
+            .collect();
         let trouble = alternatives.is_empty().then(|| match rows {
             0..=2 => tr!("No other file has a name like these.").to_owned(),
-            _ => tr!("The places of the files do not follow from their names. Place another file.").to_owned(),
+            _ => tr!("The places of the files do not follow from their names. Place another file.")
+                .to_owned(),
         });
-        PatternReport { alternatives, trouble }
+        PatternReport {
+            alternatives,
+            trouble,
+        }
     }
 
     fn alternative(&self, outcome: ReadingOutcome) -> Alternative {
@@ -376,7 +555,10 @@ impl PatternInput<'_> {
         let mut last = 0;
         let mut tokens = Vec::with_capacity(model.tokens.len());
         for (index, token) in model.tokens.iter().enumerate() {
-            let class = cohort.classes.iter().position(|class| class.tokens.contains(&index));
+            let class = cohort
+                .classes
+                .iter()
+                .position(|class| class.tokens.contains(&index));
             tokens.push(PatternToken {
                 text: model.token(index).to_owned(),
                 before: model.text[last..token.span.start].to_owned(),
@@ -389,35 +571,86 @@ impl PatternInput<'_> {
         let mut counts = vec![0usize; outcome.positions.len()];
         let mut used = HashSet::new();
         for (row, cell) in cohort.rows.iter().zip(&outcome.cells) {
-            let Some((group, position)) = *cell else { continue };
+            let Some((group, position)) = *cell else {
+                continue;
+            };
             counts[position as usize] += 1;
             used.insert(group);
             if let Some(file) = row.file {
-                let (root, position) = (outcome.roots[group as usize].clone(), outcome.positions[position as usize].clone());
-                placed.push(Placement { root, position, file });
+                let (root, position) = (
+                    outcome.roots[group as usize].clone(),
+                    outcome.positions[position as usize].clone(),
+                );
+                placed.push(Placement {
+                    root,
+                    position,
+                    file,
+                });
             }
         }
         let rank = |path: &IdPath| {
-            (self.draft.positions.iter().position(|known| known == path).unwrap_or(usize::MAX), natural_key(&path.join("/")))
+            (
+                self.draft
+                    .positions
+                    .iter()
+                    .position(|known| known == path)
+                    .unwrap_or(usize::MAX),
+                natural_key(&path.join("/")),
+            )
         };
-        let mut positions: Vec<(IdPath, usize)> =
-            outcome.positions.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect();
+        let mut positions: Vec<(IdPath, usize)> = outcome
+            .positions
+            .into_iter()
+            .zip(counts)
+            .filter(|(_, count)| *count > 0)
+            .collect();
         positions.sort_by_cached_key(|(path, _)| rank(path));
-        let order: HashMap<IdPath, usize> = positions.iter().enumerate().map(|(at, (path, _))| (path.clone(), at)).collect();
+        let order: HashMap<IdPath, usize> = positions
+            .iter()
+            .enumerate()
+            .map(|(at, (path, _))| (path.clone(), at))
+            .collect();
         placed.sort_by_cached_key(|placement| {
-            (natural_key(&placement.root), order.get(&placement.position).copied(), placement.file)
+            (
+                natural_key(&placement.root),
+                order.get(&placement.position).copied(),
+                placement.file,
+            )
         });
         let mut nearly = cohort.nearly.clone();
-        nearly.extend(outcome.out.into_iter().filter_map(|(row, why)| Some(Nearly { file: cohort.rows[row].file?, why })));
+        nearly.extend(outcome.out.into_iter().filter_map(|(row, why)| {
+            Some(Nearly {
+                file: cohort.rows[row].file?,
+                why,
+            })
+        }));
         nearly.sort_by_key(|file| file.file);
-        let new_roots = used.iter().filter(|group| !self.draft.filled.contains_key(&outcome.roots[**group as usize])).count();
+        let new_roots = used
+            .iter()
+            .filter(|group| {
+                !self
+                    .draft
+                    .filled
+                    .contains_key(&outcome.roots[**group as usize])
+            })
+            .count();
         let label = label(&tokens, outcome.ordered);
         let (roots, left_over) = (used.len(), cohort.left_over.clone());
-        Alternative { label, tokens, placed, roots, new_roots, positions, nearly, left_over }
+        Alternative {
+            label,
+            tokens,
+            placed,
+            roots,
+            new_roots,
+            positions,
+            nearly,
+            left_over,
+        }
     }
 }
 
-/// True when `large` places every file that `small` places, with the same grouping by root and position.
+/// True when `large` places every file that `small` places, with the same grouping by root and
+/// position.
 fn within(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) -> bool {
     let (mut there, mut back, mut positions) = (HashMap::new(), HashMap::new(), HashMap::new());
     small.iter().zip(large).all(|(a, b)| match (a, b) {
@@ -433,8 +666,13 @@ fn within(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) -> bool {
 
 /// True when the roots that both outcomes fill have the same ids, where ids come from the names.
 fn same_ids(a: &ReadingOutcome, b: &ReadingOutcome) -> bool {
-    let id = |outcome: &ReadingOutcome, cell: (u32, u32)| outcome.roots.get(cell.0 as usize).cloned();
-    let both = a.cells.iter().zip(&b.cells).filter_map(|(x, y)| Some(((*x)?, (*y)?)));
+    let id =
+        |outcome: &ReadingOutcome, cell: (u32, u32)| outcome.roots.get(cell.0 as usize).cloned();
+    let both = a
+        .cells
+        .iter()
+        .zip(&b.cells)
+        .filter_map(|(x, y)| Some(((*x)?, (*y)?)));
     !(a.named && b.named) || both.into_iter().all(|(x, y)| id(a, x) == id(b, y))
 }
 
@@ -451,8 +689,14 @@ fn label(tokens: &[PatternToken], ordered: bool) -> String {
         (!kinds.is_empty()).then(|| kinds.join(", "))
     };
     match (by(TokenRole::Root), by(TokenRole::Position), ordered) {
-        (Some(root), Some(position), true) => tr!("root by {root} · position by the order of {position}", root, position),
-        (Some(root), Some(position), false) => tr!("root by {root} · position by {position}", root, position),
+        (Some(root), Some(position), true) => tr!(
+            "root by {root} · position by the order of {position}",
+            root,
+            position
+        ),
+        (Some(root), Some(position), false) => {
+            tr!("root by {root} · position by {position}", root, position)
+        }
         (Some(root), None, _) => tr!("root by {root}", root),
         (None, Some(position), true) => tr!("position by the order of {position}", position),
         (None, Some(position), false) => tr!("position by {position}", position),

@@ -1,8 +1,10 @@
-//! Reads the subset of BibTeX needed for citations: `@type{key, field = {text} or "text" or number, …}`, concatenation with `#`,
-//! `@string` abbreviations, braces and common accents. Comments and `@preamble` are skipped.
+//! Reads the subset of BibTeX needed for citations:
+//! `@type{key, field = {text} or "text" or number, …}`, concatenation with `#`, `@string`
+//! abbreviations, braces and common accents. Comments and `@preamble` are skipped.
 //!
-//! The crate `biblatex` (0.12) was tried instead: it drops the fields that follow `"A {"}quoted{"} title"` without an error,
-//! refuses `@misc(key, …)`, and overflows the stack on `@string`s that name each other.
+//! The crate `biblatex` (0.12) was tried instead: it drops the fields that follow
+//! `"A {"}quoted{"} title"` without an error, refuses `@misc(key, …)`, and overflows the stack on
+//! `@string`s that name each other.
 
 use std::collections::HashMap;
 
@@ -21,7 +23,10 @@ pub struct BibtexEntry {
 impl BibtexEntry {
     /// The value of a field as plain text.
     pub fn field(&self, name: &str) -> Option<&str> {
-        self.fields.get(name).map(String::as_str).filter(|text| !text.is_empty())
+        self.fields
+            .get(name)
+            .map(String::as_str)
+            .filter(|text| !text.is_empty())
     }
 
     /// The DOI, from the field `doi` or from a doi.org URL.
@@ -32,9 +37,18 @@ impl BibtexEntry {
 
     /// A citation `Authors (year). Title. Venue.`, without the parts that the entry lacks.
     pub fn citation(&self) -> String {
-        let authors = self.field("author").or_else(|| self.field("editor")).unwrap_or_default();
-        let authors = authors.split(" and ").map(str::trim).collect::<Vec<_>>().join("; ");
-        let year = self.field("year").or_else(|| self.field("date").and_then(|date| date.get(..4)));
+        let authors = self
+            .field("author")
+            .or_else(|| self.field("editor"))
+            .unwrap_or_default();
+        let authors = authors
+            .split(" and ")
+            .map(str::trim)
+            .collect::<Vec<_>>()
+            .join("; ");
+        let year = self
+            .field("year")
+            .or_else(|| self.field("date").and_then(|date| date.get(..4)));
         let mut text = match (authors.is_empty(), year) {
             (false, Some(year)) => format!("{authors} ({year})."),
             (false, None) => format!("{authors}."),
@@ -51,8 +65,15 @@ impl BibtexEntry {
         if let Some(title) = self.field("title") {
             sentence(title);
         }
-        if let Some(place) =
-            ["journal", "journaltitle", "booktitle", "publisher", "howpublished"].iter().find_map(|name| self.field(name))
+        if let Some(place) = [
+            "journal",
+            "journaltitle",
+            "booktitle",
+            "publisher",
+            "howpublished",
+        ]
+        .iter()
+        .find_map(|name| self.field(name))
         {
             let mut place = place.to_owned();
             if let Some(volume) = self.field("volume") {
@@ -73,10 +94,13 @@ impl BibtexEntry {
 /// Parses all entries of a text.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage), with the entry, when an entry is not closed or has no key, or the text has no
-/// entry.
+/// [`Kind::Usage`](crate::error::Kind::Usage), with the entry, when an entry is not closed or has
+/// no key, or the text has no entry.
 pub fn parse(text: &str) -> Result<Vec<BibtexEntry>> {
-    let mut parser = Parser { rest: text, names: HashMap::new() };
+    let mut parser = Parser {
+        rest: text,
+        names: HashMap::new(),
+    };
     let mut entries = Vec::new();
     while let Some(at) = parser.rest.find('@') {
         parser.rest = &parser.rest[at + 1..];
@@ -93,16 +117,22 @@ pub fn parse(text: &str) -> Result<Vec<BibtexEntry>> {
                 parser.open(&kind)?;
                 let key = parser.until_comma();
                 if key.is_empty() || key.contains('=') {
-                    return Err(Error::usage(format!("a BibTeX entry of kind {kind} has no key")));
+                    return Err(Error::usage(format!(
+                        "a BibTeX entry of kind {kind} has no key"
+                    )));
                 }
                 let fields = parser.fields(&key)?;
-                let fields = fields.into_iter().map(|(name, value)| (name, plain(&value))).collect();
+                let fields = fields
+                    .into_iter()
+                    .map(|(name, value)| (name, plain(&value)))
+                    .collect();
                 entries.push(BibtexEntry { kind, key, fields });
             }
         }
     }
     if entries.is_empty() {
-        return Err(Error::usage("the text has no BibTeX entry").hint("an entry begins with @article{key, …"));
+        return Err(Error::usage("the text has no BibTeX entry")
+            .hint("an entry begins with @article{key, …"));
     }
     Ok(entries)
 }
@@ -130,14 +160,21 @@ impl Parser<'_> {
 
     fn word(&mut self) -> String {
         self.skip();
-        let end = self.rest.find(|c: char| c.is_whitespace() || "{}(),=#\"".contains(c)).unwrap_or(self.rest.len());
+        let end = self
+            .rest
+            .find(|c: char| c.is_whitespace() || "{}(),=#\"".contains(c))
+            .unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest;
         word.to_owned()
     }
 
     fn open(&mut self, what: &str) -> Result<()> {
-        if self.eat('{') || self.eat('(') { Ok(()) } else { Err(Error::usage(format!("after @{what} a brace has to come"))) }
+        if self.eat('{') || self.eat('(') {
+            Ok(())
+        } else {
+            Err(Error::usage(format!("after @{what} a brace has to come")))
+        }
     }
 
     fn until_comma(&mut self) -> String {
@@ -192,8 +229,10 @@ impl Parser<'_> {
     }
 
     fn fields(&mut self, entry: &str) -> Result<HashMap<String, String>> {
-        let unfinished =
-            || Error::usage(format!("the BibTeX entry {entry} does not end")).hint("look for a missing brace or quote");
+        let unfinished = || {
+            Error::usage(format!("the BibTeX entry {entry} does not end"))
+                .hint("look for a missing brace or quote")
+        };
         let mut fields = HashMap::new();
         loop {
             while self.eat(',') {}
@@ -215,7 +254,12 @@ impl Parser<'_> {
                     }
                     _ => Some(self.word())
                         .filter(|word| !word.is_empty())
-                        .map(|word| self.names.get(&word.to_lowercase()).cloned().unwrap_or(word)),
+                        .map(|word| {
+                            self.names
+                                .get(&word.to_lowercase())
+                                .cloned()
+                                .unwrap_or(word)
+                        }),
                 };
                 value.push_str(&part.ok_or_else(unfinished)?);
                 if !self.eat('#') {
@@ -262,7 +306,13 @@ fn plain(text: &str) -> String {
                 continue;
             }
         };
-        if let Some(base) = letters.next().map(|base| if base == '\\' { letters.next().unwrap_or(base) } else { base }) {
+        if let Some(base) = letters.next().map(|base| {
+            if base == '\\' {
+                letters.next().unwrap_or(base)
+            } else {
+                base
+            }
+        }) {
             out.push_str(&composed(base, mark));
         }
     }
@@ -280,8 +330,11 @@ fn composed(base: char, mark: &str) -> String {
         ("\u{304}", "aāeēiīoōuū"),
         ("\u{327}", "cçCÇsşSŞ"),
     ];
-    let pairs: Vec<char> =
-        table.iter().find(|(known, _)| *known == mark).map(|(_, pairs)| pairs.chars().collect()).unwrap_or_default();
+    let pairs: Vec<char> = table
+        .iter()
+        .find(|(known, _)| *known == mark)
+        .map(|(_, pairs)| pairs.chars().collect())
+        .unwrap_or_default();
     match pairs.chunks_exact(2).find(|pair| pair[0] == base) {
         Some(pair) => pair[1].to_string(),
         None => format!("{base}{mark}"),
@@ -306,11 +359,20 @@ mod tests {
             @misc(k2, title = {Second})"#;
         let entries = parse(text).expect("parses");
         assert_eq!(
-            entries.iter().map(|e| (e.kind.as_str(), e.key.as_str())).collect::<Vec<_>>(),
+            entries
+                .iter()
+                .map(|e| (e.kind.as_str(), e.key.as_str()))
+                .collect::<Vec<_>>(),
             [("article", "m21"), ("misc", "k2")]
         );
-        assert_eq!(entries[0].citation(), "Müller, J.; Nuñez, A. (2021). A \"quoted\" title. Nature Geoscience 3(4), 1–9.");
-        assert_eq!(entries[0].doi().as_deref(), Some("https://doi.org/10.1000/xyz"));
+        assert_eq!(
+            entries[0].citation(),
+            "Müller, J.; Nuñez, A. (2021). A \"quoted\" title. Nature Geoscience 3(4), 1–9."
+        );
+        assert_eq!(
+            entries[0].doi().as_deref(),
+            Some("https://doi.org/10.1000/xyz")
+        );
         assert_eq!(entries[1].citation(), "Second.");
     }
 
@@ -329,6 +391,7 @@ mod tests {
         ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
-        parse("@string{a = b} @string{b = a} @misc{k, title = a}").expect("abbreviations that name each other end");
+        parse("@string{a = b} @string{b = a} @misc{k, title = a}")
+            .expect("abbreviations that name each other end");
     }
 }

@@ -1,19 +1,32 @@
-//! Registration of the collection extensions: options and constructors. Unknown options are refused by the framework.
+//! Registration of the collection extensions: options and constructors. Unknown options are refused
+//! by the framework.
 
 use serde_json::Value as Json;
 
-use super::super::{CollectionExtension, Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, parse_options};
+use super::super::{
+    CollectionExtension, Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec,
+    parse_options,
+};
 use super::{CollectionFields, command, extent, labels, optical, publications, templates, texts};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::Dataset;
 
 /// Every collection extension, in the order of the interface.
-pub const ENTRIES: &[ExtensionEntry] =
-    &[LABELS, OPTICAL, PUBLICATIONS, SCIENTIFIC, SPLIT_STRATEGY, RAI, EXTENT, TEMPLATE, command::ENTRY];
+pub const ENTRIES: &[ExtensionEntry] = &[
+    LABELS,
+    OPTICAL,
+    PUBLICATIONS,
+    SCIENTIFIC,
+    SPLIT_STRATEGY,
+    RAI,
+    EXTENT,
+    TEMPLATE,
+    command::ENTRY,
+];
 
-/// Fields that depend on the options only. They are computed when the extension is created, so that invalid options fail before a
-/// run.
+/// Fields that depend on the options only. They are computed when the extension is created, so that
+/// invalid options fail before a run.
 struct ConstantFields(CollectionFields);
 
 impl CollectionExtension for ConstantFields {
@@ -26,9 +39,16 @@ impl CollectionExtension for ConstantFields {
     }
 }
 
-fn known(name: &str, specs: &[OptionSpec], given: &Json, compute: fn(&Json) -> Result<CollectionFields>) -> Result<Extension> {
+fn known(
+    name: &str,
+    specs: &[OptionSpec],
+    given: &Json,
+    compute: fn(&Json) -> Result<CollectionFields>,
+) -> Result<Extension> {
     let complete: Json = parse_options(name, specs, given)?;
-    Ok(Extension::Collection(Box::new(ConstantFields(compute(&complete)?))))
+    Ok(Extension::Collection(Box::new(ConstantFields(compute(
+        &complete,
+    )?))))
 }
 
 const LABELS: ExtensionEntry = ExtensionEntry {
@@ -42,8 +62,17 @@ const LABELS: ExtensionEntry = ExtensionEntry {
 
 fn labels_options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(mark!("classes"), OptionKind::Json, mark!("a list of {name, category, description, colour}")).required(),
-        OptionSpec::new(mark!("description"), OptionKind::Text, mark!("the scheme as a whole")),
+        OptionSpec::new(
+            mark!("classes"),
+            OptionKind::Json,
+            mark!("a list of {name, category, description, colour}"),
+        )
+        .required(),
+        OptionSpec::new(
+            mark!("description"),
+            OptionKind::Text,
+            mark!("the scheme as a whole"),
+        ),
     ]
 }
 
@@ -64,11 +93,18 @@ fn optical_options() -> Vec<OptionSpec> {
             mark!("for example sentinel2msi, or landsat8oli[B02,B03] for some bands"),
         )
         .required(),
-        OptionSpec::new(mark!("bands"), OptionKind::Json, mark!("the bands of another sensor, each with a name")),
+        OptionSpec::new(
+            mark!("bands"),
+            OptionKind::Json,
+            mark!("the bands of another sensor, each with a name"),
+        ),
         OptionSpec::new(
             mark!("unit"),
             OptionKind::Text,
-            mark!("the unit of the pixel values, for example W m-2 sr-1 um-1, instead of reflectance and K of the known sensors"),
+            mark!(
+                "the unit of the pixel values, for example W m-2 sr-1 um-1, instead of reflectance \
+                    and K of the known sensors"
+            ),
         ),
     ]
 }
@@ -79,13 +115,28 @@ const PUBLICATIONS: ExtensionEntry = ExtensionEntry {
     summary: mark!("Lists the papers that describe or use the dataset."),
     scope: ExtensionScope::Collection,
     options: publications_options,
-    make: |given| known("publications", &publications_options(), given, publications::publications),
+    make: |given| {
+        known(
+            "publications",
+            &publications_options(),
+            given,
+            publications::publications,
+        )
+    },
 };
 
 fn publications_options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(mark!("publications"), OptionKind::Json, mark!("a list of {doi, citation, summary}")),
-        OptionSpec::new(mark!("bibtex"), OptionKind::Text, mark!("BibTeX entries, each with a DOI")),
+        OptionSpec::new(
+            mark!("publications"),
+            OptionKind::Json,
+            mark!("a list of {doi, citation, summary}"),
+        ),
+        OptionSpec::new(
+            mark!("bibtex"),
+            OptionKind::Text,
+            mark!("BibTeX entries, each with a DOI"),
+        ),
     ]
 }
 
@@ -95,14 +146,29 @@ const SCIENTIFIC: ExtensionEntry = ExtensionEntry {
     summary: mark!("Says how the dataset itself is cited."),
     scope: ExtensionScope::Collection,
     options: scientific_options,
-    make: |given| known("scientific", &scientific_options(), given, publications::scientific),
+    make: |given| {
+        known(
+            "scientific",
+            &scientific_options(),
+            given,
+            publications::scientific,
+        )
+    },
 };
 
 fn scientific_options() -> Vec<OptionSpec> {
     vec![
         OptionSpec::new(mark!("doi"), OptionKind::Text, mark!("the dataset's DOI")),
-        OptionSpec::new(mark!("citation"), OptionKind::Text, mark!("the citation as in a list of references")),
-        OptionSpec::new(mark!("bibtex"), OptionKind::Text, mark!("one BibTeX entry, for what is not given")),
+        OptionSpec::new(
+            mark!("citation"),
+            OptionKind::Text,
+            mark!("the citation as in a list of references"),
+        ),
+        OptionSpec::new(
+            mark!("bibtex"),
+            OptionKind::Text,
+            mark!("one BibTeX entry, for what is not given"),
+        ),
     ]
 }
 
@@ -112,11 +178,25 @@ const SPLIT_STRATEGY: ExtensionEntry = ExtensionEntry {
     summary: mark!("Says how the samples were divided into train, validation and test."),
     scope: ExtensionScope::Collection,
     options: strategy_options,
-    make: |given| known("split_strategy", &strategy_options(), given, texts::split_strategy),
+    make: |given| {
+        known(
+            "split_strategy",
+            &strategy_options(),
+            given,
+            texts::split_strategy,
+        )
+    },
 };
 
 fn strategy_options() -> Vec<OptionSpec> {
-    vec![OptionSpec::new(mark!("strategy"), OptionKind::Choice(&texts::STRATEGIES), mark!("the method")).required()]
+    vec![
+        OptionSpec::new(
+            mark!("strategy"),
+            OptionKind::Choice(&texts::STRATEGIES),
+            mark!("the method"),
+        )
+        .required(),
+    ]
 }
 
 const RAI: ExtensionEntry = ExtensionEntry {
@@ -129,7 +209,10 @@ const RAI: ExtensionEntry = ExtensionEntry {
 };
 
 fn rai_options() -> Vec<OptionSpec> {
-    texts::RAI_QUESTIONS.iter().map(|(name, question)| OptionSpec::new(name, OptionKind::Json, question)).collect()
+    texts::RAI_QUESTIONS
+        .iter()
+        .map(|(name, question)| OptionSpec::new(name, OptionKind::Json, question))
+        .collect()
 }
 
 const EXTENT: ExtensionEntry = ExtensionEntry {
@@ -159,18 +242,28 @@ impl CollectionExtension for Extent {
 const TEMPLATE: ExtensionEntry = ExtensionEntry {
     name: "template",
     title: mark!("Template"),
-    summary: mark!("Fills in tasks, keywords and classes that datasets of one kind share, where the collection has none."),
+    summary: mark!(
+        "Fills in tasks, keywords and classes that datasets of one kind share, where the \
+            collection has none."
+    ),
     scope: ExtensionScope::Collection,
     options: template_options,
     make: |given| {
         let complete: Json = parse_options("template", &template_options(), given)?;
-        Ok(Extension::Collection(Box::new(templates::template(&complete)?)))
+        Ok(Extension::Collection(Box::new(templates::template(
+            &complete,
+        )?)))
     },
 };
 
 fn template_options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(mark!("kind"), OptionKind::Choice(&templates::KINDS), mark!("the kind of dataset, or its task")).required(),
+        OptionSpec::new(
+            mark!("kind"),
+            OptionKind::Choice(&templates::KINDS),
+            mark!("the kind of dataset, or its task"),
+        )
+        .required(),
     ]
 }
 

@@ -6,13 +6,19 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, EXTENT_ORIGIN, ExtentOrigin};
 
-/// `extent` from the footprints and times of the samples. In a box across the antimeridian, west > east.
+/// `extent` from the footprints and times of the samples. In a box across the antimeridian, west >
+/// east.
 ///
 /// # Errors
 /// When no sample has a location, as the extent would be the whole world.
 pub fn extent(dataset: &Dataset, ctx: &JobContext) -> Result<CollectionFields> {
     let assembly = Assembly::of_dataset(dataset, ctx)?;
-    let found = extent_of_samples(&assembly.batches(), ctx)?
-        .ok_or_else(|| Error::invalid("no level says where its samples are").hint("run the STAC or ISTAC extension first"))?;
-    Ok(vec![("extent".into(), found), (EXTENT_ORIGIN.into(), ExtentOrigin::Samples.as_str().into())])
+    let found = extent_of_samples(&assembly.batches(), ctx)?.ok_or_else(|| {
+        Error::invalid("no level says where its samples are")
+            .hint("run the STAC or ISTAC extension first")
+    })?;
+    Ok(vec![
+        ("extent".into(), found),
+        (EXTENT_ORIGIN.into(), ExtentOrigin::Samples.as_str().into()),
+    ])
 }

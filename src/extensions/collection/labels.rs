@@ -32,12 +32,13 @@ enum Category {
     Text(String),
 }
 
-/// `labels:classes`, `labels:description` and `labels:num_classes` from `{classes: [{name, category, description?, colour?}],
-/// description?}`, with colours as `#rrggbb`.
+/// `labels:classes`, `labels:description` and `labels:num_classes` from `{classes: [{name,
+/// category, description?, colour?}], description?}`, with colours as `#rrggbb`.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for two classes of one name, an empty name, or an invalid colour. Classes may share a
-/// category: several names for one value, of which a check warns.
+/// [`Kind::Usage`](crate::error::Kind::Usage) for two classes of one name, an empty name, or an
+/// invalid colour. Classes may share a category: several names for one value, of which a check
+/// warns.
 pub fn labels(given: &Json) -> Result<CollectionFields> {
     let given: LabelOptions = options("labels", given)?;
     let mut classes: Vec<Json> = Vec::with_capacity(given.classes.len());
@@ -47,18 +48,23 @@ pub fn labels(given: &Json) -> Result<CollectionFields> {
             Category::Text(text) => text.clone(),
         };
         if class.name.trim().is_empty() {
-            return Err(Error::usage(format!("the class of category {category} has no name")));
+            return Err(Error::usage(format!(
+                "the class of category {category} has no name"
+            )));
         }
         if classes.iter().any(|other| other["name"] == *class.name) {
             return Err(
-                Error::usage(format!("two classes have the name {}", class.name)).hint("classes may share a category, not a name")
+                Error::usage(format!("two classes have the name {}", class.name))
+                    .hint("classes may share a category, not a name"),
             );
         }
-        let mut entry = json!({ "name": class.name, "category": category, "description": class.description });
+        let mut entry =
+            json!({ "name": class.name, "category": category, "description": class.description });
         if let Some(colour) = &class.colour {
             let digits = colour.strip_prefix('#').unwrap_or_default();
             if digits.len() != 6 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-                return Err(Error::usage(format!("{colour:?} is not a colour")).hint("write #rrggbb, for example #2e7d32"));
+                return Err(Error::usage(format!("{colour:?} is not a colour"))
+                    .hint("write #rrggbb, for example #2e7d32"));
             }
             entry["color"] = json!(colour.to_lowercase());
         }
@@ -79,16 +85,25 @@ mod tests {
     #[test]
     fn classes_become_fields() {
         let given = json!({ "classes": [{ "name": "Water", "category": 0, "colour": "#0044FF" },
-                                        { "name": "Forest", "category": "FOR", "description": "trees" }] });
+                                        { "name": "Forest", "category": "FOR",
+                                            "description": "trees" }] });
         let fields = labels(&given).expect("works");
-        assert_eq!(fields[0].1[0], json!({ "name": "Water", "category": "0", "description": null, "color": "#0044ff" }));
+        assert_eq!(
+            fields[0].1[0],
+            json!({ "name": "Water", "category": "0", "description": null, "color": "#0044ff" })
+        );
         // As the field of the collection spells it.
         let given = json!({ "classes": [{ "name": "Water", "category": 0, "color": "#0044FF" }] });
         assert_eq!(labels(&given).expect("works")[0].1[0]["color"], "#0044ff");
-        assert_eq!(fields[0].1[1], json!({ "name": "Forest", "category": "FOR", "description": "trees" }));
+        assert_eq!(
+            fields[0].1[1],
+            json!({ "name": "Forest", "category": "FOR", "description": "trees" })
+        );
         assert_eq!(fields[1], ("labels:description".into(), Json::Null));
         assert_eq!(fields[2], ("labels:num_classes".into(), json!(2)));
-        let shared = json!({ "classes": [{ "name": "Lake", "category": 1 }, { "name": "River", "category": "1" }] });
+        let shared = json!({
+            "classes": [{ "name": "Lake", "category": 1 }, { "name": "River", "category": "1" }],
+        });
         let fields = labels(&shared).expect("classes may share a category");
         assert_eq!(
             fields[0].1,
@@ -99,12 +114,20 @@ mod tests {
 
     #[test]
     fn invalid_classes_are_refused() {
-        let class = |name: &str, category: Json, colour: &str| json!({ "name": name, "category": category, "colour": colour });
+        let class = |name: &str, category: Json, colour: &str| {
+            json!({
+                "name": name,
+                "category": category,
+                "colour": colour,
+            })
+        };
         for bad in [
             json!({}),
             json!({ "classes": [class("", json!(1), "#000000")] }),
             json!({ "classes": [class("a", json!(1), "red")] }),
-            json!({ "classes": [class("a", json!(1), "#000000"), class("a", json!(2), "#000000")] }),
+            json!({
+                "classes": [class("a", json!(1), "#000000"), class("a", json!(2), "#000000")],
+            }),
             json!({ "classes": [], "colors": 1 }),
         ] {
             assert!(labels(&bad).is_err(), "{bad}");

@@ -1,4 +1,5 @@
-//! `optical:*`: the sensor and its spectral bands, from a built-in table of fourteen sensors or from the options.
+//! `optical:*`: the sensor and its spectral bands, from a built-in table of fourteen sensors or
+//! from the options.
 
 use std::sync::OnceLock;
 
@@ -8,8 +9,9 @@ use super::{CollectionFields, options};
 use crate::error::{Error, Result};
 use crate::text::nearest;
 
-/// CSV columns: sensor, name, index, common_name, description, unit, center_wavelength_nm, full_width_half_max_nm. The unit is that of
-/// calibrated values: reflectance (a ratio) of bands that see sunlight, kelvin (brightness temperature) of thermal bands.
+/// CSV columns: sensor, name, index, common_name, description, unit, center_wavelength_nm,
+/// full_width_half_max_nm. The unit is that of calibrated values: reflectance (a ratio) of bands
+/// that see sunlight, kelvin (brightness temperature) of thermal bands.
 static TABLE: &str = include_str!("../../../assets/sensor_bands.csv");
 
 /// One spectral band.
@@ -45,7 +47,19 @@ pub fn sensors() -> &'static [(String, Vec<Band>)] {
         let mut sensors: Vec<(String, Vec<Band>)> = Vec::new();
         for line in TABLE.lines().skip(1) {
             let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-            let [sensor, name, index, common_name, description, unit, wavelength, width] = cells.as_slice() else { continue };
+            let [
+                sensor,
+                name,
+                index,
+                common_name,
+                description,
+                unit,
+                wavelength,
+                width,
+            ] = cells.as_slice()
+            else {
+                continue;
+            };
             let text = |cell: &str| (!cell.is_empty()).then(|| cell.to_owned());
             let band = Band {
                 name: (*name).to_owned(),
@@ -65,10 +79,12 @@ pub fn sensors() -> &'static [(String, Vec<Band>)] {
     })
 }
 
-/// The sensor's name and bands for `landsat8oli`, or `landsat8oli[B02, B03]` for a selection of bands.
+/// The sensor's name and bands for `landsat8oli`, or `landsat8oli[B02, B03]` for a selection of
+/// bands.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage), with the nearest spelling, for an unknown sensor or band.
+/// [`Kind::Usage`](crate::error::Kind::Usage), with the nearest spelling, for an unknown sensor or
+/// band.
 pub fn bands_of(notation: &str) -> Result<(String, Vec<Band>)> {
     let (name, subset) = split(notation)?;
     let lower = name.to_lowercase();
@@ -77,20 +93,32 @@ pub fn bands_of(notation: &str) -> Result<(String, Vec<Band>)> {
         let error = Error::usage(format!("there are no bands for the sensor {name:?}"));
         return Err(match nearest(&name, names()) {
             Some(near) => error.hint(format!("did you mean {near}?")),
-            None => error.hint(format!("known are {}; for others give the bands", names().collect::<Vec<_>>().join(", "))),
+            None => error.hint(format!(
+                "known are {}; for others give the bands",
+                names().collect::<Vec<_>>().join(", ")
+            )),
         });
     };
-    let Some(subset) = subset else { return Ok((sensor.clone(), bands.clone())) };
+    let Some(subset) = subset else {
+        return Ok((sensor.clone(), bands.clone()));
+    };
     let mut chosen: Vec<Band> = Vec::with_capacity(subset.len());
     for wanted in subset {
-        let Some(band) = bands.iter().find(|band| band.name.eq_ignore_ascii_case(&wanted)) else {
+        let Some(band) = bands
+            .iter()
+            .find(|band| band.name.eq_ignore_ascii_case(&wanted))
+        else {
             let names = || bands.iter().map(|band| band.name.as_str());
             let near = nearest(&wanted, names()).map(|near| format!("did you mean {near}?"));
-            let hint = near.unwrap_or_else(|| format!("it has {}", names().collect::<Vec<_>>().join(", ")));
+            let hint = near
+                .unwrap_or_else(|| format!("it has {}", names().collect::<Vec<_>>().join(", ")));
             return Err(Error::usage(format!("{sensor} has no band {wanted:?}")).hint(hint));
         };
         if chosen.iter().any(|other| other.name == band.name) {
-            return Err(Error::usage(format!("the band {} is named twice", band.name)));
+            return Err(Error::usage(format!(
+                "the band {} is named twice",
+                band.name
+            )));
         }
         chosen.push(band.clone());
     }
@@ -99,11 +127,21 @@ pub fn bands_of(notation: &str) -> Result<(String, Vec<Band>)> {
 
 fn split(notation: &str) -> Result<(String, Option<Vec<String>>)> {
     let text: String = notation.chars().filter(|c| !c.is_whitespace()).collect();
-    let refused = || Error::usage(format!("{notation:?} is not a sensor")).hint("write landsat8oli, or landsat8oli[B02,B03]");
-    let Some((name, rest)) = text.split_once('[') else {
-        return if text.is_empty() || text.contains(']') { Err(refused()) } else { Ok((text, None)) };
+    let refused = || {
+        Error::usage(format!("{notation:?} is not a sensor"))
+            .hint("write landsat8oli, or landsat8oli[B02,B03]")
     };
-    let inside = rest.strip_suffix(']').filter(|inside| !inside.contains(['[', ']'])).ok_or_else(refused)?;
+    let Some((name, rest)) = text.split_once('[') else {
+        return if text.is_empty() || text.contains(']') {
+            Err(refused())
+        } else {
+            Ok((text, None))
+        };
+    };
+    let inside = rest
+        .strip_suffix(']')
+        .filter(|inside| !inside.contains(['[', ']']))
+        .ok_or_else(refused)?;
     let bands: Vec<String> = inside.split(',').map(str::to_owned).collect();
     if name.is_empty() || bands.iter().any(String::is_empty) {
         return Err(refused());
@@ -121,23 +159,30 @@ struct OpticalOptions {
     unit: Option<String>,
 }
 
-/// `optical:sensor`, `optical:bands` and `optical:num_bands` from `{sensor, bands?, unit?}`; without `bands` they come from the built-in
-/// table, whose units are those of calibrated values. Where pixels are counts or radiances, `unit` replaces the units of the table;
-/// of bands that are given it is that of every band without one.
+/// `optical:sensor`, `optical:bands` and `optical:num_bands` from `{sensor, bands?, unit?}`;
+/// without `bands` they come from the built-in table, whose units are those of calibrated values.
+/// Where pixels are counts or radiances, `unit` replaces the units of the table; of bands that are
+/// given it is that of every band without one.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) when the sensor is missing, or unknown and without bands.
+/// [`Kind::Usage`](crate::error::Kind::Usage) when the sensor is missing, or unknown and without
+/// bands.
 pub fn optical(given: &Json) -> Result<CollectionFields> {
     let given: OpticalOptions = options("optical", given)?;
     let unit = given.unit.filter(|unit| !unit.trim().is_empty());
     let by_table = given.bands.is_none();
     let (sensor, mut bands) = match given.bands {
-        Some(_) if given.sensor.trim().is_empty() => return Err(Error::usage("bands need the name of their sensor")),
+        Some(_) if given.sensor.trim().is_empty() => {
+            return Err(Error::usage("bands need the name of their sensor"));
+        }
         Some(bands) => (given.sensor, bands),
         None => bands_of(&given.sensor)?,
     };
     if unit.is_some() {
-        bands.iter_mut().filter(|band| by_table || band.unit.is_none()).for_each(|band| band.unit.clone_from(&unit));
+        bands
+            .iter_mut()
+            .filter(|band| by_table || band.unit.is_none())
+            .for_each(|band| band.unit.clone_from(&unit));
     }
     Ok(vec![
         ("optical:sensor".into(), json!(sensor)),
@@ -156,10 +201,17 @@ mod tests {
         assert_eq!(sensors().len(), 14);
         assert_eq!(counts.iter().sum::<usize>(), 138);
         let bands = sensors().iter().flat_map(|(_, bands)| bands);
-        assert!(bands.clone().all(|b| b.index.is_some() && b.center_wavelength.is_some() && b.full_width_half_max.is_some()));
-        // Between 3 and 3.5 micrometres no sensor has a band: below sunlight prevails, above the warmth of the Earth.
+        assert!(bands.clone().all(|b| b.index.is_some()
+            && b.center_wavelength.is_some()
+            && b.full_width_half_max.is_some()));
+        // Between 3 and 3.5 micrometres no sensor has a band: below sunlight prevails, above the
+        // warmth of the Earth.
         for band in bands {
-            let expected = if band.center_wavelength > Some(3250.0) { "K" } else { "reflectance" };
+            let expected = if band.center_wavelength > Some(3250.0) {
+                "K"
+            } else {
+                "reflectance"
+            };
             assert_eq!(band.unit.as_deref(), Some(expected), "{}", band.name);
         }
     }
@@ -169,7 +221,10 @@ mod tests {
         let (sensor, bands) = bands_of("Landsat8OLI[B03, b02]").expect("known");
         assert_eq!(sensor, "landsat8oli");
         assert_eq!(
-            bands.iter().map(|band| (band.name.as_str(), band.index)).collect::<Vec<_>>(),
+            bands
+                .iter()
+                .map(|band| (band.name.as_str(), band.index))
+                .collect::<Vec<_>>(),
             [("B03", Some(2)), ("B02", Some(1))]
         );
     }
@@ -178,15 +233,30 @@ mod tests {
     fn unknown_names_get_the_nearest_spelling() {
         let hint = |text: &str| bands_of(text).expect_err("unknown").report();
         assert!(hint("sentinel2").contains("did you mean sentinel2msi?"));
-        assert!(hint("landsat8oli[B2]").contains("did you mean B02?"), "{}", hint("landsat8oli[B2]"));
-        for bad in ["", "[B02]", "aster[", "aster[]", "aster[B01,,B02]", "aster]", "landsat8oli[B02,B02]"] {
+        assert!(
+            hint("landsat8oli[B2]").contains("did you mean B02?"),
+            "{}",
+            hint("landsat8oli[B2]")
+        );
+        for bad in [
+            "",
+            "[B02]",
+            "aster[",
+            "aster[]",
+            "aster[B01,,B02]",
+            "aster]",
+            "landsat8oli[B02,B02]",
+        ] {
             assert!(bands_of(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn bands_by_hand() {
-        let fields = optical(&json!({ "sensor": "mine", "bands": [{ "name": "X", "center_wavelength": 665.0 }] })).expect("works");
+        let fields = optical(
+            &json!({ "sensor": "mine", "bands": [{ "name": "X", "center_wavelength": 665.0 }] }),
+        )
+        .expect("works");
         assert_eq!(fields[1].1[0]["unit"], Json::Null);
         assert_eq!(fields[2].1, json!(1));
     }
@@ -195,15 +265,30 @@ mod tests {
     fn a_unit_is_that_of_every_band_without_one() {
         let units = |given: Json| -> Vec<Json> {
             let fields = optical(&given).expect("works");
-            fields[1].1.as_array().expect("bands").iter().map(|band| band["unit"].clone()).collect()
+            fields[1]
+                .1
+                .as_array()
+                .expect("bands")
+                .iter()
+                .map(|band| band["unit"].clone())
+                .collect()
         };
         assert_eq!(
             units(json!({ "sensor": "landsat8oli[B04,B10]", "unit": "W m-2 sr-1 um-1" })),
             [json!("W m-2 sr-1 um-1"), json!("W m-2 sr-1 um-1")]
         );
-        assert_eq!(units(json!({ "sensor": "landsat8oli[B04,B10]" })), [json!("reflectance"), json!("K")]);
+        assert_eq!(
+            units(json!({ "sensor": "landsat8oli[B04,B10]" })),
+            [json!("reflectance"), json!("K")]
+        );
         let bands = json!([{ "name": "a", "unit": "K" }, { "name": "b" }]);
-        assert_eq!(units(json!({ "sensor": "mine", "bands": bands, "unit": "reflectance" })), [json!("K"), json!("reflectance")]);
-        assert_eq!(units(json!({ "sensor": "mine", "bands": [{ "name": "a" }] })), [Json::Null]);
+        assert_eq!(
+            units(json!({ "sensor": "mine", "bands": bands, "unit": "reflectance" })),
+            [json!("K"), json!("reflectance")]
+        );
+        assert_eq!(
+            units(json!({ "sensor": "mine", "bands": [{ "name": "a" }] })),
+            [Json::Null]
+        );
     }
 }

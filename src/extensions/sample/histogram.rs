@@ -1,9 +1,13 @@
-//! `histogram`: pixel counts of each band in bins that are equal for all samples, so that counts can be summed.
+//! `histogram`: pixel counts of each band in bins that are equal for all samples, so that counts
+//! can be summed.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
+use super::super::{
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
+    parse_options,
+};
 use super::{field, list_type};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -12,7 +16,9 @@ use crate::model::{FieldSpec, Value};
 pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "histogram",
     title: mark!("Histogram"),
-    summary: mark!("Counts the pixels of each band in bins of equal width that are the same for every sample."),
+    summary: mark!(
+        "Counts the pixels of each band in bins of equal width that are the same for every sample."
+    ),
     scope: ExtensionScope::Sample,
     options,
     make,
@@ -20,11 +26,29 @@ pub const ENTRY: ExtensionEntry = ExtensionEntry {
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(mark!("low"), OptionKind::Number, mark!("where the first bin begins")).required(),
-        OptionSpec::new(mark!("high"), OptionKind::Number, mark!("where the last bin ends; this value itself counts to it"))
-            .required(),
-        OptionSpec::new(mark!("bins"), OptionKind::Integer, mark!("how many bins, 1 to 65536")).or(64),
-        OptionSpec::new(mark!("bands"), OptionKind::List(&OptionKind::Integer), mark!("bands from 1; all of them when left out")),
+        OptionSpec::new(
+            mark!("low"),
+            OptionKind::Number,
+            mark!("where the first bin begins"),
+        )
+        .required(),
+        OptionSpec::new(
+            mark!("high"),
+            OptionKind::Number,
+            mark!("where the last bin ends; this value itself counts to it"),
+        )
+        .required(),
+        OptionSpec::new(
+            mark!("bins"),
+            OptionKind::Integer,
+            mark!("how many bins, 1 to 65536"),
+        )
+        .or(64),
+        OptionSpec::new(
+            mark!("bands"),
+            OptionKind::List(&OptionKind::Integer),
+            mark!("bands from 1; all of them when left out"),
+        ),
     ]
 }
 
@@ -40,12 +64,21 @@ struct HistogramExtension {
 fn make(given: &Json) -> Result<Extension> {
     let histogram: HistogramExtension = parse_options("histogram", &options(), given)?;
     if !(1..=65536).contains(&histogram.bins) {
-        return Err(Error::usage("option bins of histogram has to be from 1 to 65536"));
+        return Err(Error::usage(
+            "option bins of histogram has to be from 1 to 65536",
+        ));
     }
-    if !(histogram.low.is_finite() && histogram.high.is_finite() && histogram.low < histogram.high) {
-        return Err(Error::usage("option high of histogram has to be larger than low"));
+    if !(histogram.low.is_finite() && histogram.high.is_finite() && histogram.low < histogram.high)
+    {
+        return Err(Error::usage(
+            "option high of histogram has to be larger than low",
+        ));
     }
-    if histogram.bands.as_ref().is_some_and(|bands| bands.contains(&0)) {
+    if histogram
+        .bands
+        .as_ref()
+        .is_some_and(|bands| bands.contains(&0))
+    {
         return Err(Error::usage("option bands of histogram counts from 1"));
     }
     Ok(Extension::Sample(Box::new(histogram)))
@@ -53,8 +86,15 @@ fn make(given: &Json) -> Result<Extension> {
 
 impl SampleExtension for HistogramExtension {
     fn schema(&self) -> Vec<FieldSpec> {
-        let edges = format!("{} equal bins from {} to {}, the upper end included", self.bins, self.low, self.high);
-        vec![field("histogram:counts", list_type(list_type(DataType::Int64)), &format!("Pixels of each band by value: {edges}"))]
+        let edges = format!(
+            "{} equal bins from {} to {}, the upper end included",
+            self.bins, self.low, self.high
+        );
+        vec![field(
+            "histogram:counts",
+            list_type(list_type(DataType::Int64)),
+            &format!("Pixels of each band by value: {edges}"),
+        )]
     }
 
     fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>> {
@@ -65,9 +105,17 @@ impl SampleExtension for HistogramExtension {
         };
         let one = |position: usize| {
             let counts = tally.histogram(position, self.low, self.high, self.bins as usize, ctx)?;
-            Ok(Value::List(counts.into_iter().map(|count| Value::Int(count as i64)).collect()))
+            Ok(Value::List(
+                counts
+                    .into_iter()
+                    .map(|count| Value::Int(count as i64))
+                    .collect(),
+            ))
         };
-        let bands = positions.into_iter().map(one).collect::<Result<Vec<Value>>>()?;
+        let bands = positions
+            .into_iter()
+            .map(one)
+            .collect::<Result<Vec<Value>>>()?;
         Ok(vec![Value::List(bands.into())])
     }
 }

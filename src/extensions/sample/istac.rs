@@ -1,12 +1,15 @@
-//! `istac`: CRS, footprint, centroid and times of data without a regular grid. The footprint is taken from a WKB column, from
-//! the four corners of a raster or from the extent of a vector file; the centroid is computed in the footprint's CRS, as in the Python
-//! tools.
+//! `istac`: CRS, footprint, centroid and times of data without a regular grid. The footprint is
+//! taken from a WKB column, from the four corners of a raster or from the extent of a vector file;
+//! the centroid is computed in the footprint's CRS, as in the Python tools.
 
 use arrow::datatypes::DataType;
 use geo::Centroid;
 use serde_json::Value as Json;
 
-use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
+use super::super::{
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
+    parse_options,
+};
 use super::raster_place::{RasterPlace, place_on_earth};
 use super::times::{TimeOptions, Times, time_options};
 use super::{field, point_value, time_type};
@@ -19,7 +22,9 @@ use crate::table::parse_wkb;
 pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "istac",
     title: "ISTAC",
-    summary: mark!("Adds coordinate system, footprint, centroid and times of data without a regular grid."),
+    summary: mark!(
+        "Adds coordinate system, footprint, centroid and times of data without a regular grid."
+    ),
     scope: ExtensionScope::Sample,
     options,
     make,
@@ -30,12 +35,18 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::new(
             mark!("geometry_column"),
             OptionKind::Column,
-            mark!("a column with the footprint as WKB; the corners of the raster, or the extent of the vector file, when left out"),
+            mark!(
+                "a column with the footprint as WKB; the corners of the raster, or the extent of \
+                    the vector file, when left out"
+            ),
         ),
         OptionSpec::new(
             mark!("crs"),
             OptionKind::Text,
-            mark!("the footprint's coordinate system: EPSG:…, WKT or PROJ; needed with geometry_column"),
+            mark!(
+                "the footprint's coordinate system: EPSG:…, WKT or PROJ; needed with \
+                    geometry_column"
+            ),
         ),
     ];
     options.extend(time_options());
@@ -66,18 +77,39 @@ struct Istac {
 }
 
 fn make(given: &Json) -> Result<Extension> {
-    let IstacOptions { geometry_column: column, crs, time_start, time_end, time_pattern, time_column, time_end_column } =
-        parse_options("istac", &options(), given)?;
+    let IstacOptions {
+        geometry_column: column,
+        crs,
+        time_start,
+        time_end,
+        time_pattern,
+        time_column,
+        time_end_column,
+    } = parse_options("istac", &options(), given)?;
     match &crs {
         Some(crs) => raster::check_crs(crs)?,
-        None if column.is_some() => return Err(Error::usage("istac needs the option crs with geometry_column")),
+        None if column.is_some() => {
+            return Err(Error::usage(
+                "istac needs the option crs with geometry_column",
+            ));
+        }
         None => {}
     }
-    let times = Times::new("istac", TimeOptions { time_start, time_end, time_pattern, time_column, time_end_column })?;
+    let times = Times::new(
+        "istac",
+        TimeOptions {
+            time_start,
+            time_end,
+            time_pattern,
+            time_column,
+            time_end_column,
+        },
+    )?;
     Ok(Extension::Sample(Box::new(Istac { column, crs, times })))
 }
 
-/// CRS, footprint as WKB, and centroid as longitude and latitude in degrees, each as far as there is one.
+/// CRS, footprint as WKB, and centroid as longitude and latitude in degrees, each as far as there
+/// is one.
 type IstacPlace = (Option<String>, Option<Vec<u8>>, Option<[f64; 2]>);
 
 impl Istac {
@@ -90,7 +122,10 @@ impl Istac {
                 None
             }
         };
-        let place = crs.as_deref().zip(middle).and_then(|(crs, middle)| place_on_earth(crs, middle, "istac:centroid", sample));
+        let place = crs
+            .as_deref()
+            .zip(middle)
+            .and_then(|(crs, middle)| place_on_earth(crs, middle, "istac:centroid", sample));
         Ok((crs, geometry, place))
     }
 
@@ -117,10 +152,13 @@ impl Istac {
             sample.fail_part(&["istac:crs", "istac:centroid"], error);
         }
         if place.corners.is_none() && vector.is_some() {
-            sample.note_absent(&["istac:geometry", "istac:centroid"], "the layers have no features".to_owned());
+            sample.note_absent(
+                &["istac:geometry", "istac:centroid"],
+                "the layers have no features".to_owned(),
+            );
         } else if place.corners.is_none() {
-            let error =
-                Error::format("the file has no corners").hint("give the footprint with the options geometry_column and crs");
+            let error = Error::format("the file has no corners")
+                .hint("give the footprint with the options geometry_column and crs");
             sample.fail_part(&["istac:geometry", "istac:centroid"], error);
         }
         let ring = place.corners.map(|[a, b, c, d]| polygon(&[a, b, c, d, a]));
@@ -142,7 +180,9 @@ fn polygon(ring: &[[f64; 2]]) -> Vec<u8> {
 
 fn centroid(bytes: &[u8]) -> Result<[f64; 2]> {
     let wrong = |why: &str| Error::format(format!("the footprint can't be read as WKB: {why}"));
-    let shape = parse_wkb(bytes).ok_or_else(|| wrong("it is cut, of an unknown kind, or has coordinates that are no numbers"))?;
+    let shape = parse_wkb(bytes).ok_or_else(|| {
+        wrong("it is cut, of an unknown kind, or has coordinates that are no numbers")
+    })?;
     let middle = shape.centroid().ok_or_else(|| wrong("it is empty"))?;
     Ok([middle.x(), middle.y()])
 }
@@ -150,12 +190,36 @@ fn centroid(bytes: &[u8]) -> Result<[f64; 2]> {
 impl SampleExtension for Istac {
     fn schema(&self) -> Vec<FieldSpec> {
         vec![
-            field("istac:crs", DataType::Utf8, "Coordinate reference system (WKT2, EPSG, or PROJ)"),
-            field("istac:geometry", DataType::Binary, "Spatial footprint in source CRS (WKB)"),
-            field("istac:time_start", time_type(), "Start timestamp (μs since Unix epoch, UTC)"),
-            field("istac:time_end", time_type(), "End timestamp (μs since Unix epoch, UTC)"),
-            field("istac:time_middle", time_type(), "Middle timestamp (μs since Unix epoch, UTC)"),
-            field("istac:centroid", DataType::Binary, "Center point in EPSG:4326 (WKB)"),
+            field(
+                "istac:crs",
+                DataType::Utf8,
+                "Coordinate reference system (WKT2, EPSG, or PROJ)",
+            ),
+            field(
+                "istac:geometry",
+                DataType::Binary,
+                "Spatial footprint in source CRS (WKB)",
+            ),
+            field(
+                "istac:time_start",
+                time_type(),
+                "Start timestamp (μs since Unix epoch, UTC)",
+            ),
+            field(
+                "istac:time_end",
+                time_type(),
+                "End timestamp (μs since Unix epoch, UTC)",
+            ),
+            field(
+                "istac:time_middle",
+                time_type(),
+                "Middle timestamp (μs since Unix epoch, UTC)",
+            ),
+            field(
+                "istac:centroid",
+                DataType::Binary,
+                "Center point in EPSG:4326 (WKB)",
+            ),
         ]
     }
 
@@ -179,7 +243,14 @@ impl SampleExtension for Istac {
         };
         let geometry = geometry.map_or(Value::Null, |bytes| Value::Bytes(bytes.into()));
         let centroid = place.map_or(Value::Null, point_value);
-        Ok(vec![crs.map_or(Value::Null, Value::text), geometry, start, end, between, centroid])
+        Ok(vec![
+            crs.map_or(Value::Null, Value::text),
+            geometry,
+            start,
+            end,
+            between,
+            centroid,
+        ])
     }
 }
 
@@ -199,7 +270,9 @@ mod tests {
         // A point with Z in big-endian byte order.
         let mut point = vec![0];
         point.extend(1001u32.to_be_bytes());
-        [3.0f64, 5.0, 9.0].iter().for_each(|number| point.extend(number.to_be_bytes()));
+        [3.0f64, 5.0, 9.0]
+            .iter()
+            .for_each(|number| point.extend(number.to_be_bytes()));
         assert_eq!(centroid(&point).expect("reads"), [3.0, 5.0]);
     }
 
@@ -212,7 +285,9 @@ mod tests {
         let mut huge = square.clone();
         huge[9..13].copy_from_slice(&u32::MAX.to_le_bytes());
         assert!(centroid(&huge).is_err());
-        let nested: Vec<u8> = (0..1000).flat_map(|_| [1, 7, 0, 0, 0, 1, 0, 0, 0]).collect();
+        let nested: Vec<u8> = (0..1000)
+            .flat_map(|_| [1, 7, 0, 0, 0, 1, 0, 0, 0])
+            .collect();
         assert!(centroid(&nested).is_err());
         assert!(centroid(&polygon(&[[f64::NAN, 0.0]; 4])).is_err());
     }

@@ -1,4 +1,5 @@
-//! Sample extensions. Each file defines one with its `ENTRY`; the list below is the only registration.
+//! Sample extensions. Each file defines one with its `ENTRY`; the list below is the only
+//! registration.
 
 mod class_shares;
 pub(super) mod command;
@@ -20,8 +21,8 @@ use super::ExtensionEntry;
 use crate::model::{FieldSpec, Value};
 use crate::table::write_wkb_point;
 
-/// Every sample extension, in the order of the interface, in which it also runs them: the variable of a file is chosen before it is
-/// read.
+/// Every sample extension, in the order of the interface, in which it also runs them: the variable
+/// of a file is chosen before it is read.
 pub const ENTRIES: &[ExtensionEntry] = &[
     cube::ENTRY,
     stac::ENTRY,
@@ -36,7 +37,11 @@ pub const ENTRIES: &[ExtensionEntry] = &[
 ];
 
 fn field(name: &str, dtype: DataType, description: &str) -> FieldSpec {
-    FieldSpec { name: name.into(), dtype, description: description.into() }
+    FieldSpec {
+        name: name.into(),
+        dtype,
+        description: description.into(),
+    }
 }
 
 fn list_type(item: DataType) -> DataType {

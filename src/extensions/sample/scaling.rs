@@ -1,9 +1,13 @@
-//! `scaling`: factor and offset of packed values (unpacked = packed × factor + offset), and the number of padding pixels.
+//! `scaling`: factor and offset of packed values (unpacked = packed × factor + offset), and the
+//! number of padding pixels.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
+use super::super::{
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
+    parse_options,
+};
 use super::{field, list_type};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -20,8 +24,16 @@ pub const ENTRY: ExtensionEntry = ExtensionEntry {
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(mark!("scale_factor"), OptionKind::Json, mark!("a number other than 0, or a list with one for each band")),
-        OptionSpec::new(mark!("scale_offset"), OptionKind::Json, mark!("a number, or a list with one for each band")),
+        OptionSpec::new(
+            mark!("scale_factor"),
+            OptionKind::Json,
+            mark!("a number other than 0, or a list with one for each band"),
+        ),
+        OptionSpec::new(
+            mark!("scale_offset"),
+            OptionKind::Json,
+            mark!("a number, or a list with one for each band"),
+        ),
         OptionSpec::new(
             mark!("padding"),
             OptionKind::List(&OptionKind::Integer),
@@ -65,16 +77,31 @@ fn make(given: &Json) -> Result<Extension> {
     let scaling: ScalingExtension = parse_options("scaling", &options(), given)?;
     let wrong = |summary: &str| Err(Error::usage(summary));
     if scaling.from_bands && (scaling.scale_factor.is_some() || scaling.scale_offset.is_some()) {
-        return wrong("scaling takes its numbers from the options or from the bands, not from both");
+        return wrong(
+            "scaling takes its numbers from the options or from the bands, not from both",
+        );
     }
     let numbers = [&scaling.scale_factor, &scaling.scale_offset];
-    if numbers.iter().filter_map(|n| n.as_ref()).flat_map(|n| n.as_list()).any(|number| !number.is_finite()) {
+    if numbers
+        .iter()
+        .filter_map(|n| n.as_ref())
+        .flat_map(|n| n.as_list())
+        .any(|number| !number.is_finite())
+    {
         return wrong("factors and offsets of scaling have to be finite");
     }
-    if scaling.scale_factor.as_ref().is_some_and(|factor| factor.as_list().contains(&0.0)) {
+    if scaling
+        .scale_factor
+        .as_ref()
+        .is_some_and(|factor| factor.as_list().contains(&0.0))
+    {
         return wrong("option scale_factor of scaling can't be zero");
     }
-    if scaling.padding.as_ref().is_some_and(|padding| padding.len() != 4) {
+    if scaling
+        .padding
+        .as_ref()
+        .is_some_and(|padding| padding.len() != 4)
+    {
         return wrong("option padding of scaling has to be four numbers: top, right, bottom, left");
     }
     Ok(Extension::Sample(Box::new(scaling)))
@@ -91,7 +118,10 @@ impl ScalingExtension {
         match numbers {
             None => Value::Null,
             Some(numbers) if self.lists() => single(numbers.as_list().iter().copied()),
-            Some(numbers) => numbers.as_list().first().map_or(Value::Null, |number| rounded(*number)),
+            Some(numbers) => numbers
+                .as_list()
+                .first()
+                .map_or(Value::Null, |number| rounded(*number)),
         }
     }
 }
@@ -107,14 +137,22 @@ fn single(numbers: impl Iterator<Item = f64>) -> Value {
 
 impl SampleExtension for ScalingExtension {
     fn schema(&self) -> Vec<FieldSpec> {
-        let dtype = if self.lists() { list_type(DataType::Float32) } else { DataType::Float32 };
+        let dtype = if self.lists() {
+            list_type(DataType::Float32)
+        } else {
+            DataType::Float32
+        };
         vec![
             field(
                 "scaling:scale_factor",
                 dtype.clone(),
                 "Multiplicative scaling factor for unpacking data (Float32 or List[Float32])",
             ),
-            field("scaling:scale_offset", dtype, "Additive offset for unpacking data (Float32 or List[Float32])"),
+            field(
+                "scaling:scale_offset",
+                dtype,
+                "Additive offset for unpacking data (Float32 or List[Float32])",
+            ),
             field(
                 "scaling:padding",
                 list_type(DataType::Int32),
@@ -130,7 +168,12 @@ impl SampleExtension for ScalingExtension {
     fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
         let padding = match &self.padding {
             None => Value::Null,
-            Some(padding) => Value::List(padding.iter().map(|pixels| Value::Int(i64::from(*pixels))).collect()),
+            Some(padding) => Value::List(
+                padding
+                    .iter()
+                    .map(|pixels| Value::Int(i64::from(*pixels)))
+                    .collect(),
+            ),
         };
         if self.from_bands {
             let info = sample.raster()?;
@@ -138,6 +181,10 @@ impl SampleExtension for ScalingExtension {
             let offsets = single(info.bands.iter().map(|band| band.offset.unwrap_or(0.0)));
             return Ok(vec![factors, offsets, padding]);
         }
-        Ok(vec![self.value(&self.scale_factor), self.value(&self.scale_offset), padding])
+        Ok(vec![
+            self.value(&self.scale_factor),
+            self.value(&self.scale_offset),
+            padding,
+        ])
     }
 }

@@ -1,8 +1,12 @@
-//! `split`: the part of a machine-learning split that a sample belongs to, constant or from a column.
+//! `split`: the part of a machine-learning split that a sample belongs to, constant or from a
+//! column.
 
 use serde_json::Value as Json;
 
-use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
+use super::super::{
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
+    parse_options,
+};
 use super::field;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -22,7 +26,11 @@ const PARTS: &[&str] = &["train", "test", "validation"];
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(mark!("value"), OptionKind::Choice(PARTS), mark!("the same part for every targeted sample")),
+        OptionSpec::new(
+            mark!("value"),
+            OptionKind::Choice(PARTS),
+            mark!("the same part for every targeted sample"),
+        ),
         OptionSpec::new(
             mark!("column"),
             OptionKind::Column,
@@ -45,17 +53,27 @@ enum SplitSource {
 
 fn make(given: &Json) -> Result<Extension> {
     let options: SplitColumnOptions = parse_options("split", &options(), given)?;
-    Ok(Extension::Sample(Box::new(match (options.value, options.column) {
-        (Some(value), None) => SplitSource::Fixed(Value::text(value)),
-        (None, Some(column)) => SplitSource::Column(column),
-        _ => return Err(Error::usage("split needs one of the options value and column")),
-    })))
+    Ok(Extension::Sample(Box::new(
+        match (options.value, options.column) {
+            (Some(value), None) => SplitSource::Fixed(Value::text(value)),
+            (None, Some(column)) => SplitSource::Column(column),
+            _ => {
+                return Err(Error::usage(
+                    "split needs one of the options value and column",
+                ));
+            }
+        },
+    )))
 }
 
 impl SampleExtension for SplitSource {
     fn schema(&self) -> Vec<FieldSpec> {
         let dtype = arrow::datatypes::DataType::Utf8;
-        vec![field("split", dtype, "Dataset partition identifier (train, test, or validation)")]
+        vec![field(
+            "split",
+            dtype,
+            "Dataset partition identifier (train, test, or validation)",
+        )]
     }
 
     fn needs_file(&self) -> bool {
@@ -69,7 +87,9 @@ impl SampleExtension for SplitSource {
         };
         let (_, value) = sample.need(column)?;
         let Value::Text(text) = &value else {
-            return Err(Error::usage(format!("column {column} holds no text here, so it names no split")));
+            return Err(Error::usage(format!(
+                "column {column} holds no text here, so it names no split"
+            )));
         };
         let word = text.trim().to_lowercase();
         let part = match word.as_str() {
@@ -80,7 +100,8 @@ impl SampleExtension for SplitSource {
         };
         if !PARTS.contains(&part) {
             return Err(
-                Error::usage(format!("column {column} says {text}, which is no split")).hint("use train, test or validation")
+                Error::usage(format!("column {column} says {text}, which is no split"))
+                    .hint("use train, test or validation"),
             );
         }
         Ok(vec![Value::text(part)])

@@ -1,10 +1,14 @@
-//! `stac`: CRS, shape, geotransform, centroid and times of a raster on a regular grid. Names, order and types of the columns are
-//! those of the Python tools; unlike theirs, the centroid takes rotation into account.
+//! `stac`: CRS, shape, geotransform, centroid and times of a raster on a regular grid. Names, order
+//! and types of the columns are those of the Python tools; unlike theirs, the centroid takes
+//! rotation into account.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
+use super::super::{
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
+    parse_options,
+};
 use super::raster_place::RasterPlace;
 use super::times::{TimeOptions, Times, time_options};
 use super::{field, floats, list_type, point_value, time_type};
@@ -16,7 +20,10 @@ use crate::raster::{self, RasterInfo, VectorPlace};
 pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "stac",
     title: "STAC",
-    summary: mark!("Adds coordinate system, shape, geotransform, centroid and times of a raster on a regular grid."),
+    summary: mark!(
+        "Adds coordinate system, shape, geotransform, centroid and times of a raster on a regular \
+            grid."
+    ),
     scope: ExtensionScope::Sample,
     options,
     make,
@@ -49,25 +56,68 @@ struct Stac {
 }
 
 fn make(given: &Json) -> Result<Extension> {
-    let StacOptions { crs, time_start, time_end, time_pattern, time_column, time_end_column } =
-        parse_options("stac", &options(), given)?;
+    let StacOptions {
+        crs,
+        time_start,
+        time_end,
+        time_pattern,
+        time_column,
+        time_end_column,
+    } = parse_options("stac", &options(), given)?;
     if let Some(crs) = &crs {
         raster::check_crs(crs)?;
     }
-    let times = Times::new("stac", TimeOptions { time_start, time_end, time_pattern, time_column, time_end_column })?;
+    let times = Times::new(
+        "stac",
+        TimeOptions {
+            time_start,
+            time_end,
+            time_pattern,
+            time_column,
+            time_end_column,
+        },
+    )?;
     Ok(Extension::Sample(Box::new(Stac { crs, times })))
 }
 
 impl SampleExtension for Stac {
     fn schema(&self) -> Vec<FieldSpec> {
         vec![
-            field("stac:crs", DataType::Utf8, "Coordinate reference system (WKT2, EPSG, or PROJ)"),
-            field("stac:tensor_shape", list_type(DataType::Int64), "Raster dimensions [bands, height, width]"),
-            field("stac:geotransform", list_type(DataType::Float64), "GDAL affine transform"),
-            field("stac:time_start", time_type(), "Start timestamp (μs since Unix epoch, UTC)"),
-            field("stac:centroid", DataType::Binary, "Center point in EPSG:4326 (WKB)"),
-            field("stac:time_end", time_type(), "End timestamp (μs since Unix epoch, UTC)"),
-            field("stac:time_middle", time_type(), "Middle timestamp (μs since Unix epoch, UTC)"),
+            field(
+                "stac:crs",
+                DataType::Utf8,
+                "Coordinate reference system (WKT2, EPSG, or PROJ)",
+            ),
+            field(
+                "stac:tensor_shape",
+                list_type(DataType::Int64),
+                "Raster dimensions [bands, height, width]",
+            ),
+            field(
+                "stac:geotransform",
+                list_type(DataType::Float64),
+                "GDAL affine transform",
+            ),
+            field(
+                "stac:time_start",
+                time_type(),
+                "Start timestamp (μs since Unix epoch, UTC)",
+            ),
+            field(
+                "stac:centroid",
+                DataType::Binary,
+                "Center point in EPSG:4326 (WKB)",
+            ),
+            field(
+                "stac:time_end",
+                time_type(),
+                "End timestamp (μs since Unix epoch, UTC)",
+            ),
+            field(
+                "stac:time_middle",
+                time_type(),
+                "Middle timestamp (μs since Unix epoch, UTC)",
+            ),
         ]
     }
 
@@ -96,7 +146,12 @@ impl SampleExtension for Stac {
 }
 
 /// The columns of the grid.
-const GRID: [&str; 4] = ["stac:crs", "stac:tensor_shape", "stac:geotransform", "stac:centroid"];
+const GRID: [&str; 4] = [
+    "stac:crs",
+    "stac:tensor_shape",
+    "stac:geotransform",
+    "stac:centroid",
+];
 /// The columns of the times.
 const TIMES: [&str; 3] = ["stac:time_start", "stac:time_end", "stac:time_middle"];
 
@@ -110,16 +165,27 @@ impl Stac {
             sample.note_absent(&["stac:centroid"], "the layers have no features".to_owned());
         }
         if place.crs.is_none() {
-            sample.fail_part(&["stac:crs", "stac:centroid"], no_crs("the layers name no coordinate system"));
+            sample.fail_part(
+                &["stac:crs", "stac:centroid"],
+                no_crs("the layers name no coordinate system"),
+            );
         }
-        let centroid = place.centroid("stac:centroid", sample).map_or(Value::Null, point_value);
-        [place.crs.map_or(Value::Null, Value::text), Value::Null, Value::Null, centroid]
+        let centroid = place
+            .centroid("stac:centroid", sample)
+            .map_or(Value::Null, point_value);
+        [
+            place.crs.map_or(Value::Null, Value::text),
+            Value::Null,
+            Value::Null,
+            centroid,
+        ]
     }
 
     /// Coordinate system, shape, geotransform and centroid, each as far as the raster has it.
     fn grid(&self, info: &RasterInfo, sample: &SampleView<'_>) -> [Value; 4] {
         let place = RasterPlace::of(info, self.crs.as_deref());
-        let shape = [info.band_count, info.height, info.width].map(|length| Value::Int(length as i64));
+        let shape =
+            [info.band_count, info.height, info.width].map(|length| Value::Int(length as i64));
         let transform = match (place.warped, info.geotransform) {
             (Some(warped), _) => {
                 let how = warped.model.name();
@@ -131,16 +197,27 @@ impl Stac {
             }
             (None, Some(transform)) => floats(transform),
             (None, None) => {
-                let error = Error::format("the raster has no geotransform").hint("use istac for data without a regular grid");
+                let error = Error::format("the raster has no geotransform")
+                    .hint("use istac for data without a regular grid");
                 sample.fail_part(&["stac:geotransform", "stac:centroid"], error);
                 Value::Null
             }
         };
         if place.crs.is_none() {
-            sample.fail_part(&["stac:crs", "stac:centroid"], no_crs("the raster names no coordinate system"));
+            sample.fail_part(
+                &["stac:crs", "stac:centroid"],
+                no_crs("the raster names no coordinate system"),
+            );
         }
-        let centroid = place.centroid("stac:centroid", sample).map_or(Value::Null, point_value);
-        [place.crs.map_or(Value::Null, Value::text), Value::List(shape.into()), transform, centroid]
+        let centroid = place
+            .centroid("stac:centroid", sample)
+            .map_or(Value::Null, point_value);
+        [
+            place.crs.map_or(Value::Null, Value::text),
+            Value::List(shape.into()),
+            transform,
+            centroid,
+        ]
     }
 }
 
@@ -167,9 +244,18 @@ mod tests {
         let vectors: Vec<Vector> = serde_json::from_str(text).expect("reads");
         assert!(vectors.len() >= 7);
         for v in vectors {
-            let middle = super::super::raster_place::middle_of(v.geotransform, v.rows_cols[1], v.rows_cols[0]);
-            let [lon, lat] = raster::to_lonlat_from(&v.crs, &[middle]).expect("knows it")[0].expect("has a place");
-            assert!((lon - v.lon).abs() < 1e-9 && (lat - v.lat).abs() < 1e-9, "{}: {lon} {lat}", v.crs);
+            let middle = super::super::raster_place::middle_of(
+                v.geotransform,
+                v.rows_cols[1],
+                v.rows_cols[0],
+            );
+            let [lon, lat] = raster::to_lonlat_from(&v.crs, &[middle]).expect("knows it")[0]
+                .expect("has a place");
+            assert!(
+                (lon - v.lon).abs() < 1e-9 && (lat - v.lat).abs() < 1e-9,
+                "{}: {lon} {lat}",
+                v.crs
+            );
         }
     }
 
@@ -203,7 +289,10 @@ mod tests {
         ];
         assert_eq!(columns_of(&ENTRY), stac);
         assert_eq!(columns_of(&super::super::istac::ENTRY), istac);
-        assert_eq!(columns_of(&super::super::stats::ENTRY), ["geotiff:stats list<item: list<item: float>>"]);
+        assert_eq!(
+            columns_of(&super::super::stats::ENTRY),
+            ["geotiff:stats list<item: list<item: float>>"]
+        );
     }
 
     #[test]

@@ -1,10 +1,13 @@
-//! `stats`: statistics of each band, computed from all pixels. Either `geotiff:stats` with the layout of the Python tools, or the
-//! four fields of TACO 0.2.0.
+//! `stats`: statistics of each band, computed from all pixels. Either `geotiff:stats` with the
+//! layout of the Python tools, or the four fields of TACO 0.2.0.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
+use super::super::{
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
+    parse_options,
+};
 use super::{field, list_type, number};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -14,7 +17,8 @@ pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "stats",
     title: mark!("Statistics"),
     summary: mark!(
-        "Adds exact statistics of each band: minimum, maximum, mean, deviation and percentiles, or the share of each class."
+        "Adds exact statistics of each band: minimum, maximum, mean, deviation and percentiles, or \
+            the share of each class."
     ),
     scope: ExtensionScope::Sample,
     options,
@@ -26,18 +30,33 @@ const PERCENTS: [f64; 4] = [25.0, 50.0, 75.0, 95.0];
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(mark!("categorical"), OptionKind::Bool, mark!("the share of each class instead of minimum, maximum, …")).or(false),
-        OptionSpec::new(mark!("class_values"), OptionKind::List(&OptionKind::Integer), mark!("the classes, in the order of the shares")),
+        OptionSpec::new(
+            mark!("categorical"),
+            OptionKind::Bool,
+            mark!("the share of each class instead of minimum, maximum, …"),
+        )
+        .or(false),
+        OptionSpec::new(
+            mark!("class_values"),
+            OptionKind::List(&OptionKind::Integer),
+            mark!("the classes, in the order of the shares"),
+        ),
         OptionSpec::new(
             mark!("fields"),
             OptionKind::Choice(&["geotiff:stats", "stats"]),
-            mark!("one column geotiff:stats, or stats:mean, stats:min, stats:max and stats:std as in version 0.2.0"),
+            mark!(
+                "one column geotiff:stats, or stats:mean, stats:min, stats:max and stats:std as \
+                in version 0.2.0"
+            ),
         )
         .or("geotiff:stats"),
         OptionSpec::new(
             mark!("scaling"),
             OptionKind::Choice(&["columns", "bands", "none"]),
-            mark!("physical values by the columns scaling:scale_factor and scaling:scale_offset, by the raster's header, or stored values"),
+            mark!(
+                "physical values by the columns scaling:scale_factor and scaling:scale_offset, \
+                by the raster's header, or stored values"
+            ),
         )
         .or("columns"),
     ]
@@ -56,10 +75,15 @@ fn make(given: &Json) -> Result<Extension> {
     let stats: Stats = parse_options("stats", &options(), given)?;
     let classes = stats.class_values.as_deref().unwrap_or_default();
     if stats.categorical && classes.is_empty() {
-        return Err(Error::usage("stats needs the option class_values for shares of classes"));
+        return Err(Error::usage(
+            "stats needs the option class_values for shares of classes",
+        ));
     }
     if stats.categorical && stats.fields == "stats" {
-        return Err(Error::usage("shares of classes have no fields in version 0.2.0").hint("leave the option fields out"));
+        return Err(
+            Error::usage("shares of classes have no fields in version 0.2.0")
+                .hint("leave the option fields out"),
+        );
     }
     Ok(Extension::Sample(Box::new(stats)))
 }
@@ -73,44 +97,85 @@ impl Stats {
     /// Scale factor and offset of the band with index `position`.
     fn scale(&self, sample: &SampleView<'_>, position: usize) -> Result<(f64, f64)> {
         let of_column = |name: &str, default: f64| match sample.value(name) {
-            Value::List(values) => values.get(position).or(values.first()).and_then(number).unwrap_or(default),
+            Value::List(values) => values
+                .get(position)
+                .or(values.first())
+                .and_then(number)
+                .unwrap_or(default),
             value => number(&value).unwrap_or(default),
         };
         Ok(match self.scaling.as_str() {
-            "columns" => (of_column("scaling:scale_factor", 1.0), of_column("scaling:scale_offset", 0.0)),
+            "columns" => (
+                of_column("scaling:scale_factor", 1.0),
+                of_column("scaling:scale_offset", 0.0),
+            ),
             "bands" => {
                 let info = sample.raster()?;
                 let band = info.bands.get(position);
-                (band.and_then(|band| band.scale).unwrap_or(1.0), band.and_then(|band| band.offset).unwrap_or(0.0))
+                (
+                    band.and_then(|band| band.scale).unwrap_or(1.0),
+                    band.and_then(|band| band.offset).unwrap_or(0.0),
+                )
             }
             _ => (1.0, 0.0),
         })
     }
 
-    /// Minimum, maximum, mean, standard deviation, valid percent, percentiles 25, 50, 75 and 95; `None` without valid pixels.
-    fn continuous(&self, sample: &SampleView<'_>, position: usize, ctx: &JobContext) -> Result<Option<Vec<f64>>> {
+    /// Minimum, maximum, mean, standard deviation, valid percent, percentiles 25, 50, 75 and 95;
+    /// `None` without valid pixels.
+    fn continuous(
+        &self,
+        sample: &SampleView<'_>,
+        position: usize,
+        ctx: &JobContext,
+    ) -> Result<Option<Vec<f64>>> {
         let (factor, offset) = self.scale(sample, position)?;
         // A negative factor reverses the order of percentiles.
         let turned = factor < 0.0;
         let percents = PERCENTS.map(|percent| if turned { 100.0 - percent } else { percent });
-        let Some(summary) = sample.tally(ctx)?.summary(position, &percents, ctx)? else { return Ok(None) };
-        let (low, high) = if turned { (summary.max, summary.min) } else { (summary.min, summary.max) };
+        let Some(summary) = sample.tally(ctx)?.summary(position, &percents, ctx)? else {
+            return Ok(None);
+        };
+        let (low, high) = if turned {
+            (summary.max, summary.min)
+        } else {
+            (summary.min, summary.max)
+        };
         let scaled = |value: f64| value * factor + offset;
-        let mut all = vec![scaled(low), scaled(high), scaled(summary.mean), summary.std * factor.abs(), summary.valid_percent];
+        let mut all = vec![
+            scaled(low),
+            scaled(high),
+            scaled(summary.mean),
+            summary.std * factor.abs(),
+            summary.valid_percent,
+        ];
         all.extend(summary.percentiles.into_iter().map(scaled));
         Ok(Some(all))
     }
 
     /// Fraction of each class among the pixels that belong to any of the classes.
-    fn shares(&self, sample: &SampleView<'_>, position: usize, ctx: &JobContext) -> Result<Vec<f64>> {
-        let counts = sample.tally(ctx)?.classes(position, self.class_values.as_deref().unwrap_or_default(), ctx)?;
+    fn shares(
+        &self,
+        sample: &SampleView<'_>,
+        position: usize,
+        ctx: &JobContext,
+    ) -> Result<Vec<f64>> {
+        let counts = sample.tally(ctx)?.classes(
+            position,
+            self.class_values.as_deref().unwrap_or_default(),
+            ctx,
+        )?;
         let total: u64 = counts.iter().sum();
         if total == 0 {
             return Err(
-                Error::invalid(format!("band {} holds none of the classes", position + 1)).hint("check the option class_values")
+                Error::invalid(format!("band {} holds none of the classes", position + 1))
+                    .hint("check the option class_values"),
             );
         }
-        Ok(counts.into_iter().map(|count| count as f64 / total as f64).collect())
+        Ok(counts
+            .into_iter()
+            .map(|count| count as f64 / total as f64)
+            .collect())
     }
 }
 
@@ -125,9 +190,14 @@ impl SampleExtension for Stats {
                 field("stats:std", dtype(), "Standard deviation of each band"),
             ];
         }
-        let description = "Per-band statistics (List[List[Float32]]): categorical mode returns class probabilities, continuous mode \
+        let description = "Per-band statistics (List[List[Float32]]): categorical mode returns \
+            class probabilities, continuous mode \
                            returns [min, max, mean, std, valid%, p25, p50, p75, p95]";
-        vec![field("geotiff:stats", list_type(list_type(DataType::Float32)), description)]
+        vec![field(
+            "geotiff:stats",
+            list_type(list_type(DataType::Float32)),
+            description,
+        )]
     }
 
     fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>> {
@@ -141,17 +211,25 @@ impl SampleExtension for Stats {
         }
         if self.fields == "stats" {
             let column = |at: usize| {
-                let value =
-                    |row: &Option<Vec<f64>>| row.as_ref().and_then(|row| row.get(at)).map_or(Value::Null, |value| single(*value));
+                let value = |row: &Option<Vec<f64>>| {
+                    row.as_ref()
+                        .and_then(|row| row.get(at))
+                        .map_or(Value::Null, |value| single(*value))
+                };
                 Value::List(rows.iter().map(value).collect())
             };
             return Ok([2, 0, 1, 3].map(column).into());
         }
-        // As in the Python tools: null when no band has valid pixels; otherwise null for the bands without.
+        // As in the Python tools: null when no band has valid pixels; otherwise null for the bands
+        // without.
         if rows.iter().all(Option::is_none) {
             return Ok(vec![Value::Null]);
         }
-        let row = |row: Option<Vec<f64>>| row.map_or(Value::Null, |row| Value::List(row.into_iter().map(single).collect()));
+        let row = |row: Option<Vec<f64>>| {
+            row.map_or(Value::Null, |row| {
+                Value::List(row.into_iter().map(single).collect())
+            })
+        };
         Ok(vec![Value::List(rows.into_iter().map(row).collect())])
     }
 }

@@ -1,13 +1,17 @@
-//! `tacotiff`: the compact header of a TACOTIFF, which locates the tiles without parsing the IFD: 35 bytes, little-endian, then
-//! four bytes (tile size) per tile in file order.
+//! `tacotiff`: the compact header of a TACOTIFF, which locates the tiles without parsing the IFD:
+//! 35 bytes, little-endian, then four bytes (tile size) per tile in file order.
 //!
-//! The header contains no tile offsets: readers sum up the sizes, plus the eight bytes between consecutive tiles of a Cloud
-//! Optimized GeoTIFF. It is therefore only generated for files with this layout.
+//! The header contains no tile offsets: readers sum up the sizes, plus the eight bytes between
+//! consecutive tiles of a Cloud Optimized GeoTIFF. It is therefore only generated for files with
+//! this layout.
 
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
+use super::super::{
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
+    parse_options,
+};
 use super::field;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -30,7 +34,8 @@ const VERSION: u16 = 1;
 const BETWEEN_TILES: u64 = 8;
 
 fn options() -> Vec<OptionSpec> {
-    let help = mark!("refuse files that are no TACOTIFF: zstd, bands in tiles of their own, no overviews");
+    let help =
+        mark!("refuse files that are no TACOTIFF: zstd, bands in tiles of their own, no overviews");
     vec![OptionSpec::new(mark!("strict"), OptionKind::Bool, help).or(true)]
 }
 
@@ -47,7 +52,8 @@ fn make(given: &Json) -> Result<Extension> {
 
 impl SampleExtension for Tacotiff {
     fn schema(&self) -> Vec<FieldSpec> {
-        let description = "Binary TACOTIFF header (35 bytes + tile counts) for fast reading without IFD parsing";
+        let description =
+            "Binary TACOTIFF header (35 bytes + tile counts) for fast reading without IFD parsing";
         vec![field("taco:header", DataType::Binary, description)]
     }
 
@@ -63,9 +69,19 @@ impl SampleExtension for Tacotiff {
 /// Checks that a GeoTIFF is a TACOTIFF.
 fn check(TileLayout { storage, chunks }: &TileLayout) -> Result<()> {
     let fault = if storage.compression != "ZSTD" {
-        Some(format!("its compression is {}", if storage.compression.is_empty() { "none" } else { &storage.compression }))
+        Some(format!(
+            "its compression is {}",
+            if storage.compression.is_empty() {
+                "none"
+            } else {
+                &storage.compression
+            }
+        ))
     } else if storage.interleave != "TILE" && chunks.bands > 1 {
-        Some(format!("its bands are interleaved by {}", storage.interleave.to_lowercase()))
+        Some(format!(
+            "its bands are interleaved by {}",
+            storage.interleave.to_lowercase()
+        ))
     } else if storage.overviews > 0 {
         Some(format!("it has {} overviews", storage.overviews))
     } else {
@@ -75,18 +91,21 @@ fn check(TileLayout { storage, chunks }: &TileLayout) -> Result<()> {
 }
 
 fn refused(fault: &str) -> Error {
-    let how =
-        "write it with: gdal_translate -of COG -co COMPRESS=ZSTD -co INTERLEAVE=TILE -co OVERVIEWS=NONE -co BIGTIFF=YES IN OUT";
+    let how = "write it with: gdal_translate -of COG -co COMPRESS=ZSTD -co INTERLEAVE=TILE -co \
+        OVERVIEWS=NONE -co BIGTIFF=YES IN OUT";
     Error::unsupported(format!("this is no TACOTIFF: {fault}")).hint(how)
 }
 
 /// The header's bytes.
 ///
 /// # Errors
-/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when the tiles' layout or a value cannot be represented.
+/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when the tiles' layout or a value cannot
+/// be represented.
 fn header(layout: &TileLayout) -> Result<Vec<u8>> {
     fn fitting<T: TryFrom<u64>>(number: u64, what: &str) -> Result<T> {
-        T::try_from(number).map_err(|_| Error::unsupported(format!("{number} {what} are more than the header can say")))
+        T::try_from(number).map_err(|_| {
+            Error::unsupported(format!("{number} {what} are more than the header can say"))
+        })
     }
     let chunks = &layout.chunks;
     if chunks.stripped {
@@ -95,13 +114,22 @@ fn header(layout: &TileLayout) -> Result<Vec<u8>> {
     // In the order of the file.
     let mut tiles = chunks.places.clone();
     tiles.sort_unstable();
-    let Some(&(first, _)) = tiles.first() else { return Err(refused("it has no tiles")) };
+    let Some(&(first, _)) = tiles.first() else {
+        return Err(refused("it has no tiles"));
+    };
     if tiles.iter().any(|(_, size)| *size == 0) {
         return Err(refused("it has tiles without bytes"));
     }
-    let apart = |pair: &[(u64, u64)]| matches!(pair, [(at, size), (next, _)] if at + size + BETWEEN_TILES != *next);
+    let apart = |pair: &[(u64, u64)]| {
+        matches!(
+            pair,
+            [(at, size), (next, _)] if at + size + BETWEEN_TILES != *next
+        )
+    };
     if tiles.windows(2).any(apart) {
-        return Err(refused("its tiles do not lie one after the other with eight bytes between them"));
+        return Err(refused(
+            "its tiles do not lie one after the other with eight bytes between them",
+        ));
     }
     let mut bytes = Vec::with_capacity(35 + 4 * tiles.len());
     bytes.extend(MAGIC.to_le_bytes());
@@ -111,13 +139,18 @@ fn header(layout: &TileLayout) -> Result<Vec<u8>> {
     bytes.extend(fitting::<u16>(chunks.chunk[0], "columns of a tile")?.to_le_bytes());
     bytes.extend(fitting::<u16>(chunks.chunk[1], "rows of a tile")?.to_le_bytes());
     bytes.extend(fitting::<u16>(chunks.bands, "bands")?.to_le_bytes());
-    for (number, what) in [(chunks.bits, "bits"), (chunks.sample_format, "as a format"), (chunks.predictor, "as a predictor")] {
+    for (number, what) in [
+        (chunks.bits, "bits"),
+        (chunks.sample_format, "as a format"),
+        (chunks.predictor, "as a predictor"),
+    ] {
         bytes.push(fitting::<u8>(number, what)?);
     }
     bytes.extend(first.to_le_bytes());
     bytes.extend(fitting::<u32>(tiles.len() as u64, "tiles")?.to_le_bytes());
     for (_, size) in &tiles {
-        let size = u32::try_from(*size).map_err(|_| Error::unsupported("a tile has more than 4 GiB"))?;
+        let size =
+            u32::try_from(*size).map_err(|_| Error::unsupported("a tile has more than 4 GiB"))?;
         bytes.extend(size.to_le_bytes());
     }
     Ok(bytes)
@@ -132,16 +165,32 @@ mod tests {
     fn cog(options: Vec<(&'static str, &'static str)>) -> (tempfile::TempDir, RasterSource) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("a.tif");
-        let noise =
-            |band: u32| Samples::U16((0..300 * 200u32).map(|i| (i.wrapping_mul(2_654_435_761 + band) >> 20) as u16).collect());
+        let noise = |band: u32| {
+            Samples::U16(
+                (0..300 * 200u32)
+                    .map(|i| (i.wrapping_mul(2_654_435_761 + band) >> 20) as u16)
+                    .collect(),
+            )
+        };
         let bands = (0..3).map(noise).collect();
-        let raster = NewRaster { width: 300, height: 200, bands, options, ..Default::default() };
+        let raster = NewRaster {
+            width: 300,
+            height: 200,
+            bands,
+            options,
+            ..Default::default()
+        };
         write_raster(&path, "COG", &raster).expect("writes");
         (folder, RasterSource::typed(AssetPath::file(path)))
     }
 
-    const TACOTIFF: [(&str, &str); 5] =
-        [("COMPRESS", "ZSTD"), ("INTERLEAVE", "TILE"), ("OVERVIEWS", "NONE"), ("BIGTIFF", "YES"), ("BLOCKSIZE", "128")];
+    const TACOTIFF: [(&str, &str); 5] = [
+        ("COMPRESS", "ZSTD"),
+        ("INTERLEAVE", "TILE"),
+        ("OVERVIEWS", "NONE"),
+        ("BIGTIFF", "YES"),
+        ("BLOCKSIZE", "128"),
+    ];
 
     #[test]
     fn the_header_leads_to_every_tile() {
@@ -155,14 +204,21 @@ mod tests {
         let u32_at = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().expect("four"));
         assert_eq!((u16_at(4), u32_at(6), u32_at(10)), (1, 300, 200));
         assert_eq!((u16_at(14), u16_at(16), u16_at(18)), (128, 128, 3));
-        assert_eq!((header[20], header[21], header[22], u32_at(31)), (16, 1, 1, 18));
+        assert_eq!(
+            (header[20], header[21], header[22], u32_at(31)),
+            (16, 1, 1, 18)
+        );
         let mut at = u64::from_le_bytes(header[23..31].try_into().expect("eight")) as usize;
         let bytes = std::fs::read(asset.asset().local_file().expect("a file")).expect("reads");
         for tile in 0..18 {
             let size = u32_at(35 + tile * 4);
             // The zstd frame starts at the offset derived from the header, after the tile's size.
             assert_eq!(&bytes[at..at + 4], &[0x28, 0xB5, 0x2F, 0xFD], "tile {tile}");
-            assert_eq!(u32::from_le_bytes(bytes[at - 4..at].try_into().expect("four")), size, "tile {tile}");
+            assert_eq!(
+                u32::from_le_bytes(bytes[at - 4..at].try_into().expect("four")),
+                size,
+                "tile {tile}"
+            );
             at += size as usize + 8;
         }
         assert!(at <= bytes.len() + 8);
@@ -181,7 +237,10 @@ mod tests {
             let (_folder, asset) = cog(options);
             let layout = tile_layout(&asset, &JobContext::default()).expect("a layout");
             let error = check(&layout).expect_err("refuses").report();
-            assert!(error.contains(says) && error.contains("gdal_translate"), "{error}");
+            assert!(
+                error.contains(says) && error.contains("gdal_translate"),
+                "{error}"
+            );
         }
     }
 
@@ -190,9 +249,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("a.tif");
         let bands = vec![Samples::U8(vec![3; 50 * 40])];
-        let raster = NewRaster { width: 50, height: 40, bands, options: vec![("COMPRESS", "ZSTD")], ..Default::default() };
+        let raster = NewRaster {
+            width: 50,
+            height: 40,
+            bands,
+            options: vec![("COMPRESS", "ZSTD")],
+            ..Default::default()
+        };
         crate::raster::write_geotiff(&path, &raster).expect("writes");
-        let layout = tile_layout(&RasterSource::typed(AssetPath::file(path)), &JobContext::default()).expect("a layout");
+        let layout = tile_layout(
+            &RasterSource::typed(AssetPath::file(path)),
+            &JobContext::default(),
+        )
+        .expect("a layout");
         assert!(header(&layout).is_err());
     }
 }

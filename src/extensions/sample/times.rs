@@ -1,4 +1,5 @@
-//! Times of a sample, in microseconds since 1970 UTC: a constant, parsed from its name, or taken from columns.
+//! Times of a sample, in microseconds since 1970 UTC: a constant, parsed from its name, or taken
+//! from columns.
 
 use arrow::datatypes::{DataType, TimeUnit};
 use chrono::NaiveDate;
@@ -16,15 +17,22 @@ pub fn time_options() -> Vec<OptionSpec> {
         OptionSpec::new(
             mark!("time_start"),
             OptionKind::Json,
-            mark!("when it begins: ISO 8601 text (UTC without an offset), or microseconds since 1970"),
+            mark!(
+                "when it begins: ISO 8601 text (UTC without an offset), or microseconds since 1970"
+            ),
         ),
-        OptionSpec::new(mark!("time_end"), OptionKind::Json, mark!("when it ends, written as time_start")),
+        OptionSpec::new(
+            mark!("time_end"),
+            OptionKind::Json,
+            mark!("when it ends, written as time_start"),
+        ),
         OptionSpec::new(
             mark!("time_pattern"),
             OptionKind::Text,
             mark!(
-                "finds times in the sample's path: as %Y%m%dT%H%M%S (a second date is the end), or a regular expression with groups \
-             year, month, day, doy, hour, minute, second or start, end"
+                "finds times in the sample's path: as %Y%m%dT%H%M%S (a second date is the end), or \
+                    a regular expression with groups \
+                    year, month, day, doy, hour, minute, second or start, end"
             ),
         ),
         OptionSpec::new(
@@ -32,7 +40,11 @@ pub fn time_options() -> Vec<OptionSpec> {
             OptionKind::Column,
             mark!("a column with the start: a time, a date, ISO text, or microseconds"),
         ),
-        OptionSpec::new(mark!("time_end_column"), OptionKind::Column, mark!("a column with the end")),
+        OptionSpec::new(
+            mark!("time_end_column"),
+            OptionKind::Column,
+            mark!("a column with the end"),
+        ),
     ]
 }
 
@@ -59,8 +71,8 @@ impl Times {
     /// Validates the options of `extension`.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) for an invalid time or pattern, several sources of the start, or an end without
-    /// a start.
+    /// [`Kind::Usage`](crate::error::Kind::Usage) for an invalid time or pattern, several sources
+    /// of the start, or an end without a start.
     pub fn new(extension: &str, options: TimeOptions) -> Result<Self> {
         let fixed = |name: &str, value: Option<Json>| {
             let Some(value) = value else { return Ok(None) };
@@ -69,17 +81,36 @@ impl Times {
                 Json::String(text) => parse_time(text),
                 _ => None,
             };
-            let wrong = || Error::usage(format!("option {name} of {extension} has to be a time, not {value}"));
-            time.map(Some).ok_or_else(|| wrong().hint("write 2023-05-17T10:30:00Z, 2023-05-17, or microseconds since 1970"))
+            let wrong = || {
+                Error::usage(format!(
+                    "option {name} of {extension} has to be a time, not {value}"
+                ))
+            };
+            time.map(Some).ok_or_else(|| {
+                wrong().hint("write 2023-05-17T10:30:00Z, 2023-05-17, or microseconds since 1970")
+            })
         };
-        let sources = [options.time_start.is_some(), options.time_pattern.is_some(), options.time_column.is_some()];
+        let sources = [
+            options.time_start.is_some(),
+            options.time_pattern.is_some(),
+            options.time_column.is_some(),
+        ];
         if sources.iter().filter(|given| **given).count() > 1 {
-            return Err(Error::usage(format!("{extension} takes its times from one of time_start, time_pattern and time_column")));
+            return Err(Error::usage(format!(
+                "{extension} takes its times from one of time_start, time_pattern and time_column"
+            )));
         }
-        if sources == [false; 3] && (options.time_end.is_some() || options.time_end_column.is_some()) {
-            return Err(Error::usage(format!("{extension} has an end and no start: give time_start, time_pattern or time_column")));
+        if sources == [false; 3]
+            && (options.time_end.is_some() || options.time_end_column.is_some())
+        {
+            return Err(Error::usage(format!(
+                "{extension} has an end and no start: give time_start, time_pattern or time_column"
+            )));
         }
-        let pattern = options.time_pattern.map(|text| compile(extension, &text)).transpose()?;
+        let pattern = options
+            .time_pattern
+            .map(|text| compile(extension, &text))
+            .transpose()?;
         Ok(Self {
             start: fixed("time_start", options.time_start)?,
             end: fixed("time_end", options.time_end)?,
@@ -94,7 +125,8 @@ impl Times {
         self.start.is_none() && self.pattern.is_none() && self.column.is_none()
     }
 
-    /// `[start, end, middle]` of a sample. The middle needs both ends, and is rounded down as in the Python tools.
+    /// `[start, end, middle]` of a sample. The middle needs both ends, and is rounded down as in
+    /// the Python tools.
     ///
     /// # Errors
     /// When the pattern or column has no time, or the start is after the end.
@@ -115,13 +147,16 @@ impl Times {
         {
             return Err(Error::invalid("the start time is after the end time"));
         }
-        let middle = start.zip(end).map(|(start, end)| (i128::from(start) + i128::from(end)).div_euclid(2) as i64);
+        let middle = start
+            .zip(end)
+            .map(|(start, end)| (i128::from(start) + i128::from(end)).div_euclid(2) as i64);
         Ok([start, end, middle])
     }
 }
 
 impl Times {
-    /// [`Times::of`] as values of the columns `names`; when it fails they are null, and the failure is that of these columns alone.
+    /// [`Times::of`] as values of the columns `names`; when it fails they are null, and the failure
+    /// is that of these columns alone.
     ///
     /// # Errors
     /// When the job is cancelled.
@@ -139,9 +174,14 @@ impl Times {
 
 const PARTS: [&str; 7] = ["year", "month", "day", "doy", "hour", "minute", "second"];
 
-/// Compiles a regular expression, or a pattern with `%Y%m%d`-like directives; a repeated directive belongs to the end time.
+/// Compiles a regular expression, or a pattern with `%Y%m%d`-like directives; a repeated directive
+/// belongs to the end time.
 fn compile(extension: &str, text: &str) -> Result<Regex> {
-    let wrong = |why: String| Error::usage(format!("option time_pattern of {extension} can't be used: {why}"));
+    let wrong = |why: String| {
+        Error::usage(format!(
+            "option time_pattern of {extension} can't be used: {why}"
+        ))
+    };
     let mut expression = String::new();
     let mut seen: Vec<&str> = Vec::new();
     let mut directives = false;
@@ -164,16 +204,24 @@ fn compile(extension: &str, text: &str) -> Result<Regex> {
                 expression.push('%');
                 continue;
             }
-            other => return Err(wrong(format!("%{} is unknown; known are %Y %m %d %j %H %M %S", other.unwrap_or(' ')))),
+            other => {
+                return Err(wrong(format!(
+                    "%{} is unknown; known are %Y %m %d %j %H %M %S",
+                    other.unwrap_or(' ')
+                )));
+            }
         };
         let suffix = if seen.contains(&name) { "_end" } else { "" };
         seen.push(name);
         expression.push_str(&format!("(?P<{name}{suffix}>[0-9]{{{digits}}})"));
     }
-    let regex = Regex::new(if directives { &expression } else { text }).map_err(|error| wrong(error.to_string()))?;
+    let regex = Regex::new(if directives { &expression } else { text })
+        .map_err(|error| wrong(error.to_string()))?;
     let names: Vec<&str> = regex.capture_names().flatten().collect();
     if !names.contains(&"start") && !names.contains(&"year") {
-        return Err(wrong("it has neither a group named year nor one named start".into()));
+        return Err(wrong(
+            "it has neither a group named year nor one named start".into(),
+        ));
     }
     Ok(regex)
 }
@@ -199,20 +247,29 @@ fn find(pattern: &Regex, sample: &SampleView<'_>) -> Result<(i64, Option<i64>)> 
 
 fn time_of(found: &Captures, whole: &str, suffix: &str) -> Result<Option<i64>> {
     if let Some(text) = found.name(whole) {
-        let wrong = || Error::usage(format!("{} is no time", text.as_str())).hint("write it as 2023-05-17T10:30:00Z");
+        let wrong = || {
+            Error::usage(format!("{} is no time", text.as_str()))
+                .hint("write it as 2023-05-17T10:30:00Z")
+        };
         return parse_time(text.as_str()).map(Some).ok_or_else(wrong);
     }
-    let [year, month, day, doy, hour, minute, second] =
-        PARTS.map(|part| found.name(&format!("{part}{suffix}")).and_then(|text| text.as_str().parse::<u32>().ok()));
+    let [year, month, day, doy, hour, minute, second] = PARTS.map(|part| {
+        found
+            .name(&format!("{part}{suffix}"))
+            .and_then(|text| text.as_str().parse::<u32>().ok())
+    });
     let Some(year) = year else { return Ok(None) };
     let year = year as i32;
     let date = match doy {
         Some(doy) => NaiveDate::from_yo_opt(year, doy),
         None => NaiveDate::from_ymd_opt(year, month.unwrap_or(1), day.unwrap_or(1)),
     };
-    let time = date.and_then(|date| date.and_hms_opt(hour.unwrap_or(0), minute.unwrap_or(0), second.unwrap_or(0)));
+    let time = date.and_then(|date| {
+        date.and_hms_opt(hour.unwrap_or(0), minute.unwrap_or(0), second.unwrap_or(0))
+    });
     let text = found.get(0).map_or("", |all| all.as_str());
-    time.map(|time| Some(time.and_utc().timestamp_micros())).ok_or_else(|| Error::usage(format!("{text} is no date")))
+    time.map(|time| Some(time.and_utc().timestamp_micros()))
+        .ok_or_else(|| Error::usage(format!("{text} is no date")))
 }
 
 fn from_column(sample: &SampleView<'_>, name: &str) -> Result<Option<i64>> {
@@ -229,7 +286,9 @@ fn from_column(sample: &SampleView<'_>, name: &str) -> Result<Option<i64>> {
 fn micros(field: &FieldSpec, number: i64) -> Option<i64> {
     match &field.dtype {
         DataType::Timestamp(TimeUnit::Second, _) => number.checked_mul(1_000_000),
-        DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64 => number.checked_mul(1000),
+        DataType::Timestamp(TimeUnit::Millisecond, _) | DataType::Date64 => {
+            number.checked_mul(1000)
+        }
         DataType::Timestamp(TimeUnit::Nanosecond, _) => Some(number.div_euclid(1000)),
         DataType::Date32 => number.checked_mul(86_400_000_000),
         _ => Some(number),
@@ -245,15 +304,25 @@ mod tests {
         let found = |pattern: &str, text: &str| {
             let regex = compile("stac", pattern).expect("compiles");
             let found = regex.captures(text).expect("fits");
-            (time_of(&found, "start", "").expect("reads"), time_of(&found, "end", "_end").expect("reads"))
+            (
+                time_of(&found, "start", "").expect("reads"),
+                time_of(&found, "end", "_end").expect("reads"),
+            )
         };
         let (start, end) = found("%Y%m%dT%H%M%S", "S2A_20230517T103000_x");
         assert_eq!((start, end), (parse_time("2023-05-17T10:30:00Z"), None));
         let (start, end) = found("%Y%j-%Y%j", "MOD_2020060-2020075");
-        assert_eq!((start, end), (parse_time("2020-02-29"), parse_time("2020-03-15")));
+        assert_eq!(
+            (start, end),
+            (parse_time("2020-02-29"), parse_time("2020-03-15"))
+        );
         let (start, _) = found(r"y(?P<year>\d+)m(?P<month>\d+)", "ay2021m7b");
         assert_eq!(start, parse_time("2021-07-01"));
-        assert!(compile("stac", r"\d+").is_err() && compile("stac", "%q").is_err() && compile("stac", "(").is_err());
+        assert!(
+            compile("stac", r"\d+").is_err()
+                && compile("stac", "%q").is_err()
+                && compile("stac", "(").is_err()
+        );
         let regex = compile("stac", "%Y%m%d").expect("compiles");
         assert!(time_of(&regex.captures("20231301").expect("fits"), "start", "").is_err());
     }

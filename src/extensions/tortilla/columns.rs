@@ -1,5 +1,5 @@
-//! `columns`: adds columns of an external table (CSV, JSON, Parquet), joined by path or id. Types are declared or inferred; rows
-//! without a sample and samples without a row are reported.
+//! `columns`: adds columns of an external table (CSV, JSON, Parquet), joined by path or id. Types
+//! are declared or inferred; rows without a sample and samples without a row are reported.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -12,7 +12,8 @@ use serde_json::Value as Json;
 use super::super::declared::{NAMES, type_of, value_of};
 use super::super::typed_text::{value_of_text, writing_of};
 use super::super::{
-    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, RunNote, TortillaExtension, TortillaView, parse_options,
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, RunNote, TortillaExtension,
+    TortillaView, parse_options,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -33,7 +34,12 @@ pub(in crate::extensions) const NAMED: usize = 20;
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(mark!("table"), OptionKind::Path, mark!("the CSV, JSON or Parquet file")).required(),
+        OptionSpec::new(
+            mark!("table"),
+            OptionKind::Path,
+            mark!("the CSV, JSON or Parquet file"),
+        )
+        .required(),
         OptionSpec::new(
             mark!("key"),
             OptionKind::Text,
@@ -43,7 +49,8 @@ fn options() -> Vec<OptionSpec> {
             mark!("by"),
             OptionKind::Choice(&["auto", "path", "id"]),
             mark!(
-                "what the key is: the path of ids from the root, as roi_1/before.tif, or the id alone; auto decides by the key's name"
+                "what the key is: the path of ids from the root, as roi_1/before.tif, or the id \
+                    alone; auto decides by the key's name"
             ),
         )
         .or("auto"),
@@ -51,7 +58,9 @@ fn options() -> Vec<OptionSpec> {
             mark!("columns"),
             OptionKind::Json,
             mark!(
-                "which columns: a list of names, or {\"name\": \"type\"}, or {\"name\": {\"type\", \"from\", \"lenient\", \"description\"}}; lenient reads 12,5, 29.02.2020, yes and n/a, and makes null of what does not fit; all when absent"
+                "which columns: a list of names, or {\"name\": \"type\"}, or {\"name\": {\"type\", \
+                    \"from\", \"lenient\", \"description\"}}; lenient reads 12,5, 29.02.2020, yes \
+                    and n/a, and makes null of what does not fit; all when absent"
             ),
         ),
         OptionSpec::new(
@@ -110,10 +119,17 @@ fn make(given: &Json) -> Result<Extension> {
 
 fn read(options: TortillaCommandOptions) -> Result<TortillaCommandColumns> {
     let wanted = options.columns.as_ref().map(wanted).transpose()?;
-    let declared: HashSet<&str> =
-        wanted.iter().flatten().filter(|column| column.dtype.is_some()).map(|column| column.from.as_str()).collect();
+    let declared: HashSet<&str> = wanted
+        .iter()
+        .flatten()
+        .filter(|column| column.dtype.is_some())
+        .map(|column| column.from.as_str())
+        .collect();
     let text = |name: &str| declared.contains(name);
-    let keys: Vec<&str> = options.key.as_deref().map_or(KEYS.to_vec(), |key| vec![key]);
+    let keys: Vec<&str> = options
+        .key
+        .as_deref()
+        .map_or(KEYS.to_vec(), |key| vec![key]);
     let mut table = KeyedTable::read(&options.table, &keys, &text, &JobContext::default())?;
     match options.by.as_str() {
         "path" => table.by_path = true,
@@ -122,19 +138,41 @@ fn read(options: TortillaCommandOptions) -> Result<TortillaCommandColumns> {
     }
     let fields = table.table.fields();
     let all = || {
-        let joined = table.columns().into_iter().map(|index| fields[index].name.clone());
-        joined.map(|name| RequestedColumn { from: name.clone(), name, dtype: None, lenient: false, description: String::new() })
+        let joined = table
+            .columns()
+            .into_iter()
+            .map(|index| fields[index].name.clone());
+        joined.map(|name| RequestedColumn {
+            from: name.clone(),
+            name,
+            dtype: None,
+            lenient: false,
+            description: String::new(),
+        })
     };
     let wanted = wanted.unwrap_or_else(|| all().collect());
     let (mut specs, mut arrays) = (Vec::new(), Vec::new());
     for column in wanted {
-        check_field_name(&column.name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", column.name)))?;
+        check_field_name(&column.name)
+            .map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", column.name)))?;
         let index = table.table.column_index(&column.from).ok_or_else(|| {
-            let found = fields.iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(", ");
-            Error::usage(format!("the table has no column {}; it has {found}", column.from)).at_path(&options.table)
+            let found = fields
+                .iter()
+                .map(|field| field.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ");
+            Error::usage(format!(
+                "the table has no column {}; it has {found}",
+                column.from
+            ))
+            .at_path(&options.table)
         })?;
         let array = typed(&table, index, &column)?;
-        specs.push(FieldSpec { name: column.name, dtype: array.data_type().clone(), description: column.description });
+        specs.push(FieldSpec {
+            name: column.name,
+            dtype: array.data_type().clone(),
+            description: column.description,
+        });
         arrays.push(array);
     }
     if specs.is_empty() {
@@ -152,29 +190,43 @@ fn read(options: TortillaCommandOptions) -> Result<TortillaCommandColumns> {
 
 fn wanted(given: &Json) -> Result<Vec<RequestedColumn>> {
     let wrong = |what: &Json| {
-        Error::usage(format!("option columns of columns can't be {what}"))
-            .hint("write [\"cloud\"], {\"cloud\": \"double\"} or {\"cloud\": {\"type\": \"double\", \"from\": \"Cloud %\"}}")
+        Error::usage(format!("option columns of columns can't be {what}")).hint(
+            "write [\"cloud\"], {\"cloud\": \"double\"} or {\"cloud\": {\"type\": \
+                \"double\", \"from\": \"Cloud %\"}}",
+        )
     };
     let typed = |name: &str| {
-        type_of(name)
-            .ok_or_else(|| Error::usage(format!("option columns names the unknown type {name}")).hint(format!("use {NAMES}")))
+        type_of(name).ok_or_else(|| {
+            Error::usage(format!("option columns names the unknown type {name}"))
+                .hint(format!("use {NAMES}"))
+        })
     };
     match given {
         Json::Array(names) => names
             .iter()
             .map(|name| {
                 let name = name.as_str().ok_or_else(|| wrong(name))?.to_owned();
-                Ok(RequestedColumn { from: name.clone(), name, dtype: None, lenient: false, description: String::new() })
+                Ok(RequestedColumn {
+                    from: name.clone(),
+                    name,
+                    dtype: None,
+                    lenient: false,
+                    description: String::new(),
+                })
             })
             .collect(),
         Json::Object(columns) => columns
             .iter()
             .map(|(name, what)| {
                 let declared = match what {
-                    Json::String(dtype) => {
-                        Declared { dtype: Some(dtype.clone()), from: None, lenient: false, description: String::new() }
-                    }
-                    Json::Object(_) => serde_json::from_value(what.clone()).map_err(|error| wrong(what).because(error))?,
+                    Json::String(dtype) => Declared {
+                        dtype: Some(dtype.clone()),
+                        from: None,
+                        lenient: false,
+                        description: String::new(),
+                    },
+                    Json::Object(_) => serde_json::from_value(what.clone())
+                        .map_err(|error| wrong(what).because(error))?,
                     _ => return Err(wrong(what)),
                 };
                 Ok(RequestedColumn {
@@ -193,7 +245,9 @@ fn wanted(given: &Json) -> Result<Vec<RequestedColumn>> {
 /// Casts a column to its declared type; a value that does not fit is an error with its key.
 fn typed(table: &KeyedTable, index: usize, column: &RequestedColumn) -> Result<ArrayRef> {
     let array = table.table.column(index)?;
-    let Some(dtype) = &column.dtype else { return Ok(array) };
+    let Some(dtype) = &column.dtype else {
+        return Ok(array);
+    };
     if array.data_type() == dtype {
         return Ok(array);
     }
@@ -201,13 +255,23 @@ fn typed(table: &KeyedTable, index: usize, column: &RequestedColumn) -> Result<A
         && let Some(texts) = array.as_string_opt::<i32>()
     {
         let writing = writing_of(texts.iter());
-        let values: Vec<Value> =
-            texts.iter().map(|cell| cell.and_then(|cell| value_of_text(cell, dtype, writing)).unwrap_or_default()).collect();
+        let values: Vec<Value> = texts
+            .iter()
+            .map(|cell| {
+                cell.and_then(|cell| value_of_text(cell, dtype, writing))
+                    .unwrap_or_default()
+            })
+            .collect();
         return crate::table::array_of(&FieldSpec::new(&column.name, dtype.clone()), values.iter());
     }
     let misfit = |row: usize| {
         let key = table.key_of(row);
-        let summary = format!("{} of {key} is {}, which is no {}", column.from, cell_text(&array, row), dtype_name(dtype));
+        let summary = format!(
+            "{} of {key} is {}, which is no {}",
+            column.from,
+            cell_text(&array, row),
+            dtype_name(dtype)
+        );
         Error::usage(summary).hint("correct the table, or declare another type")
     };
     if matches!(dtype, DataType::List(_)) && array.data_type() == &DataType::Utf8 {
@@ -223,17 +287,38 @@ fn typed(table: &KeyedTable, index: usize, column: &RequestedColumn) -> Result<A
         return crate::table::array_of(&FieldSpec::new(&column.name, dtype.clone()), values.iter());
     }
     let wrong = |error: arrow::error::ArrowError| {
-        let summary = format!("{} is {}, which can't become {}", column.from, dtype_name(array.data_type()), dtype_name(dtype));
+        let summary = format!(
+            "{} is {}, which can't become {}",
+            column.from,
+            dtype_name(array.data_type()),
+            dtype_name(dtype)
+        );
         Error::usage(summary).because(error)
     };
-    // Cells without a value become null. The cast turns values that do not fit into null, which are then found by comparison.
-    let blank = |row: usize| array.as_string_opt::<i32>().is_some_and(|texts| is_null_marker(texts.value(row).trim()));
-    let cast = cast_with_options(&array, dtype, &CastOptions { safe: true, ..CastOptions::default() }).map_err(wrong)?;
-    let lost = (0..array.len()).find(|&row| array.is_valid(row) && cast.is_null(row) && !blank(row));
+    // Cells without a value become null. The cast turns values that do not fit into null, which are
+    // then found by comparison.
+    let blank = |row: usize| {
+        array
+            .as_string_opt::<i32>()
+            .is_some_and(|texts| is_null_marker(texts.value(row).trim()))
+    };
+    let cast = cast_with_options(
+        &array,
+        dtype,
+        &CastOptions {
+            safe: true,
+            ..CastOptions::default()
+        },
+    )
+    .map_err(wrong)?;
+    let lost =
+        (0..array.len()).find(|&row| array.is_valid(row) && cast.is_null(row) && !blank(row));
     // The cast truncates 2.5 to 2 silently.
     let changed = || {
         let halves = array.data_type().is_floating() && dtype.is_integer();
-        let back = halves.then(|| cast_with_options(&cast, array.data_type(), &CastOptions::default()).ok()).flatten()?;
+        let back = halves
+            .then(|| cast_with_options(&cast, array.data_type(), &CastOptions::default()).ok())
+            .flatten()?;
         (0..array.len()).find(|&row| value_at(&array, row) != value_at(&back, row))
     };
     match lost.or_else(changed) {
@@ -262,7 +347,9 @@ impl TortillaExtension for TortillaCommandColumns {
             Ok(())
         })?;
         if !self.table.warnings.is_empty() {
-            tortilla.note(RunNote::Reading { warnings: self.table.warnings.clone() });
+            tortilla.note(RunNote::Reading {
+                warnings: self.table.warnings.clone(),
+            });
         }
         let mut used = vec![false; self.table.table.rows()];
         let mut matched = Vec::with_capacity(tortilla.len());
@@ -287,27 +374,39 @@ impl TortillaExtension for TortillaCommandColumns {
             }
             matched.push(row);
         }
-        let unused: Vec<&str> =
-            used.iter().enumerate().filter(|(_, used)| !**used).map(|(row, _)| self.table.key_of(row)).collect();
+        let unused: Vec<&str> = used
+            .iter()
+            .enumerate()
+            .filter(|(_, used)| !**used)
+            .map(|(row, _)| self.table.key_of(row))
+            .collect();
         if without_count as usize == tortilla.len() && !rows.is_empty() {
             let sample = without.first().map(String::as_str).unwrap_or_default();
             let key = unused.first().copied().unwrap_or_default();
             let what = if self.table.by_path { "path" } else { "id" };
             return Err(Error::usage(format!(
-                "no row of the table matches a sample by {what}: the table says {key}, a sample is {sample}"
+                "no row of the table matches a sample by {what}: the table says {key}, a sample is \
+                    {sample}"
             ))
             .at_path(&self.table.path)
             .hint("choose the level, or the options key and by"));
         }
         if self.need_all && without_count > 0 {
-            let summary = format!("{without_count} samples are in no row of the table, the first of them {}", without.join(", "));
+            let summary = format!(
+                "{without_count} samples are in no row of the table, the first of them {}",
+                without.join(", ")
+            );
             return Err(Error::usage(summary).at_path(&self.table.path));
         }
         if without_count > 0 || !unused.is_empty() {
             tortilla.note(RunNote::Unmatched {
                 table: self.table.path.display().to_string(),
                 rows: unused.len() as u64,
-                row_keys: unused.iter().take(NAMED).map(|key| (*key).to_owned()).collect(),
+                row_keys: unused
+                    .iter()
+                    .take(NAMED)
+                    .map(|key| (*key).to_owned())
+                    .collect(),
                 samples: without_count,
                 sample_paths: without,
             });
@@ -330,14 +429,20 @@ mod tests {
     fn dataset() -> Dataset {
         let file = |id: &str| Sample::file(id, "/x", 1);
         let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file("007"), file("b.tif")]));
-        Dataset { collection: Collection::default(), root: Tortilla::new(vec![scene("one"), scene("two"), scene("three")]).into() }
+        Dataset {
+            collection: Collection::default(),
+            root: Tortilla::new(vec![scene("one"), scene("two"), scene("three")]).into(),
+        }
     }
 
     fn run_with(options: Json, level: usize) -> Result<super::super::super::ExtensionRun> {
         let call = ExtensionCall {
             extension: "columns".into(),
             options,
-            target: CallTarget { level, positions: vec![] },
+            target: CallTarget {
+                level,
+                positions: vec![],
+            },
             schema_only: false,
         };
         run(&dataset(), &[call], &builtin(), &JobContext::default())
@@ -352,39 +457,102 @@ mod tests {
 
     #[test]
     fn types_are_declared_or_inferred_and_unmatched_rows_reported() {
-        let (_folder, path) = table("t.csv", "path,cloud,code,when\none,1.5,007,2021-05-17\n./two/,2,008,\nfour,9,9,\n");
-        let declared = json!({"cloud": "double", "code": {"type": "string", "description": "a code"}, "day": {"from": "when", "type": "timestamp[us]"}});
+        let (_folder, path) = table(
+            "t.csv",
+            "path,cloud,code,when\none,1.5,007,2021-05-17\n./two/,2,008,\nfour,9,9,\n",
+        );
+        let declared = json!({
+            "cloud": "double",
+            "code": {"type": "string", "description": "a code"},
+            "day": {"from": "when", "type": "timestamp[us]"},
+        });
         let made = run_with(json!({"table": path, "columns": declared}), 0).expect("runs");
         let columns = &made.columns[0];
-        let names: Vec<_> = columns.iter().map(|c| (c.field.name.as_str(), dtype_name(&c.field.dtype))).collect();
-        assert_eq!(names, [("cloud", "double".into()), ("code", "string".into()), ("day", "timestamp[us]".into())]);
-        assert_eq!(columns[0].values, [Value::Float(1.5), Value::Float(2.0), Value::Null]);
-        assert_eq!(columns[1].values, [Value::text("007"), Value::text("008"), Value::Null]);
-        assert_eq!(columns[2].values, [Value::Int(1_621_209_600_000_000), Value::Null, Value::Null]);
+        let names: Vec<_> = columns
+            .iter()
+            .map(|c| (c.field.name.as_str(), dtype_name(&c.field.dtype)))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                ("cloud", "double".into()),
+                ("code", "string".into()),
+                ("day", "timestamp[us]".into())
+            ]
+        );
+        assert_eq!(
+            columns[0].values,
+            [Value::Float(1.5), Value::Float(2.0), Value::Null]
+        );
+        assert_eq!(
+            columns[1].values,
+            [Value::text("007"), Value::text("008"), Value::Null]
+        );
+        assert_eq!(
+            columns[2].values,
+            [Value::Int(1_621_209_600_000_000), Value::Null, Value::Null]
+        );
         assert_eq!(columns[1].field.description, "a code");
-        let [RunNote::Unmatched { rows, row_keys, samples, sample_paths, .. }] = made.notes.as_slice() else {
+        let [
+            RunNote::Unmatched {
+                rows,
+                row_keys,
+                samples,
+                sample_paths,
+                ..
+            },
+        ] = made.notes.as_slice()
+        else {
             panic!("{:?}", made.notes)
         };
         assert_eq!(
-            (*rows, row_keys.as_slice(), *samples, sample_paths.as_slice()),
+            (
+                *rows,
+                row_keys.as_slice(),
+                *samples,
+                sample_paths.as_slice()
+            ),
             (1, &["four".to_owned()][..], 1, &["three".to_owned()][..])
         );
         let inferred = run_with(json!({"table": path}), 0).expect("runs");
-        let types: Vec<_> = inferred.columns[0].iter().map(|c| dtype_name(&c.field.dtype)).collect();
+        let types: Vec<_> = inferred.columns[0]
+            .iter()
+            .map(|c| dtype_name(&c.field.dtype))
+            .collect();
         assert_eq!(types, ["double", "string", "date32[day]"]);
     }
 
     #[test]
     fn ids_join_every_sample_that_has_them_and_paths_one() {
-        let (_folder, path) = table("t.json", r#"[{"id": "007", "kind": "image"}, {"id": "b.tif", "kind": "label"}]"#);
+        let (_folder, path) = table(
+            "t.json",
+            r#"[{"id": "007", "kind": "image"}, {"id": "b.tif", "kind": "label"}]"#,
+        );
         let made = run_with(json!({"table": path}), 1).expect("runs");
-        assert_eq!(made.columns[1][0].values.iter().filter(|v| **v == Value::text("image")).count(), 3);
+        assert_eq!(
+            made.columns[1][0]
+                .values
+                .iter()
+                .filter(|v| **v == Value::text("image"))
+                .count(),
+            3
+        );
         assert!(made.notes.is_empty());
         let (_folder, path) = table("t.csv", "file;n\ntwo/007;3\n");
         let made = run_with(json!({"table": path, "columns": ["n"]}), 1).expect("runs");
-        let nulls = [Value::Null, Value::Null, Value::Int(3), Value::Null, Value::Null, Value::Null];
+        let nulls = [
+            Value::Null,
+            Value::Null,
+            Value::Int(3),
+            Value::Null,
+            Value::Null,
+            Value::Null,
+        ];
         assert_eq!(made.columns[1][0].values, nulls);
-        assert!(run_with(json!({"table": path, "missing": "error"}), 1).is_err_and(|e| e.report().contains("one/007")));
+        assert!(
+            run_with(json!({"table": path, "missing": "error"}), 1)
+                .is_err_and(|e| e.report().contains("one/007"))
+        );
     }
 
     #[test]
@@ -392,39 +560,68 @@ mod tests {
         let (_folder, path) = table("t.csv", "id,n\none,1\ntwo,2\nthree,3\n");
         let (_other, again) = table("t.csv", "id,n\ntwo,20\n");
         let mut data = dataset();
-        data.root = run_with(json!({"table": path}), 0).expect("runs").apply(&data, false).expect("applies");
+        data.root = run_with(json!({"table": path}), 0)
+            .expect("runs")
+            .apply(&data, false)
+            .expect("applies");
         let joined = |missing: &str| {
             let options = json!({"table": again, "missing": missing});
-            let call = ExtensionCall { extension: "columns".into(), options, target: CallTarget::default(), schema_only: false };
+            let call = ExtensionCall {
+                extension: "columns".into(),
+                options,
+                target: CallTarget::default(),
+                schema_only: false,
+            };
             let run = run(&data, &[call], &builtin(), &JobContext::default()).expect("runs");
             let root = run.apply(&data, true).expect("applies");
-            root.samples.iter().map(|sample| sample.value(0).clone()).collect::<Vec<_>>()
+            root.samples
+                .iter()
+                .map(|sample| sample.value(0).clone())
+                .collect::<Vec<_>>()
         };
-        assert_eq!(joined("keep"), [Value::Int(1), Value::Int(20), Value::Int(3)]);
+        assert_eq!(
+            joined("keep"),
+            [Value::Int(1), Value::Int(20), Value::Int(3)]
+        );
         assert_eq!(joined("null"), [Value::Null, Value::Int(20), Value::Null]);
     }
 
     #[test]
     fn lists_come_from_json_text() {
         let (_folder, path) = table("t.csv", "id;l\none;[1, 2.5]\ntwo;\nthree;[]\n");
-        let made = run_with(json!({"table": path, "columns": {"l": "list<double>"}}), 0).expect("runs");
-        let list = |numbers: &[f64]| Value::List(numbers.iter().map(|n| Value::Float(*n)).collect());
-        assert_eq!(made.columns[0][0].values, [list(&[1.0, 2.5]), Value::Null, list(&[])]);
+        let made =
+            run_with(json!({"table": path, "columns": {"l": "list<double>"}}), 0).expect("runs");
+        let list =
+            |numbers: &[f64]| Value::List(numbers.iter().map(|n| Value::Float(*n)).collect());
+        assert_eq!(
+            made.columns[0][0].values,
+            [list(&[1.0, 2.5]), Value::Null, list(&[])]
+        );
     }
 
     #[test]
     fn invalid_tables_give_a_reason() {
         let (_folder, path) = table("t.csv", "id,n\none,1\ntwo,x\n");
         let said = |options: Json| run_with(options, 0).expect_err("refuses").report();
-        assert!(said(json!({"table": path, "columns": {"n": "int64"}})).contains("n of two is x, which is no int64"));
-        assert!(said(json!({"table": path, "columns": ["m"]})).contains("no column m; it has id, n"));
-        assert!(said(json!({"table": path, "columns": {"n": "number"}})).contains("unknown type number"));
+        assert!(
+            said(json!({"table": path, "columns": {"n": "int64"}}))
+                .contains("n of two is x, which is no int64")
+        );
+        assert!(
+            said(json!({"table": path, "columns": ["m"]})).contains("no column m; it has id, n")
+        );
+        assert!(
+            said(json!({"table": path, "columns": {"n": "number"}}))
+                .contains("unknown type number")
+        );
         assert!(said(json!({"table": path, "key": "name"})).contains("no column name"));
         assert!(said(json!({"table": path, "columns": {"a b": {"from": "n"}}})).contains("a b"));
         let (_folder, path) = table("t.csv", "id,n\none,1\none/,2\n");
         assert!(said(json!({"table": path})).contains("one twice"));
         let (_folder, path) = table("t.csv", "id,n\nten,1\n");
-        assert!(said(json!({"table": path})).contains("no row of the table matches a sample by id"));
+        assert!(
+            said(json!({"table": path})).contains("no row of the table matches a sample by id")
+        );
         assert!(said(json!({"table": "/nowhere.csv"})).contains("/nowhere.csv"));
     }
 }

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Payload, Sample};
 
-/// SHA-256 of every sample in lower-case hexadecimal, or the error of reading it; `None` for padding. The hash of a FOLDER is
-/// that of the lines `id NUL hash LF` of its children, in order.
+/// SHA-256 of every sample in lower-case hexadecimal, or the error of reading it; `None` for
+/// padding. The hash of a FOLDER is that of the lines `id NUL hash LF` of its children, in order.
 ///
 /// # Errors
 /// Only when the job is cancelled.
@@ -18,7 +18,11 @@ pub fn hashes(samples: &[&Sample], ctx: &JobContext) -> Result<Vec<Result<Option
     let all: Vec<Result<Option<String>>> = samples
         .par_iter()
         .map(|sample| {
-            let hash = if sample.is_padding() { Ok(None) } else { hash_of(sample, ctx).map(Some) };
+            let hash = if sample.is_padding() {
+                Ok(None)
+            } else {
+                hash_of(sample, ctx).map(Some)
+            };
             ctx.step(1);
             hash
         })
@@ -35,7 +39,10 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
     let mut hasher = Sha256::new();
     match &sample.payload {
         Payload::Bytes(bytes) => hasher.update(bytes),
-        Payload::Asset { path: AssetPath::Vsi(text), .. } => {
+        Payload::Asset {
+            path: AssetPath::Vsi(text),
+            ..
+        } => {
             return Err(Error::unsupported("only samples on this machine can be hashed").at(text));
         }
         Payload::Asset { path, .. } => {
@@ -69,24 +76,39 @@ mod tests {
         let (whole, part) = (folder.path().join("a"), folder.path().join("b"));
         std::fs::write(&whole, "abc").expect("written");
         std::fs::write(&part, "xxabcyy").expect("written");
-        let range = |offset, size| Payload::asset(AssetPath::range(part.as_path(), offset, size), size);
-        let sample = |id: &str, payload| Sample { id: id.into(), payload, values: [].into() };
+        let range =
+            |offset, size| Payload::asset(AssetPath::range(part.as_path(), offset, size), size);
+        let sample = |id: &str, payload| Sample {
+            id: id.into(),
+            payload,
+            values: [].into(),
+        };
         let samples = [
             Sample::file("file", &whole, 3),
             sample("range", range(2, 3)),
             sample("bytes", Payload::Bytes(Vec::from("abc").into())),
             sample("cut", range(5, 30)),
             sample("__TACOPAD__0", Payload::Bytes([].into())),
-            Sample::folder("folder", Tortilla::new(vec![Sample::file("file", &whole, 3)])),
-            Sample::folder("other", Tortilla::new(vec![Sample::file("renamed", &whole, 3)])),
+            Sample::folder(
+                "folder",
+                Tortilla::new(vec![Sample::file("file", &whole, 3)]),
+            ),
+            Sample::folder(
+                "other",
+                Tortilla::new(vec![Sample::file("renamed", &whole, 3)]),
+            ),
         ];
-        let hashes = hashes(&samples.iter().collect::<Vec<_>>(), &JobContext::default()).expect("not cancelled");
+        let hashes = hashes(&samples.iter().collect::<Vec<_>>(), &JobContext::default())
+            .expect("not cancelled");
         let text = |index: usize| hashes[index].as_ref().expect("hashed").clone();
         for index in 0..3 {
             assert_eq!(text(index).as_deref(), Some(ABC));
         }
         let cut = hashes[3].as_ref().expect_err("cut").kind();
-        assert!(matches!(cut, crate::error::Kind::Io | crate::error::Kind::Format), "{cut:?}");
+        assert!(
+            matches!(cut, crate::error::Kind::Io | crate::error::Kind::Format),
+            "{cut:?}"
+        );
         assert_eq!(text(4), None);
         assert_ne!(text(5), text(6));
     }

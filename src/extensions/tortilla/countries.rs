@@ -1,5 +1,6 @@
-//! Built-in countries: land polygons of Natural Earth 1:50m with names and ISO 3166-1 codes, for looking up the country of a
-//! place and for drawing. Decoded on first use. Disputed areas are not marked.
+//! Built-in countries: land polygons of Natural Earth 1:50m with names and ISO 3166-1 codes, for
+//! looking up the country of a place and for drawing. Decoded on first use. Disputed areas are not
+//! marked.
 
 use std::sync::OnceLock;
 
@@ -19,19 +20,23 @@ pub struct Country {
     pub alpha3: String,
     /// ISO 3166-1 numeric code; 0 when there is none.
     pub number: u16,
-    /// Polygons in degrees (x: longitude, y: latitude). A polygon across the antimeridian continues beyond ±180 instead of
-    /// wrapping.
+    /// Polygons in degrees (x: longitude, y: latitude). A polygon across the antimeridian continues
+    /// beyond ±180 instead of wrapping.
     pub land: MultiPolygon<f64>,
     /// Bounding box of each polygon.
     boxes: Vec<Rect<f64>>,
 }
 
 impl Country {
-    /// True when the point, or the same point shifted by ±360 degrees, is inside the country or on its border.
+    /// True when the point, or the same point shifted by ±360 degrees, is inside the country or on
+    /// its border.
     pub fn contains(&self, lon: f64, lat: f64) -> bool {
         [lon, lon - 360.0, lon + 360.0].into_iter().any(|x| {
             let point = Coord { x, y: lat };
-            self.boxes.iter().zip(&self.land.0).any(|(bounds, polygon)| bounds.intersects(&point) && polygon.intersects(&point))
+            self.boxes
+                .iter()
+                .zip(&self.land.0)
+                .any(|(bounds, polygon)| bounds.intersects(&point) && polygon.intersects(&point))
         })
     }
 }
@@ -42,13 +47,16 @@ pub fn countries() -> &'static [Country] {
     COUNTRIES.get_or_init(|| decode(ASSET).unwrap_or_default())
 }
 
-/// The country at a point in degrees; `None` at sea and for coordinates outside ±180, ±90. On a border, the first by name.
+/// The country at a point in degrees; `None` at sea and for coordinates outside ±180, ±90. On a
+/// border, the first by name.
 pub fn country_at(lon: f64, lat: f64) -> Option<&'static Country> {
     if !(lon.is_finite() && lat.abs() <= 90.0) {
         return None;
     }
     let lon = (lon + 180.0).rem_euclid(360.0) - 180.0;
-    countries().iter().find(|country| country.contains(lon, lat))
+    countries()
+        .iter()
+        .find(|country| country.contains(lon, lat))
 }
 
 struct BorderBytes<'a>(&'a [u8]);
@@ -86,7 +94,8 @@ impl<'a> BorderBytes<'a> {
         String::from_utf8(self.take(length)?.to_vec()).ok()
     }
 
-    /// Decodes a list: its length, then each element. The length is checked against the remaining bytes before allocation.
+    /// Decodes a list: its length, then each element. The length is checked against the remaining
+    /// bytes before allocation.
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let length = self.unsigned()? as usize;
         if length > self.0.len() {
@@ -101,30 +110,51 @@ fn decode(asset: &[u8]) -> Option<Vec<Country>> {
     if bytes.take(8)? != b"TSLAND1\0" {
         return None;
     }
-    let (scale_x, scale_y, x0, y0) = (bytes.double()?, bytes.double()?, bytes.double()?, bytes.double()?);
+    let (scale_x, scale_y, x0, y0) = (
+        bytes.double()?,
+        bytes.double()?,
+        bytes.double()?,
+        bytes.double()?,
+    );
     let arcs = bytes.list(|bytes| {
         let (mut x, mut y) = (0i64, 0i64);
         bytes.list(|bytes| {
             x = x.checked_add(bytes.signed()?)?;
             y = y.checked_add(bytes.signed()?)?;
-            Some(Coord { x: x as f64 * scale_x + x0, y: y as f64 * scale_y + y0 })
+            Some(Coord {
+                x: x as f64 * scale_x + x0,
+                y: y as f64 * scale_y + y0,
+            })
         })
     })?;
     bytes.list(|bytes| {
         let (name, alpha2, alpha3) = (bytes.text()?, bytes.text()?, bytes.text()?);
         let number = u16::try_from(bytes.unsigned()?).ok()?;
         let polygons = bytes.list(|bytes| {
-            let mut rings = bytes.list(|bytes| Some(ring(&arcs, &bytes.list(BorderBytes::signed)?)))?.into_iter().flatten();
+            let mut rings = bytes
+                .list(|bytes| Some(ring(&arcs, &bytes.list(BorderBytes::signed)?)))?
+                .into_iter()
+                .flatten();
             let outer = rings.next()?;
             Some(polygon(outer, rings.collect()))
         })?;
-        let boxes = polygons.iter().filter_map(BoundingRect::bounding_rect).collect();
-        Some(Country { name, alpha2, alpha3, number, land: MultiPolygon(polygons), boxes })
+        let boxes = polygons
+            .iter()
+            .filter_map(BoundingRect::bounding_rect)
+            .collect();
+        Some(Country {
+            name,
+            alpha2,
+            alpha3,
+            number,
+            land: MultiPolygon(polygons),
+            boxes,
+        })
     })
 }
 
-/// Joins the arcs of a ring. At the antimeridian the ring continues beyond ±180, and a ring around the pole (Antarctica) is
-/// closed along the pole.
+/// Joins the arcs of a ring. At the antimeridian the ring continues beyond ±180, and a ring around
+/// the pole (Antarctica) is closed along the pole.
 fn ring(arcs: &[Vec<Coord<f64>>], indices: &[i64]) -> Option<LineString<f64>> {
     let mut line: Vec<Coord<f64>> = Vec::new();
     let mut push = |point: Coord<f64>| {
@@ -138,9 +168,16 @@ fn ring(arcs: &[Vec<Coord<f64>>], indices: &[i64]) -> Option<LineString<f64>> {
     };
     for &index in indices {
         if index >= 0 {
-            arcs.get(index as usize)?.iter().copied().for_each(&mut push);
+            arcs.get(index as usize)?
+                .iter()
+                .copied()
+                .for_each(&mut push);
         } else {
-            arcs.get((-1 - index) as usize)?.iter().rev().copied().for_each(&mut push);
+            arcs.get((-1 - index) as usize)?
+                .iter()
+                .rev()
+                .copied()
+                .for_each(&mut push);
         }
     }
     let (first, last) = (*line.first()?, *line.last()?);
@@ -151,7 +188,10 @@ fn ring(arcs: &[Vec<Coord<f64>>], indices: &[i64]) -> Option<LineString<f64>> {
         }
         let pole = if first.y < 0.0 { -90.0 } else { 90.0 };
         line.push(Coord { x: last.x, y: pole });
-        line.push(Coord { x: first.x, y: pole });
+        line.push(Coord {
+            x: first.x,
+            y: pole,
+        });
     }
     Some(LineString(line))
 }
@@ -160,7 +200,9 @@ fn ring(arcs: &[Vec<Coord<f64>>], indices: &[i64]) -> Option<LineString<f64>> {
 fn polygon(outer: LineString<f64>, mut holes: Vec<LineString<f64>>) -> Polygon<f64> {
     if let Some(bounds) = outer.bounding_rect() {
         for hole in &mut holes {
-            let Some(own) = hole.bounding_rect() else { continue };
+            let Some(own) = hole.bounding_rect() else {
+                continue;
+            };
             let turns = ((bounds.center().x - own.center().x) / 360.0).round();
             hole.0.iter_mut().for_each(|point| point.x += 360.0 * turns);
         }
@@ -191,9 +233,19 @@ mod tests {
             (0.0, -89.9, "ATA"),
             (180.0, -88.0, "ATA"),
         ] {
-            assert_eq!(country_at(lon, lat).map(|country| country.alpha3.as_str()), Some(code), "at {lon} {lat}");
+            assert_eq!(
+                country_at(lon, lat).map(|country| country.alpha3.as_str()),
+                Some(code),
+                "at {lon} {lat}"
+            );
         }
-        for (lon, lat) in [(0.0, 0.0), (-150.0, 20.0), (0.0, 89.0), (f64::NAN, 0.0), (0.0, 91.0)] {
+        for (lon, lat) in [
+            (0.0, 0.0),
+            (-150.0, 20.0),
+            (0.0, 89.0),
+            (f64::NAN, 0.0),
+            (0.0, 91.0),
+        ] {
             assert!(country_at(lon, lat).is_none(), "at {lon} {lat}");
         }
     }
@@ -201,9 +253,23 @@ mod tests {
     #[test]
     fn the_asset_is_whole() {
         assert_eq!(countries().len(), 241);
-        assert!(countries().iter().all(|country| !country.land.0.is_empty() && country.boxes.len() == country.land.0.len()));
-        let without: Vec<&str> = countries().iter().filter(|c| c.alpha3.is_empty()).map(|c| c.name.as_str()).collect();
-        assert_eq!(without, ["Indian Ocean Ter.", "N. Cyprus", "Siachen Glacier", "Somaliland"]);
+        assert!(countries().iter().all(
+            |country| !country.land.0.is_empty() && country.boxes.len() == country.land.0.len()
+        ));
+        let without: Vec<&str> = countries()
+            .iter()
+            .filter(|c| c.alpha3.is_empty())
+            .map(|c| c.name.as_str())
+            .collect();
+        assert_eq!(
+            without,
+            [
+                "Indian Ocean Ter.",
+                "N. Cyprus",
+                "Siachen Glacier",
+                "Somaliland"
+            ]
+        );
     }
 
     #[test]

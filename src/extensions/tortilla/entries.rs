@@ -1,4 +1,5 @@
-//! Registration of the tortilla extensions: options, columns, and the conversion of rows to the inputs of the computations.
+//! Registration of the tortilla extensions: options, columns, and the conversion of rows to the
+//! inputs of the computations.
 
 use std::sync::Arc;
 
@@ -7,8 +8,9 @@ use serde_json::{Value as Json, json};
 
 use super::super::sample::command::OF_TORTILLA;
 use super::super::{
-    Extension, ExtensionEntry, ExtensionScope, GROUND_COLUMNS, HASH_COLUMN, LeakFacts, LeakSample, Leakage, LeakageRequest,
-    OptionKind, OptionSpec, RunNote, TortillaExtension, TortillaView, leakage, parse_options,
+    Extension, ExtensionEntry, ExtensionScope, GROUND_COLUMNS, HASH_COLUMN, LeakFacts, LeakSample,
+    Leakage, LeakageRequest, OptionKind, OptionSpec, RunNote, TortillaExtension, TortillaView,
+    leakage, parse_options,
 };
 use super::majortom::MajorTomGrid;
 use super::spatial_grouping::{GroupLimits, group_name, groups};
@@ -41,11 +43,22 @@ const MAJORTOM: ExtensionEntry = ExtensionEntry {
     options: majortom_options,
     make: |given| {
         let o: MajortomOptions = parse_options("majortom", &majortom_options(), given)?;
-        let [pair, around] = [("latitude_range", o.latitude_range), ("longitude_range", o.longitude_range)].map(|(name, range)| {
-            <[f64; 2]>::try_from(range).map_err(|_| Error::usage(format!("{name} has to be two numbers, least and greatest")))
+        let [pair, around] = [
+            ("latitude_range", o.latitude_range),
+            ("longitude_range", o.longitude_range),
+        ]
+        .map(|(name, range)| {
+            <[f64; 2]>::try_from(range).map_err(|_| {
+                Error::usage(format!("{name} has to be two numbers, least and greatest"))
+            })
         });
         let ([south, north], [west, east]) = (pair?, around?);
-        Ok(Extension::Tortilla(Box::new(MajorTomGrid::new(o.dist_km, (south, north), (west, east), &o.sep)?)))
+        Ok(Extension::Tortilla(Box::new(MajorTomGrid::new(
+            o.dist_km,
+            (south, north),
+            (west, east),
+            &o.sep,
+        )?)))
     },
 };
 
@@ -60,24 +73,48 @@ struct MajortomOptions {
 fn majortom_options() -> Vec<OptionSpec> {
     const NUMBERS: OptionKind = OptionKind::List(&OptionKind::Number);
     vec![
-        OptionSpec::new(mark!("dist_km"), OptionKind::Number, mark!("the size of a cell in kilometres")).or(100),
-        OptionSpec::new(mark!("latitude_range"), NUMBERS, mark!("degrees between which there are rows")).or(json!([-85.0, 85.0])),
-        OptionSpec::new(mark!("longitude_range"), NUMBERS, mark!("degrees between which there are columns"))
-            .or(json!([-180.0, 180.0])),
-        OptionSpec::new(mark!("sep"), OptionKind::Text, mark!("the separator between the parts of a code")).or("_"),
+        OptionSpec::new(
+            mark!("dist_km"),
+            OptionKind::Number,
+            mark!("the size of a cell in kilometres"),
+        )
+        .or(100),
+        OptionSpec::new(
+            mark!("latitude_range"),
+            NUMBERS,
+            mark!("degrees between which there are rows"),
+        )
+        .or(json!([-85.0, 85.0])),
+        OptionSpec::new(
+            mark!("longitude_range"),
+            NUMBERS,
+            mark!("degrees between which there are columns"),
+        )
+        .or(json!([-180.0, 180.0])),
+        OptionSpec::new(
+            mark!("sep"),
+            OptionKind::Text,
+            mark!("the separator between the parts of a code"),
+        )
+        .or("_"),
     ]
 }
 
 impl TortillaExtension for MajorTomGrid {
     fn schema(&self) -> Vec<FieldSpec> {
-        let description = "MajorTOM spherical grid cell identifier (e.g., 0100km_0003U_0005R) with ~dist_km spacing";
+        let description = "MajorTOM spherical grid cell identifier (e.g., 0100km_0003U_0005R) with \
+            ~dist_km spacing";
         vec![text_field("majortom:code", description)]
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
         let places = places_in(tortilla, ctx)?;
         ctx.check()?;
-        let code = |place: &Option<[f64; 2]>| place.and_then(|[lon, lat]| self.code(lon, lat)).map_or(Value::Null, Value::text);
+        let code = |place: &Option<[f64; 2]>| {
+            place
+                .and_then(|[lon, lat]| self.code(lon, lat))
+                .map_or(Value::Null, Value::text)
+        };
         Ok(vec![places.iter().map(code).collect()])
     }
 
@@ -97,9 +134,12 @@ const SPATIAL_GROUPING: ExtensionEntry = ExtensionEntry {
     scope: ExtensionScope::Tortilla,
     options: grouping_options,
     make: |given| {
-        let options: GroupingOptions = parse_options("spatial_grouping", &grouping_options(), given)?;
-        let limits =
-            GroupLimits { count: options.target_count, bytes: options.target_size.as_deref().map(parse_size).transpose()? };
+        let options: GroupingOptions =
+            parse_options("spatial_grouping", &grouping_options(), given)?;
+        let limits = GroupLimits {
+            count: options.target_count,
+            bytes: options.target_size.as_deref().map(parse_size).transpose()?,
+        };
         limits.check()?;
         Ok(Extension::Tortilla(Box::new(limits)))
     },
@@ -113,14 +153,23 @@ struct GroupingOptions {
 
 fn grouping_options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(mark!("target_count"), OptionKind::Integer, mark!("samples of a group at the most")),
-        OptionSpec::new(mark!("target_size"), OptionKind::Text, mark!("bytes of a group at the most, for example 512MB")),
+        OptionSpec::new(
+            mark!("target_count"),
+            OptionKind::Integer,
+            mark!("samples of a group at the most"),
+        ),
+        OptionSpec::new(
+            mark!("target_size"),
+            OptionKind::Text,
+            mark!("bytes of a group at the most, for example 512MB"),
+        ),
     ]
 }
 
 impl TortillaExtension for GroupLimits {
     fn schema(&self) -> Vec<FieldSpec> {
-        let description = "Spatial group identifier using Z-order curve for compact bounding boxes.";
+        let description =
+            "Spatial group identifier using Z-order curve for compact bounding boxes.";
         vec![text_field("spatialgroup:code", description)]
     }
 
@@ -128,11 +177,23 @@ impl TortillaExtension for GroupLimits {
         let places = places_in(tortilla, ctx)?;
         ctx.check()?;
         if !tortilla.is_empty() && places.iter().all(Option::is_none) {
-            return Err(Error::invalid("no sample has a location, so there is nothing to group"));
+            return Err(Error::invalid(
+                "no sample has a location, so there is nothing to group",
+            ));
         }
-        let sizes: Vec<u64> = tortilla.samples.iter().map(|sample| sample.size_bytes()).collect();
-        let name = |group: Option<u64>| group.map_or(Value::Null, |group| Value::text(group_name(group)));
-        Ok(vec![groups(&places, &sizes, *self)?.into_iter().map(name).collect()])
+        let sizes: Vec<u64> = tortilla
+            .samples
+            .iter()
+            .map(|sample| sample.size_bytes())
+            .collect();
+        let name =
+            |group: Option<u64>| group.map_or(Value::Null, |group| Value::text(group_name(group)));
+        Ok(vec![
+            groups(&places, &sizes, *self)?
+                .into_iter()
+                .map(name)
+                .collect(),
+        ])
     }
 
     fn reads(&self, column: &str) -> bool {
@@ -143,7 +204,9 @@ impl TortillaExtension for GroupLimits {
 const SPLIT_ASSIGNMENT: ExtensionEntry = ExtensionEntry {
     name: "split_assignment",
     title: mark!("Divide into train, validation, test"),
-    summary: mark!("Assigns samples to train, validation and test, and reports leakage between them."),
+    summary: mark!(
+        "Assigns samples to train, validation and test, and reports leakage between them."
+    ),
     scope: ExtensionScope::Tortilla,
     options: split_options,
     make: |given| Ok(Extension::Tortilla(Box::new(parse_split(given)?))),
@@ -156,14 +219,35 @@ fn split_options() -> Vec<OptionSpec> {
         OptionSpec::new(
             mark!("method"),
             OptionKind::Choice(METHODS),
-            mark!("each sample by itself, in equal shares of each class, by blocks of land, or by a common key"),
+            mark!(
+                "each sample by itself, in equal shares of each class, by blocks of land, or by \
+                a common key"
+            ),
         )
         .or("random"),
-        OptionSpec::new(mark!("ratios"), OptionKind::Shares, mark!("the parts with their shares"))
-            .or(json!({ "train": 0.7, "validation": 0.15, "test": 0.15 })),
-        OptionSpec::new(mark!("column"), OptionKind::Column, mark!("the class for stratified, the key for together")),
-        OptionSpec::new(mark!("block_km"), OptionKind::Number, mark!("side of a block of land in kilometres")).or(100),
-        OptionSpec::new(mark!("seed"), OptionKind::Integer, mark!("the same number gives the same split, everywhere")).or(0),
+        OptionSpec::new(
+            mark!("ratios"),
+            OptionKind::Shares,
+            mark!("the parts with their shares"),
+        )
+        .or(json!({ "train": 0.7, "validation": 0.15, "test": 0.15 })),
+        OptionSpec::new(
+            mark!("column"),
+            OptionKind::Column,
+            mark!("the class for stratified, the key for together"),
+        ),
+        OptionSpec::new(
+            mark!("block_km"),
+            OptionKind::Number,
+            mark!("side of a block of land in kilometres"),
+        )
+        .or(100),
+        OptionSpec::new(
+            mark!("seed"),
+            OptionKind::Integer,
+            mark!("the same number gives the same split, everywhere"),
+        )
+        .or(0),
     ]
 }
 
@@ -186,30 +270,54 @@ fn parse_split(given: &Json) -> Result<SplitAssignment> {
     let mut parts = Vec::new();
     for (name, share) in &options.ratios {
         if !["train", "validation", "test"].contains(&name.as_str()) {
-            return Err(Error::usage(format!("{name:?} is no part of a split")).hint("use train, validation and test"));
+            return Err(Error::usage(format!("{name:?} is no part of a split"))
+                .hint("use train, validation and test"));
         }
-        parts.push((name.clone(), share.as_f64().ok_or_else(|| Error::usage(format!("the share of {name} has to be a number")))?));
+        parts.push((
+            name.clone(),
+            share
+                .as_f64()
+                .ok_or_else(|| Error::usage(format!("the share of {name} has to be a number")))?,
+        ));
     }
     if ["stratified", "together"].contains(&options.method.as_str()) && options.column.is_none() {
-        return Err(Error::usage(format!("the method {} needs a column", options.method)));
+        return Err(Error::usage(format!(
+            "the method {} needs a column",
+            options.method
+        )));
     }
-    Ok(SplitAssignment { shares: Shares::new(parts)?, options })
+    Ok(SplitAssignment {
+        shares: Shares::new(parts)?,
+        options,
+    })
 }
 
 impl TortillaExtension for SplitAssignment {
     fn schema(&self) -> Vec<FieldSpec> {
-        vec![text_field("split", "Dataset partition identifier (train, test, or validation)")]
+        vec![text_field(
+            "split",
+            "Dataset partition identifier (train, test, or validation)",
+        )]
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
         // Padding is in no part of the split.
-        let real: Vec<usize> = (0..tortilla.len()).filter(|&at| !tortilla.samples[at].sample().is_padding()).collect();
+        let real: Vec<usize> = (0..tortilla.len())
+            .filter(|&at| !tortilla.samples[at].sample().is_padding())
+            .collect();
         let method = match self.options.method.as_str() {
-            "stratified" => SplitMethod::Stratified { classes: self.keys(tortilla, &real)? },
-            "together" => SplitMethod::Together { keys: self.keys(tortilla, &real)? },
+            "stratified" => SplitMethod::Stratified {
+                classes: self.keys(tortilla, &real)?,
+            },
+            "together" => SplitMethod::Together {
+                keys: self.keys(tortilla, &real)?,
+            },
             "blocks" => {
                 let places = places_in(tortilla, ctx)?;
-                SplitMethod::Blocks { places: real.iter().map(|&at| places[at]).collect(), side_km: self.options.block_km }
+                SplitMethod::Blocks {
+                    places: real.iter().map(|&at| places[at]).collect(),
+                    side_km: self.options.block_km,
+                }
             }
             _ => SplitMethod::Random,
         };
@@ -225,7 +333,8 @@ impl TortillaExtension for SplitAssignment {
     }
 
     fn reads(&self, column: &str) -> bool {
-        let of_leakage = GROUND_COLUMNS.contains(&column) || column == HASH_COLUMN || COLUMNS.contains(&column);
+        let of_leakage =
+            GROUND_COLUMNS.contains(&column) || column == HASH_COLUMN || COLUMNS.contains(&column);
         of_leakage || self.options.column.as_deref() == Some(column)
     }
 }
@@ -233,7 +342,9 @@ impl TortillaExtension for SplitAssignment {
 impl SplitAssignment {
     fn keys(&self, tortilla: &TortillaView<'_>, rows: &[usize]) -> Result<Vec<Option<String>>> {
         let name = self.options.column.as_deref().unwrap_or_default();
-        let field = tortilla.field(name).ok_or_else(|| Error::usage(format!("there is no column {name} at this level")))?;
+        let field = tortilla
+            .field(name)
+            .ok_or_else(|| Error::usage(format!("there is no column {name} at this level")))?;
         let key = |&at: &usize| {
             let value = tortilla.samples[at].value(name);
             (!value.is_null()).then(|| value_text(&value, &field.dtype))
@@ -249,34 +360,71 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
     let here = has(&GROUND_COLUMNS) || has(&[HASH_COLUMN]);
     for (view, part) in tortilla.samples.iter().zip(parts) {
         ctx.check()?;
-        let part = if let Value::Text(part) = part { Some(part.clone()) } else { None };
+        let part = if let Value::Text(part) = part {
+            Some(part.clone())
+        } else {
+            None
+        };
         match view.sample().children() {
-            Some(children) if !here => below(&view.path().to_archive(), &part, children, &mut samples),
+            Some(children) if !here => {
+                below(&view.path().to_archive(), &part, children, &mut samples)
+            }
             _ => {
-                let value =
-                    |name: &str| view.field(name).map_or((Value::Null, DataType::Null), |(field, value)| (value, field.dtype));
-                samples.push(LeakSample { path: view.path().to_archive(), part, facts: LeakFacts::of(&value) });
+                let value = |name: &str| {
+                    view.field(name)
+                        .map_or((Value::Null, DataType::Null), |(field, value)| {
+                            (value, field.dtype)
+                        })
+                };
+                samples.push(LeakSample {
+                    path: view.path().to_archive(),
+                    part,
+                    facts: LeakFacts::of(&value),
+                });
             }
         }
     }
-    leakage(&samples, &LeakageRequest { level: Some(tortilla.level), ..LeakageRequest::default() }, tortilla.level, ctx)
+    leakage(
+        &samples,
+        &LeakageRequest {
+            level: Some(tortilla.level),
+            ..LeakageRequest::default()
+        },
+        tortilla.level,
+        ctx,
+    )
 }
 
 /// Appends the samples of the first level below with the needed columns, else the FILEs.
 fn below(path: &str, part: &Option<Arc<str>>, tortilla: &Tortilla, samples: &mut Vec<LeakSample>) {
-    let here = GROUND_COLUMNS.iter().chain(&[HASH_COLUMN]).any(|name| tortilla.field(name).is_some());
-    for sample in tortilla.samples.iter().filter(|sample| !sample.is_padding()) {
+    let here = GROUND_COLUMNS
+        .iter()
+        .chain(&[HASH_COLUMN])
+        .any(|name| tortilla.field(name).is_some());
+    for sample in tortilla
+        .samples
+        .iter()
+        .filter(|sample| !sample.is_padding())
+    {
         let path = format!("{path}/{}", sample.id);
         match sample.children() {
             Some(children) if !here => below(&path, part, children, samples),
             _ => {
                 let value = |name: &str| match tortilla.field(name) {
-                    Some(index) => {
-                        (sample.value(index).clone(), tortilla.schema.get(index).map_or(DataType::Null, |f| f.dtype.clone()))
-                    }
+                    Some(index) => (
+                        sample.value(index).clone(),
+                        tortilla
+                            .schema
+                            .get(index)
+                            .map_or(DataType::Null, |f| f.dtype.clone()),
+                    ),
                     None => (Value::Null, DataType::Null),
                 };
-                samples.push(LeakSample { path, part: part.clone(), facts: LeakFacts::of(&value) });
+                samples.push(LeakSample {
+                    path,
+                    part: part.clone(),
+                    facts: LeakFacts::of(&value),
+                });
             }
         }
     }
@@ -285,7 +433,10 @@ fn below(path: &str, part: &Option<Arc<str>>, tortilla: &Tortilla, samples: &mut
 const CONTENT_HASH: ExtensionEntry = ExtensionEntry {
     name: "content_hash",
     title: mark!("Content hash"),
-    summary: mark!("Hashes the bytes of each sample with SHA-256, which finds the same picture under two names."),
+    summary: mark!(
+        "Hashes the bytes of each sample with SHA-256, which finds the same picture under two \
+            names."
+    ),
     scope: ExtensionScope::Tortilla,
     options: Vec::new,
     make: |given| {
@@ -298,11 +449,18 @@ struct ContentHash;
 
 impl TortillaExtension for ContentHash {
     fn schema(&self) -> Vec<FieldSpec> {
-        vec![text_field("content:sha256", "SHA-256 of the sample's bytes, in hexadecimal")]
+        vec![text_field(
+            "content:sha256",
+            "SHA-256 of the sample's bytes, in hexadecimal",
+        )]
     }
 
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
-        let samples: Vec<_> = tortilla.samples.iter().map(|sample| sample.sample()).collect();
+        let samples: Vec<_> = tortilla
+            .samples
+            .iter()
+            .map(|sample| sample.sample())
+            .collect();
         let hashes = content_hash::hashes(&samples, ctx)?;
         let value = |(at, hash): (usize, Result<Option<String>>)| match hash {
             Ok(hash) => hash.map_or(Value::Null, Value::text),
@@ -324,5 +482,9 @@ impl TortillaExtension for ContentHash {
 }
 
 fn text_field(name: &str, description: &str) -> FieldSpec {
-    FieldSpec { name: name.into(), dtype: DataType::Utf8, description: description.into() }
+    FieldSpec {
+        name: name.into(),
+        dtype: DataType::Utf8,
+        description: description.into(),
+    }
 }

@@ -1,12 +1,14 @@
-//! Columns with values at the samples' centroids: from rasters and polygon layers given by the user, and the country. Source
-//! file, band, sampling method and date are in the column's description.
+//! Columns with values at the samples' centroids: from rasters and polygon layers given by the
+//! user, and the country. Source file, band, sampling method and date are in the column's
+//! description.
 
 use arrow::datatypes::DataType;
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::super::{
-    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, TortillaExtension, TortillaView, parse_options,
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, TortillaExtension,
+    TortillaView, parse_options,
 };
 use super::rai_presets::{RAI_PRESETS, rai_preset};
 use super::spatial_grouping::z_order;
@@ -15,13 +17,18 @@ use crate::error::{Error, Result};
 use crate::footprint::{self, Detail, StatedLocation};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Value, check_field_name};
-use crate::raster::{AreaOfDegrees, AreaStatistic, BandIndex, PointSampling, RasterSource, attribute_at, raster_at, raster_in};
+use crate::raster::{
+    AreaOfDegrees, AreaStatistic, BandIndex, PointSampling, RasterSource, attribute_at, raster_at,
+    raster_in,
+};
 
 /// The extension `geo_enrichment`.
 pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "geo_enrichment",
     title: mark!("Values at the location"),
-    summary: mark!("Samples given rasters and polygons at the centroid of each sample, and adds its country."),
+    summary: mark!(
+        "Samples given rasters and polygons at the centroid of each sample, and adds its country."
+    ),
     scope: ExtensionScope::Tortilla,
     options,
     make,
@@ -30,7 +37,8 @@ pub const ENTRY: ExtensionEntry = ExtensionEntry {
 /// The official tool's value for points outside all countries.
 const AT_SEA: &str = "Ocean/Sea/Lakes";
 
-/// Number of samples per parallel task: few enough for progress, enough to reuse a raster's cached blocks.
+/// Number of samples per parallel task: few enough for progress, enough to reuse a raster's cached
+/// blocks.
 const PLACES_A_TASK: usize = 512;
 
 fn options() -> Vec<OptionSpec> {
@@ -39,17 +47,30 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::new(
             mark!("columns"),
             OptionKind::Json,
-            mark!("a list of {column, path, band, method: nearest, mean with radius_m, footprint (the mean over it) or share with class (the share of pixels with that value in the \
+            mark!(
+                "a list of {column, path, band, method: nearest, mean with radius_m, footprint \
+                (the mean over it) or share with class (the share of pixels with that value in the \
              footprint), description, date} for rasters, or {column, path, \
-             layer, field, description, date} for polygons; paths are files or GDAL's /vsi names; preset, one of elevation, cisi, gdp, hdi, \
-             gmi, pop, admin0, admin1 and admin2 of TACO 0.2, or precipitation, temperature, soil_clay, soil_sand, soil_carbon, soil_water, \
-             soil_bulk_density and soil_ph, gives column, unit and source"),
+             layer, field, description, date} for polygons; paths are files or GDAL's /vsi names; \
+                preset, one of elevation, cisi, gdp, hdi, \
+             gmi, pop, admin0, admin1 and admin2 of TACO 0.2, or precipitation, temperature, \
+                soil_clay, soil_sand, soil_carbon, soil_water, \
+             soil_bulk_density and soil_ph, gives column, unit and source"
+            ),
         )
         .or(json!([])),
-        OptionSpec::new(mark!("country"), OptionKind::Choice(COUNTRY), mark!("how to write the country, from the boundaries in this program"))
-            .or("none"),
-        OptionSpec::new(mark!("country_column"), OptionKind::Text, mark!("the column for the country, for example rai:admin0"))
-            .or("geoenrich:admin_countries"),
+        OptionSpec::new(
+            mark!("country"),
+            OptionKind::Choice(COUNTRY),
+            mark!("how to write the country, from the boundaries in this program"),
+        )
+        .or("none"),
+        OptionSpec::new(
+            mark!("country_column"),
+            OptionKind::Text,
+            mark!("the column for the country, for example rai:admin0"),
+        )
+        .or("geoenrich:admin_countries"),
     ]
 }
 
@@ -115,21 +136,38 @@ fn make(given: &Json) -> Result<Extension> {
         }
         let column = &source.column;
         let polygons = source.field.is_some();
-        if polygons && (source.band.is_some() || source.method.is_some() || source.radius_m.is_some() || source.class.is_some()) {
-            return Err(Error::usage(format!("{column} names a field of polygons and also how to read a raster")));
+        if polygons
+            && (source.band.is_some()
+                || source.method.is_some()
+                || source.radius_m.is_some()
+                || source.class.is_some())
+        {
+            return Err(Error::usage(format!(
+                "{column} names a field of polygons and also how to read a raster"
+            )));
         }
         if !polygons && source.layer.is_some() {
-            return Err(Error::usage(format!("{column} names a layer and no field of it")));
+            return Err(Error::usage(format!(
+                "{column} names a layer and no field of it"
+            )));
         }
-        let radius = source.radius_m.is_some_and(|radius| radius.is_finite() && radius > 0.0);
-        if source.radius_m.is_some() != (source.method == Some(EnrichmentMethod::Mean)) || (source.radius_m.is_some() && !radius) {
-            let error = Error::usage(format!("{column}: a mean needs radius_m above 0, and nothing else takes it"));
+        let radius = source
+            .radius_m
+            .is_some_and(|radius| radius.is_finite() && radius > 0.0);
+        if source.radius_m.is_some() != (source.method == Some(EnrichmentMethod::Mean))
+            || (source.radius_m.is_some() && !radius)
+        {
+            let error = Error::usage(format!(
+                "{column}: a mean needs radius_m above 0, and nothing else takes it"
+            ));
             return Err(error.hint("give \"method\": \"mean\", \"radius_m\": 1000"));
         }
         if source.class.is_some() != (source.method == Some(EnrichmentMethod::Share))
             || source.class.is_some_and(|class| !class.is_finite())
         {
-            let error = Error::usage(format!("{column}: a share needs the class that is counted, and nothing else takes it"));
+            let error = Error::usage(format!(
+                "{column}: a share needs the class that is counted, and nothing else takes it"
+            ));
             return Err(error.hint("give \"method\": \"share\", \"class\": 1"));
         }
         let path = RasterSource::typed(AssetPath::parse(&source.path)?);
@@ -142,9 +180,14 @@ fn make(given: &Json) -> Result<Extension> {
         return Err(Error::usage("nothing is to be sampled").hint("give columns, or country"));
     }
     for (at, field) in fields.iter().enumerate() {
-        check_field_name(&field.name).map_err(|fault| Error::usage(format!("{:?} can't be a column: {fault}", field.name)))?;
+        check_field_name(&field.name).map_err(|fault| {
+            Error::usage(format!("{:?} can't be a column: {fault}", field.name))
+        })?;
         if fields[..at].iter().any(|other| other.name == field.name) {
-            return Err(Error::usage(format!("the column {} is named twice", field.name)));
+            return Err(Error::usage(format!(
+                "the column {} is named twice",
+                field.name
+            )));
         }
     }
     Ok(Extension::Tortilla(Box::new(made)))
@@ -155,25 +198,29 @@ impl EnrichmentSource {
     fn complete(&mut self) -> Result<()> {
         let Some(name) = &self.preset else {
             return match self.column.is_empty() {
-                true => Err(Error::usage("a column has no name").hint("give \"column\", or a \"preset\" that has one")),
+                true => Err(Error::usage("a column has no name")
+                    .hint("give \"column\", or a \"preset\" that has one")),
                 false => Ok(()),
             };
         };
         let Some(preset) = rai_preset(name) else {
             let names: Vec<&str> = RAI_PRESETS.iter().map(|preset| preset.name).collect();
-            return Err(Error::usage(format!("there is no preset {name:?}")).hint(format!("use {}", names.join(", "))));
+            return Err(Error::usage(format!("there is no preset {name:?}"))
+                .hint(format!("use {}", names.join(", "))));
         };
         if self.column.is_empty() {
             preset.column.clone_into(&mut self.column);
         }
-        self.description.get_or_insert_with(|| preset.description.to_owned());
+        self.description
+            .get_or_insert_with(|| preset.description.to_owned());
         if self.field.is_none() {
             self.field = preset.field.map(str::to_owned);
         }
         Ok(())
     }
 
-    /// Column types of the official tool: `float`, or an integer of metres for the elevation of responsible AI.
+    /// Column types of the official tool: `float`, or an integer of metres for the elevation of
+    /// responsible AI.
     fn dtype(&self) -> DataType {
         match (&self.field, self.column.as_str()) {
             (Some(_), _) => DataType::Utf8,
@@ -202,7 +249,8 @@ impl EnrichmentSource {
         }
     }
 
-    /// The values at places, or those over areas where the source has a statistic; both are of the same samples.
+    /// The values at places, or those over areas where the source has a statistic; both are of the
+    /// same samples.
     fn values(
         &self,
         asset: &RasterSource,
@@ -211,8 +259,18 @@ impl EnrichmentSource {
         ctx: &JobContext,
     ) -> Result<Vec<Value>> {
         if let Some(field) = &self.field {
-            let texts = attribute_at(asset, self.layer.as_deref(), field, places, &polygons::holds, ctx)?;
-            return Ok(texts.into_iter().map(|text| text.map_or(Value::Null, Value::text)).collect());
+            let texts = attribute_at(
+                asset,
+                self.layer.as_deref(),
+                field,
+                places,
+                &polygons::holds,
+                ctx,
+            )?;
+            return Ok(texts
+                .into_iter()
+                .map(|text| text.map_or(Value::Null, Value::text))
+                .collect());
         }
         let tasks: Vec<Vec<Option<f64>>> = match self.statistic() {
             Some(statistic) => areas
@@ -225,8 +283,18 @@ impl EnrichmentSource {
                 .collect::<Result<_>>()?,
         };
         let whole = self.dtype() == DataType::Int64;
-        let value = |value: f64| if whole { Value::Int(value.round() as i64) } else { Value::Float(f64::from(value as f32)) };
-        Ok(tasks.into_iter().flatten().map(|found| found.map_or(Value::Null, value)).collect())
+        let value = |value: f64| {
+            if whole {
+                Value::Int(value.round() as i64)
+            } else {
+                Value::Float(f64::from(value as f32))
+            }
+        };
+        Ok(tasks
+            .into_iter()
+            .flatten()
+            .map(|found| found.map_or(Value::Null, value))
+            .collect())
     }
 
     fn provenance(&self) -> String {
@@ -236,13 +304,23 @@ impl EnrichmentSource {
         }
         let how = match (&self.field, self.statistic(), self.sampling()) {
             (Some(field), ..) => format!("field {field} of the polygon at the centroid"),
-            (None, Some(AreaStatistic::Mean), _) => format!("band {}, mean over the footprint", self.band()),
-            (None, Some(AreaStatistic::Share { class }), _) => {
-                format!("band {}, share of pixels with the value {class} in the footprint", self.band())
+            (None, Some(AreaStatistic::Mean), _) => {
+                format!("band {}, mean over the footprint", self.band())
             }
-            (None, None, PointSampling::Nearest) => format!("band {}, pixel at the centroid", self.band()),
+            (None, Some(AreaStatistic::Share { class }), _) => {
+                format!(
+                    "band {}, share of pixels with the value {class} in the footprint",
+                    self.band()
+                )
+            }
+            (None, None, PointSampling::Nearest) => {
+                format!("band {}, pixel at the centroid", self.band())
+            }
             (None, None, PointSampling::Mean { radius_m }) => {
-                format!("band {}, mean within {radius_m} m of the centroid", self.band())
+                format!(
+                    "band {}, mean within {radius_m} m of the centroid",
+                    self.band()
+                )
             }
         };
         text.push_str(&format!("From {}, {how}", self.path));
@@ -261,11 +339,20 @@ impl TortillaExtension for GeoEnrichment {
         let mut fields: Vec<FieldSpec> = self
             .sources
             .iter()
-            .map(|(source, _)| FieldSpec { name: source.column.clone(), dtype: source.dtype(), description: source.provenance() })
+            .map(|(source, _)| FieldSpec {
+                name: source.column.clone(),
+                dtype: source.dtype(),
+                description: source.provenance(),
+            })
             .collect();
         if let Some((_, column)) = &self.country {
-            let description = "Country at the centroid. From Natural Earth 1:50m admin 0 countries.".into();
-            fields.push(FieldSpec { name: column.clone(), dtype: DataType::Utf8, description });
+            let description =
+                "Country at the centroid. From Natural Earth 1:50m admin 0 countries.".into();
+            fields.push(FieldSpec {
+                name: column.clone(),
+                dtype: DataType::Utf8,
+                description,
+            });
         }
         fields
     }
@@ -281,20 +368,32 @@ impl TortillaExtension for GeoEnrichment {
     fn compute(&self, tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Vec<Value>>> {
         let places = places_in(tortilla, ctx)?;
         // In Z-order, so that each block of a raster is read once.
-        let mut order: Vec<usize> = (0..places.len()).filter(|&at| places[at].is_some()).collect();
+        let mut order: Vec<usize> = (0..places.len())
+            .filter(|&at| places[at].is_some())
+            .collect();
         order.sort_by_key(|&at| places[at].map(|[lon, lat]| z_order(lon, lat)));
         let sorted: Vec<Option<[f64; 2]>> = order.iter().map(|&at| places[at]).collect();
         let (mut columns, mut failed) = (Vec::new(), 0);
-        let areas = match self.sources.iter().any(|(source, _)| source.statistic().is_some()) {
+        let areas = match self
+            .sources
+            .iter()
+            .any(|(source, _)| source.statistic().is_some())
+        {
             true => areas_in(tortilla, &places, &order, ctx)?,
             false => Vec::new(),
         };
         let mut first_error = None;
         for (source, asset) in &self.sources {
-            ctx.stage(&tr!("Sampling {column}", column = source.column), Some(sorted.len() as u64));
+            ctx.stage(
+                &tr!("Sampling {column}", column = source.column),
+                Some(sorted.len() as u64),
+            );
             let mut column = vec![Value::Null; places.len()];
             match source.values(asset, &sorted, &areas, ctx) {
-                Ok(values) => order.iter().zip(values).for_each(|(&at, value)| column[at] = value),
+                Ok(values) => order
+                    .iter()
+                    .zip(values)
+                    .for_each(|(&at, value)| column[at] = value),
                 Err(error) if error.is_cancelled() => return Err(error),
                 // The other sources are worth their time.
                 Err(error) => {
@@ -315,7 +414,9 @@ impl TortillaExtension for GeoEnrichment {
             ctx.stage(tr!("Finding countries"), Some(places.len() as u64));
             let country = |place: &Option<[f64; 2]>| {
                 ctx.step(1);
-                let Some([lon, lat]) = place else { return Value::Null };
+                let Some([lon, lat]) = place else {
+                    return Value::Null;
+                };
                 match countries::country_at(*lon, *lat) {
                     None => Value::text(AT_SEA),
                     Some(country) => {
@@ -324,7 +425,11 @@ impl TortillaExtension for GeoEnrichment {
                             "alpha3" => &country.alpha3,
                             _ => &country.name,
                         };
-                        if code.is_empty() { Value::Null } else { Value::text(code) }
+                        if code.is_empty() {
+                            Value::Null
+                        } else {
+                            Value::text(code)
+                        }
                     }
                 }
             };
@@ -335,17 +440,24 @@ impl TortillaExtension for GeoEnrichment {
     }
 }
 
-/// Footprints of the samples of `order`, in that order; those without an area have the centroid alone.
+/// Footprints of the samples of `order`, in that order; those without an area have the centroid
+/// alone.
 fn areas_in(
     tortilla: &TortillaView<'_>,
     places: &[Option<[f64; 2]>],
     order: &[usize],
     ctx: &JobContext,
 ) -> Result<Vec<Option<AreaOfDegrees>>> {
-    let rows: Vec<StatedLocation> = order.iter().map(|&at| StatedLocation::of(&|name| tortilla.samples[at].value(name))).collect();
+    let rows: Vec<StatedLocation> = order
+        .iter()
+        .map(|&at| StatedLocation::of(&|name| tortilla.samples[at].value(name)))
+        .collect();
     let rings = footprint::resolve(&rows, Detail::Exact, |shape| shape.areas.concat(), ctx)?;
     let area = |(&at, rings): (&usize, Option<Vec<Vec<[f64; 2]>>>)| {
-        Some(AreaOfDegrees { rings: rings.unwrap_or_default(), middle: places[at]? })
+        Some(AreaOfDegrees {
+            rings: rings.unwrap_or_default(),
+            middle: places[at]?,
+        })
     };
     Ok(order.iter().zip(rings).map(area).collect())
 }
@@ -364,11 +476,25 @@ mod tests {
     #[test]
     fn methods_have_what_they_need_and_nothing_else() {
         let one = |source: Json| fields(json!([source]));
-        let made = one(json!({ "column": "forest", "path": "/cover.tif", "method": "share", "class": 10 })).expect("a share");
-        assert!(made[0].description.contains("share of pixels with the value 10 in the footprint"), "{}", made[0].description);
-        let made = one(json!({ "preset": "soil_ph", "path": "/ph.tif", "method": "footprint" })).expect("a mean");
+        let made = one(
+            json!({ "column": "forest", "path": "/cover.tif", "method": "share", "class": 10 }),
+        )
+        .expect("a share");
+        assert!(
+            made[0]
+                .description
+                .contains("share of pixels with the value 10 in the footprint"),
+            "{}",
+            made[0].description
+        );
+        let made = one(json!({ "preset": "soil_ph", "path": "/ph.tif", "method": "footprint" }))
+            .expect("a mean");
         assert_eq!(made[0].name, "geoenrich:soil_ph");
-        assert!(made[0].description.contains("mean over the footprint"), "{}", made[0].description);
+        assert!(
+            made[0].description.contains("mean over the footprint"),
+            "{}",
+            made[0].description
+        );
         for bad in [
             json!({ "column": "a", "path": "/x.tif", "method": "share" }),
             json!({ "column": "a", "path": "/x.tif", "class": 1 }),
@@ -394,29 +520,65 @@ mod tests {
             ("admin2", DataType::Utf8),
         ];
         for (preset, dtype) in wanted {
-            let path = if dtype == DataType::Utf8 { "/areas.gpkg" } else { "/grid.tif" };
-            let made = fields(json!([{ "preset": preset, "path": path }])).unwrap_or_else(|error| panic!("{}", error.report()));
-            assert_eq!((made[0].name.as_str(), &made[0].dtype), (format!("rai:{preset}").as_str(), &dtype));
+            let path = if dtype == DataType::Utf8 {
+                "/areas.gpkg"
+            } else {
+                "/grid.tif"
+            };
+            let made = fields(json!([{ "preset": preset, "path": path }]))
+                .unwrap_or_else(|error| panic!("{}", error.report()));
+            assert_eq!(
+                (made[0].name.as_str(), &made[0].dtype),
+                (format!("rai:{preset}").as_str(), &dtype)
+            );
         }
     }
 
     #[test]
     fn presets_give_column_unit_and_source() {
         let made = fields(json!([
-            { "preset": "elevation", "path": "/dem.tif", "method": "mean", "radius_m": 500, "date": "2021" },
+            {
+                "preset": "elevation",
+                "path": "/dem.tif",
+                "method": "mean",
+                "radius_m": 500,
+                "date": "2021",
+            },
             { "preset": "admin1", "path": "/adm1.gpkg" },
             { "preset": "pop", "column": "own:people", "path": "/pop.tif", "description": "Mine" },
         ]));
         let made = made.expect("presets are known");
-        let about: Vec<_> = made.iter().map(|field| (field.name.as_str(), &field.dtype)).collect();
+        let about: Vec<_> = made
+            .iter()
+            .map(|field| (field.name.as_str(), &field.dtype))
+            .collect();
         assert_eq!(
             about,
-            [("rai:elevation", &DataType::Int64), ("rai:admin1", &DataType::Utf8), ("own:people", &DataType::Float32)]
+            [
+                ("rai:elevation", &DataType::Int64),
+                ("rai:admin1", &DataType::Utf8),
+                ("own:people", &DataType::Float32)
+            ]
         );
-        assert!(made[0].description.starts_with("Elevation in metres (Copernicus DEM"), "{}", made[0].description);
-        assert!(made[0].description.contains("mean within 500 m") && made[0].description.ends_with("2021."));
-        assert!(made[1].description.contains("field shapeName") && made[2].description.starts_with("Mine. From"));
-        for bad in [json!([{ "preset": "height", "path": "/x.tif" }]), json!([{ "path": "/x.tif" }])] {
+        assert!(
+            made[0]
+                .description
+                .starts_with("Elevation in metres (Copernicus DEM"),
+            "{}",
+            made[0].description
+        );
+        assert!(
+            made[0].description.contains("mean within 500 m")
+                && made[0].description.ends_with("2021.")
+        );
+        assert!(
+            made[1].description.contains("field shapeName")
+                && made[2].description.starts_with("Mine. From")
+        );
+        for bad in [
+            json!([{ "preset": "height", "path": "/x.tif" }]),
+            json!([{ "path": "/x.tif" }]),
+        ] {
             assert!(fields(bad.clone()).is_err(), "{bad}");
         }
     }

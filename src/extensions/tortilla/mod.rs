@@ -1,5 +1,5 @@
-//! Extensions that need all samples of a level: grids, groups, splits, hashes, attributes by location. Each is a pure function of
-//! coordinates, sizes or payloads, and deterministic.
+//! Extensions that need all samples of a level: grids, groups, splits, hashes, attributes by
+//! location. Each is a pure function of coordinates, sizes or payloads, and deterministic.
 
 pub(super) mod columns;
 pub mod content_hash;
@@ -18,16 +18,23 @@ pub use entries::ENTRIES;
 use super::TortillaView;
 use crate::container::middle_of;
 use crate::error::{Error, Result};
-use crate::footprint::{CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, StatedLocation, Unfolded, resolve};
+use crate::footprint::{
+    CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, StatedLocation, Unfolded, resolve,
+};
 use crate::jobs::JobContext;
 use crate::model::Value;
 use crate::table::wkb_point;
 
-/// `[longitude, latitude]` in degrees from a value of [`CENTROID_COLUMNS`]; `None` for anything but a point with valid coordinates.
+/// `[longitude, latitude]` in degrees from a value of [`CENTROID_COLUMNS`]; `None` for anything but
+/// a point with valid coordinates.
 pub fn place_of(value: &Value) -> Option<[f64; 2]> {
     match value {
-        Value::Bytes(bytes) => wkb_point(bytes).map(|(lon, lat)| [lon, lat]).filter(on_earth),
-        Value::Text(text) => wkb_point(text.as_bytes()).map(|(lon, lat)| [lon, lat]).filter(on_earth),
+        Value::Bytes(bytes) => wkb_point(bytes)
+            .map(|(lon, lat)| [lon, lat])
+            .filter(on_earth),
+        Value::Text(text) => wkb_point(text.as_bytes())
+            .map(|(lon, lat)| [lon, lat])
+            .filter(on_earth),
         _ => None,
     }
 }
@@ -38,16 +45,34 @@ pub fn place_of(value: &Value) -> Option<[f64; 2]> {
 /// When the level has no column with locations, or the job is cancelled.
 fn places_in(tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Option<[f64; 2]>>> {
     let has = |name: &str| tortilla.field(name).is_some();
-    let drawn = GEOMETRY_COLUMNS.into_iter().chain(GRIDS.iter().map(|grid| grid.transform)).any(has);
+    let drawn = GEOMETRY_COLUMNS
+        .into_iter()
+        .chain(GRIDS.iter().map(|grid| grid.transform))
+        .any(has);
     if !tortilla.is_empty() && !drawn && !CENTROID_COLUMNS.into_iter().any(has) {
-        let error = Error::invalid(format!("level {} has no column stac:centroid or istac:centroid", tortilla.level));
+        let error = Error::invalid(format!(
+            "level {} has no column stac:centroid or istac:centroid",
+            tortilla.level
+        ));
         return Err(error.hint("run the STAC or ISTAC extension first"));
     }
-    let place = |sample: &super::SampleView<'_>| CENTROID_COLUMNS.iter().find_map(|name| place_of(&sample.value(name)));
+    let place = |sample: &super::SampleView<'_>| {
+        CENTROID_COLUMNS
+            .iter()
+            .find_map(|name| place_of(&sample.value(name)))
+    };
     let mut places: Vec<Option<[f64; 2]>> = tortilla.samples.iter().map(place).collect();
-    let open: Vec<usize> = (0..places.len()).filter(|&at| drawn && places[at].is_none()).collect();
-    let rows: Vec<StatedLocation> = open.iter().map(|&at| StatedLocation::of(&|name| tortilla.samples[at].value(name))).collect();
-    for (at, found) in open.into_iter().zip(resolve(&rows, Detail::Corners, Unfolded::bounds, ctx)?) {
+    let open: Vec<usize> = (0..places.len())
+        .filter(|&at| drawn && places[at].is_none())
+        .collect();
+    let rows: Vec<StatedLocation> = open
+        .iter()
+        .map(|&at| StatedLocation::of(&|name| tortilla.samples[at].value(name)))
+        .collect();
+    for (at, found) in open
+        .into_iter()
+        .zip(resolve(&rows, Detail::Corners, Unfolded::bounds, ctx)?)
+    {
         places[at] = found.flatten().map(middle_of).filter(on_earth);
     }
     Ok(places)

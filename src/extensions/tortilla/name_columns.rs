@@ -1,10 +1,12 @@
-//! Columns from the parts of the samples' ids: `S2A_{tile}_{date}` gives the columns `tile` and `date`.
+//! Columns from the parts of the samples' ids: `S2A_{tile}_{date}` gives the columns `tile` and
+//! `date`.
 
 use arrow::datatypes::DataType;
 use chrono::NaiveDate;
 
 use super::super::{
-    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, TortillaExtension, TortillaView, parse_options,
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, TortillaExtension,
+    TortillaView, parse_options,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -21,13 +23,16 @@ pub const ENTRY: ExtensionEntry = ExtensionEntry {
     options,
     make: |given| {
         let options: NameOptions = parse_options("name_columns", &options(), given)?;
-        Ok(Extension::Tortilla(Box::new(NameColumns::new(&options.pattern)?)))
+        Ok(Extension::Tortilla(Box::new(NameColumns::new(
+            &options.pattern,
+        )?)))
     },
 };
 
 fn options() -> Vec<OptionSpec> {
     let help = mark!(
-        "the whole id with columns in braces: S2A_{tile}_{date}_v{version:int}; types are int, float and date, otherwise text"
+        "the whole id with columns in braces: S2A_{tile}_{date}_v{version:int}; types are int, \
+            float and date, otherwise text"
     );
     vec![OptionSpec::new(mark!("pattern"), OptionKind::Text, help).required()]
 }
@@ -46,7 +51,8 @@ fn dtype_of(kind: PartKind) -> DataType {
     }
 }
 
-/// The value of a text; `None` for a number that is too large, or a day that is not in the calendar.
+/// The value of a text; `None` for a number that is too large, or a day that is not in the
+/// calendar.
 fn value_of(kind: PartKind, text: &str) -> Option<Value> {
     Some(match kind {
         PartKind::Text => Value::text(text),
@@ -70,13 +76,18 @@ impl NameColumns {
     /// # Errors
     /// For a pattern that can't be read, a name that a field can't have, and no column.
     fn new(pattern: &str) -> Result<Self> {
-        let columns = Self { pattern: NamePattern::new(pattern)? };
+        let columns = Self {
+            pattern: NamePattern::new(pattern)?,
+        };
         for part in columns.pattern.parts() {
-            check_field_name(&part.name).map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", part.name)))?;
+            check_field_name(&part.name)
+                .map_err(|fault| Error::usage(format!("the column \"{}\" {fault}", part.name)))?;
         }
         if columns.pattern.parts().is_empty() {
             let error = Error::usage(format!("the pattern {pattern} has no column"));
-            return Err(error.hint("write the id with columns in braces, for example S2A_{tile}_{date}"));
+            return Err(
+                error.hint("write the id with columns in braces, for example S2A_{tile}_{date}")
+            );
         }
         Ok(columns)
     }
@@ -85,7 +96,12 @@ impl NameColumns {
     fn values(&self, id: &str) -> Option<Vec<Value>> {
         let of = |text: &str| {
             let texts = self.pattern.texts(text)?;
-            self.pattern.parts().iter().zip(texts).map(|(part, text)| value_of(part.kind, text)).collect::<Option<Vec<Value>>>()
+            self.pattern
+                .parts()
+                .iter()
+                .zip(texts)
+                .map(|(part, text)| value_of(part.kind, text))
+                .collect::<Option<Vec<Value>>>()
         };
         of(id).or_else(|| of(id.rsplit_once('.')?.0))
     }
@@ -115,14 +131,22 @@ impl TortillaExtension for NameColumns {
                 }
             }
             let values = values.unwrap_or_else(|| vec![Value::Null; width]);
-            columns.iter_mut().zip(values).for_each(|(column, value)| column.push(value));
+            columns
+                .iter_mut()
+                .zip(values)
+                .for_each(|(column, value)| column.push(value));
         }
         ctx.check()?;
         if unlike > 0 {
             let more = if unlike > examples.len() { ", …" } else { "" };
-            let text = format!("{unlike} of {} ids are unlike the pattern: {}{more}", tortilla.len(), examples.join(", "));
+            let text = format!(
+                "{unlike} of {} ids are unlike the pattern: {}{more}",
+                tortilla.len(),
+                examples.join(", ")
+            );
             if columns.iter().flatten().all(Value::is_null) {
-                return Err(Error::usage(text).hint("a pattern is the whole id, with or without its ending"));
+                return Err(Error::usage(text)
+                    .hint("a pattern is the whole id, with or without its ending"));
             }
             ctx.warn(format!("{text}; their values are null"));
         }
@@ -144,14 +168,39 @@ mod tests {
 
     #[test]
     fn parts_of_names_have_the_types_that_the_pattern_says() {
-        let columns = NameColumns::new("S2{sat}_{tile}_{start:date}_v{version:int}").expect("a pattern");
-        let fields: Vec<(String, DataType)> = columns.schema().into_iter().map(|field| (field.name, field.dtype)).collect();
-        let types = [("sat", DataType::Utf8), ("tile", DataType::Utf8), ("start", DataType::Date32), ("version", DataType::Int64)];
+        let columns =
+            NameColumns::new("S2{sat}_{tile}_{start:date}_v{version:int}").expect("a pattern");
+        let fields: Vec<(String, DataType)> = columns
+            .schema()
+            .into_iter()
+            .map(|field| (field.name, field.dtype))
+            .collect();
+        let types = [
+            ("sat", DataType::Utf8),
+            ("tile", DataType::Utf8),
+            ("start", DataType::Date32),
+            ("version", DataType::Int64),
+        ];
         assert_eq!(fields, types.map(|(name, dtype)| (name.to_owned(), dtype)));
-        let values = columns.values("S2A_T30_TXQ_2020-02-29_v007.tif").expect("matches");
-        assert_eq!(values, [Value::text("A"), Value::text("T30_TXQ"), Value::Int(18_321), Value::Int(7)]);
+        let values = columns
+            .values("S2A_T30_TXQ_2020-02-29_v007.tif")
+            .expect("matches");
+        assert_eq!(
+            values,
+            [
+                Value::text("A"),
+                Value::text("T30_TXQ"),
+                Value::Int(18_321),
+                Value::Int(7)
+            ]
+        );
         // No such day, another form, a number that does not fit.
-        for id in ["S2A_T30_2021-02-29_v1", "S1A_T30_20200101", "S2A_T30_20200101_v99999999999999999999", ""] {
+        for id in [
+            "S2A_T30_2021-02-29_v1",
+            "S1A_T30_20200101",
+            "S2A_T30_20200101_v99999999999999999999",
+            "",
+        ] {
             assert_eq!(columns.values(id), None, "{id}");
         }
     }

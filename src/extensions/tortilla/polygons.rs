@@ -4,8 +4,8 @@ use geo::{Coord, Geometry, Intersects, MultiPolygon};
 
 use crate::table::parse_wkb;
 
-/// True when a polygon or multipolygon contains the point (x, y), including its border. False for other geometries and invalid
-/// WKB.
+/// True when a polygon or multipolygon contains the point (x, y), including its border. False for
+/// other geometries and invalid WKB.
 pub fn holds(wkb: &[u8], x: f64, y: f64) -> bool {
     polygons_of(wkb).is_some_and(|polygons| polygons.intersects(&Coord { x, y }))
 }
@@ -29,8 +29,13 @@ mod tests {
         bytes.extend(1u32.to_le_bytes());
         bytes.extend(5u32.to_le_bytes());
         for (x, y) in [(0.0, 0.0), (2.0, 0.0), (2.0, 2.0), (0.0, 2.0), (0.0, 0.0)] {
-            let numbers: Vec<f64> = [x, y].into_iter().chain(std::iter::repeat_n(7.0, extra)).collect();
-            numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+            let numbers: Vec<f64> = [x, y]
+                .into_iter()
+                .chain(std::iter::repeat_n(7.0, extra))
+                .collect();
+            numbers
+                .iter()
+                .for_each(|number| bytes.extend(number.to_le_bytes()));
         }
         bytes
     }
@@ -39,7 +44,10 @@ mod tests {
     fn every_spelling_of_a_polygon() {
         for (kind, extra) in [(3, 0), (1003, 1), (3003, 2), (0x8000_0003, 1)] {
             let wkb = square(kind, extra);
-            assert!(holds(&wkb, 1.0, 1.0) && holds(&wkb, 2.0, 1.0) && !holds(&wkb, 2.1, 1.0), "{kind}");
+            assert!(
+                holds(&wkb, 1.0, 1.0) && holds(&wkb, 2.0, 1.0) && !holds(&wkb, 2.1, 1.0),
+                "{kind}"
+            );
             let mut many = vec![1];
             many.extend(6u32.to_le_bytes());
             many.extend(1u32.to_le_bytes());

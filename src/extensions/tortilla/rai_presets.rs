@@ -1,5 +1,6 @@
-//! The nine fields of responsible AI of TACO 0.2, and climate and soil as the official tools name them: columns, units and public data
-//! for each. The data is the user's own copy; a preset fills in what describes it.
+//! The nine fields of responsible AI of TACO 0.2, and climate and soil as the official tools name
+//! them: columns, units and public data for each. The data is the user's own copy; a preset fills
+//! in what describes it.
 
 /// A field of responsible AI, climate or soil.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,26 +16,80 @@ pub struct RaiPreset {
 }
 
 const fn raster(name: &'static str, column: &'static str, description: &'static str) -> RaiPreset {
-    RaiPreset { name, column, description, field: None }
+    RaiPreset {
+        name,
+        column,
+        description,
+        field: None,
+    }
 }
 
 /// Boundaries of geoBoundaries have the name in the attribute `shapeName`.
-const fn boundary(name: &'static str, column: &'static str, description: &'static str) -> RaiPreset {
-    RaiPreset { name, column, description, field: Some("shapeName") }
+const fn boundary(
+    name: &'static str,
+    column: &'static str,
+    description: &'static str,
+) -> RaiPreset {
+    RaiPreset {
+        name,
+        column,
+        description,
+        field: Some("shapeName"),
+    }
 }
 
 /// All presets: those of the text, in its order, then climate and soil.
 pub const RAI_PRESETS: [RaiPreset; 17] = [
-    raster("elevation", "rai:elevation", "Elevation in metres (Copernicus DEM, doi:10.5069/G9028PQB)"),
-    raster("cisi", "rai:cisi", "Critical Infrastructure Spatial Index, 0 to 1 (doi:10.1038/s41597-022-01218-4)"),
-    raster("gdp", "rai:gdp", "Gross domestic product in USD per year (doi:10.1038/sdata.2018.4)"),
-    raster("hdi", "rai:hdi", "Human Development Index, 0 to 1 (doi:10.1038/sdata.2018.4)"),
-    raster("gmi", "rai:gmi", "Global human modification index, 0 to 1 (doi:10.5194/essd-12-1953-2020)"),
-    raster("pop", "rai:pop", "Population, persons per cell of 1 km (LandScan, doi:10.48690/1531770)"),
-    boundary("admin0", "rai:admin0", "Country (geoBoundaries ADM0, doi:10.1371/journal.pone.0231866)"),
-    boundary("admin1", "rai:admin1", "District (geoBoundaries ADM1, doi:10.1371/journal.pone.0231866)"),
-    boundary("admin2", "rai:admin2", "Municipality (geoBoundaries ADM2, doi:10.1371/journal.pone.0231866)"),
-    raster("precipitation", "geoenrich:precipitation", "Annual precipitation in mm (WorldClim 2.1 BIO12, doi:10.1002/joc.5086)"),
+    raster(
+        "elevation",
+        "rai:elevation",
+        "Elevation in metres (Copernicus DEM, doi:10.5069/G9028PQB)",
+    ),
+    raster(
+        "cisi",
+        "rai:cisi",
+        "Critical Infrastructure Spatial Index, 0 to 1 (doi:10.1038/s41597-022-01218-4)",
+    ),
+    raster(
+        "gdp",
+        "rai:gdp",
+        "Gross domestic product in USD per year (doi:10.1038/sdata.2018.4)",
+    ),
+    raster(
+        "hdi",
+        "rai:hdi",
+        "Human Development Index, 0 to 1 (doi:10.1038/sdata.2018.4)",
+    ),
+    raster(
+        "gmi",
+        "rai:gmi",
+        "Global human modification index, 0 to 1 (doi:10.5194/essd-12-1953-2020)",
+    ),
+    raster(
+        "pop",
+        "rai:pop",
+        "Population, persons per cell of 1 km (LandScan, doi:10.48690/1531770)",
+    ),
+    boundary(
+        "admin0",
+        "rai:admin0",
+        "Country (geoBoundaries ADM0, doi:10.1371/journal.pone.0231866)",
+    ),
+    boundary(
+        "admin1",
+        "rai:admin1",
+        "District (geoBoundaries ADM1, doi:10.1371/journal.pone.0231866)",
+    ),
+    boundary(
+        "admin2",
+        "rai:admin2",
+        "Municipality (geoBoundaries ADM2, doi:10.1371/journal.pone.0231866)",
+    ),
+    raster(
+        "precipitation",
+        "geoenrich:precipitation",
+        "Annual precipitation in mm (WorldClim 2.1 BIO12, doi:10.1002/joc.5086)",
+    ),
     raster(
         "temperature",
         "geoenrich:temperature",
@@ -53,19 +108,26 @@ pub const RAI_PRESETS: [RaiPreset; 17] = [
     raster(
         "soil_carbon",
         "geoenrich:soil_carbon",
-        "Organic carbon at the surface in units of 5 g/kg (OpenLandMap, doi:10.5281/zenodo.2525553)",
+        "Organic carbon at the surface in units of 5 g/kg (OpenLandMap, \
+            doi:10.5281/zenodo.2525553)",
     ),
     raster(
         "soil_water",
         "geoenrich:soil_water",
-        "Water content at 33 kPa at the surface in percent of volume (OpenLandMap, doi:10.5281/zenodo.2784001)",
+        "Water content at 33 kPa at the surface in percent of volume (OpenLandMap, \
+            doi:10.5281/zenodo.2784001)",
     ),
     raster(
         "soil_bulk_density",
         "geoenrich:soil_bulk_density",
-        "Bulk density of fine earth at the surface in units of 10 kg/m3 (OpenLandMap, doi:10.5281/zenodo.2525665)",
+        "Bulk density of fine earth at the surface in units of 10 kg/m3 (OpenLandMap, \
+            doi:10.5281/zenodo.2525665)",
     ),
-    raster("soil_ph", "geoenrich:soil_ph", "Soil pH in water at the surface in tenths (OpenLandMap, doi:10.5281/zenodo.2525664)"),
+    raster(
+        "soil_ph",
+        "geoenrich:soil_ph",
+        "Soil pH in water at the surface in tenths (OpenLandMap, doi:10.5281/zenodo.2525664)",
+    ),
 ];
 
 /// The preset called `name`.

@@ -5,13 +5,15 @@ use crate::error::{Error, Result};
 /// Bits per coordinate: a resolution of about 10 m in latitude.
 const BITS: u32 = 21;
 
-/// Z-order (Morton) code of a location in degrees: longitude in the even bits, latitude in the odd ones. Coordinates are
-/// truncated to 21 bits of ±180 and ±90 degrees.
+/// Z-order (Morton) code of a location in degrees: longitude in the even bits, latitude in the odd
+/// ones. Coordinates are truncated to 21 bits of ±180 and ±90 degrees.
 pub fn z_order(lon: f64, lat: f64) -> i64 {
     let largest = ((1i64 << BITS) - 1) as f64;
     let x = ((lon + 180.0) / 360.0 * largest) as i64;
     let y = ((lat + 90.0) / 180.0 * largest) as i64;
-    (0..BITS).fold(0, |code, bit| code | (x & (1 << bit)) << bit | (y & (1 << bit)) << (bit + 1))
+    (0..BITS).fold(0, |code, bit| {
+        code | (x & (1 << bit)) << bit | (y & (1 << bit)) << (bit + 1)
+    })
 }
 
 /// Limits of a group. At least one is required; with both, the first one reached ends the group.
@@ -30,26 +32,36 @@ impl GroupLimits {
     /// When there is no limit, or a limit is 0.
     pub fn check(&self) -> Result<()> {
         if self.count == Some(0) || self.bytes == Some(0) {
-            return Err(Error::usage("a group of no samples or no bytes can't be made"));
+            return Err(Error::usage(
+                "a group of no samples or no bytes can't be made",
+            ));
         }
         if self.count.is_none() && self.bytes.is_none() {
-            return Err(Error::usage("a limit of the groups is missing").hint("give a number of samples, or a size such as 1GB"));
+            return Err(Error::usage("a limit of the groups is missing")
+                .hint("give a number of samples, or a size such as 1GB"));
         }
         Ok(())
     }
 }
 
-/// For each sample, the number of its group, or `None` without a location. Samples with equal codes keep their order.
+/// For each sample, the number of its group, or `None` without a location. Samples with equal codes
+/// keep their order.
 ///
 /// # Errors
 /// As [`GroupLimits::check`].
-pub fn groups(places: &[Option<[f64; 2]>], sizes: &[u64], limits: GroupLimits) -> Result<Vec<Option<u64>>> {
+pub fn groups(
+    places: &[Option<[f64; 2]>],
+    sizes: &[u64],
+    limits: GroupLimits,
+) -> Result<Vec<Option<u64>>> {
     limits.check()?;
     let mut order: Vec<(i64, usize)> = places
         .iter()
         .enumerate()
         .filter_map(|(index, place)| {
-            place.filter(|p| p[0].is_finite() && p[1].is_finite()).map(|[lon, lat]| (z_order(lon, lat), index))
+            place
+                .filter(|p| p[0].is_finite() && p[1].is_finite())
+                .map(|[lon, lat]| (z_order(lon, lat), index))
         })
         .collect();
     order.sort_unstable();
@@ -58,7 +70,9 @@ pub fn groups(places: &[Option<[f64; 2]>], sizes: &[u64], limits: GroupLimits) -
     for (_, index) in order {
         let size = sizes.get(index).copied().unwrap_or(0);
         let full = limits.count.is_some_and(|limit| count >= limit)
-            || limits.bytes.is_some_and(|limit| bytes.saturating_add(size) > limit);
+            || limits
+                .bytes
+                .is_some_and(|limit| bytes.saturating_add(size) > limit);
         if count > 0 && full {
             group += 1;
             (count, bytes) = (0, 0);
@@ -91,10 +105,21 @@ mod tests {
 
     #[test]
     fn groups_cover_every_place_once_and_keep_their_limits() {
-        let places: Vec<Option<[f64; 2]>> =
-            (0..500).map(|n| (n % 50 != 7).then(|| [f64::from(n * 37 % 360) - 180.0, f64::from(n * 53 % 180) - 90.0])).collect();
+        let places: Vec<Option<[f64; 2]>> = (0..500)
+            .map(|n| {
+                (n % 50 != 7).then(|| {
+                    [
+                        f64::from(n * 37 % 360) - 180.0,
+                        f64::from(n * 53 % 180) - 90.0,
+                    ]
+                })
+            })
+            .collect();
         let sizes: Vec<u64> = (0..500).map(|n| n * n % 97 + 1).collect();
-        let limits = GroupLimits { count: Some(12), bytes: Some(400) };
+        let limits = GroupLimits {
+            count: Some(12),
+            bytes: Some(400),
+        };
         let groups = groups(&places, &sizes, limits).expect("groups");
         let last = groups.iter().flatten().max().copied().expect("some");
         for group in 0..=last {
@@ -106,8 +131,11 @@ mod tests {
             assert_eq!(place.is_some(), group.is_some());
         }
         // Groups are in ascending order along the curve.
-        let mut codes: Vec<(i64, u64)> =
-            places.iter().zip(&groups).filter_map(|(p, g)| Some((z_order(p.as_ref()?[0], p.as_ref()?[1]), (*g)?))).collect();
+        let mut codes: Vec<(i64, u64)> = places
+            .iter()
+            .zip(&groups)
+            .filter_map(|(p, g)| Some((z_order(p.as_ref()?[0], p.as_ref()?[1]), (*g)?)))
+            .collect();
         codes.sort_unstable();
         assert!(codes.windows(2).all(|pair| pair[0].1 <= pair[1].1));
     }
@@ -115,6 +143,16 @@ mod tests {
     #[test]
     fn a_limit_is_needed() {
         assert!(groups(&[], &[], GroupLimits::default()).is_err());
-        assert!(groups(&[], &[], GroupLimits { count: Some(0), bytes: None }).is_err());
+        assert!(
+            groups(
+                &[],
+                &[],
+                GroupLimits {
+                    count: Some(0),
+                    bytes: None
+                }
+            )
+            .is_err()
+        );
     }
 }

@@ -22,14 +22,29 @@ pub fn shortcuts_ui(ui: &mut Ui) -> Next {
     ScrollArea::vertical().max_height(height).show(ui, |ui| {
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.columns(2, |columns| {
-                let menus = [&[Menu::File, Menu::Edit][..], &[Menu::Check, Menu::View, Menu::Help][..]];
+                let menus = [
+                    &[Menu::File, Menu::Edit][..],
+                    &[Menu::Check, Menu::View, Menu::Help][..],
+                ];
                 for (ui, menus) in columns.iter_mut().zip(menus) {
                     for menu in menus {
-                        ui.label(theme::rich_text(menu.title()).font(font::semibold(12.0)).color(t.tx2));
-                        for action in Action::ALL.iter().filter(|action| action.info().menu == *menu && action.info().keys.is_some()) {
+                        ui.label(
+                            theme::rich_text(menu.title())
+                                .font(font::semibold(12.0))
+                                .color(t.tx2),
+                        );
+                        for action in Action::ALL.iter().filter(|action| {
+                            action.info().menu == *menu && action.info().keys.is_some()
+                        }) {
                             ui.horizontal(|ui| {
-                                ui.label(theme::rich_text(action.info().text.trim_end_matches('…')).text_style(text_style("small12")));
-                                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| widgets::key_cap(ui, &action.keys_text()));
+                                ui.label(
+                                    theme::rich_text(action.info().text.trim_end_matches('…'))
+                                        .text_style(text_style("small12")),
+                                );
+                                ui.with_layout(
+                                    egui::Layout::right_to_left(egui::Align::Center),
+                                    |ui| widgets::key_cap(ui, &action.keys_text()),
+                                );
                             });
                         }
                         ui.add_space(10.0);
@@ -37,9 +52,14 @@ pub fn shortcuts_ui(ui: &mut Ui) -> Next {
                 }
             });
             let more = tr!(
-                "Lists: arrows, Page Up and Down, Home, End; Left and Right fold and unfold. Preview: arrows go to the next file, + − 0 zoom."
+                "Lists: arrows, Page Up and Down, Home, End; Left and Right fold and unfold. \
+                    Preview: arrows go to the next file, + − 0 zoom."
             );
-            ui.label(theme::rich_text(more).text_style(text_style("small12")).color(t.tx2));
+            ui.label(
+                theme::rich_text(more)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
         });
     });
     Next::Stay
@@ -55,12 +75,13 @@ impl About {
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
-        self.checks.update(cx.jobs, (), tr!("Check this machine"), |_| {
-            let mut checks = doctor::examine();
-            checks.push(crate::gui::graphics());
-            checks.push(crate::gui::fonts());
-            Ok(checks)
-        });
+        self.checks
+            .update(cx.jobs, (), tr!("Check this machine"), |_| {
+                let mut checks = doctor::examine();
+                checks.push(crate::gui::graphics());
+                checks.push(crate::gui::fonts());
+                Ok(checks)
+            });
         ui.set_width(620.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         if head_ui(ui, icons::INFO, tr!("About Taco Studio"), "") {
@@ -72,25 +93,47 @@ impl About {
                 let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
                 widgets::logo(ui.painter(), rect);
                 ui.vertical(|ui| {
-                    ui.label(theme::rich_text(format!("Taco Studio {}", env!("CARGO_PKG_VERSION"))).font(font::semibold(15.0)));
+                    ui.label(
+                        theme::rich_text(format!("Taco Studio {}", env!("CARGO_PKG_VERSION")))
+                            .font(font::semibold(15.0)),
+                    );
                     let what = tr!("Builds, checks and explores TACO datasets");
-                    ui.label(theme::rich_text(what).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(
+                        theme::rich_text(what)
+                            .text_style(text_style("small12"))
+                            .color(t.tx2),
+                    );
                 });
             });
             for line in [
                 tr!("Licence: MIT or Apache-2.0, as you like."),
-                tr!("Fonts: Inter and JetBrains Mono (SIL Open Font License 1.1). Icons: Phosphor (MIT)."),
+                tr!(
+                    "Fonts: Inter and JetBrains Mono (SIL Open Font License 1.1). Icons: Phosphor \
+                    (MIT)."
+                ),
                 tr!("Rasters are read by GDAL (MIT), tables by Apache Arrow and Polars."),
                 tr!("No telemetry. Nothing is read that you do not open."),
             ] {
-                ui.label(theme::rich_text(line).text_style(text_style("small12")).color(t.tx2));
+                ui.label(
+                    theme::rich_text(line)
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                );
             }
             ui.add_space(4.0);
-            ui.label(theme::rich_text(tr!("This machine")).font(font::semibold(12.0)).color(t.tx2));
+            ui.label(
+                theme::rich_text(tr!("This machine"))
+                    .font(font::semibold(12.0))
+                    .color(t.tx2),
+            );
             match self.checks.latest() {
                 Some(checks) => checks_ui(ui, checks),
                 None => {
-                    ui.label(theme::rich_text(tr!("Looking…")).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(
+                        theme::rich_text(tr!("Looking…"))
+                            .text_style(text_style("small12"))
+                            .color(t.tx2),
+                    );
                 }
             }
         });
@@ -109,13 +152,20 @@ fn checks_ui(ui: &mut Ui, checks: &[DoctorCheck]) {
                 Health::Error => (icons::WARNING_OCTAGON, t.err, tr!("error")),
             };
             ui.horizontal_top(|ui| {
-                ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(colour)).on_hover_text(theme::rich_text(word));
+                ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(colour))
+                    .on_hover_text(theme::rich_text(word));
                 ui.vertical(|ui| {
                     ui.label(
-                        theme::rich_text(format!("{}: {}", check.name, check.seen)).text_style(text_style("small12")).color(t.tx),
+                        theme::rich_text(format!("{}: {}", check.name, check.seen))
+                            .text_style(text_style("small12"))
+                            .color(t.tx),
                     );
                     if let Some(advice) = &check.advice {
-                        ui.label(theme::rich_text(advice).text_style(text_style("small12")).color(t.tx2));
+                        ui.label(
+                            theme::rich_text(advice)
+                                .text_style(text_style("small12"))
+                                .color(t.tx2),
+                        );
                     }
                 });
             });

@@ -1,5 +1,5 @@
-//! A dataset, an archive or a STAC catalogue that is dropped on a draft: its samples become samples of the draft, or children of a FOLDER; or it stays
-//! one file, or a dataset is opened instead.
+//! A dataset, an archive or a STAC catalogue that is dropped on a draft: its samples become samples
+//! of the draft, or children of a FOLDER; or it stays one file, or a dataset is opened instead.
 
 use std::sync::Arc;
 
@@ -47,28 +47,49 @@ struct TypedSearch {
 impl TypedSearch {
     /// What is chosen, or what is wrong.
     fn choice(&self) -> Result<CatalogueChoice, &'static str> {
-        let names = |typed: &str| typed.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let names = |typed: &str| {
+            typed
+                .split(',')
+                .map(str::trim)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect()
+        };
         let limit = match self.limit.trim() {
             "" => None,
             text => {
-                let wrong = tr!("The number of items is a whole number from 1; without one, all are taken");
+                let wrong =
+                    tr!("The number of items is a whole number from 1; without one, all are taken");
                 Some(text.parse().ok().filter(|limit| *limit > 0).ok_or(wrong)?)
             }
         };
         let bbox = match self.bbox.trim() {
             "" => None,
             text => {
-                let sides: Option<Vec<f64>> = text.split(',').map(|side| side.trim().parse().ok()).collect();
-                let sides = sides.and_then(|sides| sides.try_into().ok()).filter(|bbox| check_box(*bbox).is_ok());
+                let sides: Option<Vec<f64>> = text
+                    .split(',')
+                    .map(|side| side.trim().parse().ok())
+                    .collect();
+                let sides = sides
+                    .and_then(|sides| sides.try_into().ok())
+                    .filter(|bbox| check_box(*bbox).is_ok());
                 Some(sides.ok_or(tr!("The box is west, south, east and north in degrees"))?)
             }
         };
         let datetime = Some(self.datetime.trim()).filter(|text| !text.is_empty());
         if datetime.is_some_and(|text| TimeRange::parse(text).is_err()) {
-            return Err(tr!("Times are a day, or a range such as 2021-01-01/2021-12-31 or 2021-01-01/.."));
+            return Err(tr!(
+                "Times are a day, or a range such as 2021-01-01/2021-12-31 or 2021-01-01/.."
+            ));
         }
         let (assets, collections) = (names(&self.assets), names(&self.collections));
-        Ok(CatalogueChoice { assets, limit, bbox, datetime: datetime.map(str::to_owned), collections })
+        Ok(CatalogueChoice {
+            assets,
+            limit,
+            bbox,
+            datetime: datetime.map(str::to_owned),
+            collections,
+        })
     }
 }
 
@@ -100,7 +121,10 @@ impl AddDataset {
 
     /// For an archive, whose files become samples.
     pub fn of_archive(request: DatasetImport, as_file: Option<Command>) -> Self {
-        Self { is_archive: true, ..Self::new(request, as_file) }
+        Self {
+            is_archive: true,
+            ..Self::new(request, as_file)
+        }
     }
 
     /// For a STAC catalogue, whose items become samples.
@@ -109,8 +133,18 @@ impl AddDataset {
         if is_remote(&request.path) {
             request.catalogue.limit.get_or_insert(REMOTE_ITEMS);
         }
-        let limit = request.catalogue.limit.map(|limit| limit.to_string()).unwrap_or_default();
-        Self { catalogue: Some(TypedSearch { limit, ..TypedSearch::default() }), ..Self::new(request, as_file) }
+        let limit = request
+            .catalogue
+            .limit
+            .map(|limit| limit.to_string())
+            .unwrap_or_default();
+        Self {
+            catalogue: Some(TypedSearch {
+                limit,
+                ..TypedSearch::default()
+            }),
+            ..Self::new(request, as_file)
+        }
     }
 
     /// Draws the dialog.
@@ -122,7 +156,9 @@ impl AddDataset {
             None => return Next::Close,
         };
         let is_first = dataset.root.samples.is_empty();
-        let place = dataset.ids(&self.request.into).filter(|path| !path.0.is_empty());
+        let place = dataset
+            .ids(&self.request.into)
+            .filter(|path| !path.0.is_empty());
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
         ui.spacing_mut().item_spacing.y = 0.0;
         let title = match () {
@@ -131,14 +167,24 @@ impl AddDataset {
             () => tr!("Add a dataset"),
         };
         let close = head_ui(ui, icons::PACKAGE, title, &display_path(&self.request.path));
-        self.request.form = if self.choice == DatasetChoice::Folder { DatasetForm::Folder } else { DatasetForm::Samples };
+        self.request.form = if self.choice == DatasetChoice::Folder {
+            DatasetForm::Folder
+        } else {
+            DatasetForm::Samples
+        };
         let adds = matches!(self.choice, DatasetChoice::Samples | DatasetChoice::Folder);
-        let key = ((cx.session.serial, revision(cx.studio)), self.request.clone());
+        let key = (
+            (cx.session.serial, revision(cx.studio)),
+            self.request.clone(),
+        );
         if adds {
             let wanted = self.request.clone();
-            self.preview.update(cx.jobs, key.clone(), tr!("Reading the samples"), move |ctx| {
-                Ok(Arc::new(import_dataset(&dataset, &wanted, ctx)?))
-            });
+            self.preview.update(
+                cx.jobs,
+                key.clone(),
+                tr!("Reading the samples"),
+                move |ctx| Ok(Arc::new(import_dataset(&dataset, &wanted, ctx)?)),
+            );
         }
         let found = self.preview.get(&key);
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
@@ -148,7 +194,10 @@ impl AddDataset {
                 (
                     DatasetChoice::Samples,
                     tr!("Its samples"),
-                    tr!("They are added beside the samples of {into}, with their metadata.", into),
+                    tr!(
+                        "They are added beside the samples of {into}, with their metadata.",
+                        into
+                    ),
                     icons::STACK,
                 ),
                 (
@@ -163,7 +212,12 @@ impl AddDataset {
                     tr!("The bytes of the file are packed as they are.").to_owned(),
                     icons::FILE_ZIP,
                 ),
-                (DatasetChoice::Open, tr!("Open it instead"), tr!("The draft is closed.").to_owned(), icons::FOLDER_OPEN),
+                (
+                    DatasetChoice::Open,
+                    tr!("Open it instead"),
+                    tr!("The draft is closed.").to_owned(),
+                    icons::FOLDER_OPEN,
+                ),
             ];
             let can_be_file = self.as_file.is_some();
             let can_be_opened = self.catalogue.is_none() && !self.is_archive;
@@ -172,8 +226,19 @@ impl AddDataset {
                 DatasetChoice::Open => can_be_opened,
                 DatasetChoice::Samples | DatasetChoice::Folder => true,
             };
-            for (choice, name, what, icon) in cards.iter().filter(|(choice, ..)| is_possible(*choice)) {
-                if widgets::choice_card(ui, self.choice == *choice, &ChoiceCard { name, ending: "", what, icon }) {
+            for (choice, name, what, icon) in
+                cards.iter().filter(|(choice, ..)| is_possible(*choice))
+            {
+                if widgets::choice_card(
+                    ui,
+                    self.choice == *choice,
+                    &ChoiceCard {
+                        name,
+                        ending: "",
+                        what,
+                        icon,
+                    },
+                ) {
                     self.choice = *choice;
                 }
             }
@@ -188,18 +253,31 @@ impl AddDataset {
             }
         });
         let ready = found.and_then(|found| found.as_ref().ok()).cloned();
-        let blocked = (adds && ready.is_none()).then_some(tr!("The dataset is still being read, or can't be added"));
+        let blocked = (adds && ready.is_none())
+            .then_some(tr!("The dataset is still being read, or can't be added"));
         let (act, cancel) = foot_ui(ui, |ui| {
             let text = match (self.choice, &ready) {
                 (DatasetChoice::Samples, Some(found)) => {
-                    tr_n!(found.samples, "Add {n} sample", "Add {n} samples", n = paint::grouped(found.samples as u64))
+                    tr_n!(
+                        found.samples,
+                        "Add {n} sample",
+                        "Add {n} samples",
+                        n = paint::grouped(found.samples as u64)
+                    )
                 }
                 (DatasetChoice::Samples, None) => tr!("Add the samples").to_owned(),
                 (DatasetChoice::Folder, _) => tr!("Add a FOLDER").to_owned(),
                 (DatasetChoice::File, _) => tr!("Add a FILE").to_owned(),
                 (DatasetChoice::Open, _) => tr!("Open").to_owned(),
             };
-            let act = ui.add(Button::primary(text).large().name(tr!("Add the dataset")).blocked(blocked)).clicked();
+            let act = ui
+                .add(
+                    Button::primary(text)
+                        .large()
+                        .name(tr!("Add the dataset"))
+                        .blocked(blocked),
+                )
+                .clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         match (self.choice, ready) {
@@ -207,27 +285,65 @@ impl AddDataset {
             _ if !act => Next::Stay,
             // What was previewed is what is added, unless the draft has changed.
             (DatasetChoice::Samples | DatasetChoice::Folder, Some(_)) => {
-                Next::Do(Request::Add(Command::ImportDataset { request: self.request.clone() }))
+                Next::Do(Request::Add(Command::ImportDataset {
+                    request: self.request.clone(),
+                }))
             }
             (DatasetChoice::Samples | DatasetChoice::Folder, None) => Next::Stay,
-            (DatasetChoice::File, _) => self.as_file.clone().map_or(Next::Stay, |add| Next::Do(Request::Run(add))),
-            (DatasetChoice::Open, _) => Next::Do(Request::Run(Command::Open { path: self.request.path.clone() })),
+            (DatasetChoice::File, _) => self
+                .as_file
+                .clone()
+                .map_or(Next::Stay, |add| Next::Do(Request::Run(add))),
+            (DatasetChoice::Open, _) => Next::Do(Request::Run(Command::Open {
+                path: self.request.path.clone(),
+            })),
         }
     }
 }
 
-/// Draws the choice of items and assets of a catalogue; what is typed counts once the field is left.
+/// Draws the choice of items and assets of a catalogue; what is typed counts once the field is
+/// left.
 fn catalogue_ui(ui: &mut Ui, typed: &mut Option<TypedSearch>, request: &mut DatasetImport) {
     let Some(typed) = typed else { return };
     let rows = [
         vec![
-            (tr!("Assets"), tr!("Keys of the assets"), &mut typed.assets, tr!("those that hold data"), 156.0),
-            (tr!("Collections"), tr!("Ids of the collections"), &mut typed.collections, tr!("all"), 120.0),
-            (tr!("Items at most"), tr!("Number of items"), &mut typed.limit, tr!("all"), 56.0),
+            (
+                tr!("Assets"),
+                tr!("Keys of the assets"),
+                &mut typed.assets,
+                tr!("those that hold data"),
+                156.0,
+            ),
+            (
+                tr!("Collections"),
+                tr!("Ids of the collections"),
+                &mut typed.collections,
+                tr!("all"),
+                120.0,
+            ),
+            (
+                tr!("Items at most"),
+                tr!("Number of items"),
+                &mut typed.limit,
+                tr!("all"),
+                56.0,
+            ),
         ],
         vec![
-            (tr!("Box"), tr!("West, south, east and north of the items"), &mut typed.bbox, "-10,35,5,45", 220.0),
-            (tr!("Times"), tr!("Times of the items"), &mut typed.datetime, "2021-01-01/2021-12-31", 220.0),
+            (
+                tr!("Box"),
+                tr!("West, south, east and north of the items"),
+                &mut typed.bbox,
+                "-10,35,5,45",
+                220.0,
+            ),
+            (
+                tr!("Times"),
+                tr!("Times of the items"),
+                &mut typed.datetime,
+                "2021-01-01/2021-12-31",
+                220.0,
+            ),
         ],
     ];
     let mut is_left = false;
@@ -235,7 +351,13 @@ fn catalogue_ui(ui: &mut Ui, typed: &mut Option<TypedSearch>, request: &mut Data
         ui.horizontal(|ui| {
             for (label, name, text, hint, width) in row {
                 ui.label(label);
-                is_left |= TextField::new(name, text).hide_label().mono().width(width).hint(hint).show(ui).lost_focus();
+                is_left |= TextField::new(name, text)
+                    .hide_label()
+                    .mono()
+                    .width(width)
+                    .hint(hint)
+                    .show(ui)
+                    .lost_focus();
             }
         });
     }
@@ -249,21 +371,41 @@ fn catalogue_ui(ui: &mut Ui, typed: &mut Option<TypedSearch>, request: &mut Data
 /// Draws how much is added and how fields change; what is first in a draft changes none.
 fn preview_ui(ui: &mut Ui, imported: &ImportedDataset, is_first: bool) {
     let t = theme::tokens(ui);
-    let files = tr_n!(imported.added.files, "{n} file", "{n} files", n = paint::grouped(imported.added.files));
-    let folders = tr_n!(imported.added.folders, "{n} folder", "{n} folders", n = paint::grouped(imported.added.folders));
+    let files = tr_n!(
+        imported.added.files,
+        "{n} file",
+        "{n} files",
+        n = paint::grouped(imported.added.files)
+    );
+    let folders = tr_n!(
+        imported.added.folders,
+        "{n} folder",
+        "{n} folders",
+        n = paint::grouped(imported.added.folders)
+    );
     let text = format!("{files}, {folders}, {}", paint::bytes(imported.added.bytes));
-    ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+    ui.label(
+        theme::rich_text(text)
+            .text_style(text_style("small12"))
+            .color(t.tx2),
+    );
     if imported.changes.is_empty() {
         if !is_first {
-            note_ui(ui, &FieldNote::Info(tr!("Both have the same fields.").into()));
+            note_ui(
+                ui,
+                &FieldNote::Info(tr!("Both have the same fields.").into()),
+            );
         }
         return;
     }
-    ScrollArea::vertical().id_salt("dataset-changes").max_height(CHANGES_HEIGHT).show(ui, |ui| {
-        ui.set_min_width(ui.available_width());
-        ui.spacing_mut().item_spacing.y = 4.0;
-        for change in &imported.changes {
-            note_ui(ui, &FieldNote::Info(change.clone()));
-        }
-    });
+    ScrollArea::vertical()
+        .id_salt("dataset-changes")
+        .max_height(CHANGES_HEIGHT)
+        .show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            ui.spacing_mut().item_spacing.y = 4.0;
+            for change in &imported.changes {
+                note_ui(ui, &FieldNote::Info(change.clone()));
+            }
+        });
 }

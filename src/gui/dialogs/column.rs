@@ -1,5 +1,5 @@
-//! Edits a field of a level: add, rename, cast, fill, split, describe, remove. PIT-2 requires one schema per level, so every change
-//! applies to all samples of the level, as one edit.
+//! Edits a field of a level: add, rename, cast, fill, split, describe, remove. PIT-2 requires one
+//! schema per level, so every change applies to all samples of the level, as one edit.
 
 use arrow::datatypes::DataType;
 use egui::{Frame, Margin, Ui};
@@ -55,9 +55,19 @@ pub struct ColumnDialog {
 impl ColumnDialog {
     /// Changes a field of a level, or adds one.
     pub fn new(level: usize, field: Option<FieldSpec>) -> Self {
-        let name = field.as_ref().map(|field| field.name.clone()).unwrap_or_default();
-        let description = field.as_ref().map(|field| field.description.clone()).unwrap_or_default();
-        let into = if name.is_empty() { String::new() } else { format!("{name}_1, {name}_2") };
+        let name = field
+            .as_ref()
+            .map(|field| field.name.clone())
+            .unwrap_or_default();
+        let description = field
+            .as_ref()
+            .map(|field| field.description.clone())
+            .unwrap_or_default();
+        let into = if name.is_empty() {
+            String::new()
+        } else {
+            format!("{name}_1, {name}_2")
+        };
         Self {
             level,
             field,
@@ -79,18 +89,33 @@ impl ColumnDialog {
         let typed = self.name.trim().to_owned();
         let free = |name: &str| match () {
             () if name.is_empty() => Err(tr!("Type a name").to_owned()),
-            () if taken.iter().any(|other| other == name) => Err(tr!("There is a field {name} already", name)),
+            () if taken.iter().any(|other| other == name) => {
+                Err(tr!("There is a field {name} already", name))
+            }
             () => Ok(()),
         };
         let value = |dtype: &DataType| -> Result<Value, String> {
             let text = self.value.trim();
-            parse(&self.value, dtype).map_err(|wanted| tr!("\"{text}\" is no {wanted}", text, wanted = crate::text::of(wanted)))
+            parse(&self.value, dtype).map_err(|wanted| {
+                tr!(
+                    "\"{text}\" is no {wanted}",
+                    text,
+                    wanted = crate::text::of(wanted)
+                )
+            })
         };
         let Some(field) = &self.field else {
             free(&typed)?;
-            let dtype: DataType = TYPES[self.dtype].0.parse().map_err(|_| tr!("This type is not known").to_owned())?;
+            let dtype: DataType = TYPES[self.dtype]
+                .0
+                .parse()
+                .map_err(|_| tr!("This type is not known").to_owned())?;
             let value = value(&dtype)?;
-            return Ok(ColumnChange::Add { field: FieldSpec::new(typed, dtype), at: None, value });
+            return Ok(ColumnChange::Add {
+                field: FieldSpec::new(typed, dtype),
+                at: None,
+                value,
+            });
         };
         let name = field.name.clone();
         Ok(match self.verb {
@@ -98,26 +123,48 @@ impl ColumnDialog {
                 free(&typed)?;
                 ColumnChange::Rename { name, to: typed }
             }
-            ColumnVerb::Cast => ColumnChange::Cast { name, dtype: TYPES[self.dtype].0.to_owned(), lossy: self.lossy },
+            ColumnVerb::Cast => ColumnChange::Cast {
+                name,
+                dtype: TYPES[self.dtype].0.to_owned(),
+                lossy: self.lossy,
+            },
             ColumnVerb::Fill => {
                 let value = value(&field.dtype)?;
                 if value == Value::Null && !self.all {
                     return Err(tr!("Type the value for the empty cells").to_owned());
                 }
-                ColumnChange::Fill { name, value, all: self.all }
+                ColumnChange::Fill {
+                    name,
+                    value,
+                    all: self.all,
+                }
             }
             ColumnVerb::Split => {
-                let into: Vec<String> = self.into.split(',').map(|name| name.trim().to_owned()).collect();
+                let into: Vec<String> = self
+                    .into
+                    .split(',')
+                    .map(|name| name.trim().to_owned())
+                    .collect();
                 if into.len() < 2 {
-                    return Err(tr!("Name at least two new fields, with a comma between").to_owned());
+                    return Err(
+                        tr!("Name at least two new fields, with a comma between").to_owned()
+                    );
                 }
                 into.iter().try_for_each(|name| free(name))?;
                 if self.by.is_empty() {
                     return Err(tr!("Type the separator").to_owned());
                 }
-                ColumnChange::Split { name, by: self.by.clone(), into, keep: self.keep }
+                ColumnChange::Split {
+                    name,
+                    by: self.by.clone(),
+                    into,
+                    keep: self.keep,
+                }
             }
-            ColumnVerb::Describe => ColumnChange::Describe { name, description: self.description.trim().to_owned() },
+            ColumnVerb::Describe => ColumnChange::Describe {
+                name,
+                description: self.description.trim().to_owned(),
+            },
             ColumnVerb::Remove => ColumnChange::Remove { name },
         })
     }
@@ -127,11 +174,25 @@ impl ColumnDialog {
         let t = theme::tokens(ui);
         ui.set_width(520.0);
         ui.spacing_mut().item_spacing.y = 0.0;
-        let title = self.field.as_ref().map_or(tr!("Add column").to_owned(), |field| tr!("Column {name}", name = field.name));
-        let close = head_ui(ui, icons::COLUMNS, &title, &tr!("level {level}", level = self.level));
+        let title = self
+            .field
+            .as_ref()
+            .map_or(tr!("Add column").to_owned(), |field| {
+                tr!("Column {name}", name = field.name)
+            });
+        let close = head_ui(
+            ui,
+            icons::COLUMNS,
+            &title,
+            &tr!("level {level}", level = self.level),
+        );
         let document = cx.document();
-        let taken: Vec<String> =
-            document.map(|document| document.fields(self.level)).unwrap_or_default().into_iter().map(|field| field.name).collect();
+        let taken: Vec<String> = document
+            .map(|document| document.fields(self.level))
+            .unwrap_or_default()
+            .into_iter()
+            .map(|field| field.name)
+            .collect();
         let rows = document.map_or(0, |document| document.rows(self.level)) as u64;
         let entered = enter_pressed(ui);
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
@@ -144,7 +205,11 @@ impl ColumnDialog {
                 n = paint::grouped(rows),
                 level = self.level
             );
-            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
         });
         let change = self.change(&taken);
         let removes = matches!(change, Ok(ColumnChange::Remove { .. }));
@@ -154,14 +219,28 @@ impl ColumnDialog {
                 None => (tr!("Add column"), tr!("Add this column")),
             };
             let text = change.as_ref().map_or(verb.to_owned(), ColumnChange::label);
-            let button = if removes { Button::danger(text) } else { Button::primary(text) };
-            let act = ui.add(button.large().name(name).blocked(change.as_ref().err().cloned())).clicked();
+            let button = if removes {
+                Button::danger(text)
+            } else {
+                Button::primary(text)
+            };
+            let act = ui
+                .add(
+                    button
+                        .large()
+                        .name(name)
+                        .blocked(change.as_ref().err().cloned()),
+                )
+                .clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         match change {
-            Ok(change) if act || (entered && !removes) => {
-                Next::Do(Request::Run(Command::Edit { edit: Edit::Column { level: self.level, change } }))
-            }
+            Ok(change) if act || (entered && !removes) => Next::Do(Request::Run(Command::Edit {
+                edit: Edit::Column {
+                    level: self.level,
+                    change,
+                },
+            })),
             _ if cancel || close => Next::Close,
             _ => Next::Stay,
         }
@@ -169,9 +248,15 @@ impl ColumnDialog {
 
     fn form_ui(&mut self, ui: &mut Ui) {
         let Some(field) = self.field.clone() else {
-            TextField::new(tr!("Name"), &mut self.name).mono().hint("cloud_cover").show(ui);
+            TextField::new(tr!("Name"), &mut self.name)
+                .mono()
+                .hint("cloud_cover")
+                .show(ui);
             self.type_ui(ui);
-            TextField::new(tr!("Value"), &mut self.value).mono().hint(tr!("empty for null")).show(ui);
+            TextField::new(tr!("Value"), &mut self.value)
+                .mono()
+                .hint(tr!("empty for null"))
+                .show(ui);
             return;
         };
         let text = matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8);
@@ -185,39 +270,76 @@ impl ColumnDialog {
             verbs.push((ColumnVerb::Split, tr!("Split" in "verb")));
         }
         verbs.push((ColumnVerb::Remove, tr!("Remove")));
-        let segments: Vec<_> = verbs.into_iter().map(|(verb, word)| Segment::new(verb, word)).collect();
+        let segments: Vec<_> = verbs
+            .into_iter()
+            .map(|(verb, word)| Segment::new(verb, word))
+            .collect();
         widgets::segmented(ui, "column-verb", &mut self.verb, &segments);
         match self.verb {
-            ColumnVerb::Rename => drop(TextField::new(tr!("New name"), &mut self.name).mono().show(ui)),
+            ColumnVerb::Rename => drop(
+                TextField::new(tr!("New name"), &mut self.name)
+                    .mono()
+                    .show(ui),
+            ),
             ColumnVerb::Cast => {
                 self.type_ui(ui);
-                widgets::checkbox(ui, &mut self.lossy, tr!("Values that do not fit become null"));
+                widgets::checkbox(
+                    ui,
+                    &mut self.lossy,
+                    tr!("Values that do not fit become null"),
+                );
             }
             ColumnVerb::Fill => {
                 let kind = dtype_name(&field.dtype);
-                TextField::new(tr!("Value"), &mut self.value).mono().trailing(&kind).show(ui);
+                TextField::new(tr!("Value"), &mut self.value)
+                    .mono()
+                    .trailing(&kind)
+                    .show(ui);
                 widgets::checkbox(ui, &mut self.all, tr!("Replace existing values too"));
             }
             ColumnVerb::Split => {
-                TextField::new(tr!("Separator"), &mut self.by).mono().width(120.0).show(ui);
-                TextField::new(tr!("New fields"), &mut self.into).mono().hint("year, month, day").show(ui);
+                TextField::new(tr!("Separator"), &mut self.by)
+                    .mono()
+                    .width(120.0)
+                    .show(ui);
+                TextField::new(tr!("New fields"), &mut self.into)
+                    .mono()
+                    .hint("year, month, day")
+                    .show(ui);
                 widgets::checkbox(ui, &mut self.keep, tr!("Keep the original field"));
             }
-            ColumnVerb::Describe => drop(TextField::new(tr!("Description"), &mut self.description).rows(2).show(ui)),
+            ColumnVerb::Describe => drop(
+                TextField::new(tr!("Description"), &mut self.description)
+                    .rows(2)
+                    .show(ui),
+            ),
             ColumnVerb::Remove => {
                 widgets::note_ui(
                     ui,
-                    &FieldNote::Warning(tr!("The values of {field} leave the dataset; undo brings them back.", field = field.name)),
+                    &FieldNote::Warning(tr!(
+                        "The values of {field} leave the dataset; undo brings them back.",
+                        field = field.name
+                    )),
                 );
             }
         }
     }
 
     fn type_ui(&mut self, ui: &mut Ui) {
-        let words: Vec<String> = TYPES.iter().map(|&(name, word)| format!("{} ({name})", crate::text::of(word))).collect();
+        let words: Vec<String> = TYPES
+            .iter()
+            .map(|&(name, word)| format!("{} ({name})", crate::text::of(word)))
+            .collect();
         ui.horizontal(|ui| {
             ui.label(theme::rich_text(tr!("Type")).text_style(text_style("small12")));
-            if let Some(index) = widgets::combo(ui, tr!("Type of the column"), &words[self.dtype], 240.0, false, &words) {
+            if let Some(index) = widgets::combo(
+                ui,
+                tr!("Type of the column"),
+                &words[self.dtype],
+                240.0,
+                false,
+                &words,
+            ) {
                 self.dtype = index;
             }
         });
@@ -247,17 +369,41 @@ mod tests {
         let mut rename = dialog(ColumnVerb::Rename);
         assert!(rename.change(&taken).is_err(), "the name is the same");
         rename.name = " zone ".into();
-        assert_eq!(rename.change(&taken), Ok(ColumnChange::Rename { name: "tile".into(), to: "zone".into() }));
+        assert_eq!(
+            rename.change(&taken),
+            Ok(ColumnChange::Rename {
+                name: "tile".into(),
+                to: "zone".into()
+            })
+        );
         let mut split = dialog(ColumnVerb::Split);
         split.into = "a, cloud".into();
-        assert!(split.change(&taken).expect_err("is taken").contains("cloud"));
+        assert!(
+            split
+                .change(&taken)
+                .expect_err("is taken")
+                .contains("cloud")
+        );
         split.into = "a, b".into();
-        assert!(matches!(split.change(&taken), Ok(ColumnChange::Split { into, .. }) if into == ["a", "b"]));
-        assert!(dialog(ColumnVerb::Fill).change(&taken).is_err(), "nothing to fill with");
+        assert!(matches!(
+            split.change(&taken),
+            Ok(ColumnChange::Split { into, .. }) if into == ["a", "b"]
+        ));
+        assert!(
+            dialog(ColumnVerb::Fill).change(&taken).is_err(),
+            "nothing to fill with"
+        );
         let mut add = ColumnDialog::new(0, None);
         (add.name, add.dtype, add.value) = ("cloud_cover".into(), 1, "ten".into());
-        assert!(add.change(&taken).expect_err("is no number").contains("ten"));
+        assert!(
+            add.change(&taken)
+                .expect_err("is no number")
+                .contains("ten")
+        );
         add.value = "10".into();
-        assert!(matches!(add.change(&taken), Ok(ColumnChange::Add { value: Value::Float(value), .. }) if value == 10.0));
+        assert!(matches!(
+            add.change(&taken),
+            Ok(ColumnChange::Add { value: Value::Float(value), .. }) if value == 10.0
+        ));
     }
 }

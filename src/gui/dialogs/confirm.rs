@@ -32,16 +32,27 @@ impl Confirm {
         ui.spacing_mut().item_spacing.y = 0.0;
         let close = head_ui(ui, icons::WARNING, &self.title, "");
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-            ui.label(theme::rich_text(&self.what).text_style(text_style("small12")).color(t.tx2));
+            ui.label(
+                theme::rich_text(&self.what)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
         });
         let mut better = false;
         let (stay, act) = foot_ui(ui, |ui| {
             if let Some((verb, _)) = &self.instead {
                 better = ui.add(Button::primary(verb.as_str()).large()).clicked();
             }
-            let act = !self.button.is_empty() && ui.add(Button::danger(self.button.as_str()).large()).clicked();
+            let act = !self.button.is_empty()
+                && ui
+                    .add(Button::danger(self.button.as_str()).large())
+                    .clicked();
             let keep = Button::ghost(self.stay).large();
-            let keep = if self.instead.is_none() { keep.first() } else { keep };
+            let keep = if self.instead.is_none() {
+                keep.first()
+            } else {
+                keep
+            };
             (ui.add(keep).clicked(), act)
         });
         if better && let Some((_, ask)) = self.instead.take() {

@@ -1,4 +1,5 @@
-//! The consent dialog for what a file requests. Lists every item, escaped so that it can't imitate other text.
+//! The consent dialog for what a file requests. Lists every item, escaped so that it can't imitate
+//! other text.
 
 use egui::{Frame, Label, Margin, ScrollArea, Ui};
 
@@ -28,7 +29,8 @@ impl Dialog {
     pub fn programs(lines: Vec<String>, then: Request) -> Self {
         Self::Consent(Box::new(Consent {
             title: tr!("Start a program of this computer?").into(),
-            what: tr!("What is listed here runs with your rights. Start only what you know.").into(),
+            what: tr!("What is listed here runs with your rights. Start only what you know.")
+                .into(),
             lines,
             button: tr!("Start it").into(),
             stay: tr!("Do not start it").into(),
@@ -40,8 +42,11 @@ impl Dialog {
     pub fn servers(lines: Vec<String>, then: Request) -> Self {
         Self::Consent(Box::new(Consent {
             title: tr!("Read from other servers?").into(),
-            what: tr!("Files of this project are on these servers. The servers would see your requests; no token is sent to them.")
-                .into(),
+            what: tr!(
+                "Files of this project are on these servers. The servers would see your \
+                requests; no token is sent to them."
+            )
+            .into(),
             lines,
             button: tr!("Open and read").into(),
             stay: tr!("Do not open").into(),
@@ -53,7 +58,10 @@ impl Dialog {
     pub fn watching(lines: Vec<String>, then: Request) -> Self {
         Self::Consent(Box::new(Consent {
             title: tr!("Watch these folders?").into(),
-            what: tr!("The project asks for it: files that appear there come into its tray by themselves.").into(),
+            what: tr!(
+                "The project asks for it: files that appear there come into its tray by themselves."
+            )
+            .into(),
             lines,
             button: tr!("Watch").into(),
             stay: tr!("Do not watch").into(),
@@ -71,16 +79,33 @@ impl Consent {
         let close = head_ui(ui, icons::WARNING, &self.title, "");
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
-            ui.label(theme::rich_text(&self.what).text_style(text_style("small12")).color(t.tx2));
-            ScrollArea::vertical().id_salt("consent").max_height(260.0).auto_shrink([false, true]).show(ui, |ui| {
-                for line in &self.lines {
-                    ui.add(Label::new(theme::rich_text(line).font(font::mono(12.0)).color(t.tx)).wrap());
-                }
-            });
+            ui.label(
+                theme::rich_text(&self.what)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
+            ScrollArea::vertical()
+                .id_salt("consent")
+                .max_height(260.0)
+                .auto_shrink([false, true])
+                .show(ui, |ui| {
+                    for line in &self.lines {
+                        ui.add(
+                            Label::new(theme::rich_text(line).font(font::mono(12.0)).color(t.tx))
+                                .wrap(),
+                        );
+                    }
+                });
         });
         let (stay, act) = foot_ui(ui, |ui| {
-            let act = ui.add(Button::danger(self.button.as_str()).large()).clicked();
-            (ui.add(Button::ghost(self.stay.as_str()).large().first()).clicked(), act)
+            let act = ui
+                .add(Button::danger(self.button.as_str()).large())
+                .clicked();
+            (
+                ui.add(Button::ghost(self.stay.as_str()).large().first())
+                    .clicked(),
+                act,
+            )
         });
         match (act, stay || close) {
             (true, _) => self.then.take().map_or(Next::Close, Next::Do),

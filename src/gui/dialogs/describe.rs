@@ -1,4 +1,5 @@
-//! Writes a catalogue description of the dataset: STAC, GeoParquet, Croissant, DataCite or a data card.
+//! Writes a catalogue description of the dataset: STAC, GeoParquet, Croissant, DataCite or a data
+//! card.
 
 use std::path::{Path, PathBuf};
 
@@ -36,13 +37,21 @@ pub struct Describe {
 /// Purpose of a format.
 fn purpose(form: Catalogue) -> &'static str {
     match form {
-        Catalogue::Stac => tr!("A folder with collection.json and an Item for each sample that has a time"),
-        Catalogue::Geoparquet => tr!("The samples of a level with their outlines, for GIS programs and DuckDB"),
+        Catalogue::Stac => {
+            tr!("A folder with collection.json and an Item for each sample that has a time")
+        }
+        Catalogue::Geoparquet => {
+            tr!("The samples of a level with their outlines, for GIS programs and DuckDB")
+        }
         Catalogue::StacGeoparquet => tr!("The STAC Items as one Parquet file"),
-        Catalogue::Croissant => tr!("JSON-LD for machine-learning catalogues, with sources, checksums and responsible use"),
+        Catalogue::Croissant => tr!(
+            "JSON-LD for machine-learning catalogues, with sources, checksums and responsible use"
+        ),
         Catalogue::Datacite => tr!("JSON to register a DOI with"),
         Catalogue::Markdown => tr!("A README for a repository or a hub"),
-        Catalogue::Html => tr!("A page with map, structure and fields that needs nothing from elsewhere"),
+        Catalogue::Html => {
+            tr!("A page with map, structure and fields that needs nothing from elsewhere")
+        }
     }
 }
 
@@ -61,7 +70,13 @@ fn name_of(form: Catalogue, id: &str) -> String {
 
 impl Describe {
     /// Proposes a name in `folder`.
-    pub fn new(input: PathBuf, open: OpenOptions, folder: &Path, id: &str, form: Catalogue) -> Self {
+    pub fn new(
+        input: PathBuf,
+        open: OpenOptions,
+        folder: &Path,
+        id: &str,
+        form: Catalogue,
+    ) -> Self {
         let id = if id.is_empty() { "dataset" } else { id };
         let target = folder.join(name_of(form, id)).display().to_string();
         let folder = folder.to_owned();
@@ -95,7 +110,8 @@ impl Describe {
         self.is_running() && saved.starts_with(dropped_paths::parse_path(&self.target))
     }
 
-    /// Records that the job failed; `None` when it did not start. True when it is this dialog's job.
+    /// Records that the job failed; `None` when it did not start. True when it is this dialog's
+    /// job.
     pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         self.job.failed(job, error)
     }
@@ -107,16 +123,27 @@ impl Describe {
 
     /// True when the destination exists.
     fn look(&mut self, cx: &PanelContext<'_>) -> bool {
-        let key = (dropped_paths::parse_path(&self.target), self.form == Catalogue::Stac);
+        let key = (
+            dropped_paths::parse_path(&self.target),
+            self.form == Catalogue::Stac,
+        );
         if !self.is_running() {
             let (place, folder) = key.clone();
-            self.there.update(cx.jobs, key.clone(), tr!("Check the destination"), move |_| {
-                Ok(match folder {
-                    true => place.join("collection.json").exists() || place.join("items").exists(),
-                    // A path without extension is a folder; the document gets its default name in it.
-                    false => place.exists() && place.extension().is_some(),
-                })
-            });
+            self.there.update(
+                cx.jobs,
+                key.clone(),
+                tr!("Check the destination"),
+                move |_| {
+                    Ok(match folder {
+                        true => {
+                            place.join("collection.json").exists() || place.join("items").exists()
+                        }
+                        // A path without extension is a folder; the document gets its default name
+                        // in it.
+                        false => place.exists() && place.extension().is_some(),
+                    })
+                },
+            );
         }
         matches!(self.there.get(&key), Some(Ok(true))) && !self.replace
     }
@@ -126,7 +153,9 @@ impl Describe {
             return;
         }
         // A typed folder is kept; the name follows the format.
-        let folder = dropped_paths::parse_path(&self.target).parent().map_or_else(|| self.folder.clone(), Path::to_owned);
+        let folder = dropped_paths::parse_path(&self.target)
+            .parent()
+            .map_or_else(|| self.folder.clone(), Path::to_owned);
         self.form = form;
         self.target = folder.join(name_of(form, &self.id)).display().to_string();
     }
@@ -136,7 +165,10 @@ impl Describe {
         let t = theme::tokens(ui);
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(620.0));
         ui.spacing_mut().item_spacing.y = 0.0;
-        let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
+        let title = cx
+            .document()
+            .map(|document| document.title().into_owned())
+            .unwrap_or_default();
         let close = head_ui(ui, icons::FILE_TEXT, tr!("Describe for catalogues"), &title);
         let taken = self.look(cx);
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
@@ -149,16 +181,34 @@ impl Describe {
                     self.choose(form);
                 }
             }
-            ui.label(theme::rich_text(purpose(self.form)).text_style(text_style("small12")).color(t.tx2));
+            ui.label(
+                theme::rich_text(purpose(self.form))
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
             ui.spacing_mut().item_spacing.y = 10.0;
-            let levels = cx.document().map_or(0, |document| document.tree().levels.len());
-            if levels > 1 && matches!(self.form, Catalogue::Stac | Catalogue::Geoparquet | Catalogue::StacGeoparquet) {
+            let levels = cx
+                .document()
+                .map_or(0, |document| document.tree().levels.len());
+            if levels > 1
+                && matches!(
+                    self.form,
+                    Catalogue::Stac | Catalogue::Geoparquet | Catalogue::StacGeoparquet
+                )
+            {
                 ui.horizontal(|ui| {
-                    ui.label(theme::rich_text(tr!("Samples of")).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(
+                        theme::rich_text(tr!("Samples of"))
+                            .text_style(text_style("small12"))
+                            .color(t.tx2),
+                    );
                     let mut names = vec![tr!("the first level with places").to_owned()];
                     names.extend((0..levels).map(|level| tr!("level {level}", level)));
-                    let current = names[self.level.map_or(0, |level| (level + 1).min(levels))].clone();
-                    if let Some(index) = widgets::combo(ui, tr!("Level to describe"), &current, 220.0, false, &names) {
+                    let current =
+                        names[self.level.map_or(0, |level| (level + 1).min(levels))].clone();
+                    if let Some(index) =
+                        widgets::combo(ui, tr!("Level to describe"), &current, 220.0, false, &names)
+                    {
                         self.level = index.checked_sub(1);
                     }
                 });
@@ -168,10 +218,15 @@ impl Describe {
                 .hint(tr!("where the dataset is downloaded; optional"))
                 .show(ui);
             let note = match taken {
-                true => FieldNote::Warning(tr!("The destination exists already. Choose another name, or replace it.").into()),
+                true => FieldNote::Warning(
+                    tr!("The destination exists already. Choose another name, or replace it.")
+                        .into(),
+                ),
                 false => FieldNote::None,
             };
-            let field = TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the description"));
+            let field = TextField::new(tr!("Destination"), &mut self.target)
+                .mono()
+                .name(tr!("Destination of the description"));
             field.note(note).show(ui);
             widgets::checkbox(ui, &mut self.replace, tr!("Replace an existing output"));
             self.job.ended_ui(ui);
@@ -183,7 +238,13 @@ impl Describe {
         };
         let request = self.request();
         let command = || Command::operate(request);
-        self.job.foot_ui(ui, [tr!("Stop the description"), tr!("Write description")], blocked, close, command)
+        self.job.foot_ui(
+            ui,
+            [tr!("Stop the description"), tr!("Write description")],
+            blocked,
+            close,
+            command,
+        )
     }
 
     fn request(&self) -> DescribeRequest {
@@ -205,12 +266,24 @@ mod tests {
 
     #[test]
     fn the_name_follows_the_form_in_the_folder_that_was_typed() {
-        let mut dialog = Describe::new("/in.tacozip".into(), OpenOptions::default(), Path::new("/home"), "set", Catalogue::Html);
+        let mut dialog = Describe::new(
+            "/in.tacozip".into(),
+            OpenOptions::default(),
+            Path::new("/home"),
+            "set",
+            Catalogue::Html,
+        );
         assert_eq!(Path::new(&dialog.target), Path::new("/home/set-card.html"));
         dialog.target = "/elsewhere/page.html".into();
         dialog.choose(Catalogue::Croissant);
-        assert_eq!(dialog.request().output, Path::new("/elsewhere/set-croissant.json"));
-        let mut names: Vec<String> = Catalogue::ALL.iter().map(|form| name_of(*form, "x")).collect();
+        assert_eq!(
+            dialog.request().output,
+            Path::new("/elsewhere/set-croissant.json")
+        );
+        let mut names: Vec<String> = Catalogue::ALL
+            .iter()
+            .map(|form| name_of(*form, "x"))
+            .collect();
         names.dedup();
         assert_eq!(names.len(), Catalogue::ALL.len());
     }

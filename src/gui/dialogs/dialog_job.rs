@@ -64,8 +64,9 @@ impl<T> DialogJob<T> {
         }
     }
 
-    /// Draws the footer: *Stop*, with the accessible name `stop`, while the job runs; else the button `act`, which requests `command`,
-    /// and *Cancel*. `close` is true when the header or Esc closes the dialog.
+    /// Draws the footer: *Stop*, with the accessible name `stop`, while the job runs; else the
+    /// button `act`, which requests `command`, and *Cancel*. `close` is true when the header or Esc
+    /// closes the dialog.
     pub fn foot_ui(
         &mut self,
         ui: &mut Ui,
@@ -76,7 +77,9 @@ impl<T> DialogJob<T> {
     ) -> Next {
         if let Self::Running(job) = *self {
             let stops = foot_ui(ui, |ui| {
-                let stops = ui.add(Button::danger(tr!("Stop")).large().name(stop)).clicked();
+                let stops = ui
+                    .add(Button::danger(tr!("Stop")).large().name(stop))
+                    .clicked();
                 widgets::spinner(ui, 18.0);
                 stops
             });
@@ -86,14 +89,20 @@ impl<T> DialogJob<T> {
             };
         }
         let (acts, leaves) = foot_ui(ui, |ui| {
-            let acts = ui.add(Button::primary(act).large().blocked(blocked)).clicked();
+            let acts = ui
+                .add(Button::primary(act).large().blocked(blocked))
+                .clicked();
             (acts, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         if acts {
             *self = Self::Running(None);
             return Next::Also(Request::Run(command()));
         }
-        if leaves || close { Next::Close } else { Next::Stay }
+        if leaves || close {
+            Next::Close
+        } else {
+            Next::Stay
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The documentation that is built into the program: commands, rules, formats, installing, generations.
+//! The documentation that is built into the program: commands, rules, formats, installing,
+//! generations.
 
 use egui::{Frame, Margin, ScrollArea, Ui};
 
@@ -22,7 +23,11 @@ pub struct Documentation {
 impl Documentation {
     /// Shows a page from a line.
     pub fn new(page: Page, line: usize) -> Self {
-        Self { page, search: String::new(), reveal: Some(line) }
+        Self {
+            page,
+            search: String::new(),
+            reveal: Some(line),
+        }
     }
 
     /// Draws the dialog.
@@ -38,10 +43,18 @@ impl Documentation {
         Frame::NONE.inner_margin(Margin::same(12)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 8.0;
             ui.horizontal(|ui| {
-                let pages: Vec<Segment<'_, Page>> = Page::ALL.iter().map(|page| Segment::new(*page, page.title())).collect();
+                let pages: Vec<Segment<'_, Page>> = Page::ALL
+                    .iter()
+                    .map(|page| Segment::new(*page, page.title()))
+                    .collect();
                 widgets::segmented(ui, "documentation", &mut self.page, &pages);
-                let field = TextField::new(tr!("Find in this page"), &mut self.search).hide_label().width(200.0);
-                field.icon(icons::MAGNIFYING_GLASS).hint(tr!("Find in this page")).show(ui);
+                let field = TextField::new(tr!("Find in this page"), &mut self.search)
+                    .hide_label()
+                    .width(200.0);
+                field
+                    .icon(icons::MAGNIFYING_GLASS)
+                    .hint(tr!("Find in this page"))
+                    .show(ui);
             });
             if before != self.page {
                 self.reveal = Some(0);
@@ -49,10 +62,18 @@ impl Documentation {
             let wanted = self.search.trim().to_lowercase();
             let lines: Vec<&str> = match wanted.is_empty() {
                 true => self.page.text().lines().collect(),
-                false => self.page.text().lines().filter(|line| line.to_lowercase().contains(&wanted)).collect(),
+                false => self
+                    .page
+                    .text()
+                    .lines()
+                    .filter(|line| line.to_lowercase().contains(&wanted))
+                    .collect(),
             };
             let height = (screen.height() - 170.0).max(160.0);
-            let mut area = ScrollArea::both().id_salt(("documentation", self.page as u8)).max_height(height).auto_shrink(false);
+            let mut area = ScrollArea::both()
+                .id_salt(("documentation", self.page as u8))
+                .max_height(height)
+                .auto_shrink(false);
             if let Some(line) = self.reveal.take() {
                 area = area.vertical_scroll_offset(line as f32 * LINE);
             }
@@ -60,9 +81,9 @@ impl Documentation {
             area.show_rows(ui, LINE, lines.len(), |ui, rows| {
                 for line in &lines[rows] {
                     let text = match line.strip_prefix('#') {
-                        Some(heading) => {
-                            theme::rich_text(heading.trim_start_matches('#').trim()).font(font::semibold(14.0)).color(t.tx)
-                        }
+                        Some(heading) => theme::rich_text(heading.trim_start_matches('#').trim())
+                            .font(font::semibold(14.0))
+                            .color(t.tx),
                         None => theme::rich_text(*line).font(font::mono(12.0)).color(t.tx2),
                     };
                     ui.horizontal(|ui| {

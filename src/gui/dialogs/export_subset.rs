@@ -41,9 +41,18 @@ pub struct ExportSubset {
 
 impl ExportSubset {
     /// Proposes a name beside the dataset, which was opened with `open`.
-    pub fn new(input: PathBuf, open: OpenOptions, folder: &Path, id: &str, sql: Option<String>) -> Self {
+    pub fn new(
+        input: PathBuf,
+        open: OpenOptions,
+        folder: &Path,
+        id: &str,
+        sql: Option<String>,
+    ) -> Self {
         let name = if id.is_empty() { "dataset" } else { id };
-        let target = folder.join(format!("{name}-subset.tacozip")).display().to_string();
+        let target = folder
+            .join(format!("{name}-subset.tacozip"))
+            .display()
+            .to_string();
         let with_sql = sql.as_deref().is_some_and(chooses_rows);
         Self {
             input,
@@ -72,7 +81,8 @@ impl ExportSubset {
         self.job.started(job);
     }
 
-    /// Records that the job failed; `None` when it did not start. True when it is this dialog's job.
+    /// Records that the job failed; `None` when it did not start. True when it is this dialog's
+    /// job.
     pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         self.job.failed(job, error)
     }
@@ -92,7 +102,10 @@ impl ExportSubset {
         let t = theme::tokens(ui);
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(620.0));
         ui.spacing_mut().item_spacing.y = 0.0;
-        let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
+        let title = cx
+            .document()
+            .map(|document| document.title().into_owned())
+            .unwrap_or_default();
         let close = head_ui(ui, icons::EXPORT, tr!("Export subset"), &title);
         if let DialogJob::Done(built) = &self.job {
             return done_ui(ui, built, close);
@@ -104,21 +117,43 @@ impl ExportSubset {
         let mut taken = false;
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;
-            let filters: Vec<String> = cx.studio.filters().iter().map(|filter| chip_text(filter).1).collect();
+            let filters: Vec<String> = cx
+                .studio
+                .filters()
+                .iter()
+                .map(|filter| chip_text(filter).1)
+                .collect();
             let what = match filters.as_slice() {
                 [] => tr!("No filter is set.").to_owned(),
                 filters => tr!("Filter: {filters}.", filters = filters.join("; ")),
             };
-            ui.label(theme::rich_text(what).text_style(text_style("small12")).color(t.tx2));
+            ui.label(
+                theme::rich_text(what)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
             if let Some(document) = cx.document() {
                 let left = tally_text(cx, document, 0);
-                ui.label(theme::rich_text(left).text_style(text_style("small12")).color(t.tx2));
+                ui.label(
+                    theme::rich_text(left)
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                );
             }
             if let Some(sql) = &self.sql {
-                widgets::checkbox(ui, &mut self.with_sql, tr!("Only samples whose id the query gives"));
+                widgets::checkbox(
+                    ui,
+                    &mut self.with_sql,
+                    tr!("Only samples whose id the query gives"),
+                );
                 if self.with_sql {
                     let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-                    ui.add(egui::Label::new(theme::rich_text(line).font(font::mono(11.0)).color(t.tx3)).truncate());
+                    ui.add(
+                        egui::Label::new(
+                            theme::rich_text(line).font(font::mono(11.0)).color(t.tx3),
+                        )
+                        .truncate(),
+                    );
                 }
             }
             let before = self.format;
@@ -126,23 +161,50 @@ impl ExportSubset {
                 ui,
                 "subset-format",
                 &mut self.format,
-                &[Segment::new(Format::Zip, "ZIP"), Segment::new(Format::Folder, "FOLDER")],
+                &[
+                    Segment::new(Format::Zip, "ZIP"),
+                    Segment::new(Format::Folder, "FOLDER"),
+                ],
             );
             if before != self.format {
-                let bare = self.target.trim_end_matches('/').trim_end_matches(".tacozip").to_owned();
-                self.target = if self.format == Format::Zip { format!("{bare}.tacozip") } else { bare };
+                let bare = self
+                    .target
+                    .trim_end_matches('/')
+                    .trim_end_matches(".tacozip")
+                    .to_owned();
+                self.target = if self.format == Format::Zip {
+                    format!("{bare}.tacozip")
+                } else {
+                    bare
+                };
             }
             let target = dropped_paths::parse_path(&self.target);
             let place = target.clone();
-            self.there.update(cx.jobs, target.clone(), tr!("Check the destination"), move |_| output_exists(&place));
+            self.there.update(
+                cx.jobs,
+                target.clone(),
+                tr!("Check the destination"),
+                move |_| output_exists(&place),
+            );
             taken = matches!(self.there.get(&target), Some(Ok(true))) && !self.replace;
             let note = match (taken, self.there.get(&target)) {
-                (true, _) => FieldNote::Warning(tr!("The destination exists already. Choose another name, or replace it.").into()),
+                (true, _) => FieldNote::Warning(
+                    tr!("The destination exists already. Choose another name, or replace it.")
+                        .into(),
+                ),
                 (false, Some(Err(error))) => FieldNote::Error(error.report()),
                 (false, _) => FieldNote::None,
             };
-            TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the subset")).note(note).show(ui);
-            widgets::checkbox(ui, &mut self.keep_siblings, tr!("Keep all children of the samples that stay"));
+            TextField::new(tr!("Destination"), &mut self.target)
+                .mono()
+                .name(tr!("Destination of the subset"))
+                .note(note)
+                .show(ui);
+            widgets::checkbox(
+                ui,
+                &mut self.keep_siblings,
+                tr!("Keep all children of the samples that stay"),
+            );
             widgets::checkbox(ui, &mut self.keep_padding, tr!("Keep placeholders"));
             if !self.open.with.is_empty() {
                 let text = tr!("Prefix ids that several datasets share with the dataset's name");
@@ -150,24 +212,40 @@ impl ExportSubset {
             }
             widgets::checkbox(ui, &mut self.replace, tr!("Replace an existing output"));
             let note = tr!("The subset records its source dataset and the date of the export.");
-            ui.label(theme::rich_text(note).text_style(text_style("small12")).color(t.tx3));
+            ui.label(
+                theme::rich_text(note)
+                    .text_style(text_style("small12"))
+                    .color(t.tx3),
+            );
             if let Some(lacking) = lacking {
                 lacking_ui(ui, lacking, &mut self.allow_missing_parts);
             }
             self.job.ended_ui(ui);
         });
-        let nothing = cx.studio.kept().and_then(|kept| kept.rows(0)).is_some_and(<[u32]>::is_empty);
+        let nothing = cx
+            .studio
+            .kept()
+            .and_then(|kept| kept.rows(0))
+            .is_some_and(<[u32]>::is_empty);
         let blocked = match () {
             () if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
             () if taken => Some(tr!("The destination exists already")),
-            () if lacking.is_some() && !self.allow_missing_parts => Some(tr!("Parts of the dataset are missing")),
+            () if lacking.is_some() && !self.allow_missing_parts => {
+                Some(tr!("Parts of the dataset are missing"))
+            }
             () if nothing => Some(tr!("The filter leaves no sample")),
             () if cx.studio.is_filtering() => Some(tr!("The filter is being applied")),
             () => None,
         };
         let request = self.request(cx);
         let command = || Command::operate(request);
-        self.job.foot_ui(ui, [tr!("Stop the export"), tr!("Export now")], blocked, close, command)
+        self.job.foot_ui(
+            ui,
+            [tr!("Stop the export"), tr!("Export now")],
+            blocked,
+            close,
+            command,
+        )
     }
 
     fn request(&self, cx: &PanelContext<'_>) -> ExportRequest {
@@ -205,20 +283,45 @@ fn done_ui(ui: &mut Ui, built: &Built, close: bool) -> Next {
         ui.horizontal(|ui| {
             widgets::badge(ui, Tone::Ok, Some(icons::CHECK), tr!("Written"));
             ui.add(
-                egui::Label::new(theme::rich_text(dropped_paths::display_path(&built.path)).font(font::mono(12.0)).color(t.tx))
-                    .truncate(),
+                egui::Label::new(
+                    theme::rich_text(dropped_paths::display_path(&built.path))
+                        .font(font::mono(12.0))
+                        .color(t.tx),
+                )
+                .truncate(),
             );
         });
-        let samples = tr_n!(built.samples, "{n} sample", "{n} samples", n = paint::grouped(built.samples));
+        let samples = tr_n!(
+            built.samples,
+            "{n} sample",
+            "{n} samples",
+            n = paint::grouped(built.samples)
+        );
         let text = format!("{samples}, {}", paint::bytes(built.bytes));
-        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+        ui.label(
+            theme::rich_text(text)
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
     });
     let (open, leave) = foot_ui(ui, |ui| {
-        let open = ui.add(Button::primary(tr!("Open dataset")).large()).clicked();
-        (open, ui.add(Button::ghost(tr!("Close")).large().name(tr!("Close the export"))).clicked())
+        let open = ui
+            .add(Button::primary(tr!("Open dataset")).large())
+            .clicked();
+        (
+            open,
+            ui.add(
+                Button::ghost(tr!("Close"))
+                    .large()
+                    .name(tr!("Close the export")),
+            )
+            .clicked(),
+        )
     });
     match (open, leave || close) {
-        (true, _) => Next::Do(Request::Run(Command::Open { path: built.path.clone() })),
+        (true, _) => Next::Do(Request::Run(Command::Open {
+            path: built.path.clone(),
+        })),
         (_, true) => Next::Close,
         _ => Next::Stay,
     }

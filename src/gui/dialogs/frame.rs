@@ -37,22 +37,37 @@ pub fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
     let mut close = false;
     Frame::NONE
         .fill(t.bg2)
-        .corner_radius(egui::CornerRadius { nw: 6, ne: 6, sw: 0, se: 0 })
+        .corner_radius(egui::CornerRadius {
+            nw: 6,
+            ne: 6,
+            sw: 0,
+            se: 0,
+        })
         .inner_margin(Margin::symmetric(16, 9))
         .show(ui, |ui| {
             ui.horizontal(|ui| {
                 ui.label(theme::rich_text(icon).font(font::icon(18.0)).color(t.tx2));
-                ui.label(theme::rich_text(title).font(font::semibold(15.0)).color(t.tx));
+                ui.label(
+                    theme::rich_text(title)
+                        .font(font::semibold(15.0))
+                        .color(t.tx),
+                );
                 ui.label(theme::rich_text(detail).font(font::mono(12.0)).color(t.tx2));
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     // Esc closes too, so the close button is not in the Tab order.
-                    close = ui.add(Button::icon_only(icons::X, tr!("Close dialog")).by_pointer()).clicked();
+                    close = ui
+                        .add(Button::icon_only(icons::X, tr!("Close dialog")).by_pointer())
+                        .clicked();
                     widgets::key_cap(ui, "Esc");
                 });
             });
         });
     let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        egui::Stroke::new(1.0, t.line),
+    );
     close
 }
 
@@ -60,7 +75,11 @@ pub fn head_ui(ui: &mut Ui, icon: &str, title: &str, detail: &str) -> bool {
 pub fn lacking_ui(ui: &mut Ui, lacking: &MissingParts, allow: &mut bool) {
     let (opened, count) = (lacking.opened, lacking.count);
     let text = match lacking.named() {
-        names if names.is_empty() => tr!("{opened} of {count} parts of this dataset are open.", opened, count),
+        names if names.is_empty() => tr!(
+            "{opened} of {count} parts of this dataset are open.",
+            opened,
+            count
+        ),
         names => tr!("Parts of this dataset are missing: {names}.", names),
     };
     widgets::note_ui(ui, &widgets::FieldNote::Warning(text));
@@ -72,17 +91,26 @@ pub fn foot_ui<R>(ui: &mut Ui, add: impl FnOnce(&mut Ui) -> R) -> R {
     let t = theme::tokens(ui);
     let frame = Frame::NONE
         .fill(t.bg2)
-        .corner_radius(egui::CornerRadius { nw: 0, ne: 0, sw: 6, se: 6 })
+        .corner_radius(egui::CornerRadius {
+            nw: 0,
+            ne: 0,
+            sw: 6,
+            se: 6,
+        })
         .inner_margin(Margin::symmetric(16, 9));
     widgets::take_first(ui);
     let inner = frame
         .show(ui, |ui| {
             let size = vec2(ui.available_width(), 30.0);
-            ui.allocate_ui_with_layout(size, egui::Layout::right_to_left(egui::Align::Center), add).inner
+            ui.allocate_ui_with_layout(size, egui::Layout::right_to_left(egui::Align::Center), add)
+                .inner
         })
         .inner;
     // A button that waits for a check gets the focus once enabled, unless another control has it.
-    if ui.data(|data| data.get_temp(wants_focus())).unwrap_or(false) {
+    if ui
+        .data(|data| data.get_temp(wants_focus()))
+        .unwrap_or(false)
+    {
         let focused = ui.memory(|memory| memory.focused());
         let first = widgets::take_first(ui).filter(|_| focused.is_none());
         if let Some(first) = first {

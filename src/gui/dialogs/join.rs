@@ -1,5 +1,5 @@
-//! Preview of a table join: key of the samples, matched rows, columns to add. Nothing changes until the button is pressed; the join
-//! is one undoable edit.
+//! Preview of a table join: key of the samples, matched rows, columns to add. Nothing changes until
+//! the button is pressed; the join is one undoable edit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -8,7 +8,9 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
-use crate::extensions::{JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, join_preview};
+use crate::extensions::{
+    JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, join_preview,
+};
 use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -40,7 +42,10 @@ pub struct JoinDialog {
 impl JoinDialog {
     /// Opens the dialog for a table; `otherwise` imports a dropped file instead.
     pub fn new(table: PathBuf, otherwise: Option<Command>) -> Self {
-        let request = JoinRequest { table, ..JoinRequest::default() };
+        let request = JoinRequest {
+            table,
+            ..JoinRequest::default()
+        };
         Self {
             request,
             preview: AsyncValue::default(),
@@ -53,12 +58,19 @@ impl JoinDialog {
 
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        let Some(draft) = cx.document().and_then(|document| document.draft()) else { return Next::Close };
+        let Some(draft) = cx.document().and_then(|document| document.draft()) else {
+            return Next::Close;
+        };
         let dataset = draft.dataset().clone();
-        let key = ((cx.session.serial, revision(cx.studio)), self.request.clone());
+        let key = (
+            (cx.session.serial, revision(cx.studio)),
+            self.request.clone(),
+        );
         let request = self.request.clone();
         self.preview
-            .update(cx.jobs, key.clone(), tr!("Read the table"), move |ctx| Ok(Arc::new(join_preview(&dataset, &request, ctx)?)));
+            .update(cx.jobs, key.clone(), tr!("Read the table"), move |ctx| {
+                Ok(Arc::new(join_preview(&dataset, &request, ctx)?))
+            });
         let found = match self.preview.get(&key) {
             Some(Ok(preview)) => Ok(Some(preview.clone())),
             Some(Err(error)) => Err(error.report()),
@@ -66,7 +78,13 @@ impl JoinDialog {
         };
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
         ui.spacing_mut().item_spacing.y = 0.0;
-        let name = self.request.table.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = self
+            .request
+            .table
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let close = head_ui(ui, icons::TABLE, tr!("Join a table"), &name);
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
@@ -75,12 +93,19 @@ impl JoinDialog {
                 // The previous preview stays until the next is ready.
                 Ok(None) => match self.preview.latest().cloned() {
                     Some(last) => self.preview_ui(ui, &last),
-                    None => drop(ui.label(theme::rich_text(tr!("Looking at the table…")).color(theme::tokens(ui).tx2))),
+                    None => drop(ui.label(
+                        theme::rich_text(tr!("Looking at the table…")).color(theme::tokens(ui).tx2),
+                    )),
                 },
                 Err(error) => {
                     note_ui(ui, &FieldNote::Error(error.clone()));
-                    if self.request.key.is_some() && ui.add(Button::ghost(tr!("Choose the key anew"))).clicked() {
-                        self.request = JoinRequest { table: self.request.table.clone(), ..JoinRequest::default() };
+                    if self.request.key.is_some()
+                        && ui.add(Button::ghost(tr!("Choose the key anew"))).clicked()
+                    {
+                        self.request = JoinRequest {
+                            table: self.request.table.clone(),
+                            ..JoinRequest::default()
+                        };
                     }
                 }
             }
@@ -88,32 +113,63 @@ impl JoinDialog {
         let ready = found.ok().flatten();
         let calls = ready.as_ref().map(|preview| {
             let typed = |level: usize, name: &str| {
-                let columns = preview.levels.iter().filter(|known| known.level == level).flat_map(|level| &level.columns);
-                columns.into_iter().any(|column| column.name == name && self.is_typed(level, column))
+                let columns = preview
+                    .levels
+                    .iter()
+                    .filter(|known| known.level == level)
+                    .flat_map(|level| &level.columns);
+                columns
+                    .into_iter()
+                    .any(|column| column.name == name && self.is_typed(level, column))
             };
-            let wanted = |level: usize, name: &str| !self.left_out.contains(&(level, name.to_owned()));
+            let wanted =
+                |level: usize, name: &str| !self.left_out.contains(&(level, name.to_owned()));
             preview.calls(wanted, typed, |level, column| {
                 let level = preview.levels.iter().find(|known| known.level == level)?;
                 self.name_of(level, column).ok()
             })
         });
-        let replaces = ready.iter().flat_map(|preview| &preview.levels).any(|level| {
-            level.columns.iter().any(|column| column.there && !self.left_out.contains(&(level.level, column.name.clone())))
-        });
+        let replaces = ready
+            .iter()
+            .flat_map(|preview| &preview.levels)
+            .any(|level| {
+                level.columns.iter().any(|column| {
+                    column.there && !self.left_out.contains(&(level.level, column.name.clone()))
+                })
+            });
         let blocked = match &calls {
             None => Some(tr!("The table is still being read")),
-            Some(calls) if calls.is_empty() => Some(tr!("No column is chosen, or no row finds a sample")),
+            Some(calls) if calls.is_empty() => {
+                Some(tr!("No column is chosen, or no row finds a sample"))
+            }
             Some(_) => None,
         };
         let (join, add, cancel) = foot_ui(ui, |ui| {
-            let text = if replaces { tr!("Join and replace columns") } else { tr!("Join columns") };
-            let join = ui.add(Button::primary(text).large().name(tr!("Join columns")).blocked(blocked)).clicked();
+            let text = if replaces {
+                tr!("Join and replace columns")
+            } else {
+                tr!("Join columns")
+            };
+            let join = ui
+                .add(
+                    Button::primary(text)
+                        .large()
+                        .name(tr!("Join columns"))
+                        .blocked(blocked),
+                )
+                .clicked();
             let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
-            let add = self.otherwise.is_some() && ui.add(Button::ghost(tr!("Add as a file")).large()).clicked();
+            let add = self.otherwise.is_some()
+                && ui
+                    .add(Button::ghost(tr!("Add as a file")).large())
+                    .clicked();
             (join, add, cancel)
         });
         match (calls, &self.otherwise) {
-            (Some(calls), _) if join => Next::Do(Request::Run(Command::Extend { calls, replace: true })),
+            (Some(calls), _) if join => Next::Do(Request::Run(Command::Extend {
+                calls,
+                replace: true,
+            })),
             (_, Some(otherwise)) if add => Next::Do(Request::Run(otherwise.clone())),
             _ if cancel || close => Next::Close,
             _ => Next::Stay,
@@ -124,26 +180,46 @@ impl JoinDialog {
         let t = theme::tokens(ui);
         ui.horizontal(|ui| {
             ui.label(tr!("Samples are named by"));
-            if let Some(picked) = widgets::combo(ui, tr!("Column of keys"), &preview.key, 200.0, true, &preview.names) {
+            if let Some(picked) = widgets::combo(
+                ui,
+                tr!("Column of keys"),
+                &preview.key,
+                200.0,
+                true,
+                &preview.names,
+            ) {
                 self.request.key = Some(preview.names[picked].clone());
             }
             ui.label(tr!("which is"));
-            let mut by = if preview.by_path { JoinBy::Path } else { JoinBy::Id };
-            let kinds = [Segment::new(JoinBy::Path, tr!("the path")), Segment::new(JoinBy::Id, tr!("the id"))];
+            let mut by = if preview.by_path {
+                JoinBy::Path
+            } else {
+                JoinBy::Id
+            };
+            let kinds = [
+                Segment::new(JoinBy::Path, tr!("the path")),
+                Segment::new(JoinBy::Id, tr!("the id")),
+            ];
             segmented(ui, "join-by", &mut by, &kinds);
             if (by == JoinBy::Path) != preview.by_path {
                 (self.request.by, self.request.key) = (by, Some(preview.key.clone()));
             }
         });
-        ScrollArea::vertical().id_salt("join-levels").max_height(250.0).show(ui, |ui| {
-            ui.set_min_width(ui.available_width());
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for level in &preview.levels {
-                self.level_ui(ui, t, level);
-            }
-        });
+        ScrollArea::vertical()
+            .id_salt("join-levels")
+            .max_height(250.0)
+            .show(ui, |ui| {
+                ui.set_min_width(ui.available_width());
+                ui.spacing_mut().item_spacing.y = 0.0;
+                for level in &preview.levels {
+                    self.level_ui(ui, t, level);
+                }
+            });
         if preview.levels.is_empty() {
-            let text = tr!("No row of the table finds a sample. Choose another column, or say whether it holds paths or ids.");
+            let text = tr!(
+                "No row of the table finds a sample. Choose another column, or say whether it \
+                    holds paths or ids."
+            );
             note_ui(ui, &FieldNote::Error(text.into()));
         }
         if !preview.warnings.is_empty() {
@@ -153,10 +229,20 @@ impl JoinDialog {
         if *lonely > 0 && !preview.levels.is_empty() {
             let n = paint::grouped(*lonely as u64);
             let names = listed(keys);
-            let text = tr_n!(*lonely, "{n} row finds no sample: {names}", "{n} rows find no sample: {names}", n, names);
+            let text = tr_n!(
+                *lonely,
+                "{n} row finds no sample: {names}",
+                "{n} rows find no sample: {names}",
+                n,
+                names
+            );
             note_ui(ui, &FieldNote::Warning(text));
         }
-        for level in preview.levels.iter().filter(|level| level.matched < level.samples) {
+        for level in preview
+            .levels
+            .iter()
+            .filter(|level| level.matched < level.samples)
+        {
             let count = level.samples - level.matched;
             let n = paint::grouped(count as u64);
             let names = listed(&level.without);
@@ -176,23 +262,42 @@ impl JoinDialog {
 
     /// True when the column gets the offered type: by choice, or by default where no value is lost.
     fn is_typed(&self, level: usize, column: &JoinColumn) -> bool {
-        let Some(offer) = &column.offer else { return false };
-        self.typed.get(&(level, column.name.clone())).copied().unwrap_or(offer.lost == 0)
+        let Some(offer) = &column.offer else {
+            return false;
+        };
+        self.typed
+            .get(&(level, column.name.clone()))
+            .copied()
+            .unwrap_or(offer.lost == 0)
     }
 
     /// The name that is asked for a column: the typed one, or the usual one.
     fn asked_name(&self, level: usize, column: &JoinColumn) -> Option<String> {
-        let typed = self.renamed.get(&(level, column.name.clone())).filter(|_| column.refused.is_some());
+        let typed = self
+            .renamed
+            .get(&(level, column.name.clone()))
+            .filter(|_| column.refused.is_some());
         typed.cloned().or_else(|| column.usual_name())
     }
 
     /// The name that a column is joined under, or what is wrong with the typed one.
     fn name_of(&self, level: &JoinLevel, column: &JoinColumn) -> Result<String, String> {
-        let Some(refused) = &column.refused else { return Ok(column.name.clone()) };
-        let name = self.asked_name(level.level, column).ok_or_else(|| refused.clone())?.trim().to_owned();
+        let Some(refused) = &column.refused else {
+            return Ok(column.name.clone());
+        };
+        let name = self
+            .asked_name(level.level, column)
+            .ok_or_else(|| refused.clone())?
+            .trim()
+            .to_owned();
         check_field_name(&name).map_err(|fault| fault.said())?;
-        let others = level.columns.iter().filter(|other| other.name != column.name);
-        let is_asked = others.filter_map(|other| self.asked_name(level.level, other)).any(|other| other.trim() == name);
+        let others = level
+            .columns
+            .iter()
+            .filter(|other| other.name != column.name);
+        let is_asked = others
+            .filter_map(|other| self.asked_name(level.level, other))
+            .any(|other| other.trim() == name);
         match is_asked || level.existing.contains(&name) {
             true => Err(tr!("There is a field {name} already", name)),
             false => Ok(name),
@@ -200,20 +305,35 @@ impl JoinDialog {
     }
 
     fn level_ui(&mut self, ui: &mut Ui, t: &ThemeTokens, level: &JoinLevel) {
-        let (matched, samples) = (paint::grouped(level.matched as u64), paint::grouped(level.samples as u64));
+        let (matched, samples) = (
+            paint::grouped(level.matched as u64),
+            paint::grouped(level.samples as u64),
+        );
         let depth = level.level;
         ui.horizontal(|ui| {
             ui.set_height(28.0);
-            ui.label(theme::rich_text(tr!("Level {depth}", depth)).font(font::semibold(12.0)).color(t.tx));
+            ui.label(
+                theme::rich_text(tr!("Level {depth}", depth))
+                    .font(font::semibold(12.0))
+                    .color(t.tx),
+            );
             let text = tr!("{matched} of {samples} samples get a row", matched, samples);
-            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
         });
         for column in &level.columns {
             let key = (depth, column.name.clone());
             let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
-            ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
-            let mut row =
-                ui.new_child(egui::UiBuilder::new().max_rect(rect).layout(egui::Layout::left_to_right(egui::Align::Center)));
+            ui.painter()
+                .hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+            let mut row = ui.new_child(
+                egui::UiBuilder::new()
+                    .max_rect(rect)
+                    .layout(egui::Layout::left_to_right(egui::Align::Center)),
+            );
             let mut on = !self.left_out.contains(&key);
             row.scope(|ui| {
                 if widgets::checkbox(ui, &mut on, &column.name).changed() {
@@ -223,7 +343,10 @@ impl JoinDialog {
                     };
                 }
             });
-            let right = Rect::from_min_max(egui::pos2(rect.left() + rect.width() * 0.42, rect.top()), rect.max);
+            let right = Rect::from_min_max(
+                egui::pos2(rect.left() + rect.width() * 0.42, rect.top()),
+                rect.max,
+            );
             let (kind, rest) = right.split_left_right_at_fraction(0.3);
             paint::text_left(ui.painter(), kind, &column.kind, font::mono(12.0), t.tx2);
             if column.refused.is_some() {
@@ -231,7 +354,10 @@ impl JoinDialog {
                 continue;
             }
             let (text, color) = match column.there {
-                true => (tr!("{example}  (replaces the column)", example = column.example), t.warn),
+                true => (
+                    tr!("{example}  (replaces the column)", example = column.example),
+                    t.warn,
+                ),
                 false => (column.example.clone(), t.tx),
             };
             paint::text_left(ui.painter(), rest, &text, font::mono(12.0), color);
@@ -242,33 +368,74 @@ impl JoinDialog {
     }
 
     /// Draws the field for the name of a column whose own is refused.
-    fn new_name_ui(&mut self, ui: &mut Ui, rest: Rect, level: &JoinLevel, column: &JoinColumn, key: (usize, String)) {
+    fn new_name_ui(
+        &mut self,
+        ui: &mut Ui,
+        rest: Rect,
+        level: &JoinLevel,
+        column: &JoinColumn,
+        key: (usize, String),
+    ) {
         let mut name = self.asked_name(level.level, column).unwrap_or_default();
         let wrong = self.name_of(level, column).err();
         let place = rest.expand2(vec2(0.0, 1.0));
-        ui.scope_builder(egui::UiBuilder::new().max_rect(place).id_salt(("join-name", &key)), |ui| {
-            let title = tr!("Name for {column}", column = column.name);
-            let width = (place.width() * 0.5).round();
-            if TextField::new(&title, &mut name).hide_label().mono().width(width).show(ui).changed() {
-                self.renamed.insert(key, name);
-            }
-            let t = theme::tokens(ui);
-            let beside = rest.with_min_x(place.left() + width + 8.0);
-            match &wrong {
-                Some(wrong) => paint::text_left(ui.painter(), beside, wrong, font::regular(12.0), t.err),
-                None => paint::text_left(ui.painter(), beside, &column.example, font::mono(12.0), t.tx),
-            };
-        });
+        ui.scope_builder(
+            egui::UiBuilder::new()
+                .max_rect(place)
+                .id_salt(("join-name", &key)),
+            |ui| {
+                let title = tr!("Name for {column}", column = column.name);
+                let width = (place.width() * 0.5).round();
+                if TextField::new(&title, &mut name)
+                    .hide_label()
+                    .mono()
+                    .width(width)
+                    .show(ui)
+                    .changed()
+                {
+                    self.renamed.insert(key, name);
+                }
+                let t = theme::tokens(ui);
+                let beside = rest.with_min_x(place.left() + width + 8.0);
+                match &wrong {
+                    Some(wrong) => {
+                        paint::text_left(ui.painter(), beside, wrong, font::regular(12.0), t.err)
+                    }
+                    None => paint::text_left(
+                        ui.painter(),
+                        beside,
+                        &column.example,
+                        font::mono(12.0),
+                        t.tx,
+                    ),
+                };
+            },
+        );
     }
 
     /// Draws the offer to read a text column as another type, with what becomes null.
-    fn offer_ui(&mut self, ui: &mut Ui, t: &ThemeTokens, level: usize, column: &JoinColumn, offer: &JoinOffer) {
+    fn offer_ui(
+        &mut self,
+        ui: &mut Ui,
+        t: &ThemeTokens,
+        level: usize,
+        column: &JoinColumn,
+        offer: &JoinOffer,
+    ) {
         let mut typed = self.is_typed(level, column);
         ui.horizontal(|ui| {
             ui.set_height(ROW);
             ui.add_space(24.0);
-            let (n, total) = (paint::grouped(offer.values as u64), paint::grouped((offer.values + offer.nulls) as u64));
-            let text = tr!("as {kind}: {n} of {total} rows", kind = offer.kind, n, total);
+            let (n, total) = (
+                paint::grouped(offer.values as u64),
+                paint::grouped((offer.values + offer.nulls) as u64),
+            );
+            let text = tr!(
+                "as {kind}: {n} of {total} rows",
+                kind = offer.kind,
+                n,
+                total
+            );
             if widgets::checkbox(ui, &mut typed, &text).changed() {
                 self.typed.insert((level, column.name.clone()), typed);
             }
@@ -278,14 +445,27 @@ impl JoinDialog {
                 let names = listed(&offer.examples);
                 notes.push(match names.is_empty() {
                     true => tr_n!(offer.nulls, "{n} is empty", "{n} are empty", n),
-                    false => tr_n!(offer.nulls, "{n} becomes null: {names}", "{n} become null: {names}", n, names),
+                    false => tr_n!(
+                        offer.nulls,
+                        "{n} becomes null: {names}",
+                        "{n} become null: {names}",
+                        n,
+                        names
+                    ),
                 });
             }
             if offer.assumes_day_first {
                 notes.push(tr!("read day first").to_owned());
             }
             let color = if offer.lost > 0 { t.warn } else { t.tx2 };
-            ui.add(egui::Label::new(theme::rich_text(notes.join("; ")).text_style(text_style("small12")).color(color)).truncate());
+            ui.add(
+                egui::Label::new(
+                    theme::rich_text(notes.join("; "))
+                        .text_style(text_style("small12"))
+                        .color(color),
+                )
+                .truncate(),
+            );
         });
     }
 }
@@ -293,22 +473,50 @@ impl JoinDialog {
 /// Draws the first rows with the samples they match.
 fn head_rows_ui(ui: &mut Ui, t: &ThemeTokens, preview: &JoinPreview) {
     let rows = paint::grouped(preview.rows as u64);
-    ui.label(theme::rich_text(tr!("The first of {rows} rows", rows)).font(font::semibold(12.0)).color(t.tx2));
+    ui.label(
+        theme::rich_text(tr!("The first of {rows} rows", rows))
+            .font(font::semibold(12.0))
+            .color(t.tx2),
+    );
     ui.spacing_mut().item_spacing.y = 0.0;
     for row in &preview.head {
-        let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
+        let (rect, response) =
+            ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
         let found = row.sample.as_deref().unwrap_or(tr!("no sample"));
-        response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("{} → {found}", row.key)));
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::ListItem, true, format!("{} → {found}", row.key))
+        });
         let (left, right) = rect.split_left_right_at_fraction(0.42);
         paint::text_left(ui.painter(), left, &row.key, font::mono(12.0), t.tx);
-        let (mark, color) = if row.sample.is_some() { (icons::CHECK, t.ok) } else { (icons::X, t.warn) };
-        paint::icon(ui.painter(), egui::pos2(right.left() - 12.0, rect.center().y), mark, 12.0, color);
-        paint::text_left(ui.painter(), right, found, font::mono(12.0), if row.sample.is_some() { t.tx } else { t.tx3 });
+        let (mark, color) = if row.sample.is_some() {
+            (icons::CHECK, t.ok)
+        } else {
+            (icons::X, t.warn)
+        };
+        paint::icon(
+            ui.painter(),
+            egui::pos2(right.left() - 12.0, rect.center().y),
+            mark,
+            12.0,
+            color,
+        );
+        paint::text_left(
+            ui.painter(),
+            right,
+            found,
+            font::mono(12.0),
+            if row.sample.is_some() { t.tx } else { t.tx3 },
+        );
     }
 }
 
 fn listed(names: &[String]) -> String {
-    let mut text = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let mut text = names
+        .iter()
+        .take(NAMED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     if names.len() > NAMED {
         text.push_str(", …");
     }

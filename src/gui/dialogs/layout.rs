@@ -1,5 +1,6 @@
-//! How the files of a dropped folder belong together: the layout that their names show, as a table of positions, before anything is added.
-//! Another layout can be chosen, files can be left out, and what is unclear is asked.
+//! How the files of a dropped folder belong together: the layout that their names show, as a table
+//! of positions, before anything is added. Another layout can be chosen, files can be left out, and
+//! what is unclear is asked.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +14,9 @@ use crate::gui::dropped_paths::parse_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
-use crate::gui::widgets::{self, Button, FieldNote, RowScroll, Segment, TextField, VirtualRows, note_ui, paint, segmented};
+use crate::gui::widgets::{
+    self, Button, FieldNote, RowScroll, Segment, TextField, VirtualRows, note_ui, paint, segmented,
+};
 use crate::jobs::{AsyncState, AsyncValue};
 use crate::ops::{FoundLayout, LayoutChoice, LayoutProposal, LayoutRequest, find_layout};
 use crate::studio::Command;
@@ -45,7 +48,8 @@ pub struct LayoutDialog {
     choice: LayoutTab,
     /// The typed pattern, or the path of a saved layout.
     pattern: String,
-    /// The reading that an answer chose, and its pattern, which may be that of one depth of several.
+    /// The reading that an answer chose, and its pattern, which may be that of one depth of
+    /// several.
     answered: Option<(String, LayoutReading)>,
     /// Patterns of files that are left out, separated by semicolons.
     exclude: String,
@@ -89,12 +93,28 @@ impl LayoutDialog {
             LayoutTab::Folders => LayoutChoice::Folders,
             LayoutTab::Stems => LayoutChoice::Stems,
             LayoutTab::Pattern => match &self.answered {
-                Some((pattern, reading)) if *pattern == self.pattern => LayoutChoice::Pattern(reading.clone()),
-                _ => self.pattern.trim().parse().map_err(|error: Error| error.report())?,
+                Some((pattern, reading)) if *pattern == self.pattern => {
+                    LayoutChoice::Pattern(reading.clone())
+                }
+                _ => self
+                    .pattern
+                    .trim()
+                    .parse()
+                    .map_err(|error: Error| error.report())?,
             },
         };
-        let exclude = self.exclude.split(';').map(str::trim).filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect();
-        Ok(LayoutRequest { source: self.folder.clone(), choice, exclude })
+        let exclude = self
+            .exclude
+            .split(';')
+            .map(str::trim)
+            .filter(|pattern| !pattern.is_empty())
+            .map(str::to_owned)
+            .collect();
+        Ok(LayoutRequest {
+            source: self.folder.clone(),
+            choice,
+            exclude,
+        })
     }
 
     /// Draws the dialog.
@@ -102,12 +122,17 @@ impl LayoutDialog {
         let request = self.request();
         let found = match &request {
             Err(wrong) => Err(wrong.clone()),
-            Ok(request) if *request == LayoutRequest::of_folder(&self.folder) => Ok(Some(self.first.clone())),
+            Ok(request) if *request == LayoutRequest::of_folder(&self.folder) => {
+                Ok(Some(self.first.clone()))
+            }
             Ok(request) => {
                 let wanted = request.clone();
-                self.found.update(cx.jobs, request.clone(), tr!("Looking at the names"), move |ctx| {
-                    Ok(Arc::new(find_layout(&wanted, ctx)?))
-                });
+                self.found.update(
+                    cx.jobs,
+                    request.clone(),
+                    tr!("Looking at the names"),
+                    move |ctx| Ok(Arc::new(find_layout(&wanted, ctx)?)),
+                );
                 match self.found.get(request) {
                     None => Ok(None),
                     Some(Ok(found)) => Ok(Some(found.clone())),
@@ -117,8 +142,18 @@ impl LayoutDialog {
         };
         ui.set_width((ui.ctx().content_rect().width() - 64.0).min(WIDTH));
         ui.spacing_mut().item_spacing.y = 0.0;
-        let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let close = head_ui(ui, icons::TREE_STRUCTURE, tr!("How the files belong together"), &name);
+        let name = self
+            .folder
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let close = head_ui(
+            ui,
+            icons::TREE_STRUCTURE,
+            tr!("How the files belong together"),
+            &name,
+        );
         let mut answer = None;
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
@@ -159,15 +194,36 @@ impl LayoutDialog {
             let count = proposal.map_or(0, |proposal| proposal.roots);
             let text = match count {
                 0 => tr!("Add roots").to_owned(),
-                n => tr_n!(n, "Add {n} root", "Add {n} roots", n = paint::grouped(n as u64)),
+                n => tr_n!(
+                    n,
+                    "Add {n} root",
+                    "Add {n} roots",
+                    n = paint::grouped(n as u64)
+                ),
             };
-            let add = ui.add(Button::primary(text).large().name(tr!("Add roots")).blocked(blocked)).clicked();
-            let plain = ui.add(Button::ghost(tr!("Add the folders as they are")).large()).clicked();
-            (add, plain, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
+            let add = ui
+                .add(
+                    Button::primary(text)
+                        .large()
+                        .name(tr!("Add roots"))
+                        .blocked(blocked),
+                )
+                .clicked();
+            let plain = ui
+                .add(Button::ghost(tr!("Add the folders as they are")).large())
+                .clicked();
+            (
+                add,
+                plain,
+                ui.add(Button::ghost(tr!("Cancel")).large()).clicked(),
+            )
         });
         match (proposal, request) {
             (Some(proposal), Ok(request)) if add => {
-                let request = LayoutRequest { choice: LayoutChoice::Pattern(proposal.reading.clone()), ..request };
+                let request = LayoutRequest {
+                    choice: LayoutChoice::Pattern(proposal.reading.clone()),
+                    ..request
+                };
                 Next::Do(Request::Add(Command::ImportLayout { request }))
             }
             _ if plain => Next::Do(Request::Add(self.otherwise.clone())),
@@ -192,7 +248,8 @@ impl LayoutDialog {
             if self.choice == LayoutTab::Pattern
                 && before != LayoutTab::Pattern
                 && self.pattern.is_empty()
-                && let FoundLayout::Proposal(proposal) = self.found.latest().unwrap_or(&self.first).as_ref()
+                && let FoundLayout::Proposal(proposal) =
+                    self.found.latest().unwrap_or(&self.first).as_ref()
                 && let [pattern] = proposal.reading.patterns().as_slice()
             {
                 self.pattern.clone_from(pattern);
@@ -204,12 +261,19 @@ impl LayoutDialog {
                 .mono()
                 .hint("{split}/{position}/{root}")
                 .note(FieldNote::Info(
-                    tr!("Folders are {root}, {position}, {split}, {COLUMN}, * or a name; files {root}, {root}_{position}, {position} or {date}. A saved layout is a path that ends in .json.")
-                        .into(),
+                    tr!(
+                        "Folders are {root}, {position}, {split}, {COLUMN}, * or a name; files \
+                        {root}, {root}_{position}, {position} or {date}. A saved layout is a path \
+                        that ends in .json."
+                    )
+                    .into(),
                 ))
                 .show(ui);
         }
-        TextField::new(tr!("Leave out"), &mut self.exclude).mono().hint(tr!("nothing; for example *_thumb.png; old/**")).show(ui);
+        TextField::new(tr!("Leave out"), &mut self.exclude)
+            .mono()
+            .hint(tr!("nothing; for example *_thumb.png; old/**"))
+            .show(ui);
     }
 
     /// Takes an answer; true when the folder is to be added as it is.
@@ -226,7 +290,11 @@ impl LayoutDialog {
             }
             LayoutWay::Exclude(patterns) => {
                 for pattern in patterns {
-                    let separator = if self.exclude.trim().is_empty() { "" } else { "; " };
+                    let separator = if self.exclude.trim().is_empty() {
+                        ""
+                    } else {
+                        "; "
+                    };
                     self.exclude = format!("{}{separator}{pattern}", self.exclude.trim());
                 }
             }
@@ -234,32 +302,71 @@ impl LayoutDialog {
         false
     }
 
-    /// Draws the form that saves the layout as a file, which the command line and the field of patterns take.
+    /// Draws the form that saves the layout as a file, which the command line and the field of
+    /// patterns take.
     fn saving_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>, found: &Arc<FoundLayout>) {
         let Some(saving) = &mut self.saving else {
-            if ui.add(Button::ghost(tr!("Save the layout…")).icon(icons::FLOPPY_DISK)).clicked() {
-                let name = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                let path = self.folder.with_file_name(format!("{name}-layout.json")).display().to_string();
-                self.saving = Some(LayoutSaving { path, asked: 0, written: AsyncValue::default() });
+            if ui
+                .add(Button::ghost(tr!("Save the layout…")).icon(icons::FLOPPY_DISK))
+                .clicked()
+            {
+                let name = self
+                    .folder
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
+                let path = self
+                    .folder
+                    .with_file_name(format!("{name}-layout.json"))
+                    .display()
+                    .to_string();
+                self.saving = Some(LayoutSaving {
+                    path,
+                    asked: 0,
+                    written: AsyncValue::default(),
+                });
             }
             return;
         };
-        TextField::new(tr!("File of the layout"), &mut saving.path).mono().show(ui);
-        let blocked = saving.path.trim().is_empty().then_some(tr!("Type the path of a file"));
-        if ui.add(Button::secondary(tr!("Save the layout")).icon(icons::FLOPPY_DISK).blocked(blocked)).clicked() {
+        TextField::new(tr!("File of the layout"), &mut saving.path)
+            .mono()
+            .show(ui);
+        let blocked = saving
+            .path
+            .trim()
+            .is_empty()
+            .then_some(tr!("Type the path of a file"));
+        if ui
+            .add(
+                Button::secondary(tr!("Save the layout"))
+                    .icon(icons::FLOPPY_DISK)
+                    .blocked(blocked),
+            )
+            .clicked()
+        {
             saving.asked += 1;
             let (path, found) = (parse_path(&saving.path), found.clone());
-            saving.written.update(cx.jobs, (saving.asked, path.clone()), tr!("Save the layout"), move |_| {
-                if let FoundLayout::Proposal(proposal) = found.as_ref() {
-                    proposal.save_layout(&path, false)?;
-                }
-                Ok(path)
-            });
+            saving.written.update(
+                cx.jobs,
+                (saving.asked, path.clone()),
+                tr!("Save the layout"),
+                move |_| {
+                    if let FoundLayout::Proposal(proposal) = found.as_ref() {
+                        proposal.save_layout(&path, false)?;
+                    }
+                    Ok(path)
+                },
+            );
         }
         match saving.written.state() {
             AsyncState::Ready(path) => {
                 let path = path.display();
-                let text = tr!("Saved. `create --layout {path}` uses it again, and so does this path as a pattern.", path);
+                let text = tr!(
+                    "Saved. `create --layout {path}` uses it again, and so does this path as a \
+                        pattern.",
+                    path
+                );
                 note_ui(ui, &FieldNote::Info(text));
             }
             AsyncState::Failed(error) => note_ui(ui, &FieldNote::Error(error.report())),
@@ -270,71 +377,111 @@ impl LayoutDialog {
     fn proposal_ui(&mut self, ui: &mut Ui, proposal: &LayoutProposal) {
         let t = theme::tokens(ui);
         ui.horizontal_wrapped(|ui| {
-            let roots = tr_n!(proposal.roots, "{n} root", "{n} roots", n = paint::grouped(proposal.roots as u64));
-            ui.label(theme::rich_text(roots).font(font::semibold(13.0)).color(t.tx));
-            let more = if proposal.roots > proposal.examples.len() { ", …" } else { "" };
-            ui.label(theme::rich_text(proposal.examples.join(", ") + more).font(font::mono(12.0)).color(t.tx2));
+            let roots = tr_n!(
+                proposal.roots,
+                "{n} root",
+                "{n} roots",
+                n = paint::grouped(proposal.roots as u64)
+            );
+            ui.label(
+                theme::rich_text(roots)
+                    .font(font::semibold(13.0))
+                    .color(t.tx),
+            );
+            let more = if proposal.roots > proposal.examples.len() {
+                ", …"
+            } else {
+                ""
+            };
+            ui.label(
+                theme::rich_text(proposal.examples.join(", ") + more)
+                    .font(font::mono(12.0))
+                    .color(t.tx2),
+            );
             if self.choice != LayoutTab::Pattern {
                 let patterns = proposal.reading.patterns().join("   ");
-                ui.label(theme::rich_text(patterns).font(font::mono(12.0)).color(t.tx3));
+                ui.label(
+                    theme::rich_text(patterns)
+                        .font(font::mono(12.0))
+                        .color(t.tx3),
+                );
             }
         });
         positions_ui(ui, t, proposal, &mut self.scroll);
-        ScrollArea::vertical().id_salt("layout-rest").max_height(REST_HEIGHT).show(ui, |ui| {
-            ui.set_min_width(ui.available_width());
-            ui.spacing_mut().item_spacing.y = 6.0;
-            for column in &proposal.columns {
-                let (n, total) = (paint::grouped(column.values as u64), paint::grouped(proposal.roots as u64));
-                let text = tr!("Column {name} from {from}: {n} of {total} roots", name = column.name, from = column.from, n, total);
-                ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
-            }
-            for found in &proposal.contradictions {
-                note_ui(ui, &FieldNote::Warning(found.to_text()));
-            }
-            if !proposal.renamed.is_empty() {
-                let names = proposal.renamed.iter().map(|renamed| format!("{} → {}", renamed.from, renamed.to));
-                let n = paint::grouped(proposal.renamed.len() as u64);
-                let names = listed(names);
-                note_ui(
-                    ui,
-                    &FieldNote::Info(tr_n!(
-                        proposal.renamed.len(),
-                        "{n} id differs from its file: {names}",
-                        "{n} ids differ from their files: {names}",
+        ScrollArea::vertical()
+            .id_salt("layout-rest")
+            .max_height(REST_HEIGHT)
+            .show(ui, |ui| {
+                ui.set_min_width(ui.available_width());
+                ui.spacing_mut().item_spacing.y = 6.0;
+                for column in &proposal.columns {
+                    let (n, total) = (
+                        paint::grouped(column.values as u64),
+                        paint::grouped(proposal.roots as u64),
+                    );
+                    let text = tr!(
+                        "Column {name} from {from}: {n} of {total} roots",
+                        name = column.name,
+                        from = column.from,
                         n,
-                        names
-                    )),
-                );
-            }
-            if !proposal.left_over.is_empty() {
-                let n = paint::grouped(proposal.left_over.len() as u64);
-                let names = listed(proposal.left_over.iter().cloned());
-                note_ui(
-                    ui,
-                    &FieldNote::Warning(tr_n!(
-                        proposal.left_over.len(),
-                        "{n} file has no position and goes to the unplaced files: {names}",
-                        "{n} files have no position and go to the unplaced files: {names}",
-                        n,
-                        names
-                    )),
-                );
-            }
-            if !proposal.left_out.is_empty() {
-                let n = paint::grouped(proposal.left_out.len() as u64);
-                let names = listed(proposal.left_out.iter().cloned());
-                note_ui(
-                    ui,
-                    &FieldNote::Info(tr_n!(
-                        proposal.left_out.len(),
-                        "{n} is left out: {names}",
-                        "{n} are left out: {names}",
-                        n,
-                        names
-                    )),
-                );
-            }
-        });
+                        total
+                    );
+                    ui.label(
+                        theme::rich_text(text)
+                            .text_style(text_style("small12"))
+                            .color(t.tx2),
+                    );
+                }
+                for found in &proposal.contradictions {
+                    note_ui(ui, &FieldNote::Warning(found.to_text()));
+                }
+                if !proposal.renamed.is_empty() {
+                    let names = proposal
+                        .renamed
+                        .iter()
+                        .map(|renamed| format!("{} → {}", renamed.from, renamed.to));
+                    let n = paint::grouped(proposal.renamed.len() as u64);
+                    let names = listed(names);
+                    note_ui(
+                        ui,
+                        &FieldNote::Info(tr_n!(
+                            proposal.renamed.len(),
+                            "{n} id differs from its file: {names}",
+                            "{n} ids differ from their files: {names}",
+                            n,
+                            names
+                        )),
+                    );
+                }
+                if !proposal.left_over.is_empty() {
+                    let n = paint::grouped(proposal.left_over.len() as u64);
+                    let names = listed(proposal.left_over.iter().cloned());
+                    note_ui(
+                        ui,
+                        &FieldNote::Warning(tr_n!(
+                            proposal.left_over.len(),
+                            "{n} file has no position and goes to the unplaced files: {names}",
+                            "{n} files have no position and go to the unplaced files: {names}",
+                            n,
+                            names
+                        )),
+                    );
+                }
+                if !proposal.left_out.is_empty() {
+                    let n = paint::grouped(proposal.left_out.len() as u64);
+                    let names = listed(proposal.left_out.iter().cloned());
+                    note_ui(
+                        ui,
+                        &FieldNote::Info(tr_n!(
+                            proposal.left_out.len(),
+                            "{n} is left out: {names}",
+                            "{n} are left out: {names}",
+                            n,
+                            names
+                        )),
+                    );
+                }
+            });
     }
 }
 
@@ -344,8 +491,15 @@ fn positions_ui(ui: &mut Ui, t: &ThemeTokens, proposal: &LayoutProposal, scroll:
     // Where the numbers end and the example begins.
     let (matched, padded, example) = (width * 0.34, width * 0.46, width * 0.49);
     let cells = move |rect: egui::Rect| {
-        let within = |from: f32, to: f32| egui::Rect::from_x_y_ranges(rect.left() + from..=rect.left() + to, rect.y_range());
-        [within(0.0, width * 0.22), within(width * 0.22, matched), within(matched, padded), within(example, width)]
+        let within = |from: f32, to: f32| {
+            egui::Rect::from_x_y_ranges(rect.left() + from..=rect.left() + to, rect.y_range())
+        };
+        [
+            within(0.0, width * 0.22),
+            within(width * 0.22, matched),
+            within(matched, padded),
+            within(example, width),
+        ]
     };
     let (head, _) = ui.allocate_exact_size(vec2(width, ROW), egui::Sense::hover());
     ui.spacing_mut().item_spacing.y = 0.0;
@@ -355,15 +509,26 @@ fn positions_ui(ui: &mut Ui, t: &ThemeTokens, proposal: &LayoutProposal, scroll:
     paint::text_right(painter, has, tr!("Files"), font::medium(12.0), t.tx2);
     paint::text_right(painter, lacks, tr!("Padding"), font::medium(12.0), t.tx2);
     paint::text_left(painter, file, tr!("Example"), font::medium(12.0), t.tx2);
-    painter.hline(head.x_range(), head.bottom() - 0.5, Stroke::new(1.0, t.line2));
-    let size = vec2(width, (proposal.positions.len() as f32 * ROW).clamp(ROW, POSITIONS_HEIGHT));
+    painter.hline(
+        head.x_range(),
+        head.bottom() - 0.5,
+        Stroke::new(1.0, t.line2),
+    );
+    let size = vec2(
+        width,
+        (proposal.positions.len() as f32 * ROW).clamp(ROW, POSITIONS_HEIGHT),
+    );
     ui.allocate_ui(size, |ui| {
         ui.set_min_size(size);
-        let rows = VirtualRows::new(tr!("Positions"), proposal.positions.len() as u64).row_height(ROW);
+        let rows =
+            VirtualRows::new(tr!("Positions"), proposal.positions.len() as u64).row_height(ROW);
         rows.show(ui, scroll, |ui, row, rect, response| {
             let position = &proposal.positions[row as usize];
             let name = position.id.as_deref().unwrap_or(tr!("the root itself"));
-            let (files, padding) = (paint::grouped(position.matched as u64), paint::grouped(position.padded as u64));
+            let (files, padding) = (
+                paint::grouped(position.matched as u64),
+                paint::grouped(position.padded as u64),
+            );
             let spoken = tr!(
                 "{name}: {files} files, {padding} paddings, such as {example}",
                 name,
@@ -373,11 +538,21 @@ fn positions_ui(ui: &mut Ui, t: &ThemeTokens, proposal: &LayoutProposal, scroll:
             );
             response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &spoken));
             let painter = ui.painter();
-            painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+            painter.hline(
+                rect.x_range(),
+                rect.bottom() - 0.5,
+                Stroke::new(1.0, t.line),
+            );
             let [id, has, lacks, file] = cells(rect);
             paint::text_left(painter, id, name, font::mono(12.0), t.tx);
             paint::text_right(painter, has, &files, font::mono(12.0), t.tx);
-            paint::text_right(painter, lacks, &padding, font::mono(12.0), if position.padded > 0 { t.warn } else { t.tx3 });
+            paint::text_right(
+                painter,
+                lacks,
+                &padding,
+                font::mono(12.0),
+                if position.padded > 0 { t.warn } else { t.tx3 },
+            );
             paint::text_left(painter, file, &position.example, font::mono(12.0), t.tx2);
         });
     });
@@ -393,7 +568,10 @@ fn question_ui(ui: &mut Ui, question: &LayoutQuestion) -> Option<LayoutWay> {
         if alternative.way == LayoutWay::Exclude(Vec::new()) {
             continue;
         }
-        if ui.add(Button::secondary(capitalised(&alternative.meaning))).clicked() {
+        if ui
+            .add(Button::secondary(capitalised(&alternative.meaning)))
+            .clicked()
+        {
             chosen = Some(alternative.way.clone());
         }
     }
@@ -403,7 +581,12 @@ fn question_ui(ui: &mut Ui, question: &LayoutQuestion) -> Option<LayoutWay> {
 /// A sentence of the command line as one of the window.
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+    letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect()
 }
 
 /// The first names.

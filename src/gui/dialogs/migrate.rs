@@ -1,5 +1,5 @@
-//! Migration of a dataset to 2.0: the plan for every column and collection field, with editable names, before anything is written; then
-//! the report. The migration itself runs in the studio.
+//! Migration of a dataset to 2.0: the plan for every column and collection field, with editable
+//! names, before anything is written; then the report. The migration itself runs in the studio.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,10 @@ use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, pai
 use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::model::Severity;
-use crate::ops::{CollectionMapping, FieldAction as Change, FieldChoice, FieldMapping, MigrateRequest, Migrated, OperationOutput};
+use crate::ops::{
+    CollectionMapping, FieldAction as Change, FieldChoice, FieldMapping, MigrateRequest, Migrated,
+    OperationOutput,
+};
 use crate::studio::Command;
 use crate::table::ParquetOptions;
 
@@ -62,11 +65,21 @@ pub struct Migrate {
 impl Migrate {
     /// Proposes a name in `folder`.
     pub fn new(input: PathBuf, folder: &Path) -> Self {
-        let stem = input.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| "dataset".into());
-        let stem = stem.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("dataset");
-        let names = std::iter::once(format!("{stem}.tacozip")).chain((2..100).map(|number| format!("{stem}-{number}.tacozip")));
+        let stem = input
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_else(|| "dataset".into());
+        let stem = stem
+            .split('.')
+            .next()
+            .filter(|stem| !stem.is_empty())
+            .unwrap_or("dataset");
+        let names = std::iter::once(format!("{stem}.tacozip"))
+            .chain((2..100).map(|number| format!("{stem}-{number}.tacozip")));
         let mut targets = names.map(|name| folder.join(name));
-        let target = targets.find(|target| !target.exists()).unwrap_or_else(|| folder.join("dataset.tacozip"));
+        let target = targets
+            .find(|target| !target.exists())
+            .unwrap_or_else(|| folder.join("dataset.tacozip"));
         let target = target.display().to_string();
         Self {
             input,
@@ -89,7 +102,11 @@ impl Migrate {
 
     /// True while the dataset is being written.
     pub fn is_running(&self) -> bool {
-        self.job.is_some() && self.asked.as_ref().is_some_and(|asked| asked.options.is_some())
+        self.job.is_some()
+            && self
+                .asked
+                .as_ref()
+                .is_some_and(|asked| asked.options.is_some())
     }
 
     /// Records the dialog's job.
@@ -100,13 +117,19 @@ impl Migrate {
     /// Takes the result.
     pub fn done(&mut self, migrated: Migrated) {
         self.job = None;
-        if !migrated.is_possible() && self.asked.as_ref().is_some_and(|asked| asked.options.is_some()) {
+        if !migrated.is_possible()
+            && self
+                .asked
+                .as_ref()
+                .is_some_and(|asked| asked.options.is_some())
+        {
             self.part = MigrationTab::Report;
         }
         self.plan = Some(Box::new(migrated));
     }
 
-    /// Records that the job failed; `None` when it did not start. True when it is this dialog's job.
+    /// Records that the job failed; `None` when it did not start. True when it is this dialog's
+    /// job.
     pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         let own = self.job == job;
         if own {
@@ -126,7 +149,11 @@ impl Migrate {
     fn request(&self, write: bool) -> MigrateRequest {
         let choice = |((level, from), to): (&(usize, String), &String)| {
             let to = Some(to.trim().to_owned()).filter(|to| !to.is_empty());
-            FieldChoice { level: Some(*level), from: from.clone(), to }
+            FieldChoice {
+                level: Some(*level),
+                from: from.clone(),
+                to,
+            }
         };
         let value = |(key, text): (&String, &String)| (key.clone(), value_of(text));
         let options = BuildOptions {
@@ -153,10 +180,13 @@ impl Migrate {
     /// The command that computes the plan, if the input has changed and no field has the focus.
     fn wanted(&mut self, typing: bool) -> Option<Command> {
         let wanted = self.request(false);
-        let same = self
-            .asked
-            .as_ref()
-            .is_some_and(|asked| MigrateRequest { options: None, allow_missing_parts: true, ..asked.clone() } == wanted);
+        let same = self.asked.as_ref().is_some_and(|asked| {
+            MigrateRequest {
+                options: None,
+                allow_missing_parts: true,
+                ..asked.clone()
+            } == wanted
+        });
         if same || typing || self.job.is_some() {
             return None;
         }
@@ -164,65 +194,98 @@ impl Migrate {
         Some(Command::operate(wanted))
     }
 
-    /// Collection fields with placeholder values that the user has not given, including those of extensions.
+    /// Collection fields with placeholder values that the user has not given, including those of
+    /// extensions.
     fn made_up(&self) -> Vec<String> {
-        let lines = self.plan.iter().flat_map(|plan| &plan.collection).filter(|line| line.action == Change::Filled);
+        let lines = self
+            .plan
+            .iter()
+            .flat_map(|plan| &plan.collection)
+            .filter(|line| line.action == Change::Filled);
         let keys = lines.filter_map(|line| line.to.clone());
-        keys.filter(|key| !key.contains(':') && key != "taco_version" && !self.values.contains_key(key)).collect()
+        keys.filter(|key| {
+            !key.contains(':') && key != "taco_version" && !self.values.contains_key(key)
+        })
+        .collect()
     }
 
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         let target = dropped_paths::parse_path(&self.target);
-        self.around.update(cx.jobs, self.target.clone(), tr!("Check the destination"), move |_| {
-            Ok(if target.exists() { None } else { dataset_around(&target) })
-        });
+        self.around.update(
+            cx.jobs,
+            self.target.clone(),
+            tr!("Check the destination"),
+            move |_| {
+                Ok(if target.exists() {
+                    None
+                } else {
+                    dataset_around(&target)
+                })
+            },
+        );
         let screen = ui.ctx().content_rect();
         ui.set_width((screen.width() - 64.0).min(860.0));
         ui.spacing_mut().item_spacing.y = 0.0;
-        let generation = self.plan.as_ref().map_or(String::new(), |plan| tr!("from {generation}", generation = plan.generation));
-        let close = head_ui(ui, icons::ARROW_SQUARE_OUT, tr!("Move to 2.0"), &generation);
-        let written = self.plan.as_ref().and_then(|plan| plan.built.as_ref()).map(|built| built.path.clone());
-        Frame::NONE.inner_margin(Margin::symmetric(16, 10)).show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 8.0;
-            self.head_ui(ui, written.as_deref());
-            let plan = self.plan.take();
-            let height = (screen.height() - 420.0).clamp(140.0, 420.0);
-            match &plan {
-                Some(plan) => {
-                    let area = ScrollArea::vertical().id_salt(("migrate", self.part as u8)).max_height(height).auto_shrink(false);
-                    area.show(ui, |ui| {
-                        ui.spacing_mut().item_spacing.y = 0.0;
-                        ui.add_enabled_ui(written.is_none() && !self.is_running(), |ui| self.part_ui(ui, plan));
-                    });
-                }
-                None => {
-                    ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
-                        ui.set_min_height(height);
-                        match &self.failed {
-                            Some(_) => {
-                                ui.label(theme::rich_text(tr!("There is no plan.")).text_style(text_style("small12")).color(t.tx3))
-                            }
-                            None => widgets::spinner(ui, 20.0),
-                        }
-                    });
-                }
-            }
-            self.plan = plan;
-            if let Some(why) = &self.failed {
-                widgets::note_ui(ui, &widgets::FieldNote::Error(why.clone()));
-            }
-            if written.is_none() {
-                let lacking = self.plan.as_ref().and_then(|plan| plan.lacking.clone());
-                if let Some(lacking) = lacking {
-                    lacking_ui(ui, &lacking, &mut self.allow_missing_parts);
-                }
-                self.options_ui(ui);
-            }
+        let generation = self.plan.as_ref().map_or(String::new(), |plan| {
+            tr!("from {generation}", generation = plan.generation)
         });
-        let typing =
-            ui.memory(|memory| memory.focused()).is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
+        let close = head_ui(ui, icons::ARROW_SQUARE_OUT, tr!("Move to 2.0"), &generation);
+        let written = self
+            .plan
+            .as_ref()
+            .and_then(|plan| plan.built.as_ref())
+            .map(|built| built.path.clone());
+        Frame::NONE
+            .inner_margin(Margin::symmetric(16, 10))
+            .show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 8.0;
+                self.head_ui(ui, written.as_deref());
+                let plan = self.plan.take();
+                let height = (screen.height() - 420.0).clamp(140.0, 420.0);
+                match &plan {
+                    Some(plan) => {
+                        let area = ScrollArea::vertical()
+                            .id_salt(("migrate", self.part as u8))
+                            .max_height(height)
+                            .auto_shrink(false);
+                        area.show(ui, |ui| {
+                            ui.spacing_mut().item_spacing.y = 0.0;
+                            ui.add_enabled_ui(written.is_none() && !self.is_running(), |ui| {
+                                self.part_ui(ui, plan)
+                            });
+                        });
+                    }
+                    None => {
+                        ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
+                            ui.set_min_height(height);
+                            match &self.failed {
+                                Some(_) => ui.label(
+                                    theme::rich_text(tr!("There is no plan."))
+                                        .text_style(text_style("small12"))
+                                        .color(t.tx3),
+                                ),
+                                None => widgets::spinner(ui, 20.0),
+                            }
+                        });
+                    }
+                }
+                self.plan = plan;
+                if let Some(why) = &self.failed {
+                    widgets::note_ui(ui, &widgets::FieldNote::Error(why.clone()));
+                }
+                if written.is_none() {
+                    let lacking = self.plan.as_ref().and_then(|plan| plan.lacking.clone());
+                    if let Some(lacking) = lacking {
+                        lacking_ui(ui, &lacking, &mut self.allow_missing_parts);
+                    }
+                    self.options_ui(ui);
+                }
+            });
+        let typing = ui
+            .memory(|memory| memory.focused())
+            .is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
         let next = self.foot_ui(ui, written, close);
         match (next, self.wanted(typing)) {
             (Next::Stay, Some(command)) => Next::Also(Request::Run(command)),
@@ -232,40 +295,68 @@ impl Migrate {
 
     fn head_ui(&mut self, ui: &mut Ui, written: Option<&Path>) {
         let t = theme::tokens(ui);
-        let small = |text: String| theme::rich_text(text).text_style(text_style("small12")).color(t.tx2);
+        let small = |text: String| {
+            theme::rich_text(text)
+                .text_style(text_style("small12"))
+                .color(t.tx2)
+        };
         match (written, &self.plan) {
             (Some(path), _) => {
                 ui.horizontal(|ui| {
                     widgets::badge(ui, Tone::Ok, Some(icons::CHECK), tr!("Written"));
                     ui.add(
-                        egui::Label::new(theme::rich_text(dropped_paths::display_path(path)).font(font::mono(12.0)).color(t.tx))
-                            .truncate(),
+                        egui::Label::new(
+                            theme::rich_text(dropped_paths::display_path(path))
+                                .font(font::mono(12.0))
+                                .color(t.tx),
+                        )
+                        .truncate(),
                     );
                 });
             }
             (None, Some(plan)) if plan.is_possible() => {
-                ui.label(small(tr!("Data is copied byte for byte. The metadata changes as listed here.").into()));
+                ui.label(small(
+                    tr!("Data is copied byte for byte. The metadata changes as listed here.")
+                        .into(),
+                ));
             }
             (None, Some(_)) => {
                 ui.horizontal(|ui| {
-                    widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), tr!("Not possible yet"));
+                    widgets::badge(
+                        ui,
+                        Tone::Error,
+                        Some(icons::WARNING_OCTAGON),
+                        tr!("Not possible yet"),
+                    );
                     ui.label(small(tr!("The report lists what prevents it.").into()));
                 });
             }
             (None, None) => drop(ui.label(small(tr!("Looking at the dataset…").into()))),
         }
         let Some(plan) = &self.plan else { return };
-        let problems = plan.findings.len() + plan.renamed.len() + plan.fields.iter().filter(|field| !field.lost.is_empty()).count();
+        let problems = plan.findings.len()
+            + plan.renamed.len()
+            + plan
+                .fields
+                .iter()
+                .filter(|field| !field.lost.is_empty())
+                .count();
         let parts = [
             Segment::new(MigrationTab::Fields, tr!("Fields")).count(plan.fields.len() as u64),
-            Segment::new(MigrationTab::Collection, tr!("Collection")).count(plan.collection.len() as u64),
+            Segment::new(MigrationTab::Collection, tr!("Collection"))
+                .count(plan.collection.len() as u64),
             Segment::new(MigrationTab::Report, tr!("Report")).count(problems as u64),
         ];
         let filled = self.made_up().len();
         ui.horizontal(|ui| {
             widgets::segmented(ui, "migrate-part", &mut self.part, &parts);
             if filled > 0 {
-                let text = tr_n!(filled, "{n} value filled in", "{n} values filled in", n = filled);
+                let text = tr_n!(
+                    filled,
+                    "{n} value filled in",
+                    "{n} values filled in",
+                    n = filled
+                );
                 widgets::badge(ui, Tone::Warning, Some(icons::WARNING), &text);
             }
         });
@@ -294,15 +385,37 @@ impl Migrate {
         let [left, middle, right] = columns(inner, [0.34, 0.30, 0.36]);
         let old = format!("L{} {}", line.level, line.from);
         let typed = paint::text_right(ui.painter(), left, &line.from_type, font::mono(11.0), t.tx3);
-        paint::text_left(ui.painter(), left.with_max_x(typed - 6.0), &old, font::mono(12.0), t.tx);
+        paint::text_left(
+            ui.painter(),
+            left.with_max_x(typed - 6.0),
+            &old,
+            font::mono(12.0),
+            t.tx,
+        );
         let key = (line.level, line.from.clone());
         let planned = line.to.clone().unwrap_or_default();
-        let mut text = self.names.get(&key).cloned().unwrap_or_else(|| planned.clone());
-        let name = tr!("New name of {field} on level {level}", field = line.from, level = line.level);
-        let place = egui::UiBuilder::new().max_rect(middle.shrink2(vec2(8.0, 4.0))).id_salt(("name", line.level, &line.from));
+        let mut text = self
+            .names
+            .get(&key)
+            .cloned()
+            .unwrap_or_else(|| planned.clone());
+        let name = tr!(
+            "New name of {field} on level {level}",
+            field = line.from,
+            level = line.level
+        );
+        let place = egui::UiBuilder::new()
+            .max_rect(middle.shrink2(vec2(8.0, 4.0)))
+            .id_salt(("name", line.level, &line.from));
         let changed = ui
             .scope_builder(place, |ui| {
-                TextField::new(tr!("New name"), &mut text).name(&name).hide_label().mono().hint(tr!("left out")).show(ui).changed()
+                TextField::new(tr!("New name"), &mut text)
+                    .name(&name)
+                    .hide_label()
+                    .mono()
+                    .hint(tr!("left out"))
+                    .show(ui)
+                    .changed()
             })
             .inner;
         if changed {
@@ -313,14 +426,34 @@ impl Migrate {
         } else {
             let lost = line.lost.len();
             let n = paint::grouped(lost as u64);
-            format!("{} ", tr_n!(lost, "{n} value has no home.", "{n} values have no home.", n))
+            format!(
+                "{} ",
+                tr_n!(
+                    lost,
+                    "{n} value has no home.",
+                    "{n} values have no home.",
+                    n
+                )
+            )
         };
-        let to_type = line.to_type.as_ref().filter(|to| **to != line.from_type).map(|to| format!("→ {to}. ")).unwrap_or_default();
+        let to_type = line
+            .to_type
+            .as_ref()
+            .filter(|to| **to != line.from_type)
+            .map(|to| format!("→ {to}. "))
+            .unwrap_or_default();
         let words = format!("{to_type}{lost}{}", line.note);
         let color = if line.lost.is_empty() { t.tx2 } else { t.warn };
         paint::text_left(ui.painter(), right, &words, font::regular(12.0), color);
-        let response = ui.interact(right, ui.scope_id().with(("words", line.level, &line.from)), Sense::hover());
-        let told = format!("{old} {} {words}", line.to.as_deref().unwrap_or(tr!("is left out")));
+        let response = ui.interact(
+            right,
+            ui.scope_id().with(("words", line.level, &line.from)),
+            Sense::hover(),
+        );
+        let told = format!(
+            "{old} {} {words}",
+            line.to.as_deref().unwrap_or(tr!("is left out"))
+        );
         response.widget_info(|| WidgetInfo::labeled(Role::Row, true, &told));
         if !words.is_empty() {
             response.on_hover_text(theme::rich_text(words));
@@ -342,13 +475,28 @@ impl Migrate {
         };
         let key = line.to.clone().unwrap_or_else(|| line.from.clone());
         let typed = paint::text_right(ui.painter(), left, word, font::medium(11.0), color);
-        paint::text_left(ui.painter(), left.with_max_x(typed - 6.0), &key, font::mono(12.0), t.tx);
+        paint::text_left(
+            ui.painter(),
+            left.with_max_x(typed - 6.0),
+            &key,
+            font::mono(12.0),
+            t.tx,
+        );
         let (old, new) = (shown(&line.old), shown(&line.new));
         if line.action == Change::Filled {
-            let mut text = self.values.get(&key).cloned().unwrap_or_else(|| new.clone());
+            let mut text = self
+                .values
+                .get(&key)
+                .cloned()
+                .unwrap_or_else(|| new.clone());
             let name = tr!("Value of {field}", field = key);
-            let place = egui::UiBuilder::new().max_rect(middle.shrink2(vec2(8.0, 4.0))).id_salt(("value", &key));
-            let field = TextField::new(tr!("Value"), &mut text).name(&name).hide_label().mono();
+            let place = egui::UiBuilder::new()
+                .max_rect(middle.shrink2(vec2(8.0, 4.0)))
+                .id_salt(("value", &key));
+            let field = TextField::new(tr!("Value"), &mut text)
+                .name(&name)
+                .hide_label()
+                .mono();
             if ui.scope_builder(place, |ui| field.show(ui).changed()).inner {
                 self.values.insert(key.clone(), text);
             }
@@ -359,13 +507,28 @@ impl Migrate {
                 (old, "") => old.to_owned(),
                 (old, new) => format!("{old} → {new}"),
             };
-            paint::text_left(ui.painter(), middle.shrink2(vec2(8.0, 0.0)), &text, font::mono(12.0), t.tx2);
+            paint::text_left(
+                ui.painter(),
+                middle.shrink2(vec2(8.0, 0.0)),
+                &text,
+                font::mono(12.0),
+                t.tx2,
+            );
         }
         paint::text_left(ui.painter(), right, &line.note, font::regular(12.0), t.tx2);
-        let response = ui.interact(left.union(right), ui.scope_id().with(("line", &key, &line.from)), Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Row, true, format!("{key}: {word} {}", line.note)));
+        let response = ui.interact(
+            left.union(right),
+            ui.scope_id().with(("line", &key, &line.from)),
+            Sense::hover(),
+        );
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::Row, true, format!("{key}: {word} {}", line.note))
+        });
         if line.action == Change::Changed || line.action == Change::Dropped {
-            response.on_hover_text(theme::rich_text(format!("{old}\n→ {}", if new.is_empty() { tr!("nothing") } else { &new })));
+            response.on_hover_text(theme::rich_text(format!(
+                "{old}\n→ {}",
+                if new.is_empty() { tr!("nothing") } else { &new }
+            )));
         }
         paint::lower_edge(ui, rect);
     }
@@ -377,23 +540,42 @@ impl Migrate {
                 widgets::checkbox(ui, &mut self.fill_missing, tr!("Pad what roots lack"));
                 widgets::checkbox(ui, &mut self.keep_ids, tr!("Keep ids as they are"));
                 let before = self.format;
-                let formats = [Segment::new(Format::Zip, "ZIP"), Segment::new(Format::Folder, "FOLDER")];
+                let formats = [
+                    Segment::new(Format::Zip, "ZIP"),
+                    Segment::new(Format::Folder, "FOLDER"),
+                ];
                 widgets::segmented(ui, "migrate-format", &mut self.format, &formats);
                 if before != self.format {
-                    let bare = self.target.trim_end_matches('/').trim_end_matches(".tacozip").to_owned();
-                    self.target = if self.format == Format::Zip { format!("{bare}.tacozip") } else { bare };
+                    let bare = self
+                        .target
+                        .trim_end_matches('/')
+                        .trim_end_matches(".tacozip")
+                        .to_owned();
+                    self.target = if self.format == Format::Zip {
+                        format!("{bare}.tacozip")
+                    } else {
+                        bare
+                    };
                 }
                 widgets::checkbox(ui, &mut self.replace, tr!("Replace an existing output"));
             });
-            let around = self.around.get(&self.target).and_then(|found| found.as_ref().ok()).cloned().flatten();
+            let around = self
+                .around
+                .get(&self.target)
+                .and_then(|found| found.as_ref().ok())
+                .cloned()
+                .flatten();
             let note = around.map_or(FieldNote::None, |dataset| {
                 let path = dropped_paths::display_path(&dataset);
                 FieldNote::Warning(tr!(
-                    "This is inside the dataset {path}, whose readers would take the new one for a part of it.",
+                    "This is inside the dataset {path}, whose readers would take the new one for a \
+                        part of it.",
                     path
                 ))
             });
-            let field = TextField::new(tr!("Destination"), &mut self.target).mono().note(note);
+            let field = TextField::new(tr!("Destination"), &mut self.target)
+                .mono()
+                .note(note);
             field.name(tr!("Destination of the new dataset")).show(ui);
         });
     }
@@ -403,7 +585,9 @@ impl Migrate {
             _ if self.job.is_some() => Some(tr!("The dataset is being read")),
             None => Some(tr!("There is no plan yet")),
             Some(plan) if !plan.is_possible() => Some(tr!("The report lists what prevents it")),
-            Some(plan) if plan.lacking.is_some() && !self.allow_missing_parts => Some(tr!("Parts of the dataset are missing")),
+            Some(plan) if plan.lacking.is_some() && !self.allow_missing_parts => {
+                Some(tr!("Parts of the dataset are missing"))
+            }
             _ if self.target.trim().is_empty() => Some(tr!("Name the file to write")),
             _ => None,
         };
@@ -413,44 +597,78 @@ impl Migrate {
         let mut next = Next::Stay;
         foot_ui(ui, |ui| {
             if let Some(path) = written {
-                if ui.add(Button::primary(tr!("Open the new dataset")).large()).clicked() {
+                if ui
+                    .add(Button::primary(tr!("Open the new dataset")).large())
+                    .clicked()
+                {
                     next = Next::Do(Request::OpenPaths(vec![path]));
                 }
             } else if self.is_running() {
-                if ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop moving"))).clicked()
+                if ui
+                    .add(Button::danger(tr!("Stop")).large().name(tr!("Stop moving")))
+                    .clicked()
                     && let Some(job) = self.job
                 {
                     next = Next::Also(Request::Run(Command::Cancel { job }));
                 }
                 widgets::spinner(ui, 18.0);
             } else if ui
-                .add(Button::primary(tr!("Move to 2.0")).large().name(tr!("Write the new dataset")).blocked(blocked))
+                .add(
+                    Button::primary(tr!("Move to 2.0"))
+                        .large()
+                        .name(tr!("Write the new dataset"))
+                        .blocked(blocked),
+                )
                 .clicked()
             {
                 let request = self.request(true);
                 self.asked = Some(request.clone());
                 next = Next::Also(Request::Run(Command::operate(request)));
             }
-            if ui.add(Button::ghost(tr!("Close")).large().name(tr!("Close the move"))).clicked() {
+            if ui
+                .add(
+                    Button::ghost(tr!("Close"))
+                        .large()
+                        .name(tr!("Close the move")),
+                )
+                .clicked()
+            {
                 next = Next::Close;
             }
             let none = self.plan.is_none().then_some(tr!("There is no plan yet"));
-            let copy = Button::ghost(tr!("Copy report")).large().icon(icons::COPY).blocked(none);
-            if ui.add(copy.tooltip(tr!("Every field and every value that changed, as JSON"))).clicked()
+            let copy = Button::ghost(tr!("Copy report"))
+                .large()
+                .icon(icons::COPY)
+                .blocked(none);
+            if ui
+                .add(copy.tooltip(tr!("Every field and every value that changed, as JSON")))
+                .clicked()
                 && let Some(plan) = &self.plan
             {
-                next = Next::Also(Request::Copy(serde_json::to_string_pretty(&plan.to_json()).unwrap_or_default()));
+                next = Next::Also(Request::Copy(
+                    serde_json::to_string_pretty(&plan.to_json()).unwrap_or_default(),
+                ));
             }
             if let Some(names) = made_up {
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.label(theme::rich_text(icons::WARNING).font(font::icon(15.0)).color(t.warn));
+                    ui.label(
+                        theme::rich_text(icons::WARNING)
+                            .font(font::icon(15.0))
+                            .color(t.warn),
+                    );
                     let text = tr!("Filled in, see Collection: {names}", names);
-                    let text = theme::rich_text(text).text_style(text_style("small12")).color(t.warn);
+                    let text = theme::rich_text(text)
+                        .text_style(text_style("small12"))
+                        .color(t.warn);
                     ui.add(egui::Label::new(text).truncate());
                 });
             }
         });
-        if close && !self.is_running() { Next::Close } else { next }
+        if close && !self.is_running() {
+            Next::Close
+        } else {
+            next
+        }
     }
 }
 
@@ -486,8 +704,20 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
     let t = theme::tokens(ui);
     let mut line = |icon: &str, color: egui::Color32, text: String| {
         let (rect, inner) = row(ui, 24.0);
-        paint::icon(ui.painter(), inner.left_center() + vec2(8.0, 0.0), icon, 14.0, color);
-        paint::text_left(ui.painter(), inner.with_min_x(inner.left() + 24.0), &text, font::regular(12.0), t.tx);
+        paint::icon(
+            ui.painter(),
+            inner.left_center() + vec2(8.0, 0.0),
+            icon,
+            14.0,
+            color,
+        );
+        paint::text_left(
+            ui.painter(),
+            inner.with_min_x(inner.left() + 24.0),
+            &text,
+            font::regular(12.0),
+            t.tx,
+        );
         let response = ui.interact(rect, ui.scope_id().with(("report", &text)), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &text));
         response.on_hover_text(theme::rich_text(&text));
@@ -498,11 +728,19 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
             Severity::Error => (icons::WARNING_OCTAGON, t.err),
             Severity::Warning => (icons::WARNING, t.warn),
         };
-        line(icon, color, format!("{}: {}", finding.rule.code(), finding.message));
+        line(
+            icon,
+            color,
+            format!("{}: {}", finding.rule.code(), finding.message),
+        );
     }
     for field in plan.fields.iter().filter(|field| !field.lost.is_empty()) {
         let rows: Vec<String> = field.lost.iter().take(12).map(u32::to_string).collect();
-        let more = if field.lost.len() > rows.len() { ", …" } else { "" };
+        let more = if field.lost.len() > rows.len() {
+            ", …"
+        } else {
+            ""
+        };
         let count = paint::grouped(field.lost.len() as u64);
         line(
             icons::WARNING,
@@ -519,19 +757,49 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
         );
     }
     for sample in plan.renamed.iter().take(SHOWN) {
-        line(icons::PENCIL_SIMPLE, t.info, tr!("{path} is called {id} now", path = sample.path, id = sample.id));
+        line(
+            icons::PENCIL_SIMPLE,
+            t.info,
+            tr!(
+                "{path} is called {id} now",
+                path = sample.path,
+                id = sample.id
+            ),
+        );
     }
     if plan.renamed.len() > SHOWN {
         let more = plan.renamed.len() - SHOWN;
         let n = paint::grouped(more as u64);
-        line(icons::INFO, t.info, tr_n!(more, "and {n} more sample with another id", "and {n} more samples with another id", n));
+        line(
+            icons::INFO,
+            t.info,
+            tr_n!(
+                more,
+                "and {n} more sample with another id",
+                "and {n} more samples with another id",
+                n
+            ),
+        );
     }
     if plan.padded > 0 {
         let n = paint::grouped(plan.padded);
-        line(icons::CIRCLE_DASHED, t.info, tr_n!(plan.padded, "{n} root was padded", "{n} roots were padded", n));
+        line(
+            icons::CIRCLE_DASHED,
+            t.info,
+            tr_n!(
+                plan.padded,
+                "{n} root was padded",
+                "{n} roots were padded",
+                n
+            ),
+        );
     }
     if plan.findings.is_empty() && plan.renamed.is_empty() && plan.padded == 0 {
-        line(icons::CHECK_CIRCLE, t.ok, tr!("Every sample keeps its id, and nothing prevents the migration").into());
+        line(
+            icons::CHECK_CIRCLE,
+            t.ok,
+            tr!("Every sample keeps its id, and nothing prevents the migration").into(),
+        );
     }
 }
 
@@ -552,10 +820,21 @@ mod tests {
         assert_eq!(Path::new(&dialog.target), Path::new("/out/old.tacozip"));
         assert!(dialog.wanted(false).is_some());
         assert!(dialog.wanted(false).is_none(), "nothing was changed");
-        dialog.names.insert((0, "tortilla:data_split".into()), " ".into());
+        dialog
+            .names
+            .insert((0, "tortilla:data_split".into()), " ".into());
         assert!(dialog.wanted(true).is_none(), "not while somebody types");
-        let Some(Command::Operate(AnyOperation::Migrate(request))) = dialog.wanted(false) else { panic!("asks again") };
-        assert_eq!(request.fields, [FieldChoice { level: Some(0), from: "tortilla:data_split".into(), to: None }]);
+        let Some(Command::Operate(AnyOperation::Migrate(request))) = dialog.wanted(false) else {
+            panic!("asks again")
+        };
+        assert_eq!(
+            request.fields,
+            [FieldChoice {
+                level: Some(0),
+                from: "tortilla:data_split".into(),
+                to: None
+            }]
+        );
         assert!(request.options.is_none());
     }
 }

@@ -1,4 +1,5 @@
-//! The modal dialogs: writing, typed paths, confirmation, shortcuts, about. One at a time; Esc closes.
+//! The modal dialogs: writing, typed paths, confirmation, shortcuts, about. One at a time; Esc
+//! closes.
 
 mod about;
 mod add_dataset;
@@ -121,12 +122,13 @@ pub enum Dialog {
 }
 
 impl Dialog {
-    /// Asks before unsaved changes are discarded; `changes` is their number, if it is known. `written` is true when the dataset was
-    /// written as it is.
+    /// Asks before unsaved changes are discarded; `changes` is their number, if it is known.
+    /// `written` is true when the dataset was written as it is.
     pub fn discard(changes: Option<u64>, written: bool, then: Request) -> Self {
         let what = match changes {
             _ if written => tr!(
-                "The dataset was written and stays. The draft is not saved: its sources, unplaced files and history would be lost."
+                "The dataset was written and stays. The draft is not saved: its sources, unplaced \
+                    files and history would be lost."
             )
             .into(),
             Some(n) => tr_n!(
@@ -135,7 +137,9 @@ impl Dialog {
                 "{n} changes since the last save would be lost. Files on disk stay.",
                 n = widgets::paint::grouped(n)
             ),
-            None => tr!("The changes since the last save would be lost. Files on disk stay.").into(),
+            None => {
+                tr!("The changes since the last save would be lost. Files on disk stay.").into()
+            }
         };
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("The draft has changes that are not saved").into(),
@@ -152,12 +156,16 @@ impl Dialog {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Another program wrote this project").into(),
             what: tr!(
-                "{path} changed after it was opened or saved here. Replacing it loses the changes of the other program.",
+                "{path} changed after it was opened or saved here. Replacing it loses the changes \
+                    of the other program.",
                 path
             ),
             button: tr!("Replace").into(),
             then: Some(then),
-            instead: Some((tr!("Save as…").into(), Request::Do(super::action::Action::SaveAs))),
+            instead: Some((
+                tr!("Save as…").into(),
+                Request::Do(super::action::Action::SaveAs),
+            )),
             stay: tr!("Cancel"),
         }))
     }
@@ -167,12 +175,16 @@ impl Dialog {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("A write was interrupted").into(),
             what: tr!(
-                "{path} does not exist now. Its earlier contents, complete, are beside it under another name.",
+                "{path} does not exist now. Its earlier contents, complete, are beside it under \
+                    another name.",
                 path = crate::gui::dropped_paths::display_path(&path)
             ),
             button: String::new(),
             then: None,
-            instead: Some((tr!("Bring back and open").into(), Request::RestoreAside(path))),
+            instead: Some((
+                tr!("Bring back and open").into(),
+                Request::RestoreAside(path),
+            )),
             stay: tr!("Cancel"),
         }))
     }
@@ -182,7 +194,8 @@ impl Dialog {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Another program wrote this ZIP again").into(),
             what: tr!(
-                "{path} holds a dataset, but not in the way that TACO archives are written: unpack it and open the folder, or write a repaired copy with all of its metadata.",
+                "{path} holds a dataset, but not in the way that TACO archives are written: unpack \
+                    it and open the folder, or write a repaired copy with all of its metadata.",
                 path = crate::gui::dropped_paths::display_path(&path)
             ),
             button: String::new(),
@@ -196,7 +209,10 @@ impl Dialog {
     pub fn stop(jobs: &str, then: Request) -> Self {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Work is still running").into(),
-            what: tr!("Closing cancels {jobs}. Partial output is removed; earlier files stay.", jobs),
+            what: tr!(
+                "Closing cancels {jobs}. Partial output is removed; earlier files stay.",
+                jobs
+            ),
             button: tr!("Stop and close").into(),
             then: Some(Request::Anyway(Box::new(then))),
             instead: None,
@@ -211,8 +227,10 @@ impl Dialog {
             title: tr!("Remove {path}", path),
             what: tr_n!(
                 children,
-                "Removes this FOLDER and its {n} child from the dataset. Files on disk stay, and undo brings it back.",
-                "Removes this FOLDER and its {n} children from the dataset. Files on disk stay, and undo brings it back.",
+                "Removes this FOLDER and its {n} child from the dataset. Files on disk stay, and \
+                    undo brings it back.",
+                "Removes this FOLDER and its {n} children from the dataset. Files on disk stay, \
+                    and undo brings it back.",
                 n
             ),
             button: tr!("Remove folder").into(),
@@ -227,7 +245,11 @@ impl Dialog {
         let n = widgets::paint::grouped(count);
         Dialog::Confirm(Box::new(Confirm {
             title: tr_n!(count, "Remove {n} sample", "Remove {n} samples", n),
-            what: tr!("Removes them and what they hold from the dataset. Files on disk stay, and undo brings them back.").into(),
+            what: tr!(
+                "Removes them and what they hold from the dataset. Files on disk stay, and \
+                undo brings them back."
+            )
+            .into(),
             button: tr!("Remove {n}", n),
             then: Some(then),
             instead: None,
@@ -251,12 +273,24 @@ impl Dialog {
     }
 
     /// The export dialog.
-    pub fn export_subset(input: PathBuf, open: OpenOptions, folder: &std::path::Path, id: &str, sql: Option<String>) -> Self {
+    pub fn export_subset(
+        input: PathBuf,
+        open: OpenOptions,
+        folder: &std::path::Path,
+        id: &str,
+        sql: Option<String>,
+    ) -> Self {
         Dialog::Subset(Box::new(ExportSubset::new(input, open, folder, id, sql)))
     }
 
     /// The description dialog.
-    pub fn describe(input: PathBuf, open: OpenOptions, folder: &std::path::Path, id: &str, form: Catalogue) -> Self {
+    pub fn describe(
+        input: PathBuf,
+        open: OpenOptions,
+        folder: &std::path::Path,
+        id: &str,
+        form: Catalogue,
+    ) -> Self {
         Dialog::Describe(Box::new(Describe::new(input, open, folder, id, form)))
     }
 
@@ -362,7 +396,11 @@ impl Dialogs {
         match command {
             Command::Write { .. } | Command::WriteTortilla { .. } | Command::Verify { .. } => true,
             // Panels run these.
-            Command::Operate(AnyOperation::SubmitPlan(_) | AnyOperation::RunPlanPart(_) | AnyOperation::RemoteCache(_)) => false,
+            Command::Operate(
+                AnyOperation::SubmitPlan(_)
+                | AnyOperation::RunPlanPart(_)
+                | AnyOperation::RemoteCache(_),
+            ) => false,
             Command::Operate(_) => true,
             _ => false,
         }
@@ -403,8 +441,8 @@ impl Dialogs {
         }
     }
 
-    /// Passes a written dataset to its dialog; returned when another dialog is open. Only a dataset written from a draft can be
-    /// compared.
+    /// Passes a written dataset to its dialog; returned when another dialog is open. Only a dataset
+    /// written from a draft can be compared.
     pub fn written(&mut self, built: Built, drafted: bool) -> Option<Built> {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.done(built),
@@ -427,7 +465,8 @@ impl Dialogs {
         }
     }
 
-    /// Passes the failure of a job to the dialog, or of one that did not start. True when it shows it.
+    /// Passes the failure of a job to the dialog, or of one that did not start. True when it shows
+    /// it.
     pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.failed(job, error),
@@ -460,8 +499,14 @@ impl Dialogs {
         }
     }
 
-    /// Passes the end of a job to the tool that runs it; returns what is to be done afterwards. `None` for other jobs.
-    pub fn tool_ended(&mut self, job: Option<JobId>, event: &Event, studio: &Studio) -> Option<Vec<Request>> {
+    /// Passes the end of a job to the tool that runs it; returns what is to be done afterwards.
+    /// `None` for other jobs.
+    pub fn tool_ended(
+        &mut self,
+        job: Option<JobId>,
+        event: &Event,
+        studio: &Studio,
+    ) -> Option<Vec<Request>> {
         match &mut self.current {
             Some(Dialog::Tool(dialog)) => dialog.ended(job, event, studio),
             _ => None,
@@ -533,7 +578,10 @@ impl App {
     pub(super) fn apply_settings(&mut self, ctx: &Context, theme: Theme, settings: Settings) {
         // The check runs again.
         if settings.language != self.view.settings.language && self.studio.document().is_some() {
-            self.requests.push(Request::Run(Command::Validate { deep: false, profile: crate::model::Profile::Tools }));
+            self.requests.push(Request::Run(Command::Validate {
+                deep: false,
+                profile: crate::model::Profile::Tools,
+            }));
         }
         (self.view.theme, self.view.settings) = (theme, settings);
         theme::set(ctx, self.view.theme);
@@ -543,7 +591,9 @@ impl App {
 
     /// Draws the open dialog.
     pub(super) fn dialogs_ui(&mut self, ctx: &Context) {
-        let Some(mut dialog) = self.dialogs.current.take() else { return };
+        let Some(mut dialog) = self.dialogs.current.take() else {
+            return;
+        };
         let t = theme::of(ctx.global_style().visuals.dark_mode);
         let frame = Frame::NONE
             .fill(t.bg1)
@@ -561,12 +611,20 @@ impl App {
         };
         let ended = std::mem::replace(&mut self.dialogs.was_running, busy) && !busy;
         if std::mem::take(&mut self.dialogs.fresh) | ended {
-            ctx.memory_mut(|memory| memory.focused().into_iter().for_each(|id| memory.surrender_focus(id)));
+            ctx.memory_mut(|memory| {
+                memory
+                    .focused()
+                    .into_iter()
+                    .for_each(|id| memory.surrender_focus(id))
+            });
             ctx.data_mut(|data| data.insert_temp(wants_focus(), true));
         }
-        let modal = Modal::new(Id::unique("dialog")).frame(frame).backdrop_color(DIM);
+        let modal = Modal::new(Id::unique("dialog"))
+            .frame(frame)
+            .backdrop_color(DIM);
         let response = modal.show(ctx, |ui| {
-            // An area offers the size of its last frame, which may be that of a lower dialog, or of this one before it grew.
+            // An area offers the size of its last frame, which may be that of a lower dialog, or of
+            // this one before it grew.
             ui.set_max_height(ctx.content_rect().height() - 2.0 * DIALOG_MARGIN);
             self.with_cx(|cx, _| match &mut dialog {
                 Dialog::Write(dialog) => dialog.ui(ui, cx),
@@ -609,11 +667,19 @@ impl App {
                 let known = access == crate::remote::access();
                 // Scripts can use the dialog, but only the user can grant access to servers.
                 if !known && self.driver.is_some() && !crate::consent::allows_connect() {
-                    self.studio.log(LogLevel::Error, "a script may not say how to reach other machines without --allow-connect");
+                    self.studio.log(
+                        LogLevel::Error,
+                        "a script may not say how to reach other machines without --allow-connect",
+                    );
                 } else {
                     let servers = paths.iter().filter(|path| crate::model::is_remote(path));
-                    servers.for_each(|path| crate::consent::allow_server(&crate::consent::server_of(&path.to_string_lossy())));
-                    self.requests.push(Request::Run(Command::Connect { access }));
+                    servers.for_each(|path| {
+                        crate::consent::allow_server(&crate::consent::server_of(
+                            &path.to_string_lossy(),
+                        ))
+                    });
+                    self.requests
+                        .push(Request::Run(Command::Connect { access }));
                     self.requests.push(Request::OpenPaths(paths));
                 }
             }

@@ -36,7 +36,14 @@ struct AccessForm {
 impl AccessForm {
     /// The settings in use, without the token.
     fn current() -> Self {
-        let Access { endpoint, region, profile, account, anonymous, .. } = access();
+        let Access {
+            endpoint,
+            region,
+            profile,
+            account,
+            anonymous,
+            ..
+        } = access();
         let text = Option::unwrap_or_default;
         Self {
             endpoint: text(endpoint),
@@ -52,7 +59,10 @@ impl AccessForm {
     fn access(&self, paths: &[PathBuf]) -> Access {
         let text = |text: &String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         Access {
-            hosts: paths.iter().filter_map(|path| Some(Address::of(path)?.origin())).collect(),
+            hosts: paths
+                .iter()
+                .filter_map(|path| Some(Address::of(path)?.origin()))
+                .collect(),
             endpoint: text(&self.endpoint),
             region: text(&self.region),
             profile: text(&self.profile),
@@ -66,37 +76,73 @@ impl AccessForm {
     /// Draws the fields that apply to these addresses.
     fn ui(&mut self, ui: &mut Ui, schemes: &[Scheme]) {
         let t = theme::tokens(ui);
-        let web = schemes.iter().any(|scheme| matches!(scheme, Scheme::Http | Scheme::Https));
+        let web = schemes
+            .iter()
+            .any(|scheme| matches!(scheme, Scheme::Http | Scheme::Https));
         let (s3, az) = (schemes.contains(&Scheme::S3), schemes.contains(&Scheme::Az));
         let half = (ui.available_width() - 12.0) / 2.0;
-        if schemes.iter().any(|scheme| !matches!(scheme, Scheme::Http | Scheme::Https)) {
+        if schemes
+            .iter()
+            .any(|scheme| !matches!(scheme, Scheme::Http | Scheme::Https))
+        {
             let field = TextField::new(tr!("Endpoint"), &mut self.endpoint).mono();
-            field.hint(tr!("empty for the provider's own; http://localhost:9000")).show(ui);
+            field
+                .hint(tr!("empty for the provider's own; http://localhost:9000"))
+                .show(ui);
         }
         if s3 {
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = 12.0;
-                TextField::new(tr!("Region"), &mut self.region).mono().hint("us-east-1").width(half).show(ui);
-                TextField::new(tr!("AWS profile"), &mut self.profile).mono().hint("default").width(half).show(ui);
+                TextField::new(tr!("Region"), &mut self.region)
+                    .mono()
+                    .hint("us-east-1")
+                    .width(half)
+                    .show(ui);
+                TextField::new(tr!("AWS profile"), &mut self.profile)
+                    .mono()
+                    .hint("default")
+                    .width(half)
+                    .show(ui);
             });
         }
         if az {
-            TextField::new(tr!("Account"), &mut self.account).mono().hint(tr!("name of the storage account")).show(ui);
+            TextField::new(tr!("Account"), &mut self.account)
+                .mono()
+                .hint(tr!("name of the storage account"))
+                .show(ui);
         }
         if web {
-            let field = TextField::new(tr!("Token"), &mut self.token).mono().secret();
-            field.hint(tr!("only where the server asks for one; kept until the program ends")).show(ui);
+            let field = TextField::new(tr!("Token"), &mut self.token)
+                .mono()
+                .secret();
+            field
+                .hint(tr!(
+                    "only where the server asks for one; kept until the program ends"
+                ))
+                .show(ui);
         }
         widgets::checkbox(ui, &mut self.anonymous, tr!("Send no credentials"));
-        let why = tr!("Otherwise the environment and the profiles of the provider's tools are used. Keys are not stored.");
-        ui.label(theme::rich_text(why).text_style(text_style("small12")).color(t.tx2));
+        let why = tr!(
+            "Otherwise the environment and the profiles of the provider's tools are used. Keys are \
+                not stored."
+        );
+        ui.label(
+            theme::rich_text(why)
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
     }
 }
 
 impl OpenPath {
     /// The dialog for a file request.
     pub fn new(request: FileRequest, stand_in: bool) -> Self {
-        Self { request, text: String::new(), stand_in, access: AccessForm::current() }
+        Self {
+            request,
+            text: String::new(),
+            stand_in,
+            access: AccessForm::current(),
+        }
     }
 
     /// True when nothing was typed and it replaces the desktop's dialog.
@@ -110,9 +156,13 @@ impl OpenPath {
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         let (title, verb) = match self.request {
-            FileRequest::Open | FileRequest::OpenFolder => (tr!("Open path or address"), tr!("Open")),
+            FileRequest::Open | FileRequest::OpenFolder => {
+                (tr!("Open path or address"), tr!("Open"))
+            }
             FileRequest::AddFiles | FileRequest::AddFolder => (tr!("Add path"), tr!("Add")),
-            FileRequest::AddUnplaced | FileRequest::AddUnplacedFolder => (tr!("Add unplaced files"), tr!("Add")),
+            FileRequest::AddUnplaced | FileRequest::AddUnplacedFolder => {
+                (tr!("Add unplaced files"), tr!("Add"))
+            }
             FileRequest::Watch => (tr!("Watch a folder"), tr!("Watch")),
             FileRequest::JoinTable => (tr!("Join a table"), tr!("Look at it")),
             FileRequest::SaveProject => (tr!("Save draft as"), tr!("Save")),
@@ -120,32 +170,50 @@ impl OpenPath {
             FileRequest::SaveRows => (tr!("Save rows as"), tr!("Save")),
             FileRequest::Target => (tr!("Write into"), tr!("Use folder")),
             FileRequest::Plan => (tr!("Folder of the plan"), tr!("Use folder")),
-            FileRequest::ToolFile | FileRequest::ToolFiles | FileRequest::ToolFolder | FileRequest::ToolOutput => {
-                (tr!("Type a path"), tr!("Use path"))
-            }
+            FileRequest::ToolFile
+            | FileRequest::ToolFiles
+            | FileRequest::ToolFolder
+            | FileRequest::ToolOutput => (tr!("Type a path"), tr!("Use path")),
         };
         let close = head_ui(ui, icons::LINK, title, "");
         let entered = enter_pressed(ui);
         let mut paths = dropped_paths::parse_paths(&self.text, false);
         let opens = matches!(self.request, FileRequest::Open | FileRequest::OpenFolder);
-        let schemes: Vec<Scheme> = paths.iter().filter_map(|path| Some(Address::of(path)?.scheme)).filter(|_| opens).collect();
-        let saves = matches!(self.request, FileRequest::SaveSample | FileRequest::SaveRows | FileRequest::SaveProject);
+        let schemes: Vec<Scheme> = paths
+            .iter()
+            .filter_map(|path| Some(Address::of(path)?.scheme))
+            .filter(|_| opens)
+            .collect();
+        let saves = matches!(
+            self.request,
+            FileRequest::SaveSample | FileRequest::SaveRows | FileRequest::SaveProject
+        );
         let there = |path: &PathBuf| saves || (opens && is_remote(path)) || path.exists();
         let mut missing = paths.iter().find(|path| !there(path)).cloned();
         let note = match missing {
-            Some(ref path) if !self.text.is_empty() => {
-                FieldNote::Warning(tr!("There is nothing at {path}.", path = dropped_paths::display_path(path)))
-            }
+            Some(ref path) if !self.text.is_empty() => FieldNote::Warning(tr!(
+                "There is nothing at {path}.",
+                path = dropped_paths::display_path(path)
+            )),
             _ if !paths.is_empty() => FieldNote::Ok,
             _ => FieldNote::None,
         };
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 8.0;
             if self.stand_in {
-                let why = tr!("The desktop's file dialog has not opened. Type the path here instead, or wait for it.");
-                ui.label(theme::rich_text(why).text_style(text_style("small12")).color(t.tx2));
+                let why = tr!(
+                    "The desktop's file dialog has not opened. Type the path here \
+                    instead, or wait for it."
+                );
+                ui.label(
+                    theme::rich_text(why)
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                );
             }
-            let field = TextField::new(tr!("Path"), &mut self.text).id(Id::unique("typed-path")).mono();
+            let field = TextField::new(tr!("Path"), &mut self.text)
+                .id(Id::unique("typed-path"))
+                .mono();
             let hint = hint_of(self.request);
             let response = field.hint(hint).note(note).show(ui);
             // The path field has the initial focus.
@@ -162,13 +230,21 @@ impl OpenPath {
             paths = now;
             missing = paths.iter().find(|path| !there(path)).cloned();
         }
-        let schemes: Vec<Scheme> = paths.iter().filter_map(|path| Some(Address::of(path)?.scheme)).filter(|_| opens).collect();
+        let schemes: Vec<Scheme> = paths
+            .iter()
+            .filter_map(|path| Some(Address::of(path)?.scheme))
+            .filter(|_| opens)
+            .collect();
         let blocked = match paths.is_empty() {
             true => Some(tr!("Type a path")),
-            false => missing.as_ref().map(|_| tr!("There is nothing at this path")),
+            false => missing
+                .as_ref()
+                .map(|_| tr!("There is nothing at this path")),
         };
         let (act, cancel) = foot_ui(ui, |ui| {
-            let act = ui.add(Button::primary(verb).large().blocked(blocked)).clicked();
+            let act = ui
+                .add(Button::primary(verb).large().blocked(blocked))
+                .clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         if (act || entered) && blocked.is_none() {
@@ -177,14 +253,20 @@ impl OpenPath {
             }
             return Next::Paths(self.request, paths);
         }
-        if close || cancel { Next::Close } else { Next::Stay }
+        if close || cancel {
+            Next::Close
+        } else {
+            Next::Stay
+        }
     }
 }
 
 /// An example of what is to be typed.
 fn hint_of(request: FileRequest) -> &'static str {
     match request {
-        FileRequest::Open | FileRequest::OpenFolder => tr!("/data/dataset.tacozip, a folder, https://…, s3://…"),
+        FileRequest::Open | FileRequest::OpenFolder => {
+            tr!("/data/dataset.tacozip, a folder, https://…, s3://…")
+        }
         FileRequest::AddFiles
         | FileRequest::AddFolder
         | FileRequest::AddUnplaced
@@ -213,14 +295,20 @@ pub fn recent_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
     Frame::NONE.inner_margin(Margin::same(8)).show(ui, |ui| {
         if cx.remembered.recent.is_empty() {
             ui.label(
-                theme::rich_text(tr!("Datasets that you open are listed here.")).text_style(text_style("small12")).color(t.tx2),
+                theme::rich_text(tr!("Datasets that you open are listed here."))
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
             );
         }
         ui.spacing_mut().menu_width = ui.available_width();
         for recent in &cx.remembered.recent {
             let path = dropped_paths::display_path(&recent.path);
             let text = format!("{}   {path}", recent.title);
-            let badge = if recent.badge == "Draft" { tr!("Draft") } else { &recent.badge };
+            let badge = if recent.badge == "Draft" {
+                tr!("Draft")
+            } else {
+                &recent.badge
+            };
             if widgets::menu_entry(ui, icons::PACKAGE, &text, badge, None).clicked() {
                 next = Next::Do(Request::OpenPaths(vec![recent.path.clone()]));
             }

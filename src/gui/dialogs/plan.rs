@@ -23,7 +23,11 @@ pub struct PlanDialog {
 impl PlanDialog {
     /// Shows this plan for this revision of the draft.
     pub fn new(plan: Arc<FixPlan>, revision: u64) -> Self {
-        Self { plan, revision, scroll: RowScroll::default() }
+        Self {
+            plan,
+            revision,
+            scroll: RowScroll::default(),
+        }
     }
 
     /// Draws the dialog.
@@ -33,53 +37,111 @@ impl PlanDialog {
         ui.set_width(width);
         ui.spacing_mut().item_spacing.y = 0.0;
         let close = head_ui(ui, icons::EYE, tr!("Preview of fixes"), &self.plan.label);
-        Frame::NONE.inner_margin(Margin::symmetric(16, 12)).show(ui, |ui| {
-            ui.spacing_mut().item_spacing = vec2(6.0, 8.0);
-            ui.horizontal_wrapped(|ui| {
-                for (verb, count) in &self.plan.verbs {
-                    let tone = if *verb == FixVerb::Drop { Tone::Error } else { Tone::Neutral };
-                    widgets::badge(ui, tone, None, &format!("{} {}", verb.text(), paint::grouped(*count)));
-                }
+        Frame::NONE
+            .inner_margin(Margin::symmetric(16, 12))
+            .show(ui, |ui| {
+                ui.spacing_mut().item_spacing = vec2(6.0, 8.0);
+                ui.horizontal_wrapped(|ui| {
+                    for (verb, count) in &self.plan.verbs {
+                        let tone = if *verb == FixVerb::Drop {
+                            Tone::Error
+                        } else {
+                            Tone::Neutral
+                        };
+                        widgets::badge(
+                            ui,
+                            tone,
+                            None,
+                            &format!("{} {}", verb.text(), paint::grouped(*count)),
+                        );
+                    }
+                });
+                let text = match self.plan.care {
+                    Care::Safe => tr!("One step; Undo reverts it. Nothing is removed."),
+                    Care::Ids => tr!(
+                        "One step; Undo reverts it. The names differ: apply it only where \
+                            both names mean the same file."
+                    ),
+                    Care::Removes => tr!("One step; Undo reverts it. Dropped samples leave the \
+                    dataset; files on disk stay."),
+                };
+                ui.label(
+                    theme::rich_text(text)
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                );
             });
-            let text = match self.plan.care {
-                Care::Safe => tr!("One step; Undo reverts it. Nothing is removed."),
-                Care::Ids => tr!("One step; Undo reverts it. The names differ: apply it only where both names mean the same file."),
-                Care::Removes => tr!("One step; Undo reverts it. Dropped samples leave the dataset; files on disk stay."),
-            };
-            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
-        });
-        let size = vec2(width, (self.plan.changes.len() as f32 * 24.0).clamp(24.0, 340.0));
+        let size = vec2(
+            width,
+            (self.plan.changes.len() as f32 * 24.0).clamp(24.0, 340.0),
+        );
         ui.allocate_ui(size, |ui| {
             ui.set_min_size(size);
             let plan = &self.plan;
-            VirtualRows::new(tr!("Changes"), plan.changes.len() as u64).show(ui, &mut self.scroll, |ui, row, rect, response| {
-                let (root, what) = &plan.changes[row as usize];
-                response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("{root}: {what}")));
-                let painter = ui.painter();
-                painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
-                let inner = rect.shrink2(vec2(16.0, 0.0));
-                let (left, right) = inner.split_left_right_at_fraction(0.36);
-                paint::text_left(painter, left, root, font::mono(12.0), t.tx);
-                paint::text_left(painter, right, what, font::regular(12.0), t.tx2);
-            });
+            VirtualRows::new(tr!("Changes"), plan.changes.len() as u64).show(
+                ui,
+                &mut self.scroll,
+                |ui, row, rect, response| {
+                    let (root, what) = &plan.changes[row as usize];
+                    response.widget_info(|| {
+                        WidgetInfo::labeled(Role::ListItem, true, format!("{root}: {what}"))
+                    });
+                    let painter = ui.painter();
+                    painter.hline(
+                        rect.x_range(),
+                        rect.bottom() - 0.5,
+                        Stroke::new(1.0, t.line),
+                    );
+                    let inner = rect.shrink2(vec2(16.0, 0.0));
+                    let (left, right) = inner.split_left_right_at_fraction(0.36);
+                    paint::text_left(painter, left, root, font::mono(12.0), t.tx);
+                    paint::text_left(painter, right, what, font::regular(12.0), t.tx2);
+                },
+            );
         });
         if self.plan.roots > self.plan.listed {
-            Frame::NONE.inner_margin(Margin::symmetric(16, 6)).show(ui, |ui| {
-                let more = self.plan.roots - self.plan.listed;
-                let text = tr_n!(more, "{n} more root", "{n} more roots", n = paint::grouped(more));
-                ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx3));
-            });
+            Frame::NONE
+                .inner_margin(Margin::symmetric(16, 6))
+                .show(ui, |ui| {
+                    let more = self.plan.roots - self.plan.listed;
+                    let text = tr_n!(
+                        more,
+                        "{n} more root",
+                        "{n} more roots",
+                        n = paint::grouped(more)
+                    );
+                    ui.label(
+                        theme::rich_text(text)
+                            .font(font::regular(12.0))
+                            .color(t.tx3),
+                    );
+                });
         }
-        let now = cx.document().and_then(|document| document.draft()).map(|draft| draft.revision());
-        let stale = (now != Some(self.revision)).then_some(tr!("The draft changed after this preview"));
+        let now = cx
+            .document()
+            .and_then(|document| document.draft())
+            .map(|draft| draft.revision());
+        let stale =
+            (now != Some(self.revision)).then_some(tr!("The draft changed after this preview"));
         let (apply, cancel) = foot_ui(ui, |ui| {
             let text = tr!("Apply to {n}", n = paint::grouped(self.plan.roots));
-            let button = if self.plan.care == Care::Removes { Button::danger(text) } else { Button::primary(text) };
-            let apply = ui.add(button.large().name(tr!("Apply the fixes")).blocked(stale)).clicked();
-            (apply, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
+            let button = if self.plan.care == Care::Removes {
+                Button::danger(text)
+            } else {
+                Button::primary(text)
+            };
+            let apply = ui
+                .add(button.large().name(tr!("Apply the fixes")).blocked(stale))
+                .clicked();
+            (
+                apply,
+                ui.add(Button::ghost(tr!("Cancel")).large()).clicked(),
+            )
         });
         match () {
-            () if apply => Next::Do(Request::Run(Command::Edit { edit: self.plan.edit.clone() })),
+            () if apply => Next::Do(Request::Run(Command::Edit {
+                edit: self.plan.edit.clone(),
+            })),
             () if cancel || close => Next::Close,
             () => Next::Stay,
         }

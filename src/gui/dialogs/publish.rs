@@ -1,4 +1,5 @@
-//! The dialog that publishes a dataset: target, checks, files and cost; then progress, and the result with code that reads it.
+//! The dialog that publishes a dataset: target, checks, files and cost; then progress, and the
+//! result with code that reads it.
 
 use std::path::PathBuf;
 
@@ -16,7 +17,8 @@ use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::model::is_remote;
 use crate::ops::publish::{
-    CheckKind, CheckLevel, Mend, Preflight, Prices, Publication, PublishCheck, PublishLayout, PublishRequest, preflight,
+    CheckKind, CheckLevel, Mend, Preflight, Prices, Publication, PublishCheck, PublishLayout,
+    PublishRequest, preflight,
 };
 use crate::studio::Command;
 
@@ -59,7 +61,9 @@ impl PublishDialog {
             overwrite: false,
             accept: Vec::new(),
             reads: prices.full_reads_month.unwrap_or(1.0).to_string(),
-            limit: prices.limit_month.map_or(String::new(), |limit| limit.to_string()),
+            limit: prices
+                .limit_month
+                .map_or(String::new(), |limit| limit.to_string()),
             asked: None,
             times: 0,
             checked: AsyncValue::default(),
@@ -79,7 +83,8 @@ impl PublishDialog {
         self.job.started(job);
     }
 
-    /// Records that the job failed; `None` when it did not start. True when it is this dialog's job.
+    /// Records that the job failed; `None` when it did not start. True when it is this dialog's
+    /// job.
     pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         self.job.failed(job, error)
     }
@@ -87,7 +92,8 @@ impl PublishDialog {
     /// Records that the job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
         let text = tr!(
-            "Stopped. Files already at the store are not sent again; readers can't open the dataset before its last file is sent."
+            "Stopped. Files already at the store are not sent again; readers can't open the \
+                dataset before its last file is sent."
         );
         self.job.cancelled(job, FieldNote::Info(text.into()));
     }
@@ -99,14 +105,21 @@ impl PublishDialog {
 
     fn request(&self) -> PublishRequest {
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        let prices =
-            Prices { full_reads_month: Prices::typed(&self.reads), limit_month: Prices::typed(&self.limit), ..self.prices.clone() };
+        let prices = Prices {
+            full_reads_month: Prices::typed(&self.reads),
+            limit_month: Prices::typed(&self.limit),
+            ..self.prices.clone()
+        };
         PublishRequest {
             input: self.input.clone(),
             open: self.open.clone(),
             target: dropped_paths::parse_path(self.target.trim()),
             layout: self.layout,
-            repository: if self.layout.has_repository() { text(&self.repository) } else { None },
+            repository: if self.layout.has_repository() {
+                text(&self.repository)
+            } else {
+                None
+            },
             url: text(&self.url),
             overwrite: self.overwrite,
             accept: self.accept.clone(),
@@ -117,42 +130,69 @@ impl PublishDialog {
     /// Result of the checks for the current input; `None` until they have ended.
     fn current(&self) -> Option<&Preflight> {
         let is_current = self.asked.as_ref() == Some(&self.request());
-        self.checked.get(&self.times).filter(|_| is_current)?.as_ref().ok()
+        self.checked
+            .get(&self.times)
+            .filter(|_| is_current)?
+            .as_ref()
+            .ok()
     }
 
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
-        if let (Some(asked), DialogJob::Idle | DialogJob::Ended(_)) = (self.asked.clone(), &self.job) {
-            self.checked.update(cx.jobs, self.times, tr!("Check before publishing"), move |ctx| preflight(&asked, ctx));
+        if let (Some(asked), DialogJob::Idle | DialogJob::Ended(_)) =
+            (self.asked.clone(), &self.job)
+        {
+            self.checked.update(
+                cx.jobs,
+                self.times,
+                tr!("Check before publishing"),
+                move |ctx| preflight(&asked, ctx),
+            );
         }
         let screen = ui.ctx().content_rect();
-        let size = vec2((screen.width() - 64.0).min(1180.0), (screen.height() - 180.0).min(HEIGHT));
+        let size = vec2(
+            (screen.width() - 64.0).min(1180.0),
+            (screen.height() - 180.0).min(HEIGHT),
+        );
         ui.set_width(size.x);
         ui.spacing_mut().item_spacing.y = 0.0;
-        let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
+        let title = cx
+            .document()
+            .map(|document| document.title().into_owned())
+            .unwrap_or_default();
         let close = head_ui(ui, icons::CLOUD, tr!("Publish dataset"), &title) && !self.is_running();
         let mut next = Next::Stay;
         let third = (size.x / 3.0).floor();
         ui.horizontal_top(|ui| {
             ui.spacing_mut().item_spacing.x = 0.0;
             for column in 0..3 {
-                let fill = if column == 1 { theme::tokens(ui).bg2 } else { theme::tokens(ui).bg1 };
-                Frame::NONE.fill(fill).inner_margin(Margin::same(14)).show(ui, |ui| {
-                    ui.set_width(third - 28.0);
-                    ui.set_height(size.y);
-                    ui.vertical(|ui| {
-                        ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                        ScrollArea::vertical().id_salt(("publish", column)).auto_shrink(false).show(ui, |ui| match column {
-                            0 => self.target_ui(ui),
-                            1 => {
-                                if let Some(request) = self.checks_ui(ui, cx) {
-                                    next = Next::Do(request);
-                                }
-                            }
-                            _ => self.outcome_ui(ui, cx),
+                let fill = if column == 1 {
+                    theme::tokens(ui).bg2
+                } else {
+                    theme::tokens(ui).bg1
+                };
+                Frame::NONE
+                    .fill(fill)
+                    .inner_margin(Margin::same(14))
+                    .show(ui, |ui| {
+                        ui.set_width(third - 28.0);
+                        ui.set_height(size.y);
+                        ui.vertical(|ui| {
+                            ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                            ScrollArea::vertical()
+                                .id_salt(("publish", column))
+                                .auto_shrink(false)
+                                .show(ui, |ui| match column {
+                                    0 => self.target_ui(ui),
+                                    1 => {
+                                        if let Some(request) = self.checks_ui(ui, cx) {
+                                            next = Next::Do(request);
+                                        }
+                                    }
+                                    _ => self.outcome_ui(ui, cx),
+                                });
                         });
                     });
-                });
             }
         });
         match (self.foot_ui(ui), close) {
@@ -168,31 +208,59 @@ impl PublishDialog {
         }
         widgets::heading(ui, tr!("Target"));
         for layout in PublishLayout::ALL {
-            if widgets::radio(ui, self.layout == layout, crate::text::of(layout.title())).clicked() {
+            if widgets::radio(ui, self.layout == layout, crate::text::of(layout.title())).clicked()
+            {
                 self.layout = layout;
             }
         }
         let elsewhere = self.layout.is_uploaded_by_another_program();
-        let hint = if elsewhere { tr!("a new local folder") } else { "s3://bucket/set/1.0.0" };
-        TextField::new(tr!("Address"), &mut self.target).mono().hint(hint).name(tr!("Address of the publication")).show(ui);
+        let hint = if elsewhere {
+            tr!("a new local folder")
+        } else {
+            "s3://bucket/set/1.0.0"
+        };
+        TextField::new(tr!("Address"), &mut self.target)
+            .mono()
+            .hint(hint)
+            .name(tr!("Address of the publication"))
+            .show(ui);
         if elsewhere {
-            let text = tr!("The files are written to this folder. The studio does not upload them; the host's own client does.");
+            let text = tr!(
+                "The files are written to this folder. The studio does not upload them; the host's \
+                    own client does."
+            );
             note_ui(ui, &FieldNote::Info(text.into()));
         }
         if self.layout.has_repository() {
-            TextField::new(tr!("Repository"), &mut self.repository).mono().hint("OWNER/NAME").show(ui);
+            TextField::new(tr!("Repository"), &mut self.repository)
+                .mono()
+                .hint("OWNER/NAME")
+                .show(ui);
         }
         TextField::new(tr!("Address on the web"), &mut self.url)
             .mono()
             .hint(tr!("for documents and snippets; optional"))
             .name(tr!("Address of the publication on the web"))
             .show(ui);
-        widgets::checkbox(ui, &mut self.overwrite, tr!("Replace the earlier publication"));
+        widgets::checkbox(
+            ui,
+            &mut self.overwrite,
+            tr!("Replace the earlier publication"),
+        );
         widgets::heading(ui, tr!("Cost"));
-        TextField::new(tr!("Full reads a month"), &mut self.reads).mono().show(ui);
-        TextField::new(tr!("Monthly limit in $"), &mut self.limit).mono().show(ui);
+        TextField::new(tr!("Full reads a month"), &mut self.reads)
+            .mono()
+            .show(ui);
+        TextField::new(tr!("Monthly limit in $"), &mut self.limit)
+            .mono()
+            .show(ui);
         if ui
-            .add(Button::secondary(tr!("Check")).icon(icons::CHECK).blocked(self.incomplete()).name(tr!("Check before publishing")))
+            .add(
+                Button::secondary(tr!("Check"))
+                    .icon(icons::CHECK)
+                    .blocked(self.incomplete())
+                    .name(tr!("Check before publishing")),
+            )
             .clicked()
         {
             self.asked = Some(self.request());
@@ -203,10 +271,15 @@ impl PublishDialog {
 
     /// Why the input is incomplete; `None` when it is complete.
     fn incomplete(&self) -> Option<&'static str> {
-        if self.target.trim().is_empty() { Some(tr!("Type where to publish")) } else { None }
+        if self.target.trim().is_empty() {
+            Some(tr!("Type where to publish"))
+        } else {
+            None
+        }
     }
 
-    /// Draws the checks; a returned request closes the dialog and opens the panel in which a finding is corrected.
+    /// Draws the checks; a returned request closes the dialog and opens the panel in which a
+    /// finding is corrected.
     fn checks_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) -> Option<Request> {
         let t = theme::tokens(ui);
         widgets::heading(ui, tr!("Pre-flight checks"));
@@ -219,20 +292,43 @@ impl PublishDialog {
             _ => self.current().cloned(),
         };
         let Some(found) = found else {
-            let waits = self.asked.as_ref() == Some(&self.request()) && self.checked.get(&self.times).is_none();
+            let waits = self.asked.as_ref() == Some(&self.request())
+                && self.checked.get(&self.times).is_none();
             match waits {
                 true => drop(widgets::spinner(ui, 16.0)),
-                false => drop(ui.label(theme::rich_text(tr!("Not checked yet")).text_style(text_style("small12")).color(t.tx3))),
+                false => drop(
+                    ui.label(
+                        theme::rich_text(tr!("Not checked yet"))
+                            .text_style(text_style("small12"))
+                            .color(t.tx3),
+                    ),
+                ),
             }
             return None;
         };
         ui.horizontal_wrapped(|ui| {
             let [passes, notes, blocks] =
-                [CheckLevel::Pass, CheckLevel::Warning, CheckLevel::Blocks].map(|level| found.count(level));
+                [CheckLevel::Pass, CheckLevel::Warning, CheckLevel::Blocks]
+                    .map(|level| found.count(level));
             for (tone, icon, number, text) in [
-                (Tone::Ok, icons::CHECK, passes, tr_n!(passes, "{n} pass", "{n} pass", n = passes)),
-                (Tone::Warning, icons::WARNING, notes, tr_n!(notes, "{n} warning", "{n} warnings", n = notes)),
-                (Tone::Error, icons::WARNING_OCTAGON, blocks, tr_n!(blocks, "{n} block", "{n} block", n = blocks)),
+                (
+                    Tone::Ok,
+                    icons::CHECK,
+                    passes,
+                    tr_n!(passes, "{n} pass", "{n} pass", n = passes),
+                ),
+                (
+                    Tone::Warning,
+                    icons::WARNING,
+                    notes,
+                    tr_n!(notes, "{n} warning", "{n} warnings", n = notes),
+                ),
+                (
+                    Tone::Error,
+                    icons::WARNING_OCTAGON,
+                    blocks,
+                    tr_n!(blocks, "{n} block", "{n} block", n = blocks),
+                ),
             ] {
                 if number > 0 {
                     widgets::badge(ui, tone, Some(icon), &text);
@@ -243,14 +339,23 @@ impl PublishDialog {
         let mut group = None;
         for check in &found.checks {
             if group.replace(check.kind.group()) != Some(check.kind.group()) {
-                ui.label(theme::rich_text(check.kind.group().title()).font(font::semibold(11.0)).color(t.tx3));
+                ui.label(
+                    theme::rich_text(check.kind.group().title())
+                        .font(font::semibold(11.0))
+                        .color(t.tx3),
+                );
             }
             request = self.check_ui(ui, cx, check).or(request);
         }
         request
     }
 
-    fn check_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>, check: &PublishCheck) -> Option<Request> {
+    fn check_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &PanelContext<'_>,
+        check: &PublishCheck,
+    ) -> Option<Request> {
         let t = theme::tokens(ui);
         let (icon, color) = match check.level {
             CheckLevel::Pass => (icons::CHECK_CIRCLE, t.ok),
@@ -264,13 +369,31 @@ impl PublishDialog {
                 true => check.message.clone(),
                 false => format!("{} ({})", check.message, check.figure),
             };
-            ui.add(egui::Label::new(small(text).color(if check.level == CheckLevel::Blocks { t.err } else { t.tx })).wrap());
+            ui.add(
+                egui::Label::new(small(text).color(if check.level == CheckLevel::Blocks {
+                    t.err
+                } else {
+                    t.tx
+                }))
+                .wrap(),
+            );
         });
         if check.level == CheckLevel::Pass {
             return None;
         }
-        for place in check.places.iter().take(if check.level == CheckLevel::Blocks { 3 } else { 1 }) {
-            ui.add(egui::Label::new(theme::rich_text(place).font(font::mono(11.0)).color(t.tx2)).wrap());
+        for place in check
+            .places
+            .iter()
+            .take(if check.level == CheckLevel::Blocks {
+                3
+            } else {
+                1
+            })
+        {
+            ui.add(
+                egui::Label::new(theme::rich_text(place).font(font::mono(11.0)).color(t.tx2))
+                    .wrap(),
+            );
         }
         let mut request = None;
         if let Some(mend) = &check.mend {
@@ -283,7 +406,13 @@ impl PublishDialog {
         }
         if check.kind.may_be_accepted() && (check.level == CheckLevel::Blocks || check.accepted) {
             let mut accepted = self.accept.contains(&check.kind);
-            if widgets::checkbox(ui, &mut accepted, &tr!("Publish all the same: {kind}", kind = check.kind.name())).changed() {
+            if widgets::checkbox(
+                ui,
+                &mut accepted,
+                &tr!("Publish all the same: {kind}", kind = check.kind.name()),
+            )
+            .changed()
+            {
                 self.accept.retain(|kind| *kind != check.kind);
                 if accepted {
                     self.accept.push(check.kind);
@@ -301,22 +430,38 @@ impl PublishDialog {
         match &self.job {
             DialogJob::Running(id) => {
                 widgets::heading(ui, tr!("Publishing"));
-                let Some(job) = cx.studio.jobs().into_iter().find(|job| Some(job.id) == *id) else { return };
+                let Some(job) = cx.studio.jobs().into_iter().find(|job| Some(job.id) == *id) else {
+                    return;
+                };
                 ui.label(theme::rich_text(&job.progress.stage.name).font(font::medium(12.5)));
                 match job.progress.fraction() {
-                    Some(fraction) => drop(widgets::progress_bar(ui, tr!("Publishing"), fraction, ui.available_width(), 8.0)),
+                    Some(fraction) => drop(widgets::progress_bar(
+                        ui,
+                        tr!("Publishing"),
+                        fraction,
+                        ui.available_width(),
+                        8.0,
+                    )),
                     None => drop(widgets::spinner(ui, 16.0)),
                 }
-                let text = theme::rich_text(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
+                let text = theme::rich_text(detail(&job.progress, job.elapsed))
+                    .font(font::mono(11.0))
+                    .color(t.tx2);
                 ui.add(egui::Label::new(text).wrap());
                 note_ui(
                     ui,
                     &FieldNote::Info(
-                        tr!("The file that readers open first is sent last, so that an incomplete dataset can't be opened.").into(),
+                        tr!(
+                            "The file that readers open first is sent last, so that an incomplete \
+                            dataset can't be opened."
+                        )
+                        .into(),
                     ),
                 );
             }
-            DialogJob::Done(publication) if publication.published.is_some() => self.published_ui(ui, cx),
+            DialogJob::Done(publication) if publication.published.is_some() => {
+                self.published_ui(ui, cx)
+            }
             job => {
                 job.ended_ui(ui);
                 if let Some(found) = self.current() {
@@ -324,7 +469,10 @@ impl PublishDialog {
                     if let Some(line) = self.request().command_line() {
                         widgets::heading(ui, tr!("The same from the command line"));
                         widgets::code_ui(ui, &line);
-                        if ui.add(Button::secondary(tr!("Copy command")).icon(icons::COPY)).clicked() {
+                        if ui
+                            .add(Button::secondary(tr!("Copy command")).icon(icons::COPY))
+                            .clicked()
+                        {
                             cx.request(Request::Copy(line));
                         }
                     }
@@ -334,48 +482,89 @@ impl PublishDialog {
     }
 
     fn published_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let DialogJob::Done(publication) = &self.job else { return };
-        let Some(published) = &publication.published else { return };
+        let DialogJob::Done(publication) = &self.job else {
+            return;
+        };
+        let Some(published) = &publication.published else {
+            return;
+        };
         let t = theme::tokens(ui);
         let opened = &published.opened;
         widgets::heading(ui, tr!("Published"));
-        let requests = tr_n!(opened.requests, "{n} request", "{n} requests", n = opened.requests);
+        let requests = tr_n!(
+            opened.requests,
+            "{n} request",
+            "{n} requests",
+            n = opened.requests
+        );
         let time = format!("{:.1}", opened.seconds);
         let text = match is_remote(&opened.path) {
-            true => tr!("Opened from there: {requests}, {size}, {time} s", requests, size = paint::bytes(opened.bytes), time),
+            true => tr!(
+                "Opened from there: {requests}, {size}, {time} s",
+                requests,
+                size = paint::bytes(opened.bytes),
+                time
+            ),
             false => tr!("Opened from there: {time} s", time),
         };
         ui.horizontal_top(|ui| {
-            ui.label(theme::rich_text(icons::CHECK_CIRCLE).font(font::icon(16.0)).color(t.ok));
+            ui.label(
+                theme::rich_text(icons::CHECK_CIRCLE)
+                    .font(font::icon(16.0))
+                    .color(t.ok),
+            );
             ui.add(egui::Label::new(theme::rich_text(text).font(font::semibold(12.5))).wrap());
         });
         let text = tr!(
-            "{sent} files sent, {size}; {kept} already at the target; {compared} random samples match the local bytes",
+            "{sent} files sent, {size}; {kept} already at the target; {compared} random samples \
+                match the local bytes",
             sent = published.sent_files,
             size = paint::bytes(published.sent_bytes),
             kept = published.kept_files,
             compared = opened.compared
         );
-        ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2)).wrap());
+        ui.add(
+            egui::Label::new(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            )
+            .wrap(),
+        );
         if !published.upload_commands.is_empty() {
             widgets::heading(ui, tr!("Upload with the host's own client"));
             let lines = published.upload_commands.join("\n");
             widgets::code_ui(ui, &lines);
-            if ui.add(Button::secondary(tr!("Copy command")).icon(icons::COPY)).clicked() {
+            if ui
+                .add(Button::secondary(tr!("Copy command")).icon(icons::COPY))
+                .clicked()
+            {
                 cx.request(Request::Copy(lines));
             }
         }
         widgets::heading(ui, tr!("Reader"));
-        let segments: Vec<Segment<'_, usize>> =
-            published.snippets.iter().enumerate().map(|(index, snippet)| Segment::new(index, snippet.reader)).collect();
+        let segments: Vec<Segment<'_, usize>> = published
+            .snippets
+            .iter()
+            .enumerate()
+            .map(|(index, snippet)| Segment::new(index, snippet.reader))
+            .collect();
         widgets::segmented(ui, "publish-snippet", &mut self.snippet, &segments);
-        let Some(snippet) = published.snippets.get(self.snippet) else { return };
+        let Some(snippet) = published.snippets.get(self.snippet) else {
+            return;
+        };
         widgets::code_ui(ui, snippet.code.trim_end());
         ui.horizontal_wrapped(|ui| {
-            if ui.add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY)).clicked() {
+            if ui
+                .add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY))
+                .clicked()
+            {
                 cx.request(Request::Copy(snippet.code.clone()));
             }
-            if ui.add(Button::ghost(tr!("Copy link")).icon(icons::COPY)).clicked() {
+            if ui
+                .add(Button::ghost(tr!("Copy link")).icon(icons::COPY))
+                .clicked()
+            {
                 cx.request(Request::Copy(published.address.clone()));
             }
         });
@@ -383,7 +572,12 @@ impl PublishDialog {
 
     fn foot_ui(&mut self, ui: &mut Ui) -> Next {
         let current = self.current();
-        let first = current.and_then(|found| found.checks.iter().find(|check| check.level == CheckLevel::Blocks));
+        let first = current.and_then(|found| {
+            found
+                .checks
+                .iter()
+                .find(|check| check.level == CheckLevel::Blocks)
+        });
         let why = first.map(|check| check.message.clone());
         let blocked = match (self.incomplete(), current) {
             (Some(reason), _) => Some(reason),
@@ -396,27 +590,61 @@ impl PublishDialog {
             (Some(found), false) => tr!("Publish {size}", size = paint::bytes(found.size_bytes)),
             (None, false) => tr!("Publish").to_owned(),
         };
-        let (running, done) = (self.is_running(), matches!(&self.job, DialogJob::Done(done) if done.published.is_some()));
+        let (running, done) = (
+            self.is_running(),
+            matches!(&self.job, DialogJob::Done(done) if done.published.is_some()),
+        );
         let (leave, act) = foot_ui(ui, |ui| {
             if running {
-                return (false, ui.add(Button::danger(tr!("Stop")).large().name(tr!("Stop publishing"))).clicked());
+                return (
+                    false,
+                    ui.add(
+                        Button::danger(tr!("Stop"))
+                            .large()
+                            .name(tr!("Stop publishing")),
+                    )
+                    .clicked(),
+                );
             }
             if done {
-                return (ui.add(Button::primary(tr!("Done")).large()).clicked(), false);
+                return (
+                    ui.add(Button::primary(tr!("Done")).large()).clicked(),
+                    false,
+                );
             }
-            let act = ui.add(Button::primary(button).large().blocked(blocked).name(tr!("Publish now"))).clicked();
+            let act = ui
+                .add(
+                    Button::primary(button)
+                        .large()
+                        .blocked(blocked)
+                        .name(tr!("Publish now")),
+                )
+                .clicked();
             let leave = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
             if let Some(why) = &why {
                 let color = theme::tokens(ui).err;
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.label(theme::rich_text(icons::WARNING_OCTAGON).font(font::icon(14.0)).color(color));
-                    ui.add(egui::Label::new(theme::rich_text(why).text_style(text_style("small12")).color(color)).truncate());
+                    ui.label(
+                        theme::rich_text(icons::WARNING_OCTAGON)
+                            .font(font::icon(14.0))
+                            .color(color),
+                    );
+                    ui.add(
+                        egui::Label::new(
+                            theme::rich_text(why)
+                                .text_style(text_style("small12"))
+                                .color(color),
+                        )
+                        .truncate(),
+                    );
                 });
             }
             (leave, act)
         });
         match (&self.job, act, leave) {
-            (DialogJob::Running(Some(job)), true, _) => Next::Also(Request::Run(Command::Cancel { job: *job })),
+            (DialogJob::Running(Some(job)), true, _) => {
+                Next::Also(Request::Run(Command::Cancel { job: *job }))
+            }
             (DialogJob::Running(_), ..) => Next::Stay,
             (_, true, _) => {
                 self.job = DialogJob::Running(None);
@@ -454,23 +682,58 @@ fn planned_ui(ui: &mut Ui, found: &Preflight) {
     };
     widgets::heading(ui, tr!("Will be published"));
     for file in &found.files {
-        let size = file.size_bytes.map_or(tr!("generated").to_owned(), paint::bytes);
-        row(ui, &file.name, if file.files > 1 { format!("{} × {size}", file.files) } else { size });
+        let size = file
+            .size_bytes
+            .map_or(tr!("generated").to_owned(), paint::bytes);
+        row(
+            ui,
+            &file.name,
+            if file.files > 1 {
+                format!("{} × {size}", file.files)
+            } else {
+                size
+            },
+        );
     }
     widgets::heading(ui, tr!("Cost"));
     let cost = &found.cost;
-    row(ui, tr!("Storage, a month"), format!("$ {:.2}", cost.storage_month));
-    row(ui, tr!("Egress, a full read"), format!("$ {:.2}", cost.egress_read));
-    row(ui, tr!("Requests, a full read"), format!("$ {:.3}", cost.requests_read));
+    row(
+        ui,
+        tr!("Storage, a month"),
+        format!("$ {:.2}", cost.storage_month),
+    );
+    row(
+        ui,
+        tr!("Egress, a full read"),
+        format!("$ {:.2}", cost.egress_read),
+    );
+    row(
+        ui,
+        tr!("Requests, a full read"),
+        format!("$ {:.3}", cost.requests_read),
+    );
     row(ui, tr!("This upload"), format!("$ {:.3}", cost.upload));
     row(ui, tr!("A month"), format!("$ {:.2}", cost.month));
     let text = match (cost.rates.source, cost.rates.set_by_user) {
-        (Some(source), 0) => Some(tr!("Prices are {source}. The settings take others.", source)),
-        (Some(source), _) => Some(tr!("Prices are those of the settings; others are {source}.", source)),
+        (Some(source), 0) => Some(tr!(
+            "Prices are {source}. The settings take others.",
+            source
+        )),
+        (Some(source), _) => Some(tr!(
+            "Prices are those of the settings; others are {source}.",
+            source
+        )),
         (None, 0) => None,
         (None, _) => Some(tr!("Prices are those of the settings.").to_owned()),
     };
     if let Some(text) = text {
-        ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3)).wrap());
+        ui.add(
+            egui::Label::new(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx3),
+            )
+            .wrap(),
+        );
     }
 }

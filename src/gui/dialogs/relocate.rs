@@ -24,8 +24,12 @@ impl Relocate {
     pub fn new(draft: &Draft) -> Self {
         let placed = draft.dataset().root.samples.iter().find_map(first_source);
         let source = placed.or_else(|| draft.tray().first().map(|file| file.path.clone()));
-        let folder = source.and_then(|path| path.parent().map(|folder| folder.display().to_string()));
-        Self { from: folder.unwrap_or_default(), to: String::new() }
+        let folder =
+            source.and_then(|path| path.parent().map(|folder| folder.display().to_string()));
+        Self {
+            from: folder.unwrap_or_default(),
+            to: String::new(),
+        }
     }
 
     /// Draws the dialog.
@@ -43,28 +47,46 @@ impl Relocate {
         };
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;
-            TextField::new(tr!("Folder as it was"), &mut self.from).mono().show(ui);
-            TextField::new(tr!("Folder as it is"), &mut self.to).mono().note(note).hint("/data/elsewhere").show(ui);
+            TextField::new(tr!("Folder as it was"), &mut self.from)
+                .mono()
+                .show(ui);
+            TextField::new(tr!("Folder as it is"), &mut self.to)
+                .mono()
+                .note(note)
+                .hint("/data/elsewhere")
+                .show(ui);
             let text = tr!(
-                "Every source and unplaced file at or below the first folder is looked for at the same place below the second."
+                "Every source and unplaced file at or below the first folder is looked for at the \
+                    same place below the second."
             );
-            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+            ui.label(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
         });
         // Enter acts on the text that is shown, typed in this frame or before.
-        let (from, to) = (dropped_paths::parse_path(&self.from), dropped_paths::parse_path(&self.to));
+        let (from, to) = (
+            dropped_paths::parse_path(&self.from),
+            dropped_paths::parse_path(&self.to),
+        );
         let blocked = match () {
-            () if !from.is_absolute() || !to.is_absolute() => Some(tr!("Both folders are needed, as whole paths")),
+            () if !from.is_absolute() || !to.is_absolute() => {
+                Some(tr!("Both folders are needed, as whole paths"))
+            }
             () if from == to => Some(tr!("The folders are the same")),
             () => None,
         };
         let (act, cancel) = foot_ui(ui, |ui| {
-            let act = ui.add(Button::primary(tr!("Look there")).large().blocked(blocked)).clicked();
+            let act = ui
+                .add(Button::primary(tr!("Look there")).large().blocked(blocked))
+                .clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });
         match () {
-            () if (act || entered) && blocked.is_none() => {
-                Next::Do(Request::Run(Command::Edit { edit: Edit::Relocate { from, to } }))
-            }
+            () if (act || entered) && blocked.is_none() => Next::Do(Request::Run(Command::Edit {
+                edit: Edit::Relocate { from, to },
+            })),
             () if cancel || close => Next::Close,
             () => Next::Stay,
         }
@@ -74,7 +96,10 @@ impl Relocate {
 fn first_source(sample: &Sample) -> Option<PathBuf> {
     match &sample.payload {
         Payload::Folder(children) => children.samples.iter().find_map(first_source),
-        Payload::Asset { path, .. } => path.local_file().or(path.remote_file()).map(Path::to_path_buf),
+        Payload::Asset { path, .. } => path
+            .local_file()
+            .or(path.remote_file())
+            .map(Path::to_path_buf),
         Payload::Bytes(_) => None,
     }
 }

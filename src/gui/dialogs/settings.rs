@@ -32,28 +32,69 @@ pub struct SettingsDialog {
     prices: [String; 6],
 }
 
-/// Prices in rows of two: name of the row, names of its fields. A month without settings has one full read and no limit.
+/// Prices in rows of two: name of the row, names of its fields. A month without settings has one
+/// full read and no limit.
 const PRICES: [(&str, [&str; 2]); 3] = [
-    (mark!("1 GB: a month of storage, egress"), [mark!("Storage of 1 GB, a month"), mark!("Egress of 1 GB")]),
-    (mark!("1,000 requests: reads, writes"), [mark!("1,000 requests that read"), mark!("1,000 requests that write")]),
-    (mark!("A month: full reads, limit in $"), [mark!("Full reads in a month"), mark!("Limit of the monthly cost")]),
+    (
+        mark!("1 GB: a month of storage, egress"),
+        [mark!("Storage of 1 GB, a month"), mark!("Egress of 1 GB")],
+    ),
+    (
+        mark!("1,000 requests: reads, writes"),
+        [
+            mark!("1,000 requests that read"),
+            mark!("1,000 requests that write"),
+        ],
+    ),
+    (
+        mark!("A month: full reads, limit in $"),
+        [
+            mark!("Full reads in a month"),
+            mark!("Limit of the monthly cost"),
+        ],
+    ),
 ];
 
 impl SettingsDialog {
     /// The dialog with the present settings.
     pub fn new(theme: Theme, settings: Settings) -> Self {
-        let Prices { storage_gb_month, egress_gb, read_1000, write_1000, full_reads_month, limit_month } = settings.publish_prices;
-        let written = [storage_gb_month, egress_gb, read_1000, write_1000, full_reads_month, limit_month];
+        let Prices {
+            storage_gb_month,
+            egress_gb,
+            read_1000,
+            write_1000,
+            full_reads_month,
+            limit_month,
+        } = settings.publish_prices;
+        let written = [
+            storage_gb_month,
+            egress_gb,
+            read_1000,
+            write_1000,
+            full_reads_month,
+            limit_month,
+        ];
         let prices = written.map(|price| price.map_or(String::new(), |price| price.to_string()));
-        Self { theme, settings, cache: AsyncValue::default(), emptied: 0, prices }
+        Self {
+            theme,
+            settings,
+            cache: AsyncValue::default(),
+            emptied: 0,
+            prices,
+        }
     }
 
     /// Draws the dialog.
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let emptied = self.emptied;
-        self.cache.update(cx.jobs, emptied, tr!("Measure the cache"), move |_| {
-            Ok(if emptied > 0 { clear_cache() } else { cache_state() })
-        });
+        self.cache
+            .update(cx.jobs, emptied, tr!("Measure the cache"), move |_| {
+                Ok(if emptied > 0 {
+                    clear_cache()
+                } else {
+                    cache_state()
+                })
+            });
         ui.set_width(560.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         if head_ui(ui, icons::GEAR_SIX, tr!("Settings"), "") {
@@ -61,19 +102,26 @@ impl SettingsDialog {
         }
         let before = (self.theme, self.settings.clone());
         let height = ui.ctx().content_rect().height() - 120.0;
-        egui::ScrollArea::vertical().id_salt("settings").max_height(height).show(ui, |ui| {
-            Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-                ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-                self.appearance_ui(ui);
-                ui.add_space(6.0);
-                self.work_ui(ui);
-                ui.add_space(6.0);
-                self.remote_ui(ui);
-                ui.add_space(6.0);
-                self.prices_ui(ui);
+        egui::ScrollArea::vertical()
+            .id_salt("settings")
+            .max_height(height)
+            .show(ui, |ui| {
+                Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+                    self.appearance_ui(ui);
+                    ui.add_space(6.0);
+                    self.work_ui(ui);
+                    ui.add_space(6.0);
+                    self.remote_ui(ui);
+                    ui.add_space(6.0);
+                    self.prices_ui(ui);
+                });
             });
-        });
-        if before == (self.theme, self.settings.clone()) { Next::Stay } else { Next::Settings(self.theme, self.settings.clone()) }
+        if before == (self.theme, self.settings.clone()) {
+            Next::Stay
+        } else {
+            Next::Settings(self.theme, self.settings.clone())
+        }
     }
 
     fn appearance_ui(&mut self, ui: &mut Ui) {
@@ -88,61 +136,142 @@ impl SettingsDialog {
         });
         let mut language = self.settings.language;
         let name = |language: Option<Language>| match language {
-            None => tr!("As the system: {language}", language = Language::usual().name()),
+            None => tr!(
+                "As the system: {language}",
+                language = Language::usual().name()
+            ),
             Some(language) => language.name().to_owned(),
         };
-        let languages: Vec<Option<Language>> = std::iter::once(None).chain(Language::ALL.map(Some)).collect();
+        let languages: Vec<Option<Language>> = std::iter::once(None)
+            .chain(Language::ALL.map(Some))
+            .collect();
         choice_ui(ui, tr!("Language"), &mut language, &languages, name);
         self.settings.language = language;
         let percent = |scale: f32| format!("{} %", (scale * 100.0).round());
-        choice_ui(ui, tr!("Size of everything"), &mut self.settings.scale, &SCALES, percent);
-        widgets::checkbox(ui, &mut self.settings.still, tr!("Less motion: nothing slides, fades or spins"));
+        choice_ui(
+            ui,
+            tr!("Size of everything"),
+            &mut self.settings.scale,
+            &SCALES,
+            percent,
+        );
+        widgets::checkbox(
+            ui,
+            &mut self.settings.still,
+            tr!("Less motion: nothing slides, fades or spins"),
+        );
     }
 
     fn work_ui(&mut self, ui: &mut Ui) {
         group_ui(ui, tr!("Work"));
-        let words = |threads: usize| if threads == 0 { tr!("All processors").to_owned() } else { threads.to_string() };
-        choice_ui(ui, tr!("Threads, from the next start"), &mut self.settings.threads, &THREADS, words);
+        let words = |threads: usize| {
+            if threads == 0 {
+                tr!("All processors").to_owned()
+            } else {
+                threads.to_string()
+            }
+        };
+        choice_ui(
+            ui,
+            tr!("Threads, from the next start"),
+            &mut self.settings.threads,
+            &THREADS,
+            words,
+        );
     }
 
     fn remote_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
         group_ui(ui, tr!("Other machines"));
         let remote = &mut self.settings.remote;
-        choice_ui(ui, tr!("Requests at one time"), &mut remote.connections, &REQUESTS, |number| number.to_string());
-        choice_ui(ui, tr!("Stop waiting for a server after"), &mut remote.silence_s, &SILENCE_S, |seconds| format!("{seconds} s"));
+        choice_ui(
+            ui,
+            tr!("Requests at one time"),
+            &mut remote.connections,
+            &REQUESTS,
+            |number| number.to_string(),
+        );
+        choice_ui(
+            ui,
+            tr!("Stop waiting for a server after"),
+            &mut remote.silence_s,
+            &SILENCE_S,
+            |seconds| format!("{seconds} s"),
+        );
         let megabytes = |mb: u64| match mb {
             0 => tr!("Keep nothing").to_owned(),
             mb if mb % 1024 == 0 => format!("{} GB", mb / 1024),
             mb => format!("{mb} MB"),
         };
-        choice_ui(ui, tr!("Size of the cache on this disk"), &mut remote.cache_mb, &CACHE_MB, megabytes);
-        let Some(cache) = self.cache.latest() else { return };
+        choice_ui(
+            ui,
+            tr!("Size of the cache on this disk"),
+            &mut remote.cache_mb,
+            &CACHE_MB,
+            megabytes,
+        );
+        let Some(cache) = self.cache.latest() else {
+            return;
+        };
         let Some(folder) = &cache.folder else { return };
         let (size, n) = (paint::bytes(cache.bytes), paint::grouped(cache.files));
-        row_ui(ui, &tr_n!(cache.files, "Kept now: {size} of {n} file", "Kept now: {size} of {n} files", size, n), |ui| {
-            let nothing = (cache.files == 0).then_some(tr!("Nothing is kept"));
-            if ui.add(Button::secondary(tr!("Empty the cache")).blocked(nothing)).clicked() {
-                self.emptied += 1;
-            }
-        });
-        ui.label(theme::rich_text(folder.display().to_string()).font(font::mono(12.0)).color(t.tx3));
-        let variables = tr!("TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB override these settings.");
-        ui.label(theme::rich_text(variables).text_style(text_style("small12")).color(t.tx3));
+        row_ui(
+            ui,
+            &tr_n!(
+                cache.files,
+                "Kept now: {size} of {n} file",
+                "Kept now: {size} of {n} files",
+                size,
+                n
+            ),
+            |ui| {
+                let nothing = (cache.files == 0).then_some(tr!("Nothing is kept"));
+                if ui
+                    .add(Button::secondary(tr!("Empty the cache")).blocked(nothing))
+                    .clicked()
+                {
+                    self.emptied += 1;
+                }
+            },
+        );
+        ui.label(
+            theme::rich_text(folder.display().to_string())
+                .font(font::mono(12.0))
+                .color(t.tx3),
+        );
+        let variables =
+            tr!("TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB override these settings.");
+        ui.label(
+            theme::rich_text(variables)
+                .text_style(text_style("small12"))
+                .color(t.tx3),
+        );
     }
 
     fn prices_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
         group_ui(ui, tr!("Prices before publishing, in $"));
         let listed = tr!("as listed" in "a price");
-        let hints = [[listed, listed], [listed, listed], ["1", tr!("none" in "a limit")]];
-        for (((words, names), fields), hints) in PRICES.iter().zip(self.prices.chunks_mut(2)).zip(hints) {
+        let hints = [
+            [listed, listed],
+            [listed, listed],
+            ["1", tr!("none" in "a limit")],
+        ];
+        for (((words, names), fields), hints) in
+            PRICES.iter().zip(self.prices.chunks_mut(2)).zip(hints)
+        {
             row_ui(ui, crate::text::of(words), |ui| {
                 for ((name, field), hint) in names.iter().zip(fields).zip(hints) {
                     let wrong = !field.trim().is_empty() && Prices::typed(field).is_none();
-                    let field = TextField::new(crate::text::of(name), field).hide_label().mono().hint(hint);
-                    let note =
-                        if wrong { FieldNote::Error(tr!("Type a number that is not negative").into()) } else { FieldNote::None };
+                    let field = TextField::new(crate::text::of(name), field)
+                        .hide_label()
+                        .mono()
+                        .hint(hint);
+                    let note = if wrong {
+                        FieldNote::Error(tr!("Type a number that is not negative").into())
+                    } else {
+                        FieldNote::None
+                    };
                     field.width((CHOICE - 8.0) / 2.0).note(note).show(ui);
                 }
             });
@@ -157,27 +286,51 @@ impl SettingsDialog {
             limit_month: typed(5),
         };
         let text = tr!(
-            "Empty: the list prices of the stores of about {date}, which are approximate. The command line reads these settings, too.",
+            "Empty: the list prices of the stores of about {date}, which are approximate. The \
+                command line reads these settings, too.",
             date = LISTED
         );
-        ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3)).wrap());
+        ui.add(
+            egui::Label::new(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx3),
+            )
+            .wrap(),
+        );
     }
 }
 
 fn group_ui(ui: &mut Ui, title: &str) {
-    ui.label(theme::rich_text(title).font(font::semibold(12.0)).color(theme::tokens(ui).tx2));
+    ui.label(
+        theme::rich_text(title)
+            .font(font::semibold(12.0))
+            .color(theme::tokens(ui).tx2),
+    );
 }
 
 fn row_ui(ui: &mut Ui, words: &str, add: impl FnOnce(&mut Ui)) {
     ui.horizontal(|ui| {
         let (rect, _) = ui.allocate_exact_size(vec2(WORDS, 26.0), egui::Sense::hover());
-        paint::text_left(ui.painter(), rect, words, font::regular(13.0), theme::tokens(ui).tx);
+        paint::text_left(
+            ui.painter(),
+            rect,
+            words,
+            font::regular(13.0),
+            theme::tokens(ui).tx,
+        );
         add(ui);
     });
 }
 
 /// Draws a choice among `values`; another present value is shown until one is chosen.
-fn choice_ui<T: PartialEq + Copy>(ui: &mut Ui, words: &str, value: &mut T, values: &[T], text: impl Fn(T) -> String) {
+fn choice_ui<T: PartialEq + Copy>(
+    ui: &mut Ui,
+    words: &str,
+    value: &mut T,
+    values: &[T],
+    text: impl Fn(T) -> String,
+) {
     row_ui(ui, words, |ui| {
         let options: Vec<String> = values.iter().map(|&value| text(value)).collect();
         if let Some(picked) = widgets::combo(ui, words, &text(*value), CHOICE, false, &options) {

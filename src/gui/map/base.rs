@@ -1,5 +1,5 @@
-//! The base map: land as triangles with outlines, from the embedded country polygons, simplified for a scale. Computed in jobs, once
-//! for each doubling of the scale.
+//! The base map: land as triangles with outlines, from the embedded country polygons, simplified
+//! for a scale. Computed in jobs, once for each doubling of the scale.
 
 use geo::{Coord, LineString, MultiPolygon, Polygon, TriangulateEarcut};
 
@@ -41,42 +41,85 @@ pub fn bucket_of(scale: f64) -> u32 {
 /// The base map for a step of scale.
 pub fn base_of(bucket: u32, ctx: &JobContext) -> Result<BaseMap> {
     let scale = f64::from(1u32 << bucket.min(FINEST));
-    let tolerance = if bucket >= FINEST { 0.0 } else { TOLERANCE / scale };
+    let tolerance = if bucket >= FINEST {
+        0.0
+    } else {
+        TOLERANCE / scale
+    };
     let mut base = BaseMap::default();
     for country in countries() {
         ctx.check()?;
         let MultiPolygon(polygons) = &country.land;
-        base.pieces.extend(polygons.iter().filter_map(|polygon| piece(polygon, tolerance)));
+        base.pieces.extend(
+            polygons
+                .iter()
+                .filter_map(|polygon| piece(polygon, tolerance)),
+        );
     }
     Ok(base)
 }
 
 fn piece(polygon: &Polygon<f64>, tolerance: f64) -> Option<LandPiece> {
     let outer = thinned(polygon.exterior(), tolerance)?;
-    let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+    let mut bounds = [
+        f64::INFINITY,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NEG_INFINITY,
+    ];
     for at in &outer.0 {
-        bounds = [bounds[0].min(at.x), bounds[1].min(at.y), bounds[2].max(at.x), bounds[3].max(at.y)];
+        bounds = [
+            bounds[0].min(at.x),
+            bounds[1].min(at.y),
+            bounds[2].max(at.x),
+            bounds[3].max(at.y),
+        ];
     }
     // Islands smaller than a point are not drawn.
     if (bounds[2] - bounds[0]).max(bounds[3] - bounds[1]) < tolerance {
         return None;
     }
-    let holes: Vec<LineString<f64>> = polygon.interiors().iter().filter_map(|hole| thinned(hole, tolerance)).collect();
+    let holes: Vec<LineString<f64>> = polygon
+        .interiors()
+        .iter()
+        .filter_map(|hole| thinned(hole, tolerance))
+        .collect();
     let relative = |x: f64, y: f64| [(x - bounds[0]) as f32, (y - bounds[1]) as f32];
     let rings = std::iter::once(&outer).chain(&holes);
-    let rings = rings.map(|ring| ring.0.iter().map(|at| relative(at.x, at.y)).collect()).collect();
+    let rings = rings
+        .map(|ring| ring.0.iter().map(|at| relative(at.x, at.y)).collect())
+        .collect();
     let raw = Polygon::new(outer, holes).earcut_triangles_raw();
-    let vertices = raw.vertices.iter().map(|at| relative(at[0], at[1])).collect();
-    let indices = raw.triangle_indices.iter().map(|&index| index as u32).collect();
-    Some(LandPiece { bounds, vertices, indices, rings })
+    let vertices = raw
+        .vertices
+        .iter()
+        .map(|at| relative(at[0], at[1]))
+        .collect();
+    let indices = raw
+        .triangle_indices
+        .iter()
+        .map(|&index| index as u32)
+        .collect();
+    Some(LandPiece {
+        bounds,
+        vertices,
+        indices,
+        rings,
+    })
 }
 
-/// A ring without points closer to the previous one than the tolerance; `None` when less than a triangle remains.
+/// A ring without points closer to the previous one than the tolerance; `None` when less than a
+/// triangle remains.
 fn thinned(ring: &LineString<f64>, tolerance: f64) -> Option<LineString<f64>> {
     let mut points: Vec<Coord<f64>> = Vec::with_capacity(ring.0.len());
     for at in &ring.0 {
-        let at = Coord { x: x_of(at.x), y: y_of(at.y) };
-        let far = points.last().is_none_or(|last| (last.x - at.x).abs().max((last.y - at.y).abs()) > tolerance);
+        let at = Coord {
+            x: x_of(at.x),
+            y: y_of(at.y),
+        };
+        let far = points
+            .last()
+            .is_none_or(|last| (last.x - at.x).abs().max((last.y - at.y).abs()) > tolerance);
         if far {
             points.push(at);
         }
@@ -97,14 +140,33 @@ mod tests {
         let ctx = JobContext::default();
         let far = base_of(bucket_of(800.0), &ctx).expect("is made");
         let near = base_of(bucket_of(1e7), &ctx).expect("is made");
-        let count = |base: &BaseMap| base.pieces.iter().map(|piece| piece.vertices.len()).sum::<usize>();
-        assert!(count(&far) * 3 < count(&near) && count(&near) > 40_000, "{} and {} corners", count(&far), count(&near));
+        let count = |base: &BaseMap| {
+            base.pieces
+                .iter()
+                .map(|piece| piece.vertices.len())
+                .sum::<usize>()
+        };
+        assert!(
+            count(&far) * 3 < count(&near) && count(&near) > 40_000,
+            "{} and {} corners",
+            count(&far),
+            count(&near)
+        );
         for piece in far.pieces.iter().chain(&near.pieces) {
-            assert!(piece.indices.iter().all(|&index| (index as usize) < piece.vertices.len()));
+            assert!(
+                piece
+                    .indices
+                    .iter()
+                    .all(|&index| (index as usize) < piece.vertices.len())
+            );
             assert!(piece.indices.len().is_multiple_of(3));
         }
         // The triangles cover what the outlines hold: Brazil's piece, by area.
-        let largest = near.pieces.iter().max_by_key(|piece| piece.vertices.len()).expect("has pieces");
+        let largest = near
+            .pieces
+            .iter()
+            .max_by_key(|piece| piece.vertices.len())
+            .expect("has pieces");
         let triangles: f32 = largest
             .indices
             .chunks_exact(3)
@@ -113,8 +175,17 @@ mod tests {
                 ((b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])).abs() / 2.0
             })
             .sum();
-        let area = |ring: &Vec<[f32; 2]>| ring.windows(2).map(|p| p[0][0] * p[1][1] - p[1][0] * p[0][1]).sum::<f32>().abs() / 2.0;
+        let area = |ring: &Vec<[f32; 2]>| {
+            ring.windows(2)
+                .map(|p| p[0][0] * p[1][1] - p[1][0] * p[0][1])
+                .sum::<f32>()
+                .abs()
+                / 2.0
+        };
         let outlined = area(&largest.rings[0]) - largest.rings[1..].iter().map(area).sum::<f32>();
-        assert!((triangles / outlined - 1.0).abs() < 0.01, "{triangles} of {outlined}");
+        assert!(
+            (triangles / outlined - 1.0).abs() < 0.01,
+            "{triangles} of {outlined}"
+        );
     }
 }

@@ -50,7 +50,8 @@ impl Legend {
     pub fn colour(&self, class: u8, t: &ThemeTokens) -> Color32 {
         match self {
             _ if class == OTHER => t.ctl,
-            Legend::Values(_) => [t.accfill, t.info, t.ok, t.warn, t.keyword, t.err, t.tx2][usize::from(class) % NAMED],
+            Legend::Values(_) => [t.accfill, t.info, t.ok, t.warn, t.keyword, t.err, t.tx2]
+                [usize::from(class) % NAMED],
             Legend::Steps(..) => {
                 let [r, g, b] = ColourMap::Viridis.colour(f32::from(class) / (STEPS - 1) as f32);
                 Color32::from_rgb(r, g, b)
@@ -60,38 +61,67 @@ impl Legend {
 }
 
 /// Computes classes by a column of a level. Run it in a job.
-pub fn classes_of(levels: &LevelSet, level: usize, column: &str, ctx: &JobContext) -> Result<RowClasses> {
+pub fn classes_of(
+    levels: &LevelSet,
+    level: usize,
+    column: &str,
+    ctx: &JobContext,
+) -> Result<RowClasses> {
     let array = levels.column(level, column, ctx)?;
     let type_name = crate::model::dtype_name(array.data_type());
     if let Some(numbers) = as_numbers(&array)? {
         let finite = || numbers.iter().flatten().filter(|number| number.is_finite());
-        let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
+        let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| {
+            (low.min(n), high.max(n))
+        });
         if low > high {
-            return Ok(RowClasses { of: vec![OTHER; array.len()], legend: Legend::Values(Vec::new()) });
+            return Ok(RowClasses {
+                of: vec![OTHER; array.len()],
+                legend: Legend::Values(Vec::new()),
+            });
         }
-        let scale = if high > low { STEPS as f64 / (high - low) } else { 0.0 };
+        let scale = if high > low {
+            STEPS as f64 / (high - low)
+        } else {
+            0.0
+        };
         let class = |number: Option<f64>| match number.filter(|number| number.is_finite()) {
             Some(number) => (((number - low) * scale) as usize).min(STEPS - 1) as u8,
             None => OTHER,
         };
         let of = numbers.iter().map(class).collect();
-        return Ok(RowClasses { of, legend: Legend::Steps(bar_text(low, &type_name), bar_text(high, &type_name)) });
+        return Ok(RowClasses {
+            of,
+            legend: Legend::Steps(bar_text(low, &type_name), bar_text(high, &type_name)),
+        });
     }
     let mut counts: HashMap<String, u64> = HashMap::new();
     for row in (0..array.len()).filter(|&row| array.is_valid(row)) {
         if row % 65_536 == 0 {
             ctx.check()?;
         }
-        *counts.entry(crate::table::cell_text(&array, row)).or_default() += 1;
+        *counts
+            .entry(crate::table::cell_text(&array, row))
+            .or_default() += 1;
     }
     let mut values: Vec<(String, u64)> = counts.into_iter().collect();
     values.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     values.truncate(NAMED);
-    let places: HashMap<&str, u8> = values.iter().enumerate().map(|(at, (value, _))| (value.as_str(), at as u8)).collect();
+    let places: HashMap<&str, u8> = values
+        .iter()
+        .enumerate()
+        .map(|(at, (value, _))| (value.as_str(), at as u8))
+        .collect();
     let class = |row: usize| match array.is_valid(row) {
-        true => places.get(crate::table::cell_text(&array, row).as_str()).copied().unwrap_or(OTHER),
+        true => places
+            .get(crate::table::cell_text(&array, row).as_str())
+            .copied()
+            .unwrap_or(OTHER),
         false => OTHER,
     };
     let of = (0..array.len()).map(class).collect();
-    Ok(RowClasses { of, legend: Legend::Values(values.into_iter().map(|(value, _)| value).collect()) })
+    Ok(RowClasses {
+        of,
+        legend: Legend::Values(values.into_iter().map(|(value, _)| value).collect()),
+    })
 }

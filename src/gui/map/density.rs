@@ -1,5 +1,6 @@
-//! Sample density: cells of a fixed grid on the plane, coloured by the logarithm of their count. The grid doubles with the scale and
-//! does not move with the view, so that cells are stable while the map is dragged.
+//! Sample density: cells of a fixed grid on the plane, coloured by the logarithm of their count.
+//! The grid doubles with the scale and does not move with the view, so that cells are stable while
+//! the map is dragged.
 
 use std::collections::HashMap;
 
@@ -22,7 +23,11 @@ fn side_of(scale: f64) -> f64 {
 
 /// The colour of a count among counts up to `most`.
 pub fn colour_of(count: u32, most: u32) -> Color32 {
-    let part = if most > 1 { f64::from(count.max(1)).ln() / f64::from(most).ln() } else { 1.0 };
+    let part = if most > 1 {
+        f64::from(count.max(1)).ln() / f64::from(most).ln()
+    } else {
+        1.0
+    };
     // The darkest colours of the map are those of the sea at night.
     let [r, g, b] = ColourMap::Viridis.colour(0.15 + 0.85 * part as f32);
     Color32::from_rgba_unmultiplied(r, g, b, 215)
@@ -30,18 +35,37 @@ pub fn colour_of(count: u32, most: u32) -> Color32 {
 
 /// Computes the cells. Checks for cancellation every few thousand rows.
 pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
-    let mut scene = MapScene { view: Some(request.view), ..MapScene::default() };
+    let mut scene = MapScene {
+        view: Some(request.view),
+        ..MapScene::default()
+    };
     let side = side_of(request.view.scale);
-    let half = vec2(request.size.x * (0.5 + MARGIN), request.size.y * (0.5 + MARGIN))
-        + vec2(1.0, 1.0) * (side * request.view.scale) as f32;
+    let half = vec2(
+        request.size.x * (0.5 + MARGIN),
+        request.size.y * (0.5 + MARGIN),
+    ) + vec2(1.0, 1.0) * (side * request.view.scale) as f32;
     let mut cells: HashMap<(i64, i64), (u32, u32)> = HashMap::new();
-    each_place(request, &mut scene, ctx, |PlacedRow { row, matches, plane: [x, y], at: [across, down], .. }| {
-        if !matches || across.abs() > half.x || down.abs() > half.y {
-            return;
-        }
-        let key = ((x / side).floor() as i64, (y / side).floor() as i64);
-        cells.entry(key).and_modify(|(_, count)| *count += 1).or_insert((row, 1));
-    })?;
+    each_place(
+        request,
+        &mut scene,
+        ctx,
+        |PlacedRow {
+             row,
+             matches,
+             plane: [x, y],
+             at: [across, down],
+             ..
+         }| {
+            if !matches || across.abs() > half.x || down.abs() > half.y {
+                return;
+            }
+            let key = ((x / side).floor() as i64, (y / side).floor() as i64);
+            cells
+                .entry(key)
+                .and_modify(|(_, count)| *count += 1)
+                .or_insert((row, 1));
+        },
+    )?;
     scene.densest = cells.values().map(|(_, count)| *count).max().unwrap_or(0);
     let mut cells: Vec<((i64, i64), (u32, u32))> = cells.into_iter().collect();
     cells.sort_unstable_by_key(|(key, _)| *key);
@@ -54,7 +78,9 @@ pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> 
         };
         let (x, y) = (column as f64 * side, line as f64 * side);
         let rect = Rect::from_min_max(place(x, y), place(x + side, y + side));
-        scene.mesh.add_colored_rect(rect, colour_of(count, scene.densest));
+        scene
+            .mesh
+            .add_colored_rect(rect, colour_of(count, scene.densest));
         scene.spots.push(Spot { row, count, rect });
     }
     Ok(scene)
@@ -70,24 +96,75 @@ mod tests {
     use crate::ops::Footprints;
 
     fn request(places: &[[f64; 2]], view: MapView) -> SceneRequest {
-        let ring = |&[x, y]: &[f64; 2]| vec![[x - 0.1, y + 0.1], [x + 0.1, y + 0.1], [x + 0.1, y - 0.1], [x - 0.1, y - 0.1]];
+        let ring = |&[x, y]: &[f64; 2]| {
+            vec![
+                [x - 0.1, y + 0.1],
+                [x + 0.1, y + 0.1],
+                [x + 0.1, y - 0.1],
+                [x - 0.1, y - 0.1],
+            ]
+        };
         let footprints = Arc::new(Footprints::from_outlines(0, "g", places.iter().map(ring)));
         let projected = Arc::new(Projected::new(&footprints));
-        let ink = Ink { classes: Vec::new(), other: Color32::GRAY, hidden: Color32::BLUE };
-        SceneRequest { footprints, projected, kept: None, classes: None, density: true, view, size: vec2(800.0, 600.0), ink }
+        let ink = Ink {
+            classes: Vec::new(),
+            other: Color32::GRAY,
+            hidden: Color32::BLUE,
+        };
+        SceneRequest {
+            footprints,
+            projected,
+            kept: None,
+            classes: None,
+            density: true,
+            view,
+            size: vec2(800.0, 600.0),
+            ink,
+        }
     }
 
     #[test]
     fn every_sample_is_in_one_cell_and_cells_stay_when_the_map_moves() {
-        let places: Vec<[f64; 2]> = (0..5000).map(|n| [f64::from(n % 50), f64::from(n / 1000)]).chain([[120.0, -40.0]]).collect();
-        let view = MapView { middle: [0.5, 0.5], scale: 700.0 };
+        let places: Vec<[f64; 2]> = (0..5000)
+            .map(|n| [f64::from(n % 50), f64::from(n / 1000)])
+            .chain([[120.0, -40.0]])
+            .collect();
+        let view = MapView {
+            middle: [0.5, 0.5],
+            scale: 700.0,
+        };
         let scene = density_of(&request(&places, view), &JobContext::default()).expect("is made");
         assert_eq!(scene.spots.iter().map(|spot| spot.count).sum::<u32>(), 5001);
-        assert_eq!((scene.matching, scene.densest), (5001, scene.spots.iter().map(|spot| spot.count).max().expect("cells")));
-        assert!(scene.spots.iter().all(|spot| (9.0..=18.1).contains(&spot.rect.width())));
-        let moved = MapView { middle: [0.51, 0.495], scale: 700.0 };
+        assert_eq!(
+            (scene.matching, scene.densest),
+            (
+                5001,
+                scene
+                    .spots
+                    .iter()
+                    .map(|spot| spot.count)
+                    .max()
+                    .expect("cells")
+            )
+        );
+        assert!(
+            scene
+                .spots
+                .iter()
+                .all(|spot| (9.0..=18.1).contains(&spot.rect.width()))
+        );
+        let moved = MapView {
+            middle: [0.51, 0.495],
+            scale: 700.0,
+        };
         let again = density_of(&request(&places, moved), &JobContext::default()).expect("is made");
-        let counts = |scene: &MapScene| scene.spots.iter().map(|spot| (spot.row, spot.count)).collect::<Vec<_>>();
+        let counts = |scene: &MapScene| {
+            scene
+                .spots
+                .iter()
+                .map(|spot| (spot.row, spot.count))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(counts(&scene), counts(&again));
     }
 

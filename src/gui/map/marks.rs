@@ -1,4 +1,5 @@
-//! Footprints as one mesh for a view: outlines where they are large enough, otherwise one mark for all rows of a small cell.
+//! Footprints as one mesh for a view: outlines where they are large enough, otherwise one mark for
+//! all rows of a small cell.
 
 use std::collections::HashMap;
 
@@ -37,47 +38,96 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
     if request.density {
         return density_of(request, ctx);
     }
-    let mut scene = MapScene { view: Some(request.view), ..MapScene::default() };
-    let half = vec2(request.size.x * (0.5 + MARGIN), request.size.y * (0.5 + MARGIN));
+    let mut scene = MapScene {
+        view: Some(request.view),
+        ..MapScene::default()
+    };
+    let half = vec2(
+        request.size.x * (0.5 + MARGIN),
+        request.size.y * (0.5 + MARGIN),
+    );
     let mut cells: HashMap<(i32, i32), MarkCell> = HashMap::new();
     let mut faint: HashMap<(i32, i32), [f32; 2]> = HashMap::new();
     let mut outlined: Vec<(u32, f32)> = Vec::new();
     let mut cell = CELL;
-    each_place(request, &mut scene, ctx, |PlacedRow { row, matches, turn, at: [x, y], .. }| {
-        let extent = request.projected.halves.get(row as usize).copied().unwrap_or_default();
-        let reach = (f64::from(extent) * request.view.scale) as f32;
-        if x.abs() > half.x + reach || y.abs() > half.y + reach {
-            return;
-        }
-        if matches && 2.0 * reach >= OUTLINED_FROM && outlined.len() < OUTLINES {
-            // Once on every turn of the map that shows a part of it, as the land.
-            let period = request.view.scale as f32;
-            let is_near = |more: &f32| (x + more * period).abs() <= half.x + reach;
-            outlined.extend([0.0, 1.0, -1.0].into_iter().filter(is_near).map(|more| (row, turn as f32 + more)));
-            return;
-        }
-        let key = ((x / cell).floor() as i32, (y / cell).floor() as i32);
-        if !matches {
-            faint.entry(key).or_insert([x, y]);
-            return;
-        }
-        let class = request.classes.as_ref().map_or(0, |classes| classes.of.get(row as usize).copied().unwrap_or(OTHER));
-        cells.entry(key).and_modify(|cell| cell.count += 1).or_insert(MarkCell { row, count: 1, class, at: [x, y] });
-        if cells.len() > MARKS {
-            // Too many cells: merge them into larger ones.
-            cell *= 1.5;
-            let mut larger: HashMap<(i32, i32), MarkCell> = HashMap::with_capacity(cells.len() / 2);
-            for one in std::mem::take(&mut cells).into_values() {
-                let key = ((one.at[0] / cell).floor() as i32, (one.at[1] / cell).floor() as i32);
-                larger.entry(key).and_modify(|cell| cell.count += one.count).or_insert(one);
+    each_place(
+        request,
+        &mut scene,
+        ctx,
+        |PlacedRow {
+             row,
+             matches,
+             turn,
+             at: [x, y],
+             ..
+         }| {
+            let extent = request
+                .projected
+                .halves
+                .get(row as usize)
+                .copied()
+                .unwrap_or_default();
+            let reach = (f64::from(extent) * request.view.scale) as f32;
+            if x.abs() > half.x + reach || y.abs() > half.y + reach {
+                return;
             }
-            cells = larger;
-            faint = std::mem::take(&mut faint)
-                .into_values()
-                .map(|at| (((at[0] / cell).floor() as i32, (at[1] / cell).floor() as i32), at))
-                .collect();
-        }
-    })?;
+            if matches && 2.0 * reach >= OUTLINED_FROM && outlined.len() < OUTLINES {
+                // Once on every turn of the map that shows a part of it, as the land.
+                let period = request.view.scale as f32;
+                let is_near = |more: &f32| (x + more * period).abs() <= half.x + reach;
+                outlined.extend(
+                    [0.0, 1.0, -1.0]
+                        .into_iter()
+                        .filter(is_near)
+                        .map(|more| (row, turn as f32 + more)),
+                );
+                return;
+            }
+            let key = ((x / cell).floor() as i32, (y / cell).floor() as i32);
+            if !matches {
+                faint.entry(key).or_insert([x, y]);
+                return;
+            }
+            let class = request.classes.as_ref().map_or(0, |classes| {
+                classes.of.get(row as usize).copied().unwrap_or(OTHER)
+            });
+            cells
+                .entry(key)
+                .and_modify(|cell| cell.count += 1)
+                .or_insert(MarkCell {
+                    row,
+                    count: 1,
+                    class,
+                    at: [x, y],
+                });
+            if cells.len() > MARKS {
+                // Too many cells: merge them into larger ones.
+                cell *= 1.5;
+                let mut larger: HashMap<(i32, i32), MarkCell> =
+                    HashMap::with_capacity(cells.len() / 2);
+                for one in std::mem::take(&mut cells).into_values() {
+                    let key = (
+                        (one.at[0] / cell).floor() as i32,
+                        (one.at[1] / cell).floor() as i32,
+                    );
+                    larger
+                        .entry(key)
+                        .and_modify(|cell| cell.count += one.count)
+                        .or_insert(one);
+                }
+                cells = larger;
+                faint = std::mem::take(&mut faint)
+                    .into_values()
+                    .map(|at| {
+                        (
+                            ((at[0] / cell).floor() as i32, (at[1] / cell).floor() as i32),
+                            at,
+                        )
+                    })
+                    .collect();
+            }
+        },
+    )?;
     faint.retain(|key, _| !cells.contains_key(key));
     for at in faint.values().take(MARKS) {
         ring(&mut scene.mesh, pos2(at[0], at[1]), 2.5, request.ink.hidden);
@@ -93,7 +143,11 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
         let side = (3.0 + (mark.count as f32).log10() * 1.2).clamp(4.0, 9.0);
         let rect = Rect::from_center_size(pos2(mark.at[0], mark.at[1]), Vec2::splat(side));
         square(&mut scene.mesh, rect, color);
-        scene.spots.push(Spot { row: mark.row, count: mark.count, rect });
+        scene.spots.push(Spot {
+            row: mark.row,
+            count: mark.count,
+            rect,
+        });
     }
     Ok(scene)
 }
@@ -116,17 +170,26 @@ fn ring(mesh: &mut Mesh, at: Pos2, half: f32, color: Color32) {
 
 /// An outline: areas with a faint fill and a thin line, lines, and points as small squares.
 fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
-    let class = request.classes.as_ref().map_or(0, |classes| classes.of.get(row as usize).copied().unwrap_or(OTHER));
+    let class = request.classes.as_ref().map_or(0, |classes| {
+        classes.of.get(row as usize).copied().unwrap_or(OTHER)
+    });
     let color = request.ink.of(class);
     let place = |&[lon, lat]: &[f32; 2]| {
         let (x, y) = (x_of(f64::from(lon)) + f64::from(turn), y_of(f64::from(lat)));
-        pos2(((x - request.view.middle[0]) * request.view.scale) as f32, ((y - request.view.middle[1]) * request.view.scale) as f32)
+        pos2(
+            ((x - request.view.middle[0]) * request.view.scale) as f32,
+            ((y - request.view.middle[1]) * request.view.scale) as f32,
+        )
     };
     let all: Vec<Pos2> = request.footprints.of(row).iter().map(place).collect();
     if all.is_empty() {
         return;
     }
-    scene.spots.push(Spot { row, count: 1, rect: Rect::from_points(&all) });
+    scene.spots.push(Spot {
+        row,
+        count: 1,
+        rect: Rect::from_points(&all),
+    });
     let mut parts = request.footprints.parts(row).peekable();
     while let Some((kind, outer)) = parts.next() {
         let points: Vec<Pos2> = outer.iter().map(place).collect();
@@ -138,36 +201,56 @@ fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
                 }
                 fill(&mut scene.mesh, &rings, color.gamma_multiply(0.22));
                 match around_pole(outer) {
-                    Some(around) => open_line(&mut scene.mesh, &around.iter().map(place).collect::<Vec<_>>(), color),
+                    Some(around) => open_line(
+                        &mut scene.mesh,
+                        &around.iter().map(place).collect::<Vec<_>>(),
+                        color,
+                    ),
                     None => closed_line(&mut scene.mesh, &rings[0], color),
                 }
-                rings[1..].iter().for_each(|ring| closed_line(&mut scene.mesh, ring, color));
+                rings[1..]
+                    .iter()
+                    .for_each(|ring| closed_line(&mut scene.mesh, ring, color));
             }
             OutlineKind::Hole => closed_line(&mut scene.mesh, &points, color),
             OutlineKind::Line => open_line(&mut scene.mesh, &points, color),
             OutlineKind::Point => {
                 for at in points {
-                    square(&mut scene.mesh, Rect::from_center_size(at, Vec2::splat(4.0)), color);
+                    square(
+                        &mut scene.mesh,
+                        Rect::from_center_size(at, Vec2::splat(4.0)),
+                        color,
+                    );
                 }
             }
         }
     }
 }
 
-/// The edge of an area that holds a pole, from one end of its turn around the Earth to the other: its ring is closed along the pole
-/// and the antimeridian, where the area has no edge. `None` for other rings.
+/// The edge of an area that holds a pole, from one end of its turn around the Earth to the other:
+/// its ring is closed along the pole and the antimeridian, where the area has no edge. `None` for
+/// other rings.
 pub fn around_pole(ring: &[[f32; 2]]) -> Option<Vec<[f32; 2]>> {
     const POLE: f32 = 89.999;
-    let (west, east) = ring.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(west, east), at| (west.min(at[0]), east.max(at[0])));
+    let (west, east) = ring
+        .iter()
+        .fold((f32::INFINITY, f32::NEG_INFINITY), |(west, east), at| {
+            (west.min(at[0]), east.max(at[0]))
+        });
     let is_pole = |index: usize| ring[index % ring.len()][1].abs() >= POLE;
     if east - west < 359.99 {
         return None;
     }
     let first = (0..ring.len()).find(|&index| is_pole(index) && !is_pole(index + 1))? + 1;
-    let edge: Vec<[f32; 2]> =
-        (first..first + ring.len()).map(|index| ring[index % ring.len()]).take_while(|at| at[1].abs() < POLE).collect();
+    let edge: Vec<[f32; 2]> = (first..first + ring.len())
+        .map(|index| ring[index % ring.len()])
+        .take_while(|at| at[1].abs() < POLE)
+        .collect();
     // Both poles, or the corners of a raster of the whole Earth: an outline as others.
-    let turns = edge.first().zip(edge.last()).is_some_and(|(from, to)| (to[0] - from[0]).abs() > 359.99);
+    let turns = edge
+        .first()
+        .zip(edge.last())
+        .is_some_and(|(from, to)| (to[0] - from[0]).abs() > 359.99);
     turns.then_some(edge)
 }
 
@@ -177,9 +260,15 @@ fn fill(mesh: &mut Mesh, rings: &[Vec<Pos2>], color: Color32) {
     if count > FILLED_VERTICES {
         return;
     }
-    let line = |ring: &Vec<Pos2>| ring.iter().map(|at| (f64::from(at.x), f64::from(at.y))).collect::<LineString<f64>>();
+    let line = |ring: &Vec<Pos2>| {
+        ring.iter()
+            .map(|at| (f64::from(at.x), f64::from(at.y)))
+            .collect::<LineString<f64>>()
+    };
     let mut lines = rings.iter().map(line);
-    let Some(outer) = lines.next().filter(|outer| outer.0.len() > 2) else { return };
+    let Some(outer) = lines.next().filter(|outer| outer.0.len() > 2) else {
+        return;
+    };
     let made = Polygon::new(outer, lines.collect()).earcut_triangles_raw();
     let first = mesh.vertices.len() as u32;
     for [x, y] in &made.vertices {
@@ -199,7 +288,12 @@ fn open_line(mesh: &mut Mesh, line: &[Pos2], color: Color32) {
     for pair in line.windows(2) {
         let across = (pair[1] - pair[0]).normalized().rot90() * 0.7;
         let first = mesh.vertices.len() as u32;
-        for at in [pair[0] + across, pair[0] - across, pair[1] + across, pair[1] - across] {
+        for at in [
+            pair[0] + across,
+            pair[0] - across,
+            pair[1] + across,
+            pair[1] - across,
+        ] {
             mesh.colored_vertex(at, color);
         }
         mesh.add_triangle(first, first + 1, first + 2);
@@ -239,31 +333,77 @@ mod tests {
     use crate::ops::Footprints;
 
     fn request(places: &[[f64; 2]], half: f64, view: MapView) -> SceneRequest {
-        let ring =
-            |&[x, y]: &[f64; 2]| vec![[x - half, y + half], [x + half, y + half], [x + half, y - half], [x - half, y - half]];
+        let ring = |&[x, y]: &[f64; 2]| {
+            vec![
+                [x - half, y + half],
+                [x + half, y + half],
+                [x + half, y - half],
+                [x - half, y - half],
+            ]
+        };
         let footprints = Arc::new(Footprints::from_outlines(0, "g", places.iter().map(ring)));
         let projected = Arc::new(Projected::new(&footprints));
-        let ink = Ink { classes: vec![Color32::RED], other: Color32::GRAY, hidden: Color32::BLUE };
-        SceneRequest { footprints, projected, kept: None, classes: None, density: false, view, size: vec2(800.0, 600.0), ink }
+        let ink = Ink {
+            classes: vec![Color32::RED],
+            other: Color32::GRAY,
+            hidden: Color32::BLUE,
+        };
+        SceneRequest {
+            footprints,
+            projected,
+            kept: None,
+            classes: None,
+            density: false,
+            view,
+            size: vec2(800.0, 600.0),
+            ink,
+        }
     }
 
     #[test]
     fn many_rows_are_few_marks_and_each_is_counted() {
-        let places: Vec<[f64; 2]> =
-            (0..200_000).map(|n| [f64::from(n % 3600) / 10.0 - 180.0, f64::from(n / 3600) - 28.0]).collect();
-        let view = MapView { middle: [0.5, 0.5], scale: 800.0 };
-        let scene = scene_of(&request(&places, 0.01, view), &JobContext::default()).expect("is made");
+        let places: Vec<[f64; 2]> = (0..200_000)
+            .map(|n| {
+                [
+                    f64::from(n % 3600) / 10.0 - 180.0,
+                    f64::from(n / 3600) - 28.0,
+                ]
+            })
+            .collect();
+        let view = MapView {
+            middle: [0.5, 0.5],
+            scale: 800.0,
+        };
+        let scene =
+            scene_of(&request(&places, 0.01, view), &JobContext::default()).expect("is made");
         assert!(scene.spots.len() <= MARKS, "{} marks", scene.spots.len());
-        assert_eq!(scene.spots.iter().map(|spot| u64::from(spot.count)).sum::<u64>(), 200_000);
+        assert_eq!(
+            scene
+                .spots
+                .iter()
+                .map(|spot| u64::from(spot.count))
+                .sum::<u64>(),
+            200_000
+        );
         assert_eq!((scene.matching, scene.hidden), (200_000, 0));
     }
 
     #[test]
     fn bent_areas_are_filled_inside_alone() {
         let mut mesh = Mesh::default();
-        let ring =
-            [(0.0, 0.0), (90.0, 0.0), (90.0, 90.0), (60.0, 90.0), (60.0, 30.0), (0.0, 30.0)].map(|(x, y)| pos2(x, y)).to_vec();
-        let hole = [(10.0, 10.0), (20.0, 10.0), (20.0, 20.0), (10.0, 20.0)].map(|(x, y)| pos2(x, y)).to_vec();
+        let ring = [
+            (0.0, 0.0),
+            (90.0, 0.0),
+            (90.0, 90.0),
+            (60.0, 90.0),
+            (60.0, 30.0),
+            (0.0, 30.0),
+        ]
+        .map(|(x, y)| pos2(x, y))
+        .to_vec();
+        let hole = [(10.0, 10.0), (20.0, 10.0), (20.0, 20.0), (10.0, 20.0)]
+            .map(|(x, y)| pos2(x, y))
+            .to_vec();
         fill(&mut mesh, &[ring, hole], Color32::RED);
         let corner = |index: u32| mesh.vertices[index as usize].pos;
         let area = |corners: &[u32]| {
@@ -271,27 +411,58 @@ mod tests {
             ((b - a).x * (c - a).y - (b - a).y * (c - a).x).abs() / 2.0
         };
         let filled: f32 = mesh.indices.chunks_exact(3).map(area).sum();
-        assert!((filled - (90.0 * 30.0 + 30.0 * 60.0 - 100.0)).abs() < 0.01, "{filled}");
+        assert!(
+            (filled - (90.0 * 30.0 + 30.0 * 60.0 - 100.0)).abs() < 0.01,
+            "{filled}"
+        );
     }
 
     #[test]
     fn an_area_around_a_pole_has_no_edge_along_the_antimeridian() {
-        let ring = [[-180.0, 70.0], [-90.0, 75.0], [0.0, 72.0], [90.0, 75.0], [180.0, 70.0], [180.0, 90.0], [-180.0, 90.0]];
+        let ring = [
+            [-180.0, 70.0],
+            [-90.0, 75.0],
+            [0.0, 72.0],
+            [90.0, 75.0],
+            [180.0, 70.0],
+            [180.0, 90.0],
+            [-180.0, 90.0],
+        ];
         assert_eq!(around_pole(&ring).as_deref(), Some(&ring[..5]));
         let mut turned = ring;
         turned.rotate_left(2);
         assert_eq!(around_pole(&turned).as_deref(), Some(&ring[..5]));
         assert_eq!(around_pole(&[[0.0, 0.0], [1.0, 0.0], [1.0, 90.0]]), None);
-        assert_eq!(around_pole(&[[-180.0, -90.0], [180.0, -90.0], [180.0, 90.0], [-180.0, 90.0]]), None, "the whole Earth");
+        assert_eq!(
+            around_pole(&[
+                [-180.0, -90.0],
+                [180.0, -90.0],
+                [180.0, 90.0],
+                [-180.0, 90.0]
+            ]),
+            None,
+            "the whole Earth"
+        );
         assert_eq!(around_pole(&[]), None);
     }
 
     #[test]
     fn outlines_repeat_with_the_land() {
         // A view of more than one turn: what crosses its edge shows on both sides.
-        let view = MapView { middle: [0.5, 0.5], scale: 700.0 };
-        let scene = scene_of(&request(&[[180.0, 0.0], [0.0, 0.0]], 9.0, view), &JobContext::default()).expect("is made");
-        let mut found: Vec<(u32, i32)> = scene.spots.iter().map(|spot| (spot.row, spot.rect.center().x.round() as i32)).collect();
+        let view = MapView {
+            middle: [0.5, 0.5],
+            scale: 700.0,
+        };
+        let scene = scene_of(
+            &request(&[[180.0, 0.0], [0.0, 0.0]], 9.0, view),
+            &JobContext::default(),
+        )
+        .expect("is made");
+        let mut found: Vec<(u32, i32)> = scene
+            .spots
+            .iter()
+            .map(|spot| (spot.row, spot.rect.center().x.round() as i32))
+            .collect();
         found.sort_unstable();
         assert_eq!(found, [(0, -350), (0, 350), (1, 0)]);
         assert_eq!(scene.matching, 2);
@@ -299,11 +470,24 @@ mod tests {
 
     #[test]
     fn near_ones_are_outlined_on_both_sides_of_the_antimeridian() {
-        let view = MapView { middle: [1.0, 0.5], scale: 40_000.0 };
-        let scene =
-            scene_of(&request(&[[179.9, 0.0], [-179.9, 0.0], [0.0, 0.0]], 0.05, view), &JobContext::default()).expect("is made");
+        let view = MapView {
+            middle: [1.0, 0.5],
+            scale: 40_000.0,
+        };
+        let scene = scene_of(
+            &request(&[[179.9, 0.0], [-179.9, 0.0], [0.0, 0.0]], 0.05, view),
+            &JobContext::default(),
+        )
+        .expect("is made");
         assert_eq!(scene.spots.len(), 2, "the one at Greenwich is out of sight");
-        let at = |row: u32| scene.spots.iter().find(|spot| spot.row == row).expect("is there").rect;
+        let at = |row: u32| {
+            scene
+                .spots
+                .iter()
+                .find(|spot| spot.row == row)
+                .expect("is there")
+                .rect
+        };
         assert!(at(0).center().x < 0.0 && at(1).center().x > 0.0);
         assert!((at(0).width() - (0.1 / 360.0 * 40_000.0) as f32).abs() < 0.1);
         assert_eq!(scene.at(at(1).center(), 2.0).map(|spot| spot.row), Some(1));

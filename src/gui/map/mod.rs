@@ -1,5 +1,5 @@
-//! Parts of the map without its panel: projection, base map, footprint meshes, time histogram. Heavy work runs in jobs on plain data;
-//! the interface thread only moves finished meshes.
+//! Parts of the map without its panel: projection, base map, footprint meshes, time histogram.
+//! Heavy work runs in jobs on plain data; the interface thread only moves finished meshes.
 
 mod base;
 mod colours;

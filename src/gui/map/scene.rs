@@ -1,5 +1,5 @@
-//! Drawing of the map for a view: a mesh and its hover targets. Computed in jobs; the interface thread moves and scales the last
-//! mesh until the next one is ready.
+//! Drawing of the map for a view: a mesh and its hover targets. Computed in jobs; the interface
+//! thread moves and scales the last mesh until the next one is ready.
 
 use std::sync::Arc;
 
@@ -27,7 +27,14 @@ pub struct Ink {
 
 impl Ink {
     pub(super) fn of(&self, class: u8) -> Color32 {
-        if class == OTHER { self.other } else { self.classes.get(usize::from(class)).copied().unwrap_or(self.other) }
+        if class == OTHER {
+            self.other
+        } else {
+            self.classes
+                .get(usize::from(class))
+                .copied()
+                .unwrap_or(self.other)
+        }
     }
 }
 
@@ -83,7 +90,10 @@ pub struct MapScene {
 impl MapScene {
     /// The smallest target at a position, in points from the centre of the scene's own view.
     pub fn at(&self, place: Pos2, reach: f32) -> Option<&Spot> {
-        let hit = self.spots.iter().filter(|spot| spot.rect.expand(reach).contains(place));
+        let hit = self
+            .spots
+            .iter()
+            .filter(|spot| spot.rect.expand(reach).contains(place));
         hit.min_by(|a, b| a.rect.area().total_cmp(&b.rect.area()))
     }
 }
@@ -101,7 +111,8 @@ pub(super) struct PlacedRow {
     pub at: [f32; 2],
 }
 
-/// Calls `see` for every row with a footprint, and counts them. Checks for cancellation every few thousand rows.
+/// Calls `see` for every row with a footprint, and counts them. Checks for cancellation every few
+/// thousand rows.
 pub(super) fn each_place(
     request: &SceneRequest,
     scene: &mut MapScene,
@@ -118,19 +129,33 @@ pub(super) fn each_place(
         if middle[0].is_nan() {
             continue;
         }
-        *(if matches { &mut scene.matching } else { &mut scene.hidden }) += 1;
+        *(if matches {
+            &mut scene.matching
+        } else {
+            &mut scene.hidden
+        }) += 1;
         let [x, y] = middle.map(f64::from);
         let turn = -(x - request.view.middle[0]).round();
         let plane = [x + turn, y];
-        let at = [0, 1].map(|axis| ((plane[axis] - request.view.middle[axis]) * request.view.scale) as f32);
-        see(PlacedRow { row, matches, turn, plane, at });
+        let at = [0, 1]
+            .map(|axis| ((plane[axis] - request.view.middle[axis]) * request.view.scale) as f32);
+        see(PlacedRow {
+            row,
+            matches,
+            turn,
+            plane,
+            at,
+        });
     }
     Ok(())
 }
 
 /// Iterates over the rows that match the filter, in order.
 fn shows(request: &SceneRequest) -> impl FnMut(u32) -> bool + '_ {
-    let kept = request.kept.as_ref().and_then(|kept| kept.rows(request.footprints.level));
+    let kept = request
+        .kept
+        .as_ref()
+        .and_then(|kept| kept.rows(request.footprints.level));
     let mut stays = kept.map(|rows| rows.iter().copied().peekable());
     move |row| match &mut stays {
         None => true,

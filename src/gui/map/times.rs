@@ -37,13 +37,21 @@ pub fn day_of(micros: i64) -> i64 {
 
 /// Formats a day as `YYYY-MM-DD`.
 pub fn text_of(day: i64) -> String {
-    date(day).map_or_else(|| day.to_string(), |date| date.format("%Y-%m-%d").to_string())
+    date(day).map_or_else(
+        || day.to_string(),
+        |date| date.format("%Y-%m-%d").to_string(),
+    )
 }
 
 /// Parses the first ten characters as `YYYY-MM-DD`; `None` for other text.
 pub fn parse(text: &str) -> Option<i64> {
     let date = NaiveDate::parse_from_str(text.trim().get(..10)?, "%Y-%m-%d").ok()?;
-    Some(date.and_hms_opt(0, 0, 0)?.and_utc().timestamp().div_euclid(86_400))
+    Some(
+        date.and_hms_opt(0, 0, 0)?
+            .and_utc()
+            .timestamp()
+            .div_euclid(86_400),
+    )
 }
 
 fn date(day: i64) -> Option<NaiveDate> {
@@ -52,17 +60,25 @@ fn date(day: i64) -> Option<NaiveDate> {
 
 /// Axis labels from `first` to `end`: first days of months or years, about `most` of them.
 pub fn days_between(first: i64, end: i64, most: usize) -> Vec<(i64, String)> {
-    let Some((from, to)) = date(first).zip(date(end)) else { return Vec::new() };
+    let Some((from, to)) = date(first).zip(date(end)) else {
+        return Vec::new();
+    };
     let months = (to.year() - from.year()) * 12 + to.month() as i32 - from.month() as i32 + 1;
-    let step =
-        [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200].into_iter().find(|step| months / step <= most.max(1) as i32).unwrap_or(2400);
+    let step = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200]
+        .into_iter()
+        .find(|step| months / step <= most.max(1) as i32)
+        .unwrap_or(2400);
     let start = from.year() * 12 + from.month0() as i32;
     let mut found = Vec::new();
     let mut month = start.div_euclid(step) * step;
     while found.len() <= most + 1 {
         let (year, number) = (month.div_euclid(12), month.rem_euclid(12) as u32 + 1);
-        let Some(date) = NaiveDate::from_ymd_opt(year, number, 1) else { break };
-        let Some(day) = parse(&date.format("%Y-%m-%d").to_string()) else { break };
+        let Some(date) = NaiveDate::from_ymd_opt(year, number, 1) else {
+            break;
+        };
+        let Some(day) = parse(&date.format("%Y-%m-%d").to_string()) else {
+            break;
+        };
         if day > end {
             break;
         }
@@ -108,15 +124,20 @@ pub fn bars_of(
     ctx: &JobContext,
 ) -> crate::error::Result<Option<TimeBars>> {
     let days = || times.iter().flatten().map(|&micros| day_of(micros));
-    let Some((first, last)) = days()
-        .fold(None, |range: Option<(i64, i64)>, day| Some(range.map_or((day, day), |(low, high)| (low.min(day), high.max(day)))))
-    else {
+    let Some((first, last)) = days().fold(None, |range: Option<(i64, i64)>, day| {
+        Some(range.map_or((day, day), |(low, high)| (low.min(day), high.max(day))))
+    }) else {
         return Ok(None);
     };
     ctx.check()?;
     let step = ((last - first) / BARS as i64 + 1).max(1);
     let count = ((last - first) / step + 1) as usize;
-    let mut bars = TimeBars { first, step, all: vec![0; count], matching: vec![0; count] };
+    let mut bars = TimeBars {
+        first,
+        step,
+        all: vec![0; count],
+        matching: vec![0; count],
+    };
     let rows = kept.and_then(|kept| kept.rows(level));
     let place = |micros: i64| ((day_of(micros) - first) / step) as usize;
     for &micros in times.iter().flatten() {
@@ -126,7 +147,10 @@ pub fn bars_of(
     match rows {
         None => bars.matching.clone_from(&bars.all),
         Some(rows) => {
-            for micros in rows.iter().filter_map(|&row| times.get(row as usize).copied().flatten()) {
+            for micros in rows
+                .iter()
+                .filter_map(|&row| times.get(row as usize).copied().flatten())
+            {
                 bars.matching[place(micros)] += 1;
             }
         }
@@ -141,19 +165,39 @@ mod tests {
     #[test]
     fn rows_are_counted_by_day() {
         let times = [Some(0), Some(DAY - 1), Some(3 * DAY), None, Some(-1)];
-        let bars = bars_of(0, &times, None, &JobContext::default()).expect("is made").expect("has times");
-        assert_eq!((bars.first, bars.step, bars.all.clone()), (-1, 1, vec![1, 2, 0, 0, 1]));
+        let bars = bars_of(0, &times, None, &JobContext::default())
+            .expect("is made")
+            .expect("has times");
+        assert_eq!(
+            (bars.first, bars.step, bars.all.clone()),
+            (-1, 1, vec![1, 2, 0, 0, 1])
+        );
         assert_eq!((bars.end(), bars.matching), (4, bars.all));
-        assert_eq!(bars_of(0, &[None], None, &JobContext::default()).expect("is made"), None);
+        assert_eq!(
+            bars_of(0, &[None], None, &JobContext::default()).expect("is made"),
+            None
+        );
     }
 
     #[test]
     fn words_stand_at_firsts_of_months_and_years() {
         let day = |text: &str| parse(text).expect("a day");
-        let words =
-            |from: &str, to: &str| days_between(day(from), day(to), 12).into_iter().map(|(_, word)| word).collect::<Vec<_>>();
-        assert_eq!(words("2023-01-01", "2023-04-10"), ["Jan 2023", "Feb", "Mar", "Apr"]);
-        assert_eq!(words("2015-06-01", "2024-01-01"), ["2016", "2017", "2018", "2019", "2020", "2021", "2022", "2023", "2024"]);
+        let words = |from: &str, to: &str| {
+            days_between(day(from), day(to), 12)
+                .into_iter()
+                .map(|(_, word)| word)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            words("2023-01-01", "2023-04-10"),
+            ["Jan 2023", "Feb", "Mar", "Apr"]
+        );
+        assert_eq!(
+            words("2015-06-01", "2024-01-01"),
+            [
+                "2016", "2017", "2018", "2019", "2020", "2021", "2022", "2023", "2024"
+            ]
+        );
         assert_eq!(text_of(day("1969-12-31")), "1969-12-31");
     }
 }

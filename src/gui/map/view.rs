@@ -1,5 +1,5 @@
-//! Conversions between degrees, the plane and the screen. The plane is Web Mercator: x from 0 at 180° W to 1 at 180° E, y from 0 in
-//! the north to 1 in the south, cut at about 85°.
+//! Conversions between degrees, the plane and the screen. The plane is Web Mercator: x from 0 at
+//! 180° W to 1 at 180° E, y from 0 in the north to 1 in the south, cut at about 85°.
 
 use std::f64::consts::PI;
 
@@ -33,7 +33,11 @@ pub fn lat_of(y: f64) -> f64 {
 
 /// Wraps a longitude to ±180°.
 pub fn wrapped(lon: f64) -> f64 {
-    if (-180.0..=180.0).contains(&lon) { lon } else { (lon + 180.0).rem_euclid(360.0) - 180.0 }
+    if (-180.0..=180.0).contains(&lon) {
+        lon
+    } else {
+        (lon + 180.0).rem_euclid(360.0) - 180.0
+    }
 }
 
 /// View of the map: centre in plane coordinates, and scale.
@@ -51,31 +55,52 @@ impl MapView {
 
     /// All of the Earth.
     pub fn whole(size: Vec2) -> Self {
-        Self { middle: [0.5, y_of(12.0)], scale: f64::from(size.x.max(size.y * 1.2)) }
+        Self {
+            middle: [0.5, y_of(12.0)],
+            scale: f64::from(size.x.max(size.y * 1.2)),
+        }
     }
 
     /// The plane's rectangle `[left, top, right, bottom]` with a margin.
     pub fn around([left, top, right, bottom]: [f64; 4], size: Vec2) -> Self {
         let (width, height) = ((right - left).max(1e-5), (bottom - top).max(1e-5));
         let scale = (f64::from(size.x) * 0.82 / width).min(f64::from(size.y) * 0.82 / height);
-        Self { middle: [(left + right) / 2.0, (top + bottom) / 2.0], scale: scale.clamp(f64::from(size.x) * 0.6, 6.0e5) }
+        Self {
+            middle: [(left + right) / 2.0, (top + bottom) / 2.0],
+            scale: scale.clamp(f64::from(size.x) * 0.6, 6.0e5),
+        }
     }
 
     /// Plane coordinates of a screen position.
     pub fn plane(&self, rect: Rect, at: Pos2) -> [f64; 2] {
         let from = at - rect.center();
-        [self.middle[0] + f64::from(from.x) / self.scale, self.middle[1] + f64::from(from.y) / self.scale]
+        [
+            self.middle[0] + f64::from(from.x) / self.scale,
+            self.middle[1] + f64::from(from.y) / self.scale,
+        ]
     }
 
     /// Screen position of plane coordinates.
     pub fn screen(&self, rect: Rect, [x, y]: [f64; 2]) -> Pos2 {
-        rect.center() + vec2(((x - self.middle[0]) * self.scale) as f32, ((y - self.middle[1]) * self.scale) as f32)
+        rect.center()
+            + vec2(
+                ((x - self.middle[0]) * self.scale) as f32,
+                ((y - self.middle[1]) * self.scale) as f32,
+            )
     }
 
     /// Visible part of the plane: left, top, right, bottom.
     pub fn shown(&self, size: Vec2) -> [f64; 4] {
-        let (across, down) = (f64::from(size.x) / self.scale / 2.0, f64::from(size.y) / self.scale / 2.0);
-        [self.middle[0] - across, self.middle[1] - down, self.middle[0] + across, self.middle[1] + down]
+        let (across, down) = (
+            f64::from(size.x) / self.scale / 2.0,
+            f64::from(size.y) / self.scale / 2.0,
+        );
+        [
+            self.middle[0] - across,
+            self.middle[1] - down,
+            self.middle[0] + across,
+            self.middle[1] + down,
+        ]
     }
 
     /// Clamps centre and scale.
@@ -85,7 +110,8 @@ impl MapView {
         self.middle[1] = self.middle[1].clamp(0.0, 1.0);
     }
 
-    /// Whole turns by which `left..right` of the plane has to be shifted to be visible, at most a few.
+    /// Whole turns by which `left..right` of the plane has to be shifted to be visible, at most a
+    /// few.
     pub fn turns(&self, size: Vec2, left: f64, right: f64) -> impl Iterator<Item = f64> + use<> {
         let [from, _, to, _] = self.shown(size);
         let first = (from - right).ceil() as i64;
@@ -94,22 +120,27 @@ impl MapView {
     }
 }
 
-/// Footprints in plane coordinates: centre and half of the larger extent by row; NaN without a footprint.
+/// Footprints in plane coordinates: centre and half of the larger extent by row; NaN without a
+/// footprint.
 #[derive(Clone, Debug, Default)]
 pub struct Projected {
     /// Middles.
     pub middles: Vec<[f32; 2]>,
     /// Half extents.
     pub halves: Vec<f32>,
-    /// Bounds of all footprints: left, top, right, bottom. Right is above 1 where they cross the antimeridian.
+    /// Bounds of all footprints: left, top, right, bottom. Right is above 1 where they cross the
+    /// antimeridian.
     pub bounds: Option<[f64; 4]>,
 }
 
 impl Projected {
     /// Projects every row. Slow for a million rows: run it in a job.
     pub fn new(footprints: &Footprints) -> Self {
-        let mut made =
-            Self { middles: Vec::with_capacity(footprints.rows()), halves: Vec::with_capacity(footprints.rows()), bounds: None };
+        let mut made = Self {
+            middles: Vec::with_capacity(footprints.rows()),
+            halves: Vec::with_capacity(footprints.rows()),
+            bounds: None,
+        };
         let mut boxes: Vec<[f64; 4]> = Vec::with_capacity(footprints.rows());
         for row in 0..footprints.rows() as u32 {
             let ring = footprints.of(row);
@@ -118,13 +149,20 @@ impl Projected {
                 made.halves.push(0.0);
                 continue;
             }
-            let mut b = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+            let mut b = [
+                f64::INFINITY,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                f64::NEG_INFINITY,
+            ];
             for &[lon, lat] in ring {
                 let (x, y) = (x_of(f64::from(lon)), y_of(f64::from(lat)));
                 b = [b[0].min(x), b[1].min(y), b[2].max(x), b[3].max(y)];
             }
-            made.middles.push([((b[0] + b[2]) / 2.0) as f32, ((b[1] + b[3]) / 2.0) as f32]);
-            made.halves.push(((b[2] - b[0]).max(b[3] - b[1]) / 2.0) as f32);
+            made.middles
+                .push([((b[0] + b[2]) / 2.0) as f32, ((b[1] + b[3]) / 2.0) as f32]);
+            made.halves
+                .push(((b[2] - b[0]).max(b[3] - b[1]) / 2.0) as f32);
             boxes.push(b);
         }
         made.bounds = enclosing(&boxes);
@@ -132,7 +170,8 @@ impl Projected {
     }
 }
 
-/// Share of the width that a view across the antimeridian has to save: maps begin and end at the antimeridian by custom.
+/// Share of the width that a view across the antimeridian has to save: maps begin and end at the
+/// antimeridian by custom.
 const SAVED_SHARE: f64 = 0.8;
 /// Steps of longitude in which gaps between footprints are looked for.
 const STEPS: usize = 1024;
@@ -152,11 +191,20 @@ fn enclosing(boxes: &[[f64; 4]]) -> Option<[f64; 4]> {
     for step in 0..2 * STEPS {
         length = if taken[step % STEPS] { 0 } else { length + 1 };
         if length > longest && length < STEPS {
-            (longest, middle) = (length, (step as f64 + 1.0 - length as f64 / 2.0) / STEPS as f64);
+            (longest, middle) = (
+                length,
+                (step as f64 + 1.0 - length as f64 / 2.0) / STEPS as f64,
+            );
         }
     }
     let across = bounds_from(boxes, middle.rem_euclid(1.0))?;
-    Some(if longest > 0 && across[2] - across[0] < SAVED_SHARE * (usual[2] - usual[0]) { across } else { usual })
+    Some(
+        if longest > 0 && across[2] - across[0] < SAVED_SHARE * (usual[2] - usual[0]) {
+            across
+        } else {
+            usual
+        },
+    )
 }
 
 /// The box around boxes that are moved by whole turns until their left side is in `from..from + 1`.
@@ -167,7 +215,14 @@ fn bounds_from(boxes: &[[f64; 4]], from: f64) -> Option<[f64; 4]> {
             let turns = (left - from).floor();
             [left - turns, top, right - turns, bottom]
         })
-        .reduce(|all, b| [all[0].min(b[0]), all[1].min(b[1]), all[2].max(b[2]), all[3].max(b[3])])
+        .reduce(|all, b| {
+            [
+                all[0].min(b[0]),
+                all[1].min(b[1]),
+                all[2].max(b[2]),
+                all[3].max(b[3]),
+            ]
+        })
 }
 
 #[cfg(test)]
@@ -182,30 +237,53 @@ mod tests {
             assert!((lat_of(y_of(lat)) - lat).abs() < 1e-9, "{lat}");
         }
         assert!(y_of(90.0) < 1e-6 && y_of(-90.0) > 1.0 - 1e-6);
-        assert_eq!((wrapped(190.0), wrapped(-190.0), wrapped(180.0)), (-170.0, 170.0, 180.0));
+        assert_eq!(
+            (wrapped(190.0), wrapped(-190.0), wrapped(180.0)),
+            (-170.0, 170.0, 180.0)
+        );
     }
 
     #[test]
     fn bounds_are_the_narrow_ones_at_the_antimeridian() {
         let bounds = |boxes: &[[f64; 2]]| {
-            let boxes: Vec<[f64; 4]> = boxes.iter().map(|&[west, east]| [x_of(west), 0.4, x_of(east), 0.6]).collect();
-            enclosing(&boxes).map(|[left, _, right, _]| [lon_of(left), lon_of(right)].map(|lon| (lon * 1e6).round() / 1e6))
+            let boxes: Vec<[f64; 4]> = boxes
+                .iter()
+                .map(|&[west, east]| [x_of(west), 0.4, x_of(east), 0.6])
+                .collect();
+            enclosing(&boxes).map(|[left, _, right, _]| {
+                [lon_of(left), lon_of(right)].map(|lon| (lon * 1e6).round() / 1e6)
+            })
         };
         assert_eq!(bounds(&[]), None);
         assert_eq!(bounds(&[[10.0, 11.0], [-5.0, 2.0]]), Some([-5.0, 11.0]));
-        assert_eq!(bounds(&[[178.0, 179.0], [-179.5, -179.0]]), Some([178.0, 181.0]));
+        assert_eq!(
+            bounds(&[[178.0, 179.0], [-179.5, -179.0]]),
+            Some([178.0, 181.0])
+        );
         assert_eq!(bounds(&[[178.0, 182.0]]), Some([178.0, 182.0]));
-        assert_eq!(bounds(&[[-182.0, -178.0], [170.0, 171.0]]), Some([170.0, 182.0]));
+        assert_eq!(
+            bounds(&[[-182.0, -178.0], [170.0, 171.0]]),
+            Some([170.0, 182.0])
+        );
         // Around a pole, and all around in small steps.
-        assert_eq!(bounds(&[[-180.0, 180.0], [178.0, 182.0]]).map(|[west, _]| west), Some(-180.0));
-        let all: Vec<[f64; 2]> = (0..720).map(|step| [f64::from(step) / 2.0 - 180.0; 2]).collect();
+        assert_eq!(
+            bounds(&[[-180.0, 180.0], [178.0, 182.0]]).map(|[west, _]| west),
+            Some(-180.0)
+        );
+        let all: Vec<[f64; 2]> = (0..720)
+            .map(|step| [f64::from(step) / 2.0 - 180.0; 2])
+            .collect();
         assert_eq!(bounds(&all), Some([-180.0, 179.5]));
     }
 
     #[test]
     fn the_map_repeats_where_it_shows_more_than_once() {
-        let view = MapView { middle: [0.0, 0.5], scale: 1000.0 };
-        // The view spans -0.5 to 0.5: a point at 0.9 is drawn one turn to the left, a point at 0.2 unchanged.
+        let view = MapView {
+            middle: [0.0, 0.5],
+            scale: 1000.0,
+        };
+        // The view spans -0.5 to 0.5: a point at 0.9 is drawn one turn to the left, a point at 0.2
+        // unchanged.
         let turns = |x: f64| view.turns(vec2(1000.0, 500.0), x, x).collect::<Vec<_>>();
         assert_eq!(turns(0.9), [-1.0]);
         assert_eq!(turns(0.2), [0.0]);
@@ -214,7 +292,10 @@ mod tests {
     #[test]
     fn screen_and_plane_agree_both_ways() {
         let rect = Rect::from_min_size(pos2(10.0, 20.0), vec2(800.0, 600.0));
-        let view = MapView { middle: [0.3, 0.4], scale: 123_456.0 };
+        let view = MapView {
+            middle: [0.3, 0.4],
+            scale: 123_456.0,
+        };
         let at = pos2(123.0, 456.0);
         assert!((view.screen(rect, view.plane(rect, at)) - at).length() < 0.01);
     }

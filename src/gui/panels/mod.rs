@@ -1,4 +1,5 @@
-//! The panels. Each reads the studio through [`super::panel_context::PanelContext`], draws, and puts requests into a list; none changes anything by itself.
+//! The panels. Each reads the studio through [`super::panel_context::PanelContext`], draws, and
+//! puts requests into a list; none changes anything by itself.
 
 pub mod byte_map;
 pub mod collection;

@@ -1,4 +1,5 @@
-//! The view while a large or remote dataset is opened: its first rows, and the progress. Small datasets are open before it appears.
+//! The view while a large or remote dataset is opened: its first rows, and the progress. Small
+//! datasets are open before it appears.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,21 +23,39 @@ const ROWS: usize = 200;
 
 /// True when the page is to be drawn.
 pub fn shows(cx: &PanelContext<'_>) -> bool {
-    let Some(opening) = cx.studio.opening() else { return false };
-    cx.studio.jobs().iter().any(|job| job.id == opening.job && job.elapsed >= PATIENCE)
+    let Some(opening) = cx.studio.opening() else {
+        return false;
+    };
+    cx.studio
+        .jobs()
+        .iter()
+        .any(|job| job.id == opening.job && job.elapsed >= PATIENCE)
 }
 
 /// Draws the page.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let Some((job, path, reader)) = cx.studio.opening().map(|open| (open.job, open.path.clone(), open.reader())) else { return };
+    let Some((job, path, reader)) = cx
+        .studio
+        .opening()
+        .map(|open| (open.job, open.path.clone(), open.reader()))
+    else {
+        return;
+    };
     let received = cx.studio.traffic().total.bytes;
     let state = &mut cx.session.opening;
     if state.job.is_none_or(|(known, _)| known != job) {
-        *state = OpeningState { job: Some((job, received)), ..OpeningState::default() };
+        *state = OpeningState {
+            job: Some((job, received)),
+            ..OpeningState::default()
+        };
     }
     if let Some(reader) = reader {
-        state.rows.update(cx.jobs, job, tr!("First rows"), move |ctx| Ok(first_rows(reader.as_ref(), ROWS, ctx)?.map(Arc::new)));
+        state
+            .rows
+            .update(cx.jobs, job, tr!("First rows"), move |ctx| {
+                Ok(first_rows(reader.as_ref(), ROWS, ctx)?.map(Arc::new))
+            });
     }
     let first = state.rows.latest().cloned().flatten();
     if let Some(first) = first.as_ref().filter(|_| state.columns.is_empty()) {
@@ -46,55 +65,118 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let source = source_of(cx, &path);
     let name = name_of(&path);
     let running = cx.studio.jobs().into_iter().find(|view| view.id == job);
-    Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(16, 12)).show(ui, |ui| {
-        ui.set_min_width(ui.available_width());
-        ui.horizontal(|ui| {
-            ui.spacing_mut().item_spacing.x = 8.0;
-            widgets::spinner(ui, 16.0);
-            ui.label(theme::rich_text(tr!("Opening {name}", name)).font(font::semibold(14.0)).color(t.tx));
-            if let Some(first) = &first {
-                let rows = tr_n!(first.total, "{n} row", "{n} rows", n = paint::grouped(first.total as u64));
-                ui.label(theme::rich_text(rows).text_style(text_style("small12")).color(t.tx2));
-            }
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.add(Button::secondary(tr!("Cancel")).icon(icons::X).name(tr!("Cancel opening"))).clicked() {
-                    cx.run(Command::Cancel { job });
+    Frame::NONE
+        .fill(t.bg1)
+        .inner_margin(Margin::symmetric(16, 12))
+        .show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 8.0;
+                widgets::spinner(ui, 16.0);
+                ui.label(
+                    theme::rich_text(tr!("Opening {name}", name))
+                        .font(font::semibold(14.0))
+                        .color(t.tx),
+                );
+                if let Some(first) = &first {
+                    let rows = tr_n!(
+                        first.total,
+                        "{n} row",
+                        "{n} rows",
+                        n = paint::grouped(first.total as u64)
+                    );
+                    ui.label(
+                        theme::rich_text(rows)
+                            .text_style(text_style("small12"))
+                            .color(t.tx2),
+                    );
                 }
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    if ui
+                        .add(
+                            Button::secondary(tr!("Cancel"))
+                                .icon(icons::X)
+                                .name(tr!("Cancel opening")),
+                        )
+                        .clicked()
+                    {
+                        cx.run(Command::Cancel { job });
+                    }
+                });
             });
-        });
-        let mut words: Vec<String> = Vec::new();
-        if let Some(job) = &running {
-            let stage = job.progress.stage.name.clone();
-            let percent = job.progress.fraction().map(|part| format!("{:.0} %", part * 100.0));
-            words.extend([stage, percent.unwrap_or_default()].into_iter().filter(|text| !text.is_empty()));
-            let seconds = job.elapsed.as_secs_f64();
-            words.push(tr!("{seconds} s so far", seconds = format!("{seconds:.0}")));
-            let bytes = received.saturating_sub(before);
-            if is_remote(&path) && bytes > 0 {
-                let rate = bytes as f64 / seconds.max(0.1);
-                words.push(tr!("{bytes} received, {rate}/s", bytes = paint::bytes(bytes), rate = paint::bytes(rate as u64)));
-                let left = first.as_ref().map_or(0, |first| first.stored_bytes.saturating_sub(bytes));
-                if left > 0 {
-                    words.push(tr!("about {seconds} s left", seconds = format!("{:.0}", (left as f64 / rate).ceil())));
+            let mut words: Vec<String> = Vec::new();
+            if let Some(job) = &running {
+                let stage = job.progress.stage.name.clone();
+                let percent = job
+                    .progress
+                    .fraction()
+                    .map(|part| format!("{:.0} %", part * 100.0));
+                words.extend(
+                    [stage, percent.unwrap_or_default()]
+                        .into_iter()
+                        .filter(|text| !text.is_empty()),
+                );
+                let seconds = job.elapsed.as_secs_f64();
+                words.push(tr!("{seconds} s so far", seconds = format!("{seconds:.0}")));
+                let bytes = received.saturating_sub(before);
+                if is_remote(&path) && bytes > 0 {
+                    let rate = bytes as f64 / seconds.max(0.1);
+                    words.push(tr!(
+                        "{bytes} received, {rate}/s",
+                        bytes = paint::bytes(bytes),
+                        rate = paint::bytes(rate as u64)
+                    ));
+                    let left = first
+                        .as_ref()
+                        .map_or(0, |first| first.stored_bytes.saturating_sub(bytes));
+                    if left > 0 {
+                        words.push(tr!(
+                            "about {seconds} s left",
+                            seconds = format!("{:.0}", (left as f64 / rate).ceil())
+                        ));
+                    }
                 }
             }
-        }
-        let text = words.join(", ");
-        let label = ui.label(theme::rich_text(&text).text_style(text_style("small12")).color(t.tx2));
-        label.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
-        let label = ui.add(egui::Label::new(theme::rich_text(&source).font(font::mono(11.5)).color(t.tx3)).truncate());
-        label.on_hover_text(theme::rich_text(&source));
-    });
+            let text = words.join(", ");
+            let label = ui.label(
+                theme::rich_text(&text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
+            label.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
+            let label = ui.add(
+                egui::Label::new(
+                    theme::rich_text(&source)
+                        .font(font::mono(11.5))
+                        .color(t.tx3),
+                )
+                .truncate(),
+            );
+            label.on_hover_text(theme::rich_text(&source));
+        });
     match first {
         Some(first) => {
             let note = tr!("The first rows; the others follow with filters, tree and map.");
-            Frame::NONE.inner_margin(Margin::symmetric(16, 4)).show(ui, |ui| {
-                ui.label(theme::rich_text(note).text_style(text_style("small12")).color(t.tx3));
-            });
+            Frame::NONE
+                .inner_margin(Margin::symmetric(16, 4))
+                .show(ui, |ui| {
+                    ui.label(
+                        theme::rich_text(note)
+                            .text_style(text_style("small12"))
+                            .color(t.tx3),
+                    );
+                });
             let state = &mut cx.session.opening;
-            let source = SkeletonRows { first: &first, columns: &state.columns };
+            let source = SkeletonRows {
+                first: &first,
+                columns: &state.columns,
+            };
             let mut table = std::mem::take(&mut state.table);
-            let _ = TableWidget::new(tr!("First rows"), &source).sticky(1).show(ui, &mut table, |_, _| {});
+            let _ = TableWidget::new(tr!("First rows"), &source).sticky(1).show(
+                ui,
+                &mut table,
+                |_, _| {},
+            );
             state.table = table;
         }
         None => {
@@ -133,15 +215,25 @@ fn name_of(path: &Path) -> String {
     match Address::of(path) {
         Some(address) if address.name().is_empty() => address.host(),
         Some(address) => address.name().to_owned(),
-        None => path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+        None => path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy()
+            .into_owned(),
     }
 }
 
 fn columns_of(first: &FirstRows) -> Vec<TableColumn> {
     let column = |field: &Arc<arrow::datatypes::Field>| {
         let name = field.name().clone();
-        let width = (name.chars().count() as f32 * 7.2 + 28.0).clamp(if name == "id" { 160.0 } else { 96.0 }, 220.0);
-        TableColumn { name, type_name: dtype_name(field.data_type()), width, right: field.data_type().is_numeric() }
+        let width = (name.chars().count() as f32 * 7.2 + 28.0)
+            .clamp(if name == "id" { 160.0 } else { 96.0 }, 220.0);
+        TableColumn {
+            name,
+            type_name: dtype_name(field.data_type()),
+            width,
+            right: field.data_type().is_numeric(),
+        }
     };
     first.table.schema().fields().iter().map(column).collect()
 }
@@ -174,12 +266,23 @@ mod tests {
 
     #[test]
     fn a_dataset_being_opened_is_named_by_the_end_of_its_path() {
-        let own = if cfg!(windows) { "C:\\data\\set.tacozip" } else { "/data/set.tacozip" };
-        let named =
-            [(own, "set.tacozip"), ("s3://bucket/a/set/", "set"), ("s3://bucket", "s3://bucket"), ("https://host/", "host")];
+        let own = if cfg!(windows) {
+            "C:\\data\\set.tacozip"
+        } else {
+            "/data/set.tacozip"
+        };
+        let named = [
+            (own, "set.tacozip"),
+            ("s3://bucket/a/set/", "set"),
+            ("s3://bucket", "s3://bucket"),
+            ("https://host/", "host"),
+        ];
         for (path, name) in named {
             assert_eq!(name_of(path.as_ref()), name, "{path}");
         }
-        assert_eq!(name_of("https://host/a.tacozip?token=secret".as_ref()), "a.tacozip");
+        assert_eq!(
+            name_of("https://host/a.tacozip?token=secret".as_ref()),
+            "a.tacozip"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! State of the page that shows while a dataset is opened. Imports no panel context, so that the session can hold it.
+//! State of the page that shows while a dataset is opened. Imports no panel context, so that the
+//! session can hold it.
 
 use std::sync::Arc;
 

@@ -55,10 +55,22 @@ pub fn badge(ui: &mut Ui, tone: Tone, icon: Option<&'static str>, text: &str) ->
         painter.rect(rect, 4, fill, Stroke::new(1.0, border), StrokeKind::Inside);
         let mut inner = rect.shrink2(vec2(6.0, 0.0));
         if let Some(icon) = icon {
-            paint::icon(painter, pos2(inner.left() + 6.0, rect.center().y), icon, 12.0, color);
+            paint::icon(
+                painter,
+                pos2(inner.left() + 6.0, rect.center().y),
+                icon,
+                12.0,
+                color,
+            );
             inner.min.x += 16.0;
         }
-        paint::text_left(painter, inner.expand2(vec2(2.0, 0.0)).translate(vec2(2.0, 0.0)), text, font::medium(11.0), color);
+        paint::text_left(
+            painter,
+            inner.expand2(vec2(2.0, 0.0)).translate(vec2(2.0, 0.0)),
+            text,
+            font::medium(11.0),
+            color,
+        );
     }
     response
 }
@@ -69,10 +81,14 @@ pub fn count(ui: &mut Ui, number: u64, tone: Tone) -> Response {
     let t = theme::tokens(ui);
     let (color, fill, border) = tone.colors(t);
     let galley = paint::unwrapped(ui.painter(), &text, font::medium(11.0), color);
-    let (rect, response) = ui.allocate_exact_size(vec2((galley.size().x + 10.0).max(16.0).round(), 16.0), Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(
+        vec2((galley.size().x + 10.0).max(16.0).round(), 16.0),
+        Sense::hover(),
+    );
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &text));
     if ui.is_rect_visible(rect) {
-        ui.painter().rect(rect, 4, fill, Stroke::new(1.0, border), StrokeKind::Inside);
+        ui.painter()
+            .rect(rect, 4, fill, Stroke::new(1.0, border), StrokeKind::Inside);
         paint::text_center(ui.painter(), rect, &text, font::medium(11.0), color);
     }
     response
@@ -80,16 +96,27 @@ pub fn count(ui: &mut Ui, number: u64, tone: Tone) -> Response {
 
 /// The width that [`key_cap`] takes.
 pub fn key_cap_width(ui: &Ui, keys: &str) -> f32 {
-    paint::unwrapped(ui.painter(), keys, font::mono(11.0), Color32::WHITE).size().x.round() + 10.0
+    paint::unwrapped(ui.painter(), keys, font::mono(11.0), Color32::WHITE)
+        .size()
+        .x
+        .round()
+        + 10.0
 }
 
 /// The keys of a shortcut, framed.
 pub fn key_cap(ui: &mut Ui, keys: &str) -> Response {
     let t = theme::tokens(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(key_cap_width(ui, keys), 17.0), Sense::hover());
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(key_cap_width(ui, keys), 17.0), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, keys));
     if ui.is_rect_visible(rect) {
-        ui.painter().rect(rect, 3, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Inside);
+        ui.painter().rect(
+            rect,
+            3,
+            t.bg1,
+            Stroke::new(1.0, t.line2),
+            StrokeKind::Inside,
+        );
         paint::text_center(ui.painter(), rect, keys, font::mono(11.0), t.tx3);
     }
     response
@@ -99,7 +126,8 @@ pub fn key_cap(ui: &mut Ui, keys: &str) -> Response {
 pub fn chip_closable(ui: &mut Ui, text: &str) -> bool {
     let t = theme::tokens(ui);
     let galley = paint::unwrapped(ui.painter(), text, font::mono(12.0), t.tx);
-    let (rect, label) = ui.allocate_exact_size(vec2((galley.size().x + 28.0).round(), 20.0), Sense::hover());
+    let (rect, label) =
+        ui.allocate_exact_size(vec2((galley.size().x + 28.0).round(), 20.0), Sense::hover());
     label.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));
     let cross = egui::Rect::from_min_max(pos2(rect.right() - 20.0, rect.top()), rect.max);
     let enabled = ui.is_enabled();
@@ -107,10 +135,24 @@ pub fn chip_closable(ui: &mut Ui, text: &str) -> bool {
     response.widget_info(|| WidgetInfo::labeled(Role::Button, enabled, tr!("Remove {text}", text)));
     if ui.is_rect_visible(rect) {
         ui.painter().rect_filled(rect, 4, t.bg3);
-        paint::text_left(ui.painter(), rect.shrink2(vec2(6.0, 0.0)), text, font::mono(12.0), t.tx);
+        paint::text_left(
+            ui.painter(),
+            rect.shrink2(vec2(6.0, 0.0)),
+            text,
+            font::mono(12.0),
+            t.tx,
+        );
         let color = if response.hovered() { t.tx } else { t.tx3 };
-        paint::icon(ui.painter(), cross.center() - vec2(1.0, 0.0), icons::X, 12.0, color);
+        paint::icon(
+            ui.painter(),
+            cross.center() - vec2(1.0, 0.0),
+            icons::X,
+            12.0,
+            color,
+        );
         paint::focus_ring(ui, &response, 3);
     }
-    response.on_hover_text(theme::rich_text(tr!("Remove {text}", text))).clicked()
+    response
+        .on_hover_text(theme::rich_text(tr!("Remove {text}", text)))
+        .clicked()
 }

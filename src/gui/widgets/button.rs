@@ -1,4 +1,5 @@
-//! Buttons: primary (one a panel), secondary, ghost, danger, icon only. A disabled one shows the reason.
+//! Buttons: primary (one a panel), secondary, ghost, danger, icon only. A disabled one shows the
+//! reason.
 
 use std::borrow::Cow;
 
@@ -91,12 +92,19 @@ impl<'a> Button<'a> {
 
     /// Icon and text of the top bar, 28 points high.
     pub fn bar(icon: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
-        Self { icon: Some(icon), ..Self::new(ButtonLook::Bar, text) }
+        Self {
+            icon: Some(icon),
+            ..Self::new(ButtonLook::Bar, text)
+        }
     }
 
     /// An icon without text; `name` is its accessible name and tooltip.
     pub fn icon_only(icon: &'static str, name: impl Into<Cow<'a, str>>) -> Self {
-        Self { icon: Some(icon), name: Some(name.into()), ..Self::new(ButtonLook::Ghost, "") }
+        Self {
+            icon: Some(icon),
+            name: Some(name.into()),
+            ..Self::new(ButtonLook::Ghost, "")
+        }
     }
 
     /// Puts an icon before the text.
@@ -137,7 +145,11 @@ impl<'a> Button<'a> {
 
     /// Width that a secondary button takes for this text, in points.
     pub fn width_of(ui: &Ui, text: &str) -> f32 {
-        paint::unwrapped(ui.painter(), text, font::medium(12.0), Color32::WHITE).size().x.round() + 18.0
+        paint::unwrapped(ui.painter(), text, font::medium(12.0), Color32::WHITE)
+            .size()
+            .x
+            .round()
+            + 18.0
     }
 
     /// Gets the initial focus of a dialog without a primary button.
@@ -187,7 +199,11 @@ impl Widget for Button<'_> {
             ButtonLook::Bar => font::regular(13.0),
             _ => font::medium(12.0),
         };
-        let icon_size = if bar || self.text.is_empty() { 16.0 } else { 14.0 };
+        let icon_size = if bar || self.text.is_empty() {
+            16.0
+        } else {
+            14.0
+        };
         let height = if self.large {
             30.0
         } else if bar {
@@ -204,14 +220,25 @@ impl Widget for Button<'_> {
         };
         let gap = if bar { 6.0 } else { 5.0 };
         let galley = match self.most.is_finite() {
-            true => paint::line(ui.painter(), &self.text, font, t.tx, self.most - 2.0 * padding),
+            true => paint::line(
+                ui.painter(),
+                &self.text,
+                font,
+                t.tx,
+                self.most - 2.0 * padding,
+            ),
             false => paint::unwrapped(ui.painter(), &self.text, font, t.tx),
         };
         let mut content = galley.size().x;
         if self.icon.is_some() {
             content += icon_size + if self.text.is_empty() { 0.0 } else { gap };
         }
-        let width = if self.text.is_empty() { height } else { content + 2.0 * padding }.max(self.width.unwrap_or(0.0));
+        let width = if self.text.is_empty() {
+            height
+        } else {
+            content + 2.0 * padding
+        }
+        .max(self.width.unwrap_or(0.0));
         let enabled = self.blocked.is_none();
         let sense = match enabled {
             true if self.by_pointer => Sense::CLICK,
@@ -231,7 +258,12 @@ impl Widget for Button<'_> {
         if ui.is_rect_visible(rect) {
             let hot = enabled && (response.hovered() || response.is_pointer_button_down_on());
             let (fill, text) = match self.look {
-                _ if !enabled && matches!(self.look, ButtonLook::Primary | ButtonLook::Secondary | ButtonLook::Danger) => {
+                _ if !enabled
+                    && matches!(
+                        self.look,
+                        ButtonLook::Primary | ButtonLook::Secondary | ButtonLook::Danger
+                    ) =>
+                {
                     (t.bg2, t.txd)
                 }
                 _ if !enabled => (Color32::TRANSPARENT, t.txd),
@@ -239,7 +271,11 @@ impl Widget for Button<'_> {
                 ButtonLook::Secondary => (if hot || self.selected { t.bg4 } else { t.bg3 }, t.tx),
                 ButtonLook::Danger => (if hot { t.bg4 } else { t.bg3 }, t.err),
                 ButtonLook::Ghost | ButtonLook::Bar => {
-                    let fill = if hot || self.selected { t.bg3 } else { Color32::TRANSPARENT };
+                    let fill = if hot || self.selected {
+                        t.bg3
+                    } else {
+                        Color32::TRANSPARENT
+                    };
                     (fill, if hot || self.selected { t.tx } else { t.tx2 })
                 }
                 ButtonLook::DangerGhost => (if hot { t.bg3 } else { Color32::TRANSPARENT }, t.err),
@@ -248,8 +284,18 @@ impl Widget for Button<'_> {
             painter.rect_filled(rect, 4, fill);
             let mut x = rect.center().x - content / 2.0;
             if let Some(icon) = self.icon {
-                let color = if enabled { self.icon_color.unwrap_or(text) } else { text };
-                paint::icon(painter, pos2(x + icon_size / 2.0, rect.center().y), icon, icon_size, color);
+                let color = if enabled {
+                    self.icon_color.unwrap_or(text)
+                } else {
+                    text
+                };
+                paint::icon(
+                    painter,
+                    pos2(x + icon_size / 2.0, rect.center().y),
+                    icon,
+                    icon_size,
+                    color,
+                );
                 x += icon_size + gap;
             }
             if !self.text.is_empty() {
@@ -258,7 +304,11 @@ impl Widget for Button<'_> {
             }
             paint::focus_ring(ui, &response, 4);
         }
-        let tooltip = self.blocked.or(self.tooltip).or(if self.text.is_empty() { self.name } else { None });
+        let tooltip = self.blocked.or(self.tooltip).or(if self.text.is_empty() {
+            self.name
+        } else {
+            None
+        });
         match tooltip {
             Some(text) => response.on_hover_text(theme::rich_text(text.as_ref())),
             None => response,
@@ -270,15 +320,22 @@ impl Widget for Button<'_> {
 pub fn link(ui: &mut Ui, text: &str) -> Response {
     let t = theme::tokens(ui);
     let galley = paint::unwrapped(ui.painter(), text, font::regular(12.0), t.info);
-    let (rect, response) = ui.allocate_exact_size(vec2(galley.size().x, galley.size().y.max(16.0)), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(
+        vec2(galley.size().x, galley.size().y.max(16.0)),
+        Sense::click(),
+    );
     let enabled = ui.is_enabled();
     response.widget_info(|| WidgetInfo::labeled(Role::Link, enabled, text));
     if ui.is_rect_visible(rect) {
-        let at = paint::snap(ui.painter(), pos2(rect.left(), rect.center().y - galley.size().y / 2.0));
+        let at = paint::snap(
+            ui.painter(),
+            pos2(rect.left(), rect.center().y - galley.size().y / 2.0),
+        );
         let bottom = at.y + galley.size().y - 1.0;
         ui.painter().galley(at, galley, t.info);
         if response.hovered() {
-            ui.painter().hline(rect.x_range(), bottom, egui::Stroke::new(1.0, t.info));
+            ui.painter()
+                .hline(rect.x_range(), bottom, egui::Stroke::new(1.0, t.info));
         }
         paint::focus_ring(ui, &response, 2);
     }

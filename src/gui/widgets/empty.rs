@@ -25,7 +25,11 @@ pub fn empty_state(ui: &mut Ui, state: &EmptyState<'_>) -> Option<usize> {
         return contents_ui(ui, state, free);
     }
     // A low panel scrolls, so that its actions can be reached.
-    egui::ScrollArea::vertical().id_salt("empty-state").min_scrolled_height(0.0).show(ui, |ui| contents_ui(ui, state, free)).inner
+    egui::ScrollArea::vertical()
+        .id_salt("empty-state")
+        .min_scrolled_height(0.0)
+        .show(ui, |ui| contents_ui(ui, state, free))
+        .inner
 }
 
 fn contents_ui(ui: &mut Ui, state: &EmptyState<'_>, free: f32) -> Option<usize> {
@@ -39,27 +43,51 @@ fn contents_ui(ui: &mut Ui, state: &EmptyState<'_>, free: f32) -> Option<usize> 
             let (rect, _) = ui.allocate_exact_size(vec2(28.0, 28.0), egui::Sense::hover());
             paint::icon(ui.painter(), rect.center(), state.icon, 24.0, t.tx3);
         }
-        ui.label(theme::rich_text(state.title).font(font::semibold(13.0)).color(t.tx));
+        ui.label(
+            theme::rich_text(state.title)
+                .font(font::semibold(13.0))
+                .color(t.tx),
+        );
         ui.scope(|ui| {
             ui.set_max_width(360.0_f32.min(ui.available_width() - 24.0));
-            ui.label(theme::rich_text(state.why).text_style(text_style("small12")).color(t.tx2));
+            ui.label(
+                theme::rich_text(state.why)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
         });
         if state.actions.is_empty() {
             return;
         }
         ui.add_space(4.0);
         // Centring two buttons needs their width in advance.
-        let widths: f32 =
-            state.actions.iter().map(|text| paint::unwrapped(ui.painter(), text, font::medium(12.0), t.tx).size().x + 18.0).sum();
+        let widths: f32 = state
+            .actions
+            .iter()
+            .map(|text| {
+                paint::unwrapped(ui.painter(), text, font::medium(12.0), t.tx)
+                    .size()
+                    .x
+                    + 18.0
+            })
+            .sum();
         let total = widths + 8.0 * (state.actions.len() - 1) as f32;
-        ui.allocate_ui_with_layout(vec2(total, 24.0), Layout::left_to_right(Align::Center), |ui| {
-            for (index, text) in state.actions.iter().enumerate() {
-                let button = if index == 0 { Button::secondary(*text) } else { Button::ghost(*text) };
-                if ui.add(button).clicked() {
-                    clicked = Some(index);
+        ui.allocate_ui_with_layout(
+            vec2(total, 24.0),
+            Layout::left_to_right(Align::Center),
+            |ui| {
+                for (index, text) in state.actions.iter().enumerate() {
+                    let button = if index == 0 {
+                        Button::secondary(*text)
+                    } else {
+                        Button::ghost(*text)
+                    };
+                    if ui.add(button).clicked() {
+                        clicked = Some(index);
+                    }
                 }
-            }
-        });
+            },
+        );
     });
     clicked
 }
@@ -78,9 +106,16 @@ mod tests {
     fn the_action_of_a_low_panel_is_reached_by_scrolling() {
         let clicked: Rc<Cell<Option<usize>>> = Rc::default();
         let found = clicked.clone();
-        let mut harness =
-            egui_kittest::Harness::builder().with_context_setup(theme::install).with_size(vec2(400.0, 70.0)).build_ui(move |ui| {
-                let state = EmptyState { icon: icons::CLOUD, title: "Nothing", why: "There is nothing.", actions: &["Open"] };
+        let mut harness = egui_kittest::Harness::builder()
+            .with_context_setup(theme::install)
+            .with_size(vec2(400.0, 70.0))
+            .build_ui(move |ui| {
+                let state = EmptyState {
+                    icon: icons::CLOUD,
+                    title: "Nothing",
+                    why: "There is nothing.",
+                    actions: &["Open"],
+                };
                 found.set(found.get().or(empty_state(ui, &state)));
             });
         harness.run_steps(2);

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use egui::text::LayoutJob;
-use egui::{Id, Rect, Response, Sense, Shape, Stroke, StrokeKind, TextBuffer, TextEdit, Ui, UiBuilder, pos2, vec2};
+use egui::{
+    Id, Rect, Response, Sense, Shape, Stroke, StrokeKind, TextBuffer, TextEdit, Ui, UiBuilder,
+    pos2, vec2,
+};
 
 use super::paint;
 use crate::gui::icons;
@@ -40,16 +43,32 @@ impl FieldNote {
     }
 }
 
-/// Shows the message of `note` with its icon; nothing for [`FieldNote::None`] and [`FieldNote::Ok`].
+/// Shows the message of `note` with its icon; nothing for [`FieldNote::None`] and
+/// [`FieldNote::Ok`].
 pub fn note_ui(ui: &mut Ui, note: &FieldNote) {
     let t = theme::tokens(ui);
-    let Some((icon, color, text)) = note.message(t) else { return };
+    let Some((icon, color, text)) = note.message(t) else {
+        return;
+    };
     let top = ui.cursor().min;
     ui.horizontal_top(|ui| {
         ui.add_space(20.0);
-        ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(color)).wrap());
+        ui.add(
+            egui::Label::new(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(color),
+            )
+            .wrap(),
+        );
     });
-    paint::icon(ui.painter(), pos2(top.x + 7.0, top.y + 8.0), icon, 14.0, color);
+    paint::icon(
+        ui.painter(),
+        pos2(top.x + 7.0, top.y + 8.0),
+        icon,
+        14.0,
+        color,
+    );
 }
 
 /// A text field. `TextField::new("id", &mut text).note(note).show(ui)`.
@@ -184,7 +203,9 @@ impl<'a> TextField<'a> {
     pub fn show(mut self, ui: &mut Ui) -> Response {
         let t = theme::tokens(ui);
         let width = self.width.unwrap_or_else(|| ui.available_width());
-        let id = self.id.unwrap_or_else(|| ui.make_persistent_id(("field", self.name.unwrap_or(self.label))));
+        let id = self
+            .id
+            .unwrap_or_else(|| ui.make_persistent_id(("field", self.name.unwrap_or(self.label))));
         ui.vertical(|ui| {
             ui.set_width(width);
             ui.spacing_mut().item_spacing.y = 4.0;
@@ -205,33 +226,53 @@ impl<'a> TextField<'a> {
         if !self.trailing.is_empty() {
             right = paint::text_right(painter, rect, self.trailing, font::mono(11.0), t.tx3) - 6.0;
         } else if self.required && self.value.is_empty() {
-            right = paint::text_right(painter, rect, tr!("required"), font::regular(11.0), t.tx3) - 6.0;
+            right =
+                paint::text_right(painter, rect, tr!("required"), font::regular(11.0), t.tx3) - 6.0;
         }
         let rect = Rect::from_min_max(rect.min, pos2(right, rect.bottom()));
         paint::text_left(painter, rect, self.label, font::regular(12.0), t.tx2);
     }
 
     fn input_ui(&mut self, ui: &mut Ui, t: &ThemeTokens, id: Id, width: f32) -> Response {
-        let height = if self.rows > 1 { 18.0 * self.rows as f32 + 10.0 } else { 26.0 };
+        let height = if self.rows > 1 {
+            18.0 * self.rows as f32 + 10.0
+        } else {
+            26.0
+        };
         let (rect, _) = ui.allocate_exact_size(vec2(width, height), Sense::hover());
         let frame = ui.painter().add(Shape::Noop);
         let mut inner = rect.shrink2(vec2(9.0, 4.0));
         if let Some(icon) = self.icon {
-            paint::icon(ui.painter(), pos2(inner.left() + 7.0, rect.center().y), icon, 14.0, t.tx3);
+            paint::icon(
+                ui.painter(),
+                pos2(inner.left() + 7.0, rect.center().y),
+                icon,
+                14.0,
+                t.tx3,
+            );
             inner.min.x += 20.0;
         }
         let mark = match self.note {
-            _ if self.read_only || self.value.len() > LENGTH_MAX => Some((icons::LOCK_SIMPLE, t.tx3)),
+            _ if self.read_only || self.value.len() > LENGTH_MAX => {
+                Some((icons::LOCK_SIMPLE, t.tx3))
+            }
             FieldNote::Ok => Some((icons::CHECK, t.ok)),
             _ => None,
         };
         if let Some((icon, color)) = mark {
-            paint::icon(ui.painter(), pos2(inner.right() - 6.0, rect.top() + 13.0), icon, 14.0, color);
+            paint::icon(
+                ui.painter(),
+                pos2(inner.right() - 6.0, rect.top() + 13.0),
+                icon,
+                14.0,
+                color,
+            );
             inner.max.x -= 18.0;
         }
         let response = self.editor(ui, t, id, inner);
         let name = self.name.unwrap_or(self.label);
-        ui.ctx().accesskit_node_builder(response.id, |node| node.set_label(name));
+        ui.ctx()
+            .accesskit_node_builder(response.id, |node| node.set_label(name));
         let (fill, border, thickness) = match self.note {
             _ if self.read_only || self.value.len() > LENGTH_MAX => (t.bg2, t.line, 1.0),
             FieldNote::Error(_) => (t.input, t.err, 2.0),
@@ -239,7 +280,16 @@ impl<'a> TextField<'a> {
             _ if self.quiet => (t.input, t.line2, 1.0),
             _ => (t.input, t.ctl, 1.0),
         };
-        ui.painter().set(frame, egui::epaint::RectShape::new(rect, 4, fill, Stroke::new(thickness, border), StrokeKind::Inside));
+        ui.painter().set(
+            frame,
+            egui::epaint::RectShape::new(
+                rect,
+                4,
+                fill,
+                Stroke::new(thickness, border),
+                StrokeKind::Inside,
+            ),
+        );
         response
     }
 
@@ -254,16 +304,28 @@ impl<'a> TextField<'a> {
             (true, true) => Cow::Owned(displayed(self.value).into_owned()),
         };
         let mut fixed = &*fixed;
-        let has_hidden = !self.secret && matches!(editable(if is_fixed { fixed } else { self.value }), Cow::Owned(_));
+        let has_hidden = !self.secret
+            && matches!(
+                editable(if is_fixed { fixed } else { self.value }),
+                Cow::Owned(_)
+            );
         let mut edit = match (is_fixed, several) {
             (true, true) => TextEdit::multiline(&mut fixed),
             (true, false) => TextEdit::singleline(&mut fixed),
             (false, true) => TextEdit::multiline(self.value),
             (false, false) => TextEdit::singleline(self.value),
         };
-        let size = if self.mono { font::mono(12.0) } else { font::regular(13.0) };
+        let size = if self.mono {
+            font::mono(12.0)
+        } else {
+            font::regular(13.0)
+        };
         let color = if is_fixed { t.tx2 } else { t.tx };
-        let align = if several { egui::Align2::LEFT_TOP } else { egui::Align2::LEFT_CENTER };
+        let align = if several {
+            egui::Align2::LEFT_TOP
+        } else {
+            egui::Align2::LEFT_CENTER
+        };
         edit = edit
             .id(id)
             .password(self.secret)
@@ -293,7 +355,11 @@ impl<'a> TextField<'a> {
         if has_hidden {
             edit = edit.layouter(&mut layouter);
         }
-        let mut child = ui.new_child(UiBuilder::new().max_rect(rect).layout(egui::Layout::left_to_right(egui::Align::Center)));
+        let mut child = ui.new_child(
+            UiBuilder::new()
+                .max_rect(rect)
+                .layout(egui::Layout::left_to_right(egui::Align::Center)),
+        );
         child.set_clip_rect(ui.clip_rect().intersect(rect.expand(2.0)));
         // Otherwise the editor is at least as high as a button and exceeds the frame.
         child.spacing_mut().interact_size.y = 0.0;

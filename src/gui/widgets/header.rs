@@ -1,6 +1,8 @@
 //! Headings of sections, and tabs.
 
-use egui::{Align, Id, Layout, Rect, Response, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{
+    Align, Id, Layout, Rect, Response, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2,
+};
 
 use super::badge::Tone;
 use super::paint;
@@ -13,7 +15,13 @@ pub fn section_header(ui: &mut Ui, title: &str, right: impl FnOnce(&mut Ui)) {
 }
 
 /// A collapsing heading. Returns true when open.
-pub fn collapsing_header(ui: &mut Ui, id: Id, title: &str, start_open: bool, right: impl FnOnce(&mut Ui)) -> bool {
+pub fn collapsing_header(
+    ui: &mut Ui,
+    id: Id,
+    title: &str,
+    start_open: bool,
+    right: impl FnOnce(&mut Ui),
+) -> bool {
     let mut open = ui.data_mut(|data| *data.get_persisted_mut_or(id, start_open));
     if header(ui, title, Some(open), right).clicked() {
         open = !open;
@@ -24,7 +32,11 @@ pub fn collapsing_header(ui: &mut Ui, id: Id, title: &str, start_open: bool, rig
 
 fn header(ui: &mut Ui, title: &str, open: Option<bool>, right: impl FnOnce(&mut Ui)) -> Response {
     let t = theme::tokens(ui);
-    let sense = if open.is_some() { Sense::click() } else { Sense::hover() };
+    let sense = if open.is_some() {
+        Sense::click()
+    } else {
+        Sense::hover()
+    };
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 28.0), sense);
     let enabled = ui.is_enabled();
     response.widget_info(|| match open {
@@ -35,15 +47,33 @@ fn header(ui: &mut Ui, title: &str, open: Option<bool>, right: impl FnOnce(&mut 
     if open.is_some() && response.hovered() {
         painter.rect_filled(rect, 0, t.hover);
     }
-    painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+    painter.hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line),
+    );
     let mut inner = rect.shrink2(vec2(12.0, 0.0));
     if let Some(open) = open {
-        let caret = if open { icons::CARET_DOWN } else { icons::CARET_RIGHT };
-        paint::icon(painter, pos2(inner.left() + 6.0, rect.center().y), caret, 12.0, t.tx3);
+        let caret = if open {
+            icons::CARET_DOWN
+        } else {
+            icons::CARET_RIGHT
+        };
+        paint::icon(
+            painter,
+            pos2(inner.left() + 6.0, rect.center().y),
+            caret,
+            12.0,
+            t.tx3,
+        );
         inner.min.x += 18.0;
     }
     inner.min.x = paint::text_left(painter, inner, title, font::semibold(12.0), t.tx) + 8.0;
-    let mut child = ui.new_child(UiBuilder::new().max_rect(inner).layout(Layout::right_to_left(Align::Center)));
+    let mut child = ui.new_child(
+        UiBuilder::new()
+            .max_rect(inner)
+            .layout(Layout::right_to_left(Align::Center)),
+    );
     right(&mut child);
     paint::focus_ring(ui, &response, 3);
     response
@@ -52,12 +82,20 @@ fn header(ui: &mut Ui, title: &str, open: Option<bool>, right: impl FnOnce(&mut 
 /// The width that [`tab`] takes.
 fn tab_width(ui: &Ui, icon: Option<&str>, text: &str, count: Option<&str>) -> f32 {
     let white = egui::Color32::WHITE;
-    let mut width = 24.0 + paint::unwrapped(ui.painter(), text, font::medium(13.0), white).size().x;
+    let mut width = 24.0
+        + paint::unwrapped(ui.painter(), text, font::medium(13.0), white)
+            .size()
+            .x;
     if icon.is_some() {
         width += 22.0;
     }
     if let Some(count) = count {
-        width += 6.0 + (paint::unwrapped(ui.painter(), count, font::medium(11.0), white).size().x + 10.0).max(16.0);
+        width += 6.0
+            + (paint::unwrapped(ui.painter(), count, font::medium(11.0), white)
+                .size()
+                .x
+                + 10.0)
+                .max(16.0);
     }
     width.round()
 }
@@ -74,7 +112,12 @@ pub fn tab(
 ) -> Response {
     let t = theme::tokens(ui);
     let counted = count.map(|(number, tone)| (paint::grouped(number), tone));
-    let width = tab_width(ui, icon, text, counted.as_ref().map(|(number, _)| number.as_str()));
+    let width = tab_width(
+        ui,
+        icon,
+        text,
+        counted.as_ref().map(|(number, _)| number.as_str()),
+    );
     let (_, rect) = ui.allocate_space(vec2(width, ui.available_height()));
     let response = ui.interact(rect, id, sense);
     let enabled = ui.is_enabled();
@@ -85,31 +128,73 @@ pub fn tab(
     let painter = ui.painter();
     if active {
         painter.rect_filled(rect, 0, t.bg1);
-        painter.rect_filled(Rect::from_min_size(rect.min, vec2(rect.width(), 2.0)), 0, t.accfill);
+        painter.rect_filled(
+            Rect::from_min_size(rect.min, vec2(rect.width(), 2.0)),
+            0,
+            t.accfill,
+        );
     } else {
         if response.hovered() {
             painter.rect_filled(rect, 0, t.hover);
         }
-        painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+        painter.hline(
+            rect.x_range(),
+            rect.bottom() - 0.5,
+            Stroke::new(1.0, t.line),
+        );
     }
     painter.vline(rect.right() - 0.5, rect.y_range(), Stroke::new(1.0, t.line));
     let (text_color, icon_color) = if active { (t.tx, t.tx) } else { (t.tx2, t.tx3) };
     let mut inner = rect.shrink2(vec2(12.0, 0.0));
     if let Some(icon) = icon {
-        paint::icon(painter, pos2(inner.left() + 8.0, rect.center().y), icon, 15.0, icon_color);
+        paint::icon(
+            painter,
+            pos2(inner.left() + 8.0, rect.center().y),
+            icon,
+            15.0,
+            icon_color,
+        );
         inner.min.x += 22.0;
     }
-    let weight = if active { font::medium(13.0) } else { font::regular(13.0) };
-    let end = paint::text_left(painter, inner.expand2(vec2(2.0, 0.0)).translate(vec2(2.0, 0.0)), text, weight, text_color);
+    let weight = if active {
+        font::medium(13.0)
+    } else {
+        font::regular(13.0)
+    };
+    let end = paint::text_left(
+        painter,
+        inner.expand2(vec2(2.0, 0.0)).translate(vec2(2.0, 0.0)),
+        text,
+        weight,
+        text_color,
+    );
     if let Some((number, tone)) = counted {
         let (color, fill, border) = tone.colors(t);
-        let width = (paint::unwrapped(painter, &number, font::medium(11.0), color).size().x + 10.0).max(16.0);
-        let chip = Rect::from_min_size(pos2((end + 6.0).round(), (rect.center().y - 8.0).round()), vec2(width.round(), 16.0));
-        painter.rect(chip, 4, fill, Stroke::new(1.0, border), egui::StrokeKind::Inside);
+        let width = (paint::unwrapped(painter, &number, font::medium(11.0), color)
+            .size()
+            .x
+            + 10.0)
+            .max(16.0);
+        let chip = Rect::from_min_size(
+            pos2((end + 6.0).round(), (rect.center().y - 8.0).round()),
+            vec2(width.round(), 16.0),
+        );
+        painter.rect(
+            chip,
+            4,
+            fill,
+            Stroke::new(1.0, border),
+            egui::StrokeKind::Inside,
+        );
         paint::text_center(painter, chip, &number, font::medium(11.0), color);
     }
     if response.has_focus() {
-        painter.rect_stroke(rect.shrink(2.0), 3, Stroke::new(2.0, t.accfill), egui::StrokeKind::Inside);
+        painter.rect_stroke(
+            rect.shrink(2.0),
+            3,
+            Stroke::new(2.0, t.accfill),
+            egui::StrokeKind::Inside,
+        );
     }
     response
 }

@@ -1,15 +1,22 @@
-//! The mark of the studio: a folded tortilla with its filling, drawn from the same numbers as `assets/icon.svg`.
+//! The mark of the studio: a folded tortilla with its filling, drawn from the same numbers as
+//! `assets/icon.svg`.
 
 use egui::{Color32, ColorImage, Painter, Pos2, Rect, Shape, pos2};
 
-// On a grid of 64 units: salad behind, shell in front, three grains. The colours are the mark's own, the same in both themes.
+// On a grid of 64 units: salad behind, shell in front, three grains. The colours are the mark's
+// own, the same in both themes.
 const SALAD: Color32 = Color32::from_rgb(0x67, 0xB8, 0x6E);
 const SALAD_BACK: Color32 = Color32::from_rgb(0x4E, 0x9A, 0x58);
 const SHELL: Color32 = Color32::from_rgb(0xF0, 0x88, 0x3A);
 const SHELL_RIM: Color32 = Color32::from_rgb(0xC9, 0x63, 0x1C);
 const GRAIN: Color32 = Color32::from_rgb(0xFF, 0xE3, 0xC2);
-const LEAVES: [(f32, f32, f32); 5] =
-    [(15.0, 27.5, 6.5), (23.5, 21.0, 7.0), (32.0, 18.5, 7.5), (40.5, 21.0, 7.0), (49.0, 27.5, 6.5)];
+const LEAVES: [(f32, f32, f32); 5] = [
+    (15.0, 27.5, 6.5),
+    (23.5, 21.0, 7.0),
+    (32.0, 18.5, 7.5),
+    (40.5, 21.0, 7.0),
+    (49.0, 27.5, 6.5),
+];
 const GRAINS: [(f32, f32, f32); 3] = [(24.0, 40.5, 2.6), (32.0, 37.0, 2.6), (40.0, 40.5, 2.6)];
 const SHELL_CENTER: (f32, f32) = (32.0, 48.0);
 const SHELL_RADIUS: f32 = 24.0;
@@ -19,7 +26,10 @@ fn half_disc(at: impl Fn(f32, f32) -> Pos2, radius: f32, color: Color32) -> Shap
     let points = (0..=32)
         .map(|step| {
             let angle = std::f32::consts::PI * step as f32 / 32.0;
-            at(SHELL_CENTER.0 - radius * angle.cos(), SHELL_CENTER.1 - radius * angle.sin())
+            at(
+                SHELL_CENTER.0 - radius * angle.cos(),
+                SHELL_CENTER.1 - radius * angle.sin(),
+            )
         })
         .collect();
     Shape::convex_polygon(points, color, egui::Stroke::NONE)
@@ -65,10 +75,14 @@ pub fn logo_image(side: usize) -> ColorImage {
 }
 
 fn color_at(x: f32, y: f32) -> Option<Color32> {
-    let inside = |cx: f32, cy: f32, radius: f32| (x - cx).powi(2) + (y - cy).powi(2) <= radius * radius;
+    let inside =
+        |cx: f32, cy: f32, radius: f32| (x - cx).powi(2) + (y - cy).powi(2) <= radius * radius;
     let (cx, cy) = SHELL_CENTER;
     if y <= cy {
-        if GRAINS.iter().any(|&(gx, gy, radius)| inside(gx, gy, radius)) {
+        if GRAINS
+            .iter()
+            .any(|&(gx, gy, radius)| inside(gx, gy, radius))
+        {
             return Some(GRAIN);
         }
         if inside(cx, cy, SHELL_RADIUS) {
@@ -78,6 +92,8 @@ fn color_at(x: f32, y: f32) -> Option<Color32> {
             return Some(SHELL_RIM);
         }
     }
-    let leaf = LEAVES.iter().rposition(|&(lx, ly, radius)| inside(lx, ly, radius))?;
+    let leaf = LEAVES
+        .iter()
+        .rposition(|&(lx, ly, radius)| inside(lx, ly, radius))?;
     Some(if leaf % 2 == 0 { SALAD_BACK } else { SALAD })
 }

@@ -1,5 +1,5 @@
-//! The controls of the studio. They depend on the theme and egui only, not on datasets; each custom-painted one reports role and name
-//! to accessibility, for screen readers and tests.
+//! The controls of the studio. They depend on the theme and egui only, not on datasets; each
+//! custom-painted one reports role and name to accessibility, for screen readers and tests.
 
 mod badge;
 mod button;
@@ -44,7 +44,9 @@ pub use progress::{progress_bar, spinner};
 pub use remark::{heading, line_below, remark};
 pub use segmented::{Segment, segmented, segmented_width, segmented_within};
 pub use slider::slider;
-pub use table::{Cell, PitMark, StatusMark, TableColumn, TableOutput, TableSource, TableState, TableWidget};
+pub use table::{
+    Cell, PitMark, StatusMark, TableColumn, TableOutput, TableSource, TableState, TableWidget,
+};
 pub use tags::{tag_input, tag_input_id};
 pub use toast::{Toast, ToastEvent};
 pub use tree::{TreeOutput, TreeRow, tree};

@@ -3,15 +3,29 @@
 use std::sync::Arc;
 
 use egui::text::{LayoutJob, TextWrapping};
-use egui::{Align2, Color32, FontId, Galley, Painter, Pos2, Rect, Response, Shape, Stroke, StrokeKind, Ui, pos2};
+use egui::{
+    Align2, Color32, FontId, Galley, Painter, Pos2, Rect, Response, Shape, Stroke, StrokeKind, Ui,
+    pos2,
+};
 
 use crate::gui::theme::{self, ThemeTokens, font};
 use crate::text::displayed_line;
 
 /// One line of text in its displayed form (see [`displayed_line`]), cut with `…` at `width` points.
-pub fn line(painter: &Painter, text: &str, font: FontId, color: Color32, width: f32) -> Arc<Galley> {
+pub fn line(
+    painter: &Painter,
+    text: &str,
+    font: FontId,
+    color: Color32,
+    width: f32,
+) -> Arc<Galley> {
     let mut job = LayoutJob::simple_singleline(displayed_line(text).into_owned(), font, color);
-    job.wrap = TextWrapping { max_width: width.max(0.0), max_rows: 1, break_anywhere: true, overflow_character: Some('…') };
+    job.wrap = TextWrapping {
+        max_width: width.max(0.0),
+        max_rows: 1,
+        break_anywhere: true,
+        overflow_character: Some('…'),
+    };
     painter.layout_job(job)
 }
 
@@ -22,7 +36,11 @@ pub fn unwrapped(painter: &Painter, text: &str, font: FontId, color: Color32) ->
 
 /// Paints a line at the lower edge of `rect`, inside it.
 pub fn lower_edge(ui: &Ui, rect: Rect) {
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme::tokens(ui).line));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, theme::tokens(ui).line),
+    );
 }
 
 /// Paints one line, centred vertically in `rect`, at its left. Returns the right end of the text.
@@ -46,7 +64,9 @@ pub fn text_right(painter: &Painter, rect: Rect, text: &str, font: FontId, color
 /// Paints one line in the middle of `rect`.
 pub fn text_center(painter: &Painter, rect: Rect, text: &str, font: FontId, color: Color32) {
     let galley = line(painter, text, font, color, rect.width());
-    let at = Align2::CENTER_CENTER.align_size_within_rect(galley.size(), rect).min;
+    let at = Align2::CENTER_CENTER
+        .align_size_within_rect(galley.size(), rect)
+        .min;
     painter.galley(snap(painter, at), galley, color);
 }
 
@@ -59,29 +79,58 @@ pub fn icon(painter: &Painter, center: Pos2, icon: &str, size: f32, color: Color
 /// Snaps a corner to the pixel grid, so that text and one-pixel lines are sharp.
 pub fn snap(painter: &Painter, at: Pos2) -> Pos2 {
     let scale = painter.pixels_per_point();
-    pos2((at.x * scale).round() / scale, (at.y * scale).round() / scale)
+    pos2(
+        (at.x * scale).round() / scale,
+        (at.y * scale).round() / scale,
+    )
 }
 
 /// The ring of the focused control: 2 points, 1 point outside.
 pub fn focus_ring(ui: &Ui, response: &Response, radius: u8) {
     if response.has_focus() {
         let stroke = Stroke::new(2.0, theme::tokens(ui).accfill);
-        ui.painter().rect_stroke(response.rect.expand(1.0), radius + 1, stroke, StrokeKind::Outside);
+        ui.painter().rect_stroke(
+            response.rect.expand(1.0),
+            radius + 1,
+            stroke,
+            StrokeKind::Outside,
+        );
     }
 }
 
 /// A dashed frame just inside `rect`.
 pub fn dashed_rect(painter: &Painter, rect: Rect, color: Color32) {
     let rect = rect.shrink(0.5);
-    let corners = [rect.left_top(), rect.right_top(), rect.right_bottom(), rect.left_bottom(), rect.left_top()];
-    painter.extend(Shape::dashed_line(&corners, Stroke::new(1.0, color), 3.0, 2.0));
+    let corners = [
+        rect.left_top(),
+        rect.right_top(),
+        rect.right_bottom(),
+        rect.left_bottom(),
+        rect.left_top(),
+    ];
+    painter.extend(Shape::dashed_line(
+        &corners,
+        Stroke::new(1.0, color),
+        3.0,
+        2.0,
+    ));
 }
 
 /// The fill of a row, with the accent bar of the selection.
-pub fn row_background(painter: &Painter, t: &ThemeTokens, rect: Rect, selected: bool, hovered: bool) {
+pub fn row_background(
+    painter: &Painter,
+    t: &ThemeTokens,
+    rect: Rect,
+    selected: bool,
+    hovered: bool,
+) {
     if selected {
         painter.rect_filled(rect, 0, t.sel);
-        painter.rect_filled(Rect::from_min_size(rect.min, egui::vec2(2.0, rect.height())), 0, t.accfill);
+        painter.rect_filled(
+            Rect::from_min_size(rect.min, egui::vec2(2.0, rect.height())),
+            0,
+            t.accfill,
+        );
     } else if hovered {
         painter.rect_filled(rect, 0, t.hover);
     }
@@ -116,7 +165,11 @@ pub fn bytes(size: u64) -> String {
         value /= 1000.0;
         unit += 1;
     }
-    if unit == 0 { format!("{value:.0} {}", UNITS[unit]) } else { format!("{value:.1} {}", UNITS[unit]) }
+    if unit == 0 {
+        format!("{value:.0} {}", UNITS[unit])
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
 }
 
 #[cfg(test)]

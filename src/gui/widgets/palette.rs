@@ -1,6 +1,9 @@
 //! The command palette: search by text and synonyms in groups, Enter runs the chosen entry.
 
-use egui::{Align2, Area, Context, Id, Key, Modal, Modifiers, Order, ScrollArea, Sense, Stroke, TextEdit, Ui, vec2};
+use egui::{
+    Align2, Area, Context, Id, Key, Modal, Modifiers, Order, ScrollArea, Sense, Stroke, TextEdit,
+    Ui, vec2,
+};
 use egui::{Rect, Role, WidgetInfo, pos2};
 
 use super::{badge, badge_width, key_cap, paint};
@@ -37,10 +40,22 @@ pub struct PaletteEntry {
 impl PaletteEntry {
     /// The first synonym of each word of the query that neither the text nor the description has.
     fn found_as(&self, words: &[&str]) -> Option<String> {
-        let (text, about, synonyms) = (self.text.to_lowercase(), self.about.to_lowercase(), self.synonyms.to_lowercase());
-        let other = words.iter().filter(|word| !text.contains(**word) && !about.contains(**word));
-        let mut found: Vec<&str> =
-            other.filter_map(|word| synonyms.split(',').map(str::trim).find(|synonym| synonym.contains(word))).collect();
+        let (text, about, synonyms) = (
+            self.text.to_lowercase(),
+            self.about.to_lowercase(),
+            self.synonyms.to_lowercase(),
+        );
+        let other = words
+            .iter()
+            .filter(|word| !text.contains(**word) && !about.contains(**word));
+        let mut found: Vec<&str> = other
+            .filter_map(|word| {
+                synonyms
+                    .split(',')
+                    .map(str::trim)
+                    .find(|synonym| synonym.contains(word))
+            })
+            .collect();
         let mut seen = std::collections::HashSet::new();
         found.retain(|synonym| seen.insert(*synonym));
         (!found.is_empty()).then(|| found.join(", "))
@@ -58,7 +73,10 @@ pub struct Palette {
 impl Palette {
     /// Opens it, empty.
     pub fn open(&mut self) {
-        *self = Self { open: true, ..Self::default() };
+        *self = Self {
+            open: true,
+            ..Self::default()
+        };
     }
 
     /// True while it shows.
@@ -66,7 +84,8 @@ impl Palette {
         self.open
     }
 
-    /// The typed text. Its first character may choose a kind: `>` commands, `#` samples, `:` columns, `?` documentation.
+    /// The typed text. Its first character may choose a kind: `>` commands, `#` samples, `:`
+    /// columns, `?` documentation.
     pub fn query(&self) -> &str {
         &self.query
     }
@@ -76,10 +95,15 @@ impl Palette {
         if !self.open {
             return None;
         }
-        let area = Area::new(Id::unique("palette")).order(Order::Foreground).anchor(Align2::CENTER_TOP, [0.0, 44.0]);
+        let area = Area::new(Id::unique("palette"))
+            .order(Order::Foreground)
+            .anchor(Align2::CENTER_TOP, [0.0, 44.0]);
         let t = theme::of(ctx.global_style().visuals.dark_mode);
         let frame = egui::Frame::popup(&ctx.global_style()).inner_margin(0);
-        let modal = Modal::new(Id::unique("palette")).area(area).frame(frame).backdrop_color(t.bg0.gamma_multiply(0.5));
+        let modal = Modal::new(Id::unique("palette"))
+            .area(area)
+            .frame(frame)
+            .backdrop_color(t.bg0.gamma_multiply(0.5));
         let response = modal.show(ctx, |ui| self.content_ui(ui, entries));
         if response.inner.is_some() || response.should_close() {
             self.open = false;
@@ -101,52 +125,86 @@ impl Palette {
         });
         let before = self.query.clone();
         let (rect, _) = ui.allocate_exact_size(vec2(width, 40.0), Sense::hover());
-        paint::icon(ui.painter(), pos2(rect.left() + 18.0, rect.center().y), icons::MAGNIFYING_GLASS, 15.0, t.tx2);
-        ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line2));
+        paint::icon(
+            ui.painter(),
+            pos2(rect.left() + 18.0, rect.center().y),
+            icons::MAGNIFYING_GLASS,
+            15.0,
+            t.tx2,
+        );
+        ui.painter().hline(
+            rect.x_range(),
+            rect.bottom() - 0.5,
+            Stroke::new(1.0, t.line2),
+        );
         let count = tr!("{n} found", n = paint::grouped(found.len() as u64));
-        let right = paint::text_right(ui.painter(), rect.shrink2(vec2(12.0, 0.0)), &count, font::regular(11.0), t.tx3);
+        let right = paint::text_right(
+            ui.painter(),
+            rect.shrink2(vec2(12.0, 0.0)),
+            &count,
+            font::regular(11.0),
+            t.tx3,
+        );
         let edit = TextEdit::singleline(&mut self.query)
             .id(Id::unique("palette-query"))
             .frame(egui::Frame::NONE)
             .margin(egui::Margin::ZERO)
             .align(egui::Align2::LEFT_CENTER)
             .hint_text(theme::rich_text(tr!("Search commands")).color(t.tx3));
-        let edit = ui.put(Rect::from_min_max(rect.min + vec2(34.0, 6.0), pos2(right - 8.0, rect.bottom() - 6.0)), edit);
-        ui.ctx().accesskit_node_builder(edit.id, |node| node.set_label(tr!("Search commands")));
+        let edit = ui.put(
+            Rect::from_min_max(
+                rect.min + vec2(34.0, 6.0),
+                pos2(right - 8.0, rect.bottom() - 6.0),
+            ),
+            edit,
+        );
+        ui.ctx()
+            .accesskit_node_builder(edit.id, |node| node.set_label(tr!("Search commands")));
         edit.request_focus();
         if self.query != before {
             self.cursor = 0;
         }
         let moved = down + up > 0;
-        self.cursor = (self.cursor + down).saturating_sub(up).min(found.len().saturating_sub(1));
+        self.cursor = (self.cursor + down)
+            .saturating_sub(up)
+            .min(found.len().saturating_sub(1));
         let mut chosen = found.get(self.cursor).copied().filter(|_| enter);
         let words = self.query.trim_start_matches(KINDS).to_lowercase();
         let words: Vec<&str> = words.split_whitespace().collect();
         let height = (ui.ctx().content_rect().height() - 160.0).clamp(160.0, 430.0);
-        ScrollArea::vertical().max_height(height).min_scrolled_height(height).show(ui, |ui| {
-            ui.set_width(width);
-            let mut group = "";
-            for (place, &index) in found.iter().enumerate() {
-                let entry = &entries[index];
-                if entry.group != group {
-                    group = entry.group;
-                    let (rect, _) = ui.allocate_exact_size(vec2(width, 24.0), Sense::hover());
-                    let inner = rect.shrink2(vec2(12.0, 0.0)).translate(vec2(0.0, 3.0));
-                    paint::text_left(ui.painter(), inner, group, font::semibold(11.0), t.tx3);
+        ScrollArea::vertical()
+            .max_height(height)
+            .min_scrolled_height(height)
+            .show(ui, |ui| {
+                ui.set_width(width);
+                let mut group = "";
+                for (place, &index) in found.iter().enumerate() {
+                    let entry = &entries[index];
+                    if entry.group != group {
+                        group = entry.group;
+                        let (rect, _) = ui.allocate_exact_size(vec2(width, 24.0), Sense::hover());
+                        let inner = rect.shrink2(vec2(12.0, 0.0)).translate(vec2(0.0, 3.0));
+                        paint::text_left(ui.painter(), inner, group, font::semibold(11.0), t.tx3);
+                    }
+                    let response = entry_ui(ui, entry, place == self.cursor, &words);
+                    if moved && place == self.cursor {
+                        response.scroll_to_me(None);
+                    }
+                    if response.clicked() {
+                        chosen = Some(index);
+                    }
                 }
-                let response = entry_ui(ui, entry, place == self.cursor, &words);
-                if moved && place == self.cursor {
-                    response.scroll_to_me(None);
+                if found.is_empty() {
+                    let (rect, _) = ui.allocate_exact_size(vec2(width, 40.0), Sense::hover());
+                    paint::text_center(
+                        ui.painter(),
+                        rect,
+                        tr!("No command matches"),
+                        font::regular(12.0),
+                        t.tx3,
+                    );
                 }
-                if response.clicked() {
-                    chosen = Some(index);
-                }
-            }
-            if found.is_empty() {
-                let (rect, _) = ui.allocate_exact_size(vec2(width, 40.0), Sense::hover());
-                paint::text_center(ui.painter(), rect, tr!("No command matches"), font::regular(12.0), t.tx3);
-            }
-        });
+            });
         foot_ui(ui, width);
         chosen.filter(|&index| entries[index].blocked.is_none())
     }
@@ -159,16 +217,32 @@ const KINDS: [char; 4] = ['>', '#', ':', '?'];
 fn foot_ui(ui: &mut Ui, width: f32) {
     let t = theme::tokens(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(width, 28.0), Sense::hover());
-    ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+    ui.painter()
+        .hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     let kinds = tr!("> commands    # samples    : columns    ? documentation");
-    paint::text_left(ui.painter(), rect.shrink2(vec2(12.0, 0.0)), kinds, font::regular(11.0), t.tx3);
+    paint::text_left(
+        ui.painter(),
+        rect.shrink2(vec2(12.0, 0.0)),
+        kinds,
+        font::regular(11.0),
+        t.tx3,
+    );
     let layout = egui::Layout::right_to_left(egui::Align::Center);
-    ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(12.0, 0.0))).layout(layout), |ui| {
-        ui.spacing_mut().item_spacing.x = 6.0;
-        key_cap(ui, "Esc");
-        ui.label(theme::rich_text(tr!("run" in "palette")).font(font::regular(11.0)).color(t.tx3));
-        key_cap(ui, "Enter");
-    });
+    ui.scope_builder(
+        egui::UiBuilder::new()
+            .max_rect(rect.shrink2(vec2(12.0, 0.0)))
+            .layout(layout),
+        |ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            key_cap(ui, "Esc");
+            ui.label(
+                theme::rich_text(tr!("run" in "palette"))
+                    .font(font::regular(11.0))
+                    .color(t.tx3),
+            );
+            key_cap(ui, "Enter");
+        },
+    );
 }
 
 fn entry_ui(ui: &mut Ui, entry: &PaletteEntry, current: bool, words: &[&str]) -> egui::Response {
@@ -177,28 +251,49 @@ fn entry_ui(ui: &mut Ui, entry: &PaletteEntry, current: bool, words: &[&str]) ->
     let height = if second.is_empty() { LOW } else { TALL };
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::CLICK);
     let enabled = entry.blocked.is_none();
-    response.widget_info(|| WidgetInfo::selected(Role::ListBoxOption, enabled, current, &entry.text));
+    response
+        .widget_info(|| WidgetInfo::selected(Role::ListBoxOption, enabled, current, &entry.text));
     if !ui.is_rect_visible(rect) {
         return response;
     }
     paint::row_background(ui.painter(), t, rect, current, response.hovered());
     let color = if enabled { t.tx } else { t.txd };
-    paint::icon(ui.painter(), pos2(rect.left() + 20.0, rect.center().y), entry.icon, 15.0, if enabled { t.tx2 } else { t.txd });
-    let mut inner = Rect::from_min_max(pos2(rect.left() + 38.0, rect.top()), pos2(rect.right() - 12.0, rect.bottom()));
+    paint::icon(
+        ui.painter(),
+        pos2(rect.left() + 20.0, rect.center().y),
+        entry.icon,
+        15.0,
+        if enabled { t.tx2 } else { t.txd },
+    );
+    let mut inner = Rect::from_min_max(
+        pos2(rect.left() + 38.0, rect.top()),
+        pos2(rect.right() - 12.0, rect.bottom()),
+    );
     if !entry.right.is_empty() {
-        inner.max.x = paint::text_right(ui.painter(), inner, &entry.right, font::regular(11.0), t.tx3) - 10.0;
+        inner.max.x = paint::text_right(
+            ui.painter(),
+            inner,
+            &entry.right,
+            font::regular(11.0),
+            t.tx3,
+        ) - 10.0;
     }
     if let Some(found) = entry.found_as(words) {
         let text = tr!("found as {words}", words = found);
         let wide = badge_width(ui, None, &text);
         let place = Rect::from_min_max(pos2(inner.right() - wide, inner.top()), inner.max);
         let layout = egui::Layout::right_to_left(egui::Align::Center);
-        ui.scope_builder(egui::UiBuilder::new().max_rect(place).layout(layout), |ui| badge(ui, super::Tone::Neutral, None, &text));
+        ui.scope_builder(
+            egui::UiBuilder::new().max_rect(place).layout(layout),
+            |ui| badge(ui, super::Tone::Neutral, None, &text),
+        );
         inner.max.x = place.left() - 8.0;
     }
     let (first, below) = match second.is_empty() {
         true => (inner, inner),
-        false => inner.shrink2(vec2(0.0, 4.0)).split_top_bottom_at_fraction(0.55),
+        false => inner
+            .shrink2(vec2(0.0, 4.0))
+            .split_top_bottom_at_fraction(0.55),
     };
     paint::text_left(ui.painter(), first, &entry.text, font::regular(13.0), color);
     if !second.is_empty() {
@@ -207,8 +302,9 @@ fn entry_ui(ui: &mut Ui, entry: &PaletteEntry, current: bool, words: &[&str]) ->
     response
 }
 
-/// Indices of the entries whose text, description or synonyms have every word of the query: by group in the order of the entries,
-/// within a group best first. All but those on demand for an empty query.
+/// Indices of the entries whose text, description or synonyms have every word of the query: by
+/// group in the order of the entries, within a group best first. All but those on demand for an
+/// empty query.
 fn ranked(query: &str, entries: &[PaletteEntry]) -> Vec<usize> {
     let query = query.trim_start_matches(KINDS).to_lowercase();
     let words: Vec<&str> = query.split_whitespace().collect();
@@ -221,13 +317,27 @@ fn ranked(query: &str, entries: &[PaletteEntry]) -> Vec<usize> {
         if words.is_empty() && entry.on_demand {
             continue;
         }
-        let (text, about, synonyms) = (entry.text.to_lowercase(), entry.about.to_lowercase(), entry.synonyms.to_lowercase());
+        let (text, about, synonyms) = (
+            entry.text.to_lowercase(),
+            entry.about.to_lowercase(),
+            entry.synonyms.to_lowercase(),
+        );
         let score = |word: &&str| {
-            let starts = |at: usize| at == 0 || text[..at].ends_with(|letter: char| !letter.is_alphanumeric());
-            text.find(*word).map(|at| if starts(at) { at } else { at + 50 }).or_else(|| {
-                let synonym = synonyms.split(',').map(str::trim).position(|synonym| synonym.starts_with(word)).map(|at| 200 + at);
-                synonym.or_else(|| (about.contains(*word) || synonyms.contains(*word)).then_some(400))
-            })
+            let starts = |at: usize| {
+                at == 0 || text[..at].ends_with(|letter: char| !letter.is_alphanumeric())
+            };
+            text.find(*word)
+                .map(|at| if starts(at) { at } else { at + 50 })
+                .or_else(|| {
+                    let synonym = synonyms
+                        .split(',')
+                        .map(str::trim)
+                        .position(|synonym| synonym.starts_with(word))
+                        .map(|at| 200 + at);
+                    synonym.or_else(|| {
+                        (about.contains(*word) || synonyms.contains(*word)).then_some(400)
+                    })
+                })
         };
         let scores: Option<Vec<usize>> = words.iter().map(score).collect();
         if let Some(scores) = scores {
@@ -238,7 +348,11 @@ fn ranked(query: &str, entries: &[PaletteEntry]) -> Vec<usize> {
     if !words.is_empty() {
         found.sort();
     }
-    found.into_iter().map(|(_, _, index)| index).take(SHOWN).collect()
+    found
+        .into_iter()
+        .map(|(_, _, index)| index)
+        .take(SHOWN)
+        .collect()
 }
 
 #[cfg(test)]
@@ -248,24 +362,35 @@ mod tests {
     use egui_kittest::kittest::Queryable;
 
     fn entries() -> Vec<PaletteEntry> {
-        ["Write dataset…", "Open file or folder…", "Overwrite nothing", "Validate"]
-            .into_iter()
-            .map(|text| PaletteEntry { icon: icons::CHECK, text: text.into(), ..PaletteEntry::default() })
-            .collect()
+        [
+            "Write dataset…",
+            "Open file or folder…",
+            "Overwrite nothing",
+            "Validate",
+        ]
+        .into_iter()
+        .map(|text| PaletteEntry {
+            icon: icons::CHECK,
+            text: text.into(),
+            ..PaletteEntry::default()
+        })
+        .collect()
     }
 
     #[test]
     fn typing_narrows_and_enter_chooses() {
         let mut palette = Palette::default();
         palette.open();
-        let mut harness = Harness::builder().with_context_setup(theme::install).build_ui_state(
-            |ui, (palette, chosen): &mut (Palette, Option<usize>)| {
-                if let Some(index) = palette.show(ui.ctx(), &entries()) {
-                    *chosen = Some(index);
-                }
-            },
-            (palette, None),
-        );
+        let mut harness = Harness::builder()
+            .with_context_setup(theme::install)
+            .build_ui_state(
+                |ui, (palette, chosen): &mut (Palette, Option<usize>)| {
+                    if let Some(index) = palette.show(ui.ctx(), &entries()) {
+                        *chosen = Some(index);
+                    }
+                },
+                (palette, None),
+            );
         harness.run();
         assert!(harness.query_by_label("Validate").is_some());
         harness.get_by_label("Search commands").type_text("writ");
@@ -273,7 +398,11 @@ mod tests {
         assert!(harness.query_by_label("Validate").is_none());
         harness.key_press(Key::Enter);
         harness.run();
-        assert_eq!(harness.state().1, Some(0), "a word's start wins over its middle");
+        assert_eq!(
+            harness.state().1,
+            Some(0),
+            "a word's start wins over its middle"
+        );
         assert!(!harness.state().0.is_open());
     }
 
@@ -289,11 +418,19 @@ mod tests {
         let mut all = entries();
         all[3].synonyms = "verify, checksum".into();
         all[1].about = "Verify nothing".into();
-        assert_eq!(ranked("verify", &all), [3, 1], "a synonym goes before a description");
+        assert_eq!(
+            ranked("verify", &all),
+            [3, 1],
+            "a synonym goes before a description"
+        );
         assert_eq!(all[3].found_as(&["verify"]).as_deref(), Some("verify"));
         assert_eq!(all[3].found_as(&["valid"]), None, "the text has it");
         all[3].synonyms = "verify, hugging face".into();
-        assert_eq!(all[3].found_as(&["hugging", "face"]).as_deref(), Some("hugging face"), "each synonym once");
+        assert_eq!(
+            all[3].found_as(&["hugging", "face"]).as_deref(),
+            Some("hugging face"),
+            "each synonym once"
+        );
         all[3].synonyms = "verify, checksum".into();
         all[2].on_demand = true;
         assert_eq!(ranked("", &all), [0, 1, 3]);
@@ -305,6 +442,10 @@ mod tests {
         let mut all = entries();
         all[2].group = "Second";
         all[3].group = "Second";
-        assert_eq!(ranked("n", &all), [1, 2], "the better match of a later group does not go first");
+        assert_eq!(
+            ranked("n", &all),
+            [1, 2],
+            "the better match of a later group does not go first"
+        );
     }
 }

@@ -7,15 +7,26 @@ use crate::gui::theme::{self, font, text_style};
 
 /// Title of a part.
 pub fn heading(ui: &mut Ui, text: &str) {
-    Frame::NONE.inner_margin(Margin { top: 4, ..Margin::ZERO }).show(ui, |ui| {
-        ui.label(theme::rich_text(text).font(font::semibold(12.5)));
-    });
+    Frame::NONE
+        .inner_margin(Margin {
+            top: 4,
+            ..Margin::ZERO
+        })
+        .show(ui, |ui| {
+            ui.label(theme::rich_text(text).font(font::semibold(12.5)));
+        });
 }
 
 /// A sentence instead of contents, or below them.
 pub fn remark(ui: &mut Ui, margin: impl Into<Margin>, text: &str) {
     let color = theme::tokens(ui).tx3;
-    Frame::NONE.inner_margin(margin).show(ui, |ui| ui.label(theme::rich_text(text).text_style(text_style("small12")).color(color)));
+    Frame::NONE.inner_margin(margin).show(ui, |ui| {
+        ui.label(
+            theme::rich_text(text)
+                .text_style(text_style("small12"))
+                .color(color),
+        )
+    });
 }
 
 /// A line below everything drawn so far.

@@ -20,14 +20,24 @@ pub struct Segment<'a, T> {
 impl<'a, T> Segment<'a, T> {
     /// A choice without icon and count.
     pub fn new(value: T, text: &'a str) -> Self {
-        Self { value, icon: None, text, count: String::new() }
+        Self {
+            value,
+            icon: None,
+            text,
+            count: String::new(),
+        }
     }
 
     fn copied(&self) -> Self
     where
         T: Clone,
     {
-        Self { value: self.value.clone(), icon: self.icon, text: self.text, count: self.count.clone() }
+        Self {
+            value: self.value.clone(),
+            icon: self.icon,
+            text: self.text,
+            count: self.count.clone(),
+        }
     }
 
     /// Adds the count.
@@ -49,10 +59,17 @@ impl<'a, T> Segment<'a, T> {
 fn widths_of<T>(ui: &Ui, segments: &[Segment<'_, T>]) -> Vec<(f32, f32)> {
     let t = theme::tokens(ui);
     let width = |segment: &Segment<'_, T>| {
-        let text = paint::unwrapped(ui.painter(), segment.text, font::medium(12.0), t.tx).size().x;
+        let text = paint::unwrapped(ui.painter(), segment.text, font::medium(12.0), t.tx)
+            .size()
+            .x;
         let count = match segment.count.is_empty() {
             true => 0.0,
-            false => paint::unwrapped(ui.painter(), &segment.count, font::mono(12.0), t.tx).size().x + 6.0,
+            false => {
+                paint::unwrapped(ui.painter(), &segment.count, font::mono(12.0), t.tx)
+                    .size()
+                    .x
+                    + 6.0
+            }
         };
         let icon = if segment.icon.is_some() { 17.0 } else { 0.0 };
         ((text + count + icon + 18.0).round(), text)
@@ -92,10 +109,22 @@ pub fn segmented_within<T: PartialEq + Clone>(
     if total_of(&widths) <= most {
         return draw(ui, id_salt, value, segments, &widths);
     }
-    let plain: Vec<Segment<'_, T>> = segments.iter().map(|segment| Segment { icon: None, ..segment.copied() }).collect();
+    let plain: Vec<Segment<'_, T>> = segments
+        .iter()
+        .map(|segment| Segment {
+            icon: None,
+            ..segment.copied()
+        })
+        .collect();
     widths = widths_of(ui, &plain);
     while total_of(&widths) > most {
-        let Some(widest) = widths.iter_mut().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(width, _)| *width > 36.0) else { break };
+        let Some(widest) = widths
+            .iter_mut()
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|(width, _)| *width > 36.0)
+        else {
+            break;
+        };
         widest.0 -= 1.0;
     }
     draw(ui, id_salt, value, &plain, &widths)
@@ -127,19 +156,41 @@ fn draw<T: PartialEq + Clone>(
         piece.widget_info(|| WidgetInfo::selected(Role::RadioButton, enabled, on, segment.text));
         let painter = ui.painter();
         if on {
-            painter.rect(cell, 3, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Outside);
+            painter.rect(
+                cell,
+                3,
+                t.bg1,
+                Stroke::new(1.0, t.line2),
+                StrokeKind::Outside,
+            );
         }
         let color = if on || piece.hovered() { t.tx } else { t.tx2 };
         let mut inner = cell.shrink2(vec2(9.0, 0.0));
         if let Some((icon, tint)) = segment.icon {
-            paint::icon(painter, pos2(inner.left() + 6.0, cell.center().y), icon, 13.0, tint.unwrap_or(color));
+            paint::icon(
+                painter,
+                pos2(inner.left() + 6.0, cell.center().y),
+                icon,
+                13.0,
+                tint.unwrap_or(color),
+            );
             inner.min.x += 17.0;
         }
-        let weight = if on { font::medium(12.0) } else { font::regular(12.0) };
+        let weight = if on {
+            font::medium(12.0)
+        } else {
+            font::regular(12.0)
+        };
         let mut text = inner.expand(1.0).translate(vec2(1.0, 0.0));
         if !segment.count.is_empty() {
             let count = inner.expand(1.0);
-            text.max.x = paint::text_right(painter, count, &segment.count, font::mono(12.0), if on { t.tx } else { t.tx3 }) - 2.0;
+            text.max.x = paint::text_right(
+                painter,
+                count,
+                &segment.count,
+                font::mono(12.0),
+                if on { t.tx } else { t.tx3 },
+            ) - 2.0;
         }
         paint::text_left(painter, text, segment.text, weight, color);
         paint::focus_ring(ui, &piece, 3);

@@ -1,4 +1,5 @@
-//! The style guide: every control in both themes on one image. Set TACO_STUDIO_SHEETS to a folder to write it as PNG.
+//! The style guide: every control in both themes on one image. Set TACO_STUDIO_SHEETS to a folder
+//! to write it as PNG.
 
 use egui::{Rect, Ui, UiBuilder, pos2, vec2};
 use egui_kittest::Harness;
@@ -18,17 +19,34 @@ struct Demo {
 
 fn heading(ui: &mut Ui, text: &str) {
     let color = theme::tokens(ui).tx2;
-    ui.label(theme::rich_text(text).font(font::semibold(11.0)).color(color));
+    ui.label(
+        theme::rich_text(text)
+            .font(font::semibold(11.0))
+            .color(color),
+    );
 }
 
 fn swatches(ui: &mut Ui, t: &ThemeTokens) {
-    let colors =
-        [("bg0", t.bg0), ("bg1", t.bg1), ("bg2", t.bg2), ("bg3", t.bg3), ("bg4", t.bg4), ("input", t.input), ("sel", t.sel)];
+    let colors = [
+        ("bg0", t.bg0),
+        ("bg1", t.bg1),
+        ("bg2", t.bg2),
+        ("bg3", t.bg3),
+        ("bg4", t.bg4),
+        ("input", t.input),
+        ("sel", t.sel),
+    ];
     ui.horizontal(|ui| {
         for (name, color) in colors {
             ui.vertical(|ui| {
                 let (rect, _) = ui.allocate_exact_size(vec2(80.0, 26.0), egui::Sense::hover());
-                ui.painter().rect(rect, 4, color, egui::Stroke::new(1.0, t.line2), egui::StrokeKind::Inside);
+                ui.painter().rect(
+                    rect,
+                    4,
+                    color,
+                    egui::Stroke::new(1.0, t.line2),
+                    egui::StrokeKind::Inside,
+                );
                 ui.label(theme::rich_text(name).font(font::mono(11.0)));
             });
         }
@@ -43,7 +61,8 @@ fn buttons(ui: &mut Ui) {
         ui.add(Button::primary("Write 28.4 GB").large());
     });
     ui.horizontal(|ui| {
-        ui.add(Button::secondary("Pad 12").icon(icons::CIRCLE_DASHED)).request_focus();
+        ui.add(Button::secondary("Pad 12").icon(icons::CIRCLE_DASHED))
+            .request_focus();
         ui.add(Button::secondary("Pad 13").blocked(Some("Nothing to pad")));
         ui.add(Button::ghost("Ghost"));
         ui.add(Button::danger("Cancel").icon(icons::X));
@@ -75,12 +94,20 @@ fn column_one(ui: &mut Ui, demo: &mut Demo, t: &ThemeTokens) {
         ui.vertical(|ui| {
             ui.set_width(320.0);
             let [a, b, c, d, _] = &mut demo.texts;
-            TextField::new("title", a).hint("Placeholder").required().show(ui);
+            TextField::new("title", a)
+                .hint("Placeholder")
+                .required()
+                .show(ui);
             TextField::new("id", b).mono().note(FieldNote::Ok).show(ui);
-            TextField::new("taco_version", c).mono().read_only(true).show(ui);
+            TextField::new("taco_version", c)
+                .mono()
+                .read_only(true)
+                .show(ui);
             TextField::new("email", d)
                 .note(FieldNote::Error(
-                    "No \"@\" in this address. Use a form like data@acml.example.org, or leave it empty.".into(),
+                    "No \"@\" in this address. Use a form like data@acml.example.org, or leave it \
+                        empty."
+                        .into(),
                 ))
                 .show(ui);
             let _ = combo(ui, "compression", "zstd", 320.0, true, &["zstd", "snappy"]);
@@ -88,15 +115,31 @@ fn column_one(ui: &mut Ui, demo: &mut Demo, t: &ThemeTokens) {
         ui.vertical(|ui| {
             ui.set_width(320.0);
             heading(ui, "licenses");
-            tag_input(ui, "licenses", &mut demo.tags, &["MIT", "CC-BY-4.0"], "Add SPDX id", true, false);
+            tag_input(
+                ui,
+                "licenses",
+                &mut demo.tags,
+                &["MIT", "CC-BY-4.0"],
+                "Add SPDX id",
+                true,
+                false,
+            );
             TextField::new("Filter", &mut demo.texts[4])
                 .hide_label()
                 .quiet()
                 .icon(icons::FUNNEL)
                 .hint("Filter ids, e.g. roi_00* or t02")
                 .show(ui);
-            note_ui(ui, &FieldNote::Warning("No keywords. Search will not find this dataset by topic.".into()));
-            note_ui(ui, &FieldNote::Info("extent is computed from stac:centroid when you save.".into()));
+            note_ui(
+                ui,
+                &FieldNote::Warning(
+                    "No keywords. Search will not find this dataset by topic.".into(),
+                ),
+            );
+            note_ui(
+                ui,
+                &FieldNote::Info("extent is computed from stac:centroid when you save.".into()),
+            );
             ui.horizontal_wrapped(|ui| {
                 badge(ui, Tone::Accent, Some(icons::PENCIL_SIMPLE), "Draft");
                 badge(ui, Tone::Info, Some(icons::CLOUD), "TACOCAT, read-only");
@@ -109,7 +152,9 @@ fn column_one(ui: &mut Ui, demo: &mut Demo, t: &ThemeTokens) {
                 key_cap(ui, "Ctrl Shift Z");
             });
             progress_bar(ui, "Writing", 0.62, 320.0, 6.0);
-            Toast::new(true, "Padded 12 children in 12 roots").action("Undo", "Ctrl Z").card_ui(ui);
+            Toast::new(true, "Padded 12 children in 12 roots")
+                .action("Undo", "Ctrl Z")
+                .card_ui(ui);
         });
     });
 }
@@ -118,12 +163,25 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 0.0;
         ui.set_height(32.0);
-        for (index, (icon, text)) in
-            [(icons::TABLE, "Table"), (icons::IMAGE, "Preview"), (icons::WARNING_OCTAGON, "Problems")].into_iter().enumerate()
+        for (index, (icon, text)) in [
+            (icons::TABLE, "Table"),
+            (icons::IMAGE, "Preview"),
+            (icons::WARNING_OCTAGON, "Problems"),
+        ]
+        .into_iter()
+        .enumerate()
         {
             let count = (index == 2).then_some((25, Tone::Error));
             let id = ui.scope_id().with(("tab", index));
-            tab(ui, id, Some(icon), text, count, index == 0, egui::Sense::click());
+            tab(
+                ui,
+                id,
+                Some(icon),
+                text,
+                count,
+                index == 0,
+                egui::Sense::click(),
+            );
         }
     });
     let row = |depth, open, icon, text: &str, right: &str, mark| TreeRow {
@@ -136,11 +194,45 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
         ..TreeRow::default()
     };
     let rows = [
-        TreeRow { strong: true, ..row(0, Some(true), icons::TREE_STRUCTURE, "root", "1 204", StatusMark::Error) },
-        row(1, Some(false), icons::STACK, "roi_0001", "4", StatusMark::Ok),
-        row(1, Some(true), icons::STACK, "roi_0007", "4", StatusMark::Error),
+        TreeRow {
+            strong: true,
+            ..row(
+                0,
+                Some(true),
+                icons::TREE_STRUCTURE,
+                "root",
+                "1 204",
+                StatusMark::Error,
+            )
+        },
+        row(
+            1,
+            Some(false),
+            icons::STACK,
+            "roi_0001",
+            "4",
+            StatusMark::Ok,
+        ),
+        row(
+            1,
+            Some(true),
+            icons::STACK,
+            "roi_0007",
+            "4",
+            StatusMark::Error,
+        ),
         row(2, None, icons::IMAGE, "t00", "4.1 MB", StatusMark::Ok),
-        TreeRow { weak: true, ..row(2, None, icons::CIRCLE_DASHED, "__TACOPAD__2", "0 B", StatusMark::Padded) },
+        TreeRow {
+            weak: true,
+            ..row(
+                2,
+                None,
+                icons::CIRCLE_DASHED,
+                "__TACOPAD__2",
+                "0 B",
+                StatusMark::Padded,
+            )
+        },
         TreeRow {
             slot: Some("drop to fill slot 2".into()),
             wanted: true,
@@ -161,9 +253,15 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
     section_header(ui, "STAC", |ui| {
         link(ui, "View JSON");
     });
-    collapsing_header(ui, egui::Id::unique("statistics"), "Statistics", true, |ui| {
-        ui.label(theme::rich_text("geotiff:stats").font(font::mono(11.0)));
-    });
+    collapsing_header(
+        ui,
+        egui::Id::unique("statistics"),
+        "Statistics",
+        true,
+        |ui| {
+            ui.label(theme::rich_text("geotiff:stats").font(font::mono(11.0)));
+        },
+    );
     ui.allocate_ui(vec2(ui.available_width(), 150.0), |ui| {
         let actions = ["Show level 2", "Choose a column…"];
         let state = EmptyState {
@@ -175,11 +273,10 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
         let _ = empty_state(ui, &state);
     });
     ui.allocate_ui(vec2(ui.available_width(), 190.0), |ui| {
-        TableWidget::new("Level 0", &ExampleRows::new()).selected(Some(2)).sorted(Some((0, false))).show(
-            ui,
-            &mut TableState::default(),
-            |_, _| {},
-        );
+        TableWidget::new("Level 0", &ExampleRows::new())
+            .selected(Some(2))
+            .sorted(Some((0, false)))
+            .show(ui, &mut TableState::default(), |_, _| {});
     });
     let entries: Vec<PaletteEntry> = crate::gui::action::Action::ALL
         .iter()
@@ -191,17 +288,24 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
             ..PaletteEntry::default()
         })
         .collect();
-    egui::Frame::popup(ui.style()).inner_margin(0).show(ui, |ui| {
-        ui.set_max_size(vec2(400.0, 150.0));
-        let _ = demo.palette.content_ui(ui, &entries);
-    });
+    egui::Frame::popup(ui.style())
+        .inner_margin(0)
+        .show(ui, |ui| {
+            ui.set_max_size(vec2(400.0, 150.0));
+            let _ = demo.palette.content_ui(ui, &entries);
+        });
 }
 
 struct ExampleRows(Vec<TableColumn>);
 
 impl ExampleRows {
     fn new() -> Self {
-        let column = |name: &str, kind: &str, width, right| TableColumn { name: name.into(), type_name: kind.into(), width, right };
+        let column = |name: &str, kind: &str, width, right| TableColumn {
+            name: name.into(),
+            type_name: kind.into(),
+            width,
+            right,
+        };
         Self(vec![
             column("id", "string", 90.0, false),
             column("pattern", "12 positions", 120.0, false),
@@ -238,14 +342,26 @@ impl TableSource for ExampleRows {
         }
     }
     fn mark(&self, row: u64) -> StatusMark {
-        [StatusMark::None, StatusMark::Ok, StatusMark::Error, StatusMark::Warning, StatusMark::Padded][row as usize % 5]
+        [
+            StatusMark::None,
+            StatusMark::Ok,
+            StatusMark::Error,
+            StatusMark::Warning,
+            StatusMark::Padded,
+        ][row as usize % 5]
     }
 }
 
 #[test]
 fn the_sheet_renders_in_both_themes() {
     let demo = Demo {
-        texts: ["".into(), "peru-cropland-s2".into(), "2.0.0".into(), "data.acml.example.org".into(), "".into()],
+        texts: [
+            "".into(),
+            "peru-cropland-s2".into(),
+            "2.0.0".into(),
+            "data.acml.example.org".into(),
+            "".into(),
+        ],
         tags: vec!["CC-BY-4.0".into()],
         segment: 0,
         on: true,
@@ -253,8 +369,17 @@ fn the_sheet_renders_in_both_themes() {
         palette: Palette::default(),
     };
     for dark in [true, false] {
-        let themed = if dark { egui::Theme::Dark } else { egui::Theme::Light };
-        let mut demo = Demo { texts: demo.texts.clone(), tags: demo.tags.clone(), palette: Palette::default(), ..demo };
+        let themed = if dark {
+            egui::Theme::Dark
+        } else {
+            egui::Theme::Light
+        };
+        let mut demo = Demo {
+            texts: demo.texts.clone(),
+            tags: demo.tags.clone(),
+            palette: Palette::default(),
+            ..demo
+        };
         let mut harness = Harness::builder()
             .with_size(vec2(1240.0, 780.0))
             .with_theme(themed)
@@ -263,7 +388,10 @@ fn the_sheet_renders_in_both_themes() {
             .build_ui(move |ui| {
                 let t = theme::tokens(ui);
                 ui.painter().rect_filled(ui.max_rect(), 0, t.bg1);
-                logo(ui.painter(), Rect::from_min_size(pos2(16.0, 12.0), vec2(40.0, 40.0)));
+                logo(
+                    ui.painter(),
+                    Rect::from_min_size(pos2(16.0, 12.0), vec2(40.0, 40.0)),
+                );
                 let left = Rect::from_min_max(pos2(16.0, 60.0), pos2(690.0, 780.0));
                 let mut child = ui.new_child(UiBuilder::new().max_rect(left).id_salt("one"));
                 column_one(&mut child, &mut demo, t);
@@ -272,9 +400,17 @@ fn the_sheet_renders_in_both_themes() {
                 column_two(&mut child, &mut demo);
             });
         harness.run_steps(3);
-        let Some(folder) = std::env::var_os("TACO_STUDIO_SHEETS") else { continue };
+        let Some(folder) = std::env::var_os("TACO_STUDIO_SHEETS") else {
+            continue;
+        };
         let image = harness.render().expect("a software adapter renders");
-        let name = if dark { "components-dark.png" } else { "components-light.png" };
-        image.save(std::path::Path::new(&folder).join(name)).expect("the folder can be written");
+        let name = if dark {
+            "components-dark.png"
+        } else {
+            "components-light.png"
+        };
+        image
+            .save(std::path::Path::new(&folder).join(name))
+            .expect("the folder can be written");
     }
 }

@@ -1,9 +1,12 @@
-//! A virtual table: two-line header, sticky first columns, resizable and sortable columns. A [`TableSource`] provides the visible
-//! cells.
+//! A virtual table: two-line header, sticky first columns, resizable and sortable columns. A
+//! [`TableSource`] provides the visible cells.
 
 use std::borrow::Cow;
 
-use egui::{DragAndDrop, Painter, Pos2, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    DragAndDrop, Painter, Pos2, Rect, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
+    pos2, vec2,
+};
 
 use super::paint;
 use super::virtual_rows::{RowScroll, VirtualRows};
@@ -133,7 +136,8 @@ pub struct TableState {
     /// Widths that the rows seen so far need. They grow only, so that scrolling moves no column.
     #[serde(skip)]
     needed: Vec<f32>,
-    /// First row, number of rows and whether all cells were there, when the needed widths were measured last.
+    /// First row, number of rows and whether all cells were there, when the needed widths were
+    /// measured last.
     #[serde(skip)]
     measured: (u64, u64, bool),
 }
@@ -171,7 +175,13 @@ struct TableWidgetLayout {
 impl<'a> TableWidget<'a> {
     /// A table over `source`; `name` is its accessible name.
     pub fn new(name: &'a str, source: &'a dyn TableSource) -> Self {
-        Self { name, source, selected: None, sticky: 2, sorted: None }
+        Self {
+            name,
+            source,
+            selected: None,
+            sticky: 2,
+            sorted: None,
+        }
     }
 
     /// The selected row.
@@ -193,7 +203,12 @@ impl<'a> TableWidget<'a> {
     }
 
     /// Fills the available space. `menu` fills the context menu of a row.
-    pub fn show(self, ui: &mut Ui, state: &mut TableState, mut menu: impl FnMut(&mut Ui, u64)) -> TableOutput {
+    pub fn show(
+        self,
+        ui: &mut Ui,
+        state: &mut TableState,
+        mut menu: impl FnMut(&mut Ui, u64),
+    ) -> TableOutput {
         let t = theme::tokens(ui);
         let columns = self.source.columns();
         self.adopt(state, columns);
@@ -202,16 +217,28 @@ impl<'a> TableWidget<'a> {
         self.scroll_sideways(ui, area, state);
         self.measure(ui, area, state);
         let layout = self.layout(area, state);
-        let header = Rect::from_min_size(area.min, vec2(area.width(), HEADER + self.source.head_extra()));
+        let header = Rect::from_min_size(
+            area.min,
+            vec2(area.width(), HEADER + self.source.head_extra()),
+        );
         self.header_ui(ui, t, header, &layout, state, &mut output);
         let body = Rect::from_min_max(pos2(area.left(), header.bottom()), area.max);
-        let mut child = ui.new_child(egui::UiBuilder::new().max_rect(body).id_salt(("table", self.name)));
-        let list = VirtualRows::new(self.name, self.source.rows()).cursor(self.selected).role(Role::Table);
+        let mut child = ui.new_child(
+            egui::UiBuilder::new()
+                .max_rect(body)
+                .id_salt(("table", self.name)),
+        );
+        let list = VirtualRows::new(self.name, self.source.rows())
+            .cursor(self.selected)
+            .role(Role::Table);
         let out = list.show(&mut child, &mut state.scroll, |ui, row, rect, response| {
             let selected = self.selected == Some(row);
             let enabled = ui.is_enabled();
-            response.widget_info(|| WidgetInfo::selected(Role::Row, enabled, selected, self.source.name(row)));
-            ui.ctx().accesskit_node_builder(response.id, |node| node.set_selected(selected));
+            response.widget_info(|| {
+                WidgetInfo::selected(Role::Row, enabled, selected, self.source.name(row))
+            });
+            ui.ctx()
+                .accesskit_node_builder(response.id, |node| node.set_selected(selected));
             self.row_ui(ui, t, rect, row, &layout, selected, response.hovered());
             response.context_menu(|ui| menu(ui, row));
             if DragAndDrop::has_any_payload(ui.ctx()) && response.contains_pointer() {
@@ -227,21 +254,32 @@ impl<'a> TableWidget<'a> {
 
     /// Keeps column widths by name when the columns change.
     fn adopt(&self, state: &mut TableState, columns: &[TableColumn]) {
-        let same = state.names.len() == columns.len() && state.names.iter().zip(columns).all(|(name, column)| *name == column.name);
+        let same = state.names.len() == columns.len()
+            && state
+                .names
+                .iter()
+                .zip(columns)
+                .all(|(name, column)| *name == column.name);
         if same && state.widths.len() == columns.len() {
             return;
         }
         let old: Vec<(String, f32)> = state.names.drain(..).zip(state.widths.drain(..)).collect();
         for column in columns {
-            let kept = old.iter().find(|(name, _)| *name == column.name).map(|(_, width)| *width);
-            state.widths.push(kept.unwrap_or(column.width).max(NARROWEST));
+            let kept = old
+                .iter()
+                .find(|(name, _)| *name == column.name)
+                .map(|(_, width)| *width);
+            state
+                .widths
+                .push(kept.unwrap_or(column.width).max(NARROWEST));
             state.names.push(column.name.clone());
         }
         state.x = 0.0;
         (state.needed, state.measured) = (Vec::new(), (0, 0, false));
     }
 
-    /// Measures how wide the cells of the visible rows are, after scrolling and while cells are missing.
+    /// Measures how wide the cells of the visible rows are, after scrolling and while cells are
+    /// missing.
     fn measure(&self, ui: &Ui, area: Rect, state: &mut TableState) {
         let (first, rows) = (state.scroll.first(), self.source.rows());
         // Without free width nothing grows.
@@ -251,7 +289,9 @@ impl<'a> TableWidget<'a> {
         if state.needed.len() == state.widths.len() && state.measured == (first, rows, true) {
             return;
         }
-        let letter = ui.ctx().fonts_mut(|fonts| fonts.glyph_width(&font::mono(12.0), 'M'));
+        let letter = ui
+            .ctx()
+            .fonts_mut(|fonts| fonts.glyph_width(&font::mono(12.0), 'M'));
         state.needed.resize(state.widths.len(), 0.0);
         let mut is_whole = true;
         let last = rows.min(first + (area.height() / 24.0) as u64 + 1);
@@ -272,12 +312,17 @@ impl<'a> TableWidget<'a> {
         state.measured = (first, rows, is_whole);
     }
 
-    /// Widths as shown: columns whose cells would be cut take what the others leave free, the first ones first.
+    /// Widths as shown: columns whose cells would be cut take what the others leave free, the first
+    /// ones first.
     fn shown_widths(&self, area: Rect, state: &TableState) -> Vec<f32> {
         let mut free = (area.width() - self.content_width(state)).max(0.0);
         let widths = state.widths.iter().enumerate().map(|(index, &width)| {
             // A column that was dragged keeps the width that it was given.
-            let is_own = self.source.columns().get(index).is_none_or(|column| column.width.max(NARROWEST) != width);
+            let is_own = self
+                .source
+                .columns()
+                .get(index)
+                .is_none_or(|column| column.width.max(NARROWEST) != width);
             let lacking = (state.needed.get(index).copied().unwrap_or(0.0) - width).max(0.0);
             let taken = if is_own { 0.0 } else { lacking.min(free) };
             free -= taken;
@@ -312,15 +357,31 @@ impl<'a> TableWidget<'a> {
             }
         }
         let gutter = Rect::from_min_size(area.min, vec2(GUTTER, area.height()));
-        TableWidgetLayout { gutter, columns, sticky_end }
+        TableWidgetLayout {
+            gutter,
+            columns,
+            sticky_end,
+        }
     }
 
     /// The part of a column's cell in `rect` that is not under the sticky columns.
-    fn cell_rect(&self, layout: &TableWidgetLayout, rect: Rect, index: usize) -> Option<(Rect, Rect)> {
+    fn cell_rect(
+        &self,
+        layout: &TableWidgetLayout,
+        rect: Rect,
+        index: usize,
+    ) -> Option<(Rect, Rect)> {
         let (left, width) = layout.columns[index];
         let cell = Rect::from_min_max(pos2(left, rect.top()), pos2(left + width, rect.bottom()));
-        let from = if index < self.sticky { rect.left() } else { layout.sticky_end };
-        let clip = Rect::from_min_max(pos2(cell.left().max(from), rect.top()), pos2(cell.right().min(rect.right()), rect.bottom()));
+        let from = if index < self.sticky {
+            rect.left()
+        } else {
+            layout.sticky_end
+        };
+        let clip = Rect::from_min_max(
+            pos2(cell.left().max(from), rect.top()),
+            pos2(cell.right().min(rect.right()), rect.bottom()),
+        );
         (clip.width() > 0.0).then_some((cell, clip))
     }
 
@@ -335,13 +396,25 @@ impl<'a> TableWidget<'a> {
     ) {
         let painter = ui.painter_at(rect);
         painter.rect_filled(rect, 0, t.bg2);
-        painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+        painter.hline(
+            rect.x_range(),
+            rect.bottom() - 0.5,
+            Stroke::new(1.0, t.line),
+        );
         let enabled = ui.is_enabled();
         for (index, column) in self.source.columns().iter().enumerate() {
-            let Some((cell, clip)) = self.cell_rect(layout, rect, index) else { continue };
+            let Some((cell, clip)) = self.cell_rect(layout, rect, index) else {
+                continue;
+            };
             let id = ui.scope_id().with(("head", self.name, index));
             let response = ui.interact(clip.shrink2(vec2(3.0, 0.0)), id, Sense::click());
-            response.widget_info(|| WidgetInfo::labeled(Role::ColumnHeader, enabled, tr!("Column {name}", name = column.name)));
+            response.widget_info(|| {
+                WidgetInfo::labeled(
+                    Role::ColumnHeader,
+                    enabled,
+                    tr!("Column {name}", name = column.name),
+                )
+            });
             if response.clicked() {
                 output.header_clicked = Some(index);
             }
@@ -349,21 +422,37 @@ impl<'a> TableWidget<'a> {
             let inner = cell.shrink2(vec2(PAD, 0.0));
             let (inner, extra) = inner.split_top_bottom_at_y(inner.top() + HEADER);
             if extra.height() > 0.0 {
-                self.source.head_extra_ui(&painter, t, extra.shrink2(vec2(0.0, 2.0)), index);
+                self.source
+                    .head_extra_ui(&painter, t, extra.shrink2(vec2(0.0, 2.0)), index);
             }
             let (top, bottom) = inner.split_top_bottom_at_fraction(0.5);
-            let (name, kind) = (top.translate(vec2(0.0, 2.0)), bottom.translate(vec2(0.0, -2.0)));
+            let (name, kind) = (
+                top.translate(vec2(0.0, 2.0)),
+                bottom.translate(vec2(0.0, -2.0)),
+            );
             let color = if response.hovered() { t.acc } else { t.tx };
             let end = match column.right {
-                true => paint::text_right(&painter, name, &column.name, font::medium(12.0), color) - 8.0,
-                false => paint::text_left(&painter, name, &column.name, font::medium(12.0), color) + 8.0,
+                true => {
+                    paint::text_right(&painter, name, &column.name, font::medium(12.0), color) - 8.0
+                }
+                false => {
+                    paint::text_left(&painter, name, &column.name, font::medium(12.0), color) + 8.0
+                }
             };
             match column.right {
-                true => paint::text_right(&painter, kind, &column.type_name, font::mono(10.5), t.tx3),
-                false => paint::text_left(&painter, kind, &column.type_name, font::mono(10.5), t.tx3),
+                true => {
+                    paint::text_right(&painter, kind, &column.type_name, font::mono(10.5), t.tx3)
+                }
+                false => {
+                    paint::text_left(&painter, kind, &column.type_name, font::mono(10.5), t.tx3)
+                }
             };
             if let Some((_, down)) = self.sorted.filter(|(by, _)| *by == index) {
-                let icon = if down { icons::CARET_DOWN } else { icons::CARET_UP };
+                let icon = if down {
+                    icons::CARET_DOWN
+                } else {
+                    icons::CARET_UP
+                };
                 paint::icon(&painter, pos2(end, name.center().y), icon, 11.0, t.tx2);
             }
             paint::focus_ring(ui, &response, 2);
@@ -372,36 +461,93 @@ impl<'a> TableWidget<'a> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
-    fn resize(&self, ui: &Ui, t: &ThemeTokens, header: Rect, cell: Rect, clip: Rect, index: usize, state: &mut TableState) {
+    fn resize(
+        &self,
+        ui: &Ui,
+        t: &ThemeTokens,
+        header: Rect,
+        cell: Rect,
+        clip: Rect,
+        index: usize,
+        state: &mut TableState,
+    ) {
         if (clip.right() - cell.right()).abs() > 1.0 {
             return;
         }
-        let grip = Rect::from_center_size(pos2(cell.right(), header.center().y), vec2(7.0, header.height()));
-        let response =
-            ui.interact(grip, ui.scope_id().with(("grip", self.name, index)), Sense::click_and_drag() - Sense::FOCUSABLE);
+        let grip = Rect::from_center_size(
+            pos2(cell.right(), header.center().y),
+            vec2(7.0, header.height()),
+        );
+        let response = ui.interact(
+            grip,
+            ui.scope_id().with(("grip", self.name, index)),
+            Sense::click_and_drag() - Sense::FOCUSABLE,
+        );
         let column = &self.source.columns()[index];
-        response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, tr!("Width of {name}", name = column.name)));
+        response.widget_info(|| {
+            WidgetInfo::labeled(
+                Role::Splitter,
+                true,
+                tr!("Width of {name}", name = column.name),
+            )
+        });
         if response.double_clicked() {
             state.widths[index] = column.width;
         } else if response.dragged() {
             state.widths[index] = (cell.width() + response.drag_delta().x).clamp(NARROWEST, 1200.0);
         }
         if response.hovered() || response.dragged() {
-            ui.painter().vline(cell.right() - 0.5, header.y_range(), Stroke::new(2.0, t.accfill));
+            ui.painter().vline(
+                cell.right() - 0.5,
+                header.y_range(),
+                Stroke::new(2.0, t.accfill),
+            );
         }
         response.on_hover_cursor(egui::CursorIcon::ResizeHorizontal);
     }
 
     #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
-    fn row_ui(&self, ui: &Ui, t: &ThemeTokens, rect: Rect, row: u64, layout: &TableWidgetLayout, selected: bool, hovered: bool) {
+    fn row_ui(
+        &self,
+        ui: &Ui,
+        t: &ThemeTokens,
+        rect: Rect,
+        row: u64,
+        layout: &TableWidgetLayout,
+        selected: bool,
+        hovered: bool,
+    ) {
         let painter = ui.painter();
-        painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
-        paint::row_background(painter, t, rect.with_max_y(rect.bottom() - 1.0), selected, hovered);
-        self.source.mark(row).paint(painter, t, pos2(layout.gutter.center().x, rect.center().y), false);
+        painter.hline(
+            rect.x_range(),
+            rect.bottom() - 0.5,
+            Stroke::new(1.0, t.line),
+        );
+        paint::row_background(
+            painter,
+            t,
+            rect.with_max_y(rect.bottom() - 1.0),
+            selected,
+            hovered,
+        );
+        self.source.mark(row).paint(
+            painter,
+            t,
+            pos2(layout.gutter.center().x, rect.center().y),
+            false,
+        );
         for (index, column) in self.source.columns().iter().enumerate() {
-            let Some((cell, clip)) = self.cell_rect(layout, rect, index) else { continue };
+            let Some((cell, clip)) = self.cell_rect(layout, rect, index) else {
+                continue;
+            };
             let painter = painter.with_clip_rect(clip.intersect(ui.clip_rect()));
-            cell_ui(&painter, t, cell.shrink2(vec2(PAD, 0.0)), &self.source.cell(row, index), column.right);
+            cell_ui(
+                &painter,
+                t,
+                cell.shrink2(vec2(PAD, 0.0)),
+                &self.source.cell(row, index),
+                column.right,
+            );
         }
     }
 
@@ -412,16 +558,31 @@ impl<'a> TableWidget<'a> {
             return;
         }
         let t = theme::tokens(ui);
-        let track = Rect::from_min_max(pos2(area.left() + 1.0, area.bottom() - 7.0), pos2(area.right() - 9.0, area.bottom() - 1.0));
+        let track = Rect::from_min_max(
+            pos2(area.left() + 1.0, area.bottom() - 7.0),
+            pos2(area.right() - 9.0, area.bottom() - 1.0),
+        );
         let length = (track.width() * area.width() / content).max(28.0);
         let room = (track.width() - length).max(1.0);
-        let response = ui.interact(track.expand2(vec2(0.0, 2.0)), ui.scope_id().with(("sideways", self.name)), Sense::DRAG);
+        let response = ui.interact(
+            track.expand2(vec2(0.0, 2.0)),
+            ui.scope_id().with(("sideways", self.name)),
+            Sense::DRAG,
+        );
         if response.dragged() {
             state.x = (state.x + response.drag_delta().x * most / room).clamp(0.0, most);
         }
         let left = track.left() + state.x / most * room;
-        let color = if response.hovered() || response.dragged() { t.ctl } else { t.bg4 };
-        ui.painter().rect_filled(Rect::from_min_size(pos2(left, track.top()), vec2(length, 6.0)), 3, color);
+        let color = if response.hovered() || response.dragged() {
+            t.ctl
+        } else {
+            t.bg4
+        };
+        ui.painter().rect_filled(
+            Rect::from_min_size(pos2(left, track.top()), vec2(length, 6.0)),
+            3,
+            color,
+        );
     }
 }
 
@@ -432,13 +593,29 @@ fn cell_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, cell: &Cell<'_>, righ
         Cell::Text(text) => (text.as_ref(), font::regular(12.0)),
         Cell::Mono(text) => (text.as_ref(), font::mono(12.0)),
         Cell::Glyph(icon, text) => {
-            paint::icon(painter, pos2(rect.left() + 7.0, rect.center().y), icon, 14.0, t.tx3);
-            paint::text_left(painter, rect.with_min_x(rect.left() + 19.0), text, font::mono(12.0), t.tx2);
+            paint::icon(
+                painter,
+                pos2(rect.left() + 7.0, rect.center().y),
+                icon,
+                14.0,
+                t.tx3,
+            );
+            paint::text_left(
+                painter,
+                rect.with_min_x(rect.left() + 19.0),
+                text,
+                font::mono(12.0),
+                t.tx2,
+            );
             return;
         }
         Cell::Pattern(marks) => return pattern_ui(painter, t, rect, marks),
     };
-    let color = if matches!(cell, Cell::Pending) { t.tx3 } else { t.tx };
+    let color = if matches!(cell, Cell::Pending) {
+        t.tx3
+    } else {
+        t.tx
+    };
     match right {
         true => paint::text_right(painter, rect, text, size, color),
         false => paint::text_left(painter, rect, text, size, color),
@@ -448,25 +625,52 @@ fn cell_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, cell: &Cell<'_>, righ
 fn pattern_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, marks: &[PitMark]) {
     let mut x = rect.left();
     for mark in marks {
-        let (width, height) = if *mark == PitMark::Folder { (7.0, 12.0) } else { (7.0, 8.0) };
+        let (width, height) = if *mark == PitMark::Folder {
+            (7.0, 12.0)
+        } else {
+            (7.0, 8.0)
+        };
         if x + width > rect.right() {
             break;
         }
-        let cell = Rect::from_min_size(pos2(x, (rect.center().y - height / 2.0).round()), vec2(width, height));
+        let cell = Rect::from_min_size(
+            pos2(x, (rect.center().y - height / 2.0).round()),
+            vec2(width, height),
+        );
         match mark {
             PitMark::Folder => drop(painter.rect_filled(cell, 1, t.tx3)),
             PitMark::File => drop(painter.rect_filled(cell, 1, t.ctl)),
             PitMark::Padded => paint::dashed_rect(painter, cell, t.tx3),
             PitMark::Wrong | PitMark::Odd => {
                 let cell = Rect::from_center_size(cell.center(), vec2(7.0, 12.0));
-                let (fill, line) = if *mark == PitMark::Wrong { (t.err, t.err) } else { (t.warnbg, t.warn) };
+                let (fill, line) = if *mark == PitMark::Wrong {
+                    (t.err, t.err)
+                } else {
+                    (t.warnbg, t.warn)
+                };
                 painter.rect(cell, 1, fill, Stroke::new(1.0, line), StrokeKind::Inside);
-                let color = if *mark == PitMark::Wrong { t.errbg } else { t.warn };
-                paint::text_center(painter, cell.expand2(vec2(2.0, 0.0)), "!", font::semibold(10.0), color);
+                let color = if *mark == PitMark::Wrong {
+                    t.errbg
+                } else {
+                    t.warn
+                };
+                paint::text_center(
+                    painter,
+                    cell.expand2(vec2(2.0, 0.0)),
+                    "!",
+                    font::semibold(10.0),
+                    color,
+                );
             }
             PitMark::Missing => {
                 let cell = Rect::from_center_size(cell.center(), vec2(7.0, 12.0));
-                painter.rect(cell, 1, t.errbg, Stroke::new(1.0, t.err), StrokeKind::Inside);
+                painter.rect(
+                    cell,
+                    1,
+                    t.errbg,
+                    Stroke::new(1.0, t.err),
+                    StrokeKind::Inside,
+                );
                 let cross = Rect::from_center_size(cell.center(), vec2(4.0, 4.0));
                 let stroke = Stroke::new(1.0, t.err);
                 painter.line_segment([cross.left_top(), cross.right_bottom()], stroke);
@@ -498,7 +702,11 @@ mod tests {
         }
         fn cell(&self, row: u64, column: usize) -> Cell<'_> {
             self.asked.set(self.asked.get() + 1);
-            Cell::Mono(if column == 0 { format!("roi_{row}").into() } else { format!("{row}.{column}").into() })
+            Cell::Mono(if column == 0 {
+                format!("roi_{row}").into()
+            } else {
+                format!("{row}.{column}").into()
+            })
         }
     }
 
@@ -510,19 +718,35 @@ mod tests {
     }
 
     fn harness(columns: usize) -> Harness<'static, State> {
-        let column =
-            |index: usize| TableColumn { name: format!("c{index}"), type_name: "int64".into(), width: 100.0, right: index > 0 };
-        let source = Numbers { rows: 1_000_000, columns: (0..columns).map(column).collect(), asked: 0.into() };
-        let state = State { source, table: TableState::default(), selected: None, sort: None };
-        Harness::builder().with_size(vec2(400.0, 300.0)).with_context_setup(theme::install).build_ui_state(
-            |ui, state: &mut State| {
-                let table = TableWidget::new("Level 0", &state.source).selected(state.selected);
-                let out = table.show(ui, &mut state.table, |_, _| {});
-                state.selected = out.selected.or(state.selected);
-                state.sort = out.header_clicked.or(state.sort);
-            },
-            state,
-        )
+        let column = |index: usize| TableColumn {
+            name: format!("c{index}"),
+            type_name: "int64".into(),
+            width: 100.0,
+            right: index > 0,
+        };
+        let source = Numbers {
+            rows: 1_000_000,
+            columns: (0..columns).map(column).collect(),
+            asked: 0.into(),
+        };
+        let state = State {
+            source,
+            table: TableState::default(),
+            selected: None,
+            sort: None,
+        };
+        Harness::builder()
+            .with_size(vec2(400.0, 300.0))
+            .with_context_setup(theme::install)
+            .build_ui_state(
+                |ui, state: &mut State| {
+                    let table = TableWidget::new("Level 0", &state.source).selected(state.selected);
+                    let out = table.show(ui, &mut state.table, |_, _| {});
+                    state.selected = out.selected.or(state.selected);
+                    state.sort = out.header_clicked.or(state.sort);
+                },
+                state,
+            )
     }
 
     #[test]
@@ -545,7 +769,10 @@ mod tests {
         harness.state_mut().source.columns[0].name = "id".into();
         harness.state_mut().table.scroll.go_to(900_000);
         harness.run();
-        let (id, other) = (harness.get_by_label("Column id").rect(), harness.get_by_label("Column c1").rect());
+        let (id, other) = (
+            harness.get_by_label("Column id").rect(),
+            harness.get_by_label("Column c1").rect(),
+        );
         // `roi_900000` has ten letters.
         assert!(id.width() > 75.0 && id.width() < 130.0, "{id}");
         assert!(other.left() >= id.right(), "{other}");
@@ -558,7 +785,10 @@ mod tests {
         harness.state_mut().table.x = 200.0;
         harness.run();
         assert_eq!(harness.get_by_label("Column c0").rect(), first);
-        assert!(harness.query_by_label("Column c2").is_none(), "c2 lies under the sticky columns");
+        assert!(
+            harness.query_by_label("Column c2").is_none(),
+            "c2 lies under the sticky columns"
+        );
         assert!(harness.query_by_label("Column c4").is_some());
     }
 

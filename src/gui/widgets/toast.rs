@@ -1,4 +1,5 @@
-//! The short message at the bottom right, or where it covers no button: one at a time, six seconds, with Undo after an edit.
+//! The short message at the bottom right, or where it covers no button: one at a time, six seconds,
+//! with Undo after an edit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,20 +49,34 @@ fn layer() -> LayerId {
 /// The buttons of the last frame, without those of the toast; `with_rows`: and the rows of lists.
 fn clickable(ctx: &Context, with_rows: bool) -> Vec<Rect> {
     ctx.viewport(|viewport| {
-        let layers = viewport.prev_pass.widgets.layers().filter(|(id, _)| **id != layer());
-        let widgets = layers.flat_map(|(_, widgets)| widgets.iter()).filter(|widget| {
-            let size = widget.rect.size();
-            widget.enabled
-                && widget.sense.senses_click()
-                && ((size.x <= BUTTON.x && size.y <= BUTTON.y) || (with_rows && size.y <= ROW))
-        });
-        widgets.map(|widget| widget.interact_rect).filter(Rect::is_positive).collect()
+        let layers = viewport
+            .prev_pass
+            .widgets
+            .layers()
+            .filter(|(id, _)| **id != layer());
+        let widgets = layers
+            .flat_map(|(_, widgets)| widgets.iter())
+            .filter(|widget| {
+                let size = widget.rect.size();
+                widget.enabled
+                    && widget.sense.senses_click()
+                    && ((size.x <= BUTTON.x && size.y <= BUTTON.y) || (with_rows && size.y <= ROW))
+            });
+        widgets
+            .map(|widget| widget.interact_rect)
+            .filter(Rect::is_positive)
+            .collect()
     })
 }
 
-/// The lowest position at which a toast of this size covers none of these: at the right, in the middle or at the left.
+/// The lowest position at which a toast of this size covers none of these: at the right, in the
+/// middle or at the left.
 fn free_place(covered: &[Rect], screen: Rect, size: Vec2, bottom: f32) -> Option<Pos2> {
-    let columns = [screen.right() - MARGIN - size.x, screen.center().x - size.x / 2.0, screen.left() + MARGIN];
+    let columns = [
+        screen.right() - MARGIN - size.x,
+        screen.center().x - size.x / 2.0,
+        screen.left() + MARGIN,
+    ];
     let lowest = screen.bottom() - MARGIN - bottom - size.y;
     let steps = ((lowest - screen.top() - TOP).max(0.0) / STEP) as usize;
     let places = (0..=steps).flat_map(|step| columns.map(|x| pos2(x, lowest - step as f32 * STEP)));
@@ -87,7 +102,13 @@ pub enum ToastEvent {
 impl Toast {
     /// A message.
     pub fn new(good: bool, text: impl Into<String>) -> Self {
-        Self { good, text: text.into(), action: None, since_s: None, place: None }
+        Self {
+            good,
+            text: text.into(),
+            action: None,
+            since_s: None,
+            place: None,
+        }
     }
 
     /// Offers an action.
@@ -118,28 +139,47 @@ impl Toast {
         let place = kept
             .or_else(|| free_place(&clickable(ctx, true), screen, size, bottom))
             .or_else(|| free_place(&buttons, screen, size, bottom))
-            .unwrap_or(pos2(screen.right() - MARGIN - size.x, screen.bottom() - MARGIN - bottom - size.y));
+            .unwrap_or(pos2(
+                screen.right() - MARGIN - size.x,
+                screen.bottom() - MARGIN - bottom - size.y,
+            ));
         self.place = Some(place);
-        Area::new(layer().id).order(layer().order).fixed_pos(place).show(ctx, |ui| {
-            if self.card_ui(ui) {
-                event = ToastEvent::Acted;
-            }
-        });
+        Area::new(layer().id)
+            .order(layer().order)
+            .fixed_pos(place)
+            .show(ctx, |ui| {
+                if self.card_ui(ui) {
+                    event = ToastEvent::Acted;
+                }
+            });
         event
     }
 
     /// The text in at most [`ROWS`] rows.
     fn text_galley(&self, ctx: &Context, color: Color32) -> Arc<Galley> {
-        let mut job = LayoutJob::simple(displayed(&self.text).into_owned(), font::regular(12.0), color, TEXT_WIDTH);
+        let mut job = LayoutJob::simple(
+            displayed(&self.text).into_owned(),
+            font::regular(12.0),
+            color,
+            TEXT_WIDTH,
+        );
         job.wrap.max_rows = ROWS;
         ctx.fonts_mut(|fonts| fonts.layout_job(job))
     }
 
     /// Size of the card, in points.
     fn size(&self, ctx: &Context) -> Vec2 {
-        let width =
-            |text: &str| ctx.fonts_mut(|fonts| fonts.layout_no_wrap(text.to_owned(), font::regular(12.0), Color32::WHITE).size().x);
-        let action = self.action.map_or(0.0, |(text, keys)| width(text) + width(keys) + 40.0);
+        let width = |text: &str| {
+            ctx.fonts_mut(|fonts| {
+                fonts
+                    .layout_no_wrap(text.to_owned(), font::regular(12.0), Color32::WHITE)
+                    .size()
+                    .x
+            })
+        };
+        let action = self
+            .action
+            .map_or(0.0, |(text, keys)| width(text) + width(keys) + 40.0);
         let text = self.text_galley(ctx, Color32::WHITE).size();
         let row = ctx.fonts_mut(|fonts| fonts.row_height(&font::regular(12.0)));
         vec2(text.x + action + 64.0, 42.0 + (text.y - row).max(0.0))
@@ -149,18 +189,24 @@ impl Toast {
     pub(super) fn card_ui(&self, ui: &mut egui::Ui) -> bool {
         let t = theme::tokens(ui);
         let mut acted = false;
-        egui::Frame::popup(ui.style()).inner_margin(egui::Margin::symmetric(12, 9)).show(ui, |ui| {
-            ui.horizontal(|ui| {
-                let (icon, color) = if self.good { (icons::CHECK_CIRCLE, t.ok) } else { (icons::INFO, t.info) };
-                ui.label(theme::rich_text(icon).font(font::icon(16.0)).color(color));
-                ui.label(self.text_galley(ui.ctx(), t.tx));
-                if let Some((text, keys)) = self.action {
-                    ui.add_space(8.0);
-                    acted = link(ui, text).clicked();
-                    key_cap(ui, keys);
-                }
+        egui::Frame::popup(ui.style())
+            .inner_margin(egui::Margin::symmetric(12, 9))
+            .show(ui, |ui| {
+                ui.horizontal(|ui| {
+                    let (icon, color) = if self.good {
+                        (icons::CHECK_CIRCLE, t.ok)
+                    } else {
+                        (icons::INFO, t.info)
+                    };
+                    ui.label(theme::rich_text(icon).font(font::icon(16.0)).color(color));
+                    ui.label(self.text_galley(ui.ctx(), t.tx));
+                    if let Some((text, keys)) = self.action {
+                        ui.add_space(8.0);
+                        acted = link(ui, text).clicked();
+                        key_cap(ui, keys);
+                    }
+                });
             });
-        });
         acted
     }
 }
@@ -174,31 +220,57 @@ mod tests {
         // A dialog may open while the toast is shown: its buttons move the toast.
         let mut toast = Toast::new(true, "Added 37 files").action("Undo", "Ctrl Z");
         let (mut at, mut placed) = (vec![pos2(20.0, 20.0)], Vec::new());
-        for buttons in [vec![], vec![pos2(560.0, 340.0)], vec![pos2(560.0, 340.0), pos2(330.0, 330.0), pos2(40.0, 350.0)]] {
+        for buttons in [
+            vec![],
+            vec![pos2(560.0, 340.0)],
+            vec![pos2(560.0, 340.0), pos2(330.0, 330.0), pos2(40.0, 350.0)],
+        ] {
             at.extend(buttons);
             let mut found = None;
             let shown = &mut toast;
-            let rects: Vec<Rect> = at.iter().map(|at| Rect::from_min_size(*at, vec2(80.0, 24.0))).collect();
-            let mut harness =
-                egui_kittest::Harness::builder().with_context_setup(theme::install).with_size(vec2(700.0, 400.0)).build_ui(|ui| {
-                    rects.iter().for_each(|rect| drop(ui.put(*rect, egui::Button::new("Apply"))));
+            let rects: Vec<Rect> = at
+                .iter()
+                .map(|at| Rect::from_min_size(*at, vec2(80.0, 24.0)))
+                .collect();
+            let mut harness = egui_kittest::Harness::builder()
+                .with_context_setup(theme::install)
+                .with_size(vec2(700.0, 400.0))
+                .build_ui(|ui| {
+                    rects
+                        .iter()
+                        .for_each(|rect| drop(ui.put(*rect, egui::Button::new("Apply"))));
                     shown.show(ui.ctx(), 20.0);
-                    found = shown.place.map(|place| Rect::from_min_size(place, shown.size(ui.ctx())));
+                    found = shown
+                        .place
+                        .map(|place| Rect::from_min_size(place, shown.size(ui.ctx())));
                 });
             harness.run_steps(3);
             drop(harness);
             let found = found.expect("it is placed");
-            assert!(is_free(&rects, found) && Rect::from_min_size(Pos2::ZERO, vec2(700.0, 380.0)).contains_rect(found), "{found}");
+            assert!(
+                is_free(&rects, found)
+                    && Rect::from_min_size(Pos2::ZERO, vec2(700.0, 380.0)).contains_rect(found),
+                "{found}"
+            );
             placed.push(found.min);
         }
-        assert!((placed[0].y - (400.0 - MARGIN - 20.0 - 42.0)).abs() < 1.0, "{placed:?}");
+        assert!(
+            (placed[0].y - (400.0 - MARGIN - 20.0 - 42.0)).abs() < 1.0,
+            "{placed:?}"
+        );
         assert!(placed[2].y < placed[0].y, "{placed:?}");
     }
 
     #[test]
     fn a_toast_covers_no_row_where_there_is_room() {
         let row = Rect::from_min_size(pos2(0.0, 330.0), vec2(700.0, 24.0));
-        let placed = free_place(&[row], Rect::from_min_size(Pos2::ZERO, vec2(700.0, 400.0)), vec2(200.0, 42.0), 20.0);
-        assert!(placed.is_some_and(|place| !Rect::from_min_size(place, vec2(200.0, 42.0)).intersects(row)), "{placed:?}");
+        let placed = free_place(
+            &[row],
+            Rect::from_min_size(Pos2::ZERO, vec2(700.0, 400.0)),
+            vec2(200.0, 42.0),
+            20.0,
+        );
+        assert!(placed.is_some_and(|place| !Rect::from_min_size(place, vec2(200.0,
+            42.0)).intersects(row)), "{placed:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! A tree as flat virtual rows: indent guides, icon, id, count or size, status mark. The source decides what is unfolded.
+//! A tree as flat virtual rows: indent guides, icon, id, count or size, status mark. The source
+//! decides what is unfolded.
 
 use egui::{Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
@@ -52,7 +53,8 @@ pub struct TreeOutput {
     pub activated: Option<u64>,
 }
 
-/// Draws the rows; `row` returns a row by its index, `touch` adds interactions: context menu, drag and drop.
+/// Draws the rows; `row` returns a row by its index, `touch` adds interactions: context menu, drag
+/// and drop.
 pub fn tree(
     ui: &mut Ui,
     name: &str,
@@ -64,7 +66,10 @@ pub fn tree(
 ) -> TreeOutput {
     let mut output = TreeOutput::default();
     let mut at_cursor = None;
-    let list = VirtualRows::new(name, rows).cursor(cursor).role(Role::Tree).sense(Sense::CLICK | Sense::DRAG);
+    let list = VirtualRows::new(name, rows)
+        .cursor(cursor)
+        .role(Role::Tree)
+        .sense(Sense::CLICK | Sense::DRAG);
     let out = list.show(ui, scroll, |ui, number, rect, response| {
         let item = row(number);
         let selected = cursor == Some(number);
@@ -72,8 +77,13 @@ pub fn tree(
             at_cursor = item.open.map(|open| (number, open));
         }
         let enabled = ui.is_enabled();
-        let said = item.slot.as_ref().map_or_else(|| item.text.clone(), |filling| format!("{} {filling}", item.text));
-        response.widget_info(|| WidgetInfo::selected(Role::TreeItem, enabled, selected || item.chosen, &said));
+        let said = item.slot.as_ref().map_or_else(
+            || item.text.clone(),
+            |filling| format!("{} {filling}", item.text),
+        );
+        response.widget_info(|| {
+            WidgetInfo::selected(Role::TreeItem, enabled, selected || item.chosen, &said)
+        });
         ui.ctx().accesskit_node_builder(response.id, |node| {
             node.set_selected(selected || item.chosen);
             node.set_level(usize::from(item.depth) + 1);
@@ -83,13 +93,17 @@ pub fn tree(
         });
         if let Some(caret) = row_ui(ui, rect, &item, selected, response.hovered())
             && response.clicked()
-            && response.interact_pointer_pos().is_some_and(|pointer| caret.contains(pointer))
+            && response
+                .interact_pointer_pos()
+                .is_some_and(|pointer| caret.contains(pointer))
         {
             output.toggled = Some(number);
         }
         touch(ui, number, rect, response);
     });
-    output.selected = out.moved_to.or(out.clicked.filter(|_| output.toggled.is_none()));
+    output.selected = out
+        .moved_to
+        .or(out.clicked.filter(|_| output.toggled.is_none()));
     output.activated = out.double_clicked.or(cursor.filter(|_| out.entered));
     match (out.sideways, at_cursor) {
         (1, Some((number, false))) | (-1, Some((number, true))) => output.toggled = Some(number),
@@ -100,14 +114,24 @@ pub fn tree(
 }
 
 /// Paints a row; returns the rectangle of its caret, if any.
-pub(super) fn row_ui(ui: &Ui, rect: Rect, item: &TreeRow, selected: bool, hovered: bool) -> Option<Rect> {
+pub(super) fn row_ui(
+    ui: &Ui,
+    rect: Rect,
+    item: &TreeRow,
+    selected: bool,
+    hovered: bool,
+) -> Option<Rect> {
     let t = theme::tokens(ui);
     let painter = ui.painter();
     if item.slot.is_none() {
         paint::row_background(painter, t, rect, selected || item.chosen, hovered);
     }
     for level in 0..item.depth {
-        painter.vline((rect.left() + 14.0 + INDENT * f32::from(level)).round() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
+        painter.vline(
+            (rect.left() + 14.0 + INDENT * f32::from(level)).round() + 0.5,
+            rect.y_range(),
+            Stroke::new(1.0, t.line),
+        );
     }
     let mut x = rect.left() + 8.0 + INDENT * f32::from(item.depth);
     let middle = rect.center().y;
@@ -116,7 +140,11 @@ pub(super) fn row_ui(ui: &Ui, rect: Rect, item: &TreeRow, selected: bool, hovere
         return None;
     }
     let caret = item.open.map(|open| {
-        let icon = if open { icons::CARET_DOWN } else { icons::CARET_RIGHT };
+        let icon = if open {
+            icons::CARET_DOWN
+        } else {
+            icons::CARET_RIGHT
+        };
         paint::icon(painter, pos2(x + 6.0, middle), icon, 12.0, t.tx3);
         Rect::from_center_size(pos2(x + 6.0, middle), vec2(16.0, rect.height()))
     });
@@ -131,24 +159,50 @@ pub(super) fn row_ui(ui: &Ui, rect: Rect, item: &TreeRow, selected: bool, hovere
         let area = Rect::from_min_max(pos2(x, rect.top()), pos2(right, rect.bottom()));
         right = paint::text_right(painter, area, &item.right, font::mono(11.0), color) - 8.0;
     }
-    let weight = if item.strong { font::mono_semibold(12.0) } else { font::mono(12.0) };
+    let weight = if item.strong {
+        font::mono_semibold(12.0)
+    } else {
+        font::mono(12.0)
+    };
     let color = if item.weak { t.tx2 } else { t.tx };
-    paint::text_left(painter, Rect::from_min_max(pos2(x, rect.top()), pos2(right, rect.bottom())), &item.text, weight, color);
+    paint::text_left(
+        painter,
+        Rect::from_min_max(pos2(x, rect.top()), pos2(right, rect.bottom())),
+        &item.text,
+        weight,
+        color,
+    );
     caret
 }
 
-fn slot_ui(painter: &egui::Painter, t: &ThemeTokens, rect: Rect, x: f32, item: &TreeRow, filling: &str, selected: bool) {
-    let frame = Rect::from_min_max(pos2(rect.left() + 1.0, rect.top()), pos2(rect.right() - 1.0, rect.bottom()));
+fn slot_ui(
+    painter: &egui::Painter,
+    t: &ThemeTokens,
+    rect: Rect,
+    x: f32,
+    item: &TreeRow,
+    filling: &str,
+    selected: bool,
+) {
+    let frame = Rect::from_min_max(
+        pos2(rect.left() + 1.0, rect.top()),
+        pos2(rect.right() - 1.0, rect.bottom()),
+    );
     let (fill, line, color) = match item.wanted {
         true => (t.accbg, t.accfill, t.acc),
         false => (if selected { t.sel } else { t.errbg }, t.errline, t.err),
     };
     painter.rect_filled(frame, 3, fill);
     paint::dashed_rect(painter, frame, line);
-    let icon = if item.wanted { icons::ARROW_ELBOW_DOWN_RIGHT } else { icons::X };
+    let icon = if item.wanted {
+        icons::ARROW_ELBOW_DOWN_RIGHT
+    } else {
+        icons::X
+    };
     paint::icon(painter, pos2(x + 24.0, rect.center().y), icon, 14.0, color);
     let mut text = Rect::from_min_max(pos2(x + 38.0, rect.top()), rect.max);
-    text.min.x = paint::text_left(painter, text, &item.text, font::mono_semibold(12.0), color) + 5.0;
+    text.min.x =
+        paint::text_left(painter, text, &item.text, font::mono_semibold(12.0), color) + 5.0;
     paint::text_left(painter, text, filling, font::regular(12.0), color);
 }
 
@@ -169,31 +223,38 @@ mod tests {
 
     #[test]
     fn rows_fold_by_caret_and_by_keyboard() {
-        let mut harness = Harness::builder().with_size(vec2(300.0, 300.0)).with_context_setup(theme::install).build_ui_state(
-            |ui, state: &mut State| {
-                let rows = if state.open { 4 } else { 1 };
-                let open = state.open;
-                let out = tree(
-                    ui,
-                    "Hierarchy",
-                    &mut state.scroll,
-                    rows,
-                    state.cursor,
-                    |row| TreeRow {
-                        depth: u16::from(row > 0),
-                        open: (row == 0).then_some(open),
-                        icon: icons::STACK,
-                        text: if row == 0 { "root".into() } else { format!("roi_{row}") },
-                        ..TreeRow::default()
-                    },
-                    |_, _, _, _| {},
-                );
-                state.cursor = out.selected.or(state.cursor);
-                state.open ^= out.toggled.is_some();
-                state.to_parent |= out.to_parent;
-            },
-            State::default(),
-        );
+        let mut harness = Harness::builder()
+            .with_size(vec2(300.0, 300.0))
+            .with_context_setup(theme::install)
+            .build_ui_state(
+                |ui, state: &mut State| {
+                    let rows = if state.open { 4 } else { 1 };
+                    let open = state.open;
+                    let out = tree(
+                        ui,
+                        "Hierarchy",
+                        &mut state.scroll,
+                        rows,
+                        state.cursor,
+                        |row| TreeRow {
+                            depth: u16::from(row > 0),
+                            open: (row == 0).then_some(open),
+                            icon: icons::STACK,
+                            text: if row == 0 {
+                                "root".into()
+                            } else {
+                                format!("roi_{row}")
+                            },
+                            ..TreeRow::default()
+                        },
+                        |_, _, _, _| {},
+                    );
+                    state.cursor = out.selected.or(state.cursor);
+                    state.open ^= out.toggled.is_some();
+                    state.to_parent |= out.to_parent;
+                },
+                State::default(),
+            );
         let caret = harness.get_by_label("root").rect().left_center() + vec2(14.0, 0.0);
         harness.drag_at(caret);
         harness.drop_at(caret);

@@ -1,9 +1,13 @@
-//! Virtual rows of equal height: only visible ones are drawn. A scroll position is a row number and an offset inside that row, because
-//! a 32-bit distance from the top would lose pixels near row one million.
+//! Virtual rows of equal height: only visible ones are drawn. A scroll position is a row number and
+//! an offset inside that row, because a 32-bit distance from the top would lose pixels near row one
+//! million.
 
 use std::ops::Range;
 
-use egui::{DragAndDrop, EventFilter, Id, Key, Modifiers, Rect, Response, Role, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{
+    DragAndDrop, EventFilter, Id, Key, Modifiers, Rect, Response, Role, Sense, Ui, UiBuilder,
+    WidgetInfo, pos2, vec2,
+};
 
 use crate::gui::theme;
 
@@ -66,11 +70,19 @@ impl RowScroll {
     }
 
     fn apply_reveal(&mut self, rows: u64, height: f32, view: f32) {
-        let Some(row) = self.reveal.take().map(|row| row.min(rows.saturating_sub(1))) else { return };
+        let Some(row) = self
+            .reveal
+            .take()
+            .map(|row| row.min(rows.saturating_sub(1)))
+        else {
+            return;
+        };
         let whole = (view / height).floor().max(1.0) as u64;
         if row < self.first || (row == self.first && self.offset > 0.0) {
             (self.first, self.offset) = (row, 0.0);
-        } else if row >= self.first + whole || ((row - self.first + 1) as f32 * height - self.offset) > view {
+        } else if row >= self.first + whole
+            || ((row - self.first + 1) as f32 * height - self.offset) > view
+        {
             // Align the row with the lower edge of the view.
             let top = (row + 1) as f64 * f64::from(height) - f64::from(view);
             self.set_position(top.max(0.0), height);
@@ -96,7 +108,8 @@ pub struct RowsOutput {
     pub entered: bool,
 }
 
-/// A virtual list. `VirtualRows::new("Roots", rows).show(ui, &mut scroll, |ui, row, rect, response| …)`.
+/// A virtual list. `VirtualRows::new("Roots", rows).show(ui, &mut scroll, |ui, row, rect, response|
+/// …)`.
 #[must_use = "call show"]
 pub struct VirtualRows<'a> {
     name: &'a str,
@@ -110,7 +123,14 @@ pub struct VirtualRows<'a> {
 impl<'a> VirtualRows<'a> {
     /// `rows` rows of 24 points; `name` is the accessible name and must be unique in its parent.
     pub fn new(name: &'a str, rows: u64) -> Self {
-        Self { name, rows, height: 24.0, cursor: None, role: Role::List, sense: Sense::CLICK }
+        Self {
+            name,
+            rows,
+            height: 24.0,
+            cursor: None,
+            role: Role::List,
+            sense: Sense::CLICK,
+        }
     }
 
     /// Another height.
@@ -137,8 +157,14 @@ impl<'a> VirtualRows<'a> {
         self
     }
 
-    /// Fills the available space. `add_row` draws a row into its rectangle and sets its accessibility info.
-    pub fn show(self, ui: &mut Ui, scroll: &mut RowScroll, mut add_row: impl FnMut(&mut Ui, u64, Rect, &Response)) -> RowsOutput {
+    /// Fills the available space. `add_row` draws a row into its rectangle and sets its
+    /// accessibility info.
+    pub fn show(
+        self,
+        ui: &mut Ui,
+        scroll: &mut RowScroll,
+        mut add_row: impl FnMut(&mut Ui, u64, Rect, &Response),
+    ) -> RowsOutput {
         let view = ui.available_rect_before_wrap();
         let id = ui.make_persistent_id(("rows", self.name));
         ui.advance_cursor_after_rect(view);
@@ -146,7 +172,11 @@ impl<'a> VirtualRows<'a> {
         let (enabled, rows, height) = (ui.is_enabled(), self.rows, self.height);
         response.widget_info(|| WidgetInfo::labeled(self.role, enabled, self.name));
 
-        let keys = if response.has_focus() { self.keys(ui, id, view.height()) } else { Keys::default() };
+        let keys = if response.has_focus() {
+            self.keys(ui, id, view.height())
+        } else {
+            Keys::default()
+        };
         if let Some(row) = keys.moved_to {
             scroll.reveal(row);
         }
@@ -172,7 +202,11 @@ impl<'a> VirtualRows<'a> {
             sideways: keys.sideways,
             entered: keys.entered,
         };
-        let mut child = ui.new_child(UiBuilder::new().id_salt(("rows-content", self.name)).max_rect(view));
+        let mut child = ui.new_child(
+            UiBuilder::new()
+                .id_salt(("rows-content", self.name))
+                .max_rect(view),
+        );
         child.set_clip_rect(ui.clip_rect().intersect(view));
         child.spacing_mut().item_spacing = egui::Vec2::ZERO;
         for row in visible {
@@ -197,7 +231,11 @@ impl<'a> VirtualRows<'a> {
     }
 
     fn keys(&self, ui: &Ui, id: Id, view: f32) -> Keys {
-        let filter = EventFilter { vertical_arrows: true, horizontal_arrows: true, ..EventFilter::default() };
+        let filter = EventFilter {
+            vertical_arrows: true,
+            horizontal_arrows: true,
+            ..EventFilter::default()
+        };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(id, filter));
         let page = ((view / self.height).floor() as i64 - 1).max(1);
         let mut step = 0_i64;
@@ -235,8 +273,10 @@ impl<'a> VirtualRows<'a> {
         if content <= shown || shown < 2.0 * HANDLE_MIN {
             return None;
         }
-        let track =
-            Rect::from_min_max(pos2(view.right() - BAR - 1.0, view.top() + 1.0), pos2(view.right() - 1.0, view.bottom() - 1.0));
+        let track = Rect::from_min_max(
+            pos2(view.right() - BAR - 1.0, view.top() + 1.0),
+            pos2(view.right() - 1.0, view.bottom() - 1.0),
+        );
         let length = (shown * shown / content).clamp(HANDLE_MIN, f64::from(track.height()));
         Some((track, length))
     }
@@ -246,14 +286,21 @@ impl<'a> VirtualRows<'a> {
         let most = self.rows as f64 * f64::from(self.height) - f64::from(view.height());
         let room = f64::from(track.height()) - length;
         let top = scroll.position(self.height) / most * room;
-        let handle = Rect::from_min_size(pos2(track.left(), track.top() + top as f32), vec2(BAR, length as f32));
+        let handle = Rect::from_min_size(
+            pos2(track.left(), track.top() + top as f32),
+            vec2(BAR, length as f32),
+        );
         Some((track, handle, most / room.max(1.0)))
     }
 
     fn bar(&self, ui: &Ui, id: Id, view: Rect, scroll: &mut RowScroll) {
         // The response of the last frame: rows are drawn first and the bar above them.
-        let Some((track, handle, points_each)) = self.handle(view, scroll) else { return };
-        let Some(response) = ui.ctx().read_response(id.with("bar")) else { return };
+        let Some((track, handle, points_each)) = self.handle(view, scroll) else {
+            return;
+        };
+        let Some(response) = ui.ctx().read_response(id.with("bar")) else {
+            return;
+        };
         let Some(pointer) = response.interact_pointer_pos() else {
             scroll.grabbed = None;
             return;
@@ -262,7 +309,11 @@ impl<'a> VirtualRows<'a> {
             let inside = pointer.y - handle.top();
             // A press beside the handle centres the handle on the pointer.
             let on_handle = (0.0..=handle.height()).contains(&inside);
-            scroll.grabbed = Some(if on_handle { inside } else { handle.height() / 2.0 });
+            scroll.grabbed = Some(if on_handle {
+                inside
+            } else {
+                handle.height() / 2.0
+            });
         }
         if let Some(grabbed) = scroll.grabbed.filter(|_| response.dragged()) {
             let top = f64::from(pointer.y - grabbed - track.top()).max(0.0);
@@ -272,10 +323,16 @@ impl<'a> VirtualRows<'a> {
     }
 
     fn paint_bar(&self, ui: &Ui, id: Id, view: Rect, scroll: &RowScroll) {
-        let Some((track, handle, _)) = self.handle(view, scroll) else { return };
+        let Some((track, handle, _)) = self.handle(view, scroll) else {
+            return;
+        };
         let response = ui.interact(track.expand2(vec2(2.0, 0.0)), id.with("bar"), Sense::DRAG);
         let t = theme::tokens(ui);
-        let color = if response.hovered() || response.dragged() { t.ctl } else { t.bg4 };
+        let color = if response.hovered() || response.dragged() {
+            t.ctl
+        } else {
+            t.bg4
+        };
         ui.painter().rect_filled(handle, 3, color);
     }
 }
@@ -285,8 +342,13 @@ fn drag_scroll(ui: &Ui, view: Rect, scroll: &mut RowScroll, height: f32) {
     if !DragAndDrop::has_any_payload(ui.ctx()) || !ui.rect_contains_pointer(view) {
         return;
     }
-    let Some(pointer) = ui.ctx().pointer_latest_pos() else { return };
-    let (above, below) = (view.top() + EDGE - pointer.y, pointer.y - (view.bottom() - EDGE));
+    let Some(pointer) = ui.ctx().pointer_latest_pos() else {
+        return;
+    };
+    let (above, below) = (
+        view.top() + EDGE - pointer.y,
+        pointer.y - (view.bottom() - EDGE),
+    );
     let points = below.max(0.0) - above.max(0.0);
     if points != 0.0 && view.height() > 4.0 * EDGE {
         scroll.scroll_by(points / 3.0, height);
@@ -317,34 +379,62 @@ mod tests {
     fn harness(rows: u64, first: u64) -> Harness<'static, State> {
         let mut scroll = RowScroll::default();
         scroll.go_to(first);
-        let state = State { scroll, cursor: Some(first), rows, drawn: Vec::new() };
-        Harness::builder().with_size(vec2(300.0, 480.0)).with_context_setup(theme::install).build_ui_state(
-            |ui, state: &mut State| {
-                state.drawn.clear();
-                let drawn = &mut state.drawn;
-                let list = VirtualRows::new("Rows", state.rows).cursor(state.cursor);
-                let out = list.show(ui, &mut state.scroll, |_, row, rect, response| {
-                    response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("row {row}")));
-                    drawn.push((row, rect));
-                });
-                state.cursor = out.moved_to.or(out.clicked).or(state.cursor);
-            },
-            state,
-        )
+        let state = State {
+            scroll,
+            cursor: Some(first),
+            rows,
+            drawn: Vec::new(),
+        };
+        Harness::builder()
+            .with_size(vec2(300.0, 480.0))
+            .with_context_setup(theme::install)
+            .build_ui_state(
+                |ui, state: &mut State| {
+                    state.drawn.clear();
+                    let drawn = &mut state.drawn;
+                    let list = VirtualRows::new("Rows", state.rows).cursor(state.cursor);
+                    let out = list.show(ui, &mut state.scroll, |_, row, rect, response| {
+                        response.widget_info(|| {
+                            WidgetInfo::labeled(Role::ListItem, true, format!("row {row}"))
+                        });
+                        drawn.push((row, rect));
+                    });
+                    state.cursor = out.moved_to.or(out.clicked).or(state.cursor);
+                },
+                state,
+            )
     }
 
     fn assert_exact(drawn: &[(u64, Rect)]) {
-        assert!(drawn.len() <= 22, "only what is visible is made, not {}", drawn.len());
+        assert!(
+            drawn.len() <= 22,
+            "only what is visible is made, not {}",
+            drawn.len()
+        );
         for pair in drawn.windows(2) {
             assert_eq!(pair[1].0, pair[0].0 + 1);
-            assert_eq!(pair[1].1.top() - pair[0].1.top(), 24.0, "pitch at row {}", pair[0].0);
-            assert_eq!(pair[1].1.top(), pair[0].1.bottom(), "overlap at row {}", pair[0].0);
+            assert_eq!(
+                pair[1].1.top() - pair[0].1.top(),
+                24.0,
+                "pitch at row {}",
+                pair[0].0
+            );
+            assert_eq!(
+                pair[1].1.top(),
+                pair[0].1.bottom(),
+                "overlap at row {}",
+                pair[0].0
+            );
         }
     }
 
     #[test]
     fn the_pitch_is_exact_in_the_depths() {
-        for (rows, row) in [(1_000_000, 999_000), (50_000_000, 49_999_990), (2_100_000, 2_000_001)] {
+        for (rows, row) in [
+            (1_000_000, 999_000),
+            (50_000_000, 49_999_990),
+            (2_100_000, 2_000_001),
+        ] {
             let mut harness = harness(rows, row);
             harness.run();
             assert_exact(&harness.state().drawn);
@@ -406,6 +496,10 @@ mod tests {
         harness.run();
         harness.drop_at(pos2(290.0, 479.0));
         harness.run();
-        assert!(harness.state().scroll.first() > 49_000_000, "at {}", harness.state().scroll.first());
+        assert!(
+            harness.state().scroll.first() > 49_000_000,
+            "at {}",
+            harness.state().scroll.first()
+        );
     }
 }

@@ -23,47 +23,80 @@ const DATASET_DOCUMENTS: [&str; 3] = ["COLLECTION.json", "TACOLLECTION.json", "t
 /// Bytes of a file in which its kind is looked for.
 const HEAD: usize = 64 << 10;
 
-/// True for a STAC document: a JSON file by its name and its first bytes; a table of Items by its columns; an address by its name, which
-/// is that of a JSON document, of a search, of a list of items or of an API (`…/stac`, `…/stac/v1`).
+/// True for a STAC document: a JSON file by its name and its first bytes; a table of Items by its
+/// columns; an address by its name, which is that of a JSON document, of a search, of a list of
+/// items or of an API (`…/stac`, `…/stac/v1`).
 pub fn is_catalogue(path: &Path) -> bool {
     if let Some(address) = Address::of(path) {
         let name = address.name().to_ascii_lowercase();
         let parent = address.parent();
         let is_listed = matches!(parent.name(), "items" | "collections");
-        if DATASET_DOCUMENTS.iter().any(|known| name == known.to_ascii_lowercase()) {
+        if DATASET_DOCUMENTS
+            .iter()
+            .any(|known| name == known.to_ascii_lowercase())
+        {
             return false;
         }
         let is_document = name.ends_with(".json") || name.ends_with(".geojson");
-        let is_version =
-            name.strip_prefix('v').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_version = name.strip_prefix('v').is_some_and(|digits| {
+            !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+        });
         // The folder of a dataset may be a version as well.
-        let says_stac = || address.to_string().to_ascii_lowercase().split(['/', '.', '-']).any(|word| word == "stac");
-        let is_of_api = ["search", "items", "stac"].contains(&name.as_str()) || (is_version && says_stac()) || is_listed;
+        let says_stac = || {
+            address
+                .to_string()
+                .to_ascii_lowercase()
+                .split(['/', '.', '-'])
+                .any(|word| word == "stac")
+        };
+        let is_of_api = ["search", "items", "stac"].contains(&name.as_str())
+            || (is_version && says_stac())
+            || is_listed;
         return is_document || (address.is_web() && is_of_api);
     }
-    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    let ending = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .map(str::to_ascii_lowercase);
     if !matches!(ending.as_deref(), Some("json" | "geojson")) {
         return is_item_table(path);
     }
-    let Ok(mut file) = crate::files::open(path) else { return false };
+    let Ok(mut file) = crate::files::open(path) else {
+        return false;
+    };
     let mut head = Vec::new();
-    if file.by_ref().take(HEAD as u64).read_to_end(&mut head).is_err() {
+    if file
+        .by_ref()
+        .take(HEAD as u64)
+        .read_to_end(&mut head)
+        .is_err()
+    {
         return false;
     }
     let text = String::from_utf8_lossy(&head);
     text.contains("\"stac_version\"") || (text.contains("\"assets\"") && text.contains("\"Feature"))
 }
 
-/// The Items of a catalogue that a search takes, at most `limit`, in the order of its documents. The search of an API is asked for them;
-/// of others each document is read.
+/// The Items of a catalogue that a search takes, at most `limit`, in the order of its documents.
+/// The search of an API is asked for them; of others each document is read.
 ///
 /// # Errors
 /// For a document that can't be read or is no STAC, and links that lead nowhere.
-pub(super) fn read_items(path: &Path, search: &ItemSearch, limit: usize, ctx: &JobContext) -> Result<Vec<StacItem>> {
+pub(super) fn read_items(
+    path: &Path,
+    search: &ItemSearch,
+    limit: usize,
+    ctx: &JobContext,
+) -> Result<Vec<StacItem>> {
     if is_item_table(path) {
         return read_item_table(path, search, limit, ctx);
     }
-    let mut reader = DocumentReader { items: Vec::new(), search, limit, seen: BTreeSet::new() };
+    let mut reader = DocumentReader {
+        items: Vec::new(),
+        search,
+        limit,
+        seen: BTreeSet::new(),
+    };
     // Documents that are still to be read, the next one last.
     let mut waiting = vec![search.address(path).unwrap_or_else(|| path.to_owned())];
     while let Some(place) = waiting.pop() {
@@ -75,7 +108,10 @@ pub(super) fn read_items(path: &Path, search: &ItemSearch, limit: usize, ctx: &J
             continue;
         }
         if reader.seen.len() > DOCUMENTS_MAX {
-            return Err(Error::too_large(format!("the catalogue has more than {DOCUMENTS_MAX} documents")).at_path(path));
+            return Err(Error::too_large(format!(
+                "the catalogue has more than {DOCUMENTS_MAX} documents"
+            ))
+            .at_path(path));
         }
         let document = document(&place)?;
         let mut linked = match search.linked_address(&place, &document)? {
@@ -99,7 +135,11 @@ struct DocumentReader<'a> {
 impl DocumentReader<'_> {
     /// Takes the Items of a document; returns the documents that it links to.
     fn take(&mut self, place: &Path, mut document: Json) -> Result<Vec<PathBuf>> {
-        let kind = document.get("type").and_then(Json::as_str).unwrap_or_default().to_owned();
+        let kind = document
+            .get("type")
+            .and_then(Json::as_str)
+            .unwrap_or_default()
+            .to_owned();
         let has = |name: &str| document.get(name).is_some();
         let kind = match kind.as_str() {
             // Catalogues before STAC 1.0 state no type.
@@ -114,7 +154,9 @@ impl DocumentReader<'_> {
             "FeatureCollection" => {
                 let features = document.get_mut("features").map(Json::take);
                 let Some(Json::Array(features)) = features else {
-                    return Err(Error::format("the collection of items has no features").at_path(place));
+                    return Err(
+                        Error::format("the collection of items has no features").at_path(place)
+                    );
                 };
                 for feature in &features {
                     if self.items.len() >= self.limit {
@@ -127,11 +169,20 @@ impl DocumentReader<'_> {
             "Collection" | "Catalog" => {
                 let listed = links(place, &document, &["items"])?;
                 // An API lists the items of a collection together.
-                if listed.is_empty() { links(place, &document, &["item", "child"]) } else { Ok(listed) }
+                if listed.is_empty() {
+                    links(place, &document, &["item", "child"])
+                } else {
+                    Ok(listed)
+                }
             }
-            other => Err(Error::format(format!("this is no STAC document: its type is {other:?}"))
-                .at_path(place)
-                .hint("a STAC document is a Feature, a FeatureCollection, a Collection or a Catalog")),
+            other => Err(
+                Error::format(format!("this is no STAC document: its type is {other:?}"))
+                    .at_path(place)
+                    .hint(
+                        "a STAC document is a Feature, a FeatureCollection, a Collection or a \
+                            Catalog",
+                    ),
+            ),
         }
     }
 
@@ -146,10 +197,15 @@ impl DocumentReader<'_> {
 
 /// The places of the links with these relations.
 fn links(place: &Path, document: &Json, relations: &[&str]) -> Result<Vec<PathBuf>> {
-    let Some(links) = document.get("links").and_then(Json::as_array) else { return Ok(Vec::new()) };
+    let Some(links) = document.get("links").and_then(Json::as_array) else {
+        return Ok(Vec::new());
+    };
     let mut found = Vec::new();
     for relation in relations {
-        for link in links.iter().filter(|link| link.get("rel").and_then(Json::as_str) == Some(relation)) {
+        for link in links
+            .iter()
+            .filter(|link| link.get("rel").and_then(Json::as_str) == Some(relation))
+        {
             found.extend(address_of_link(place, link)?);
         }
     }
@@ -157,7 +213,12 @@ fn links(place: &Path, document: &Json, relations: &[&str]) -> Result<Vec<PathBu
 }
 
 fn document(place: &Path) -> Result<Json> {
-    let too_large = || Error::too_large(format!("a document of a catalogue has at most {DOCUMENT_MAX} bytes")).at_path(place);
+    let too_large = || {
+        Error::too_large(format!(
+            "a document of a catalogue has at most {DOCUMENT_MAX} bytes"
+        ))
+        .at_path(place)
+    };
     let bytes = if is_remote(place) {
         // APIs answer without ranges.
         let file = RemoteFile::open(place, DOCUMENT_MAX)?;
@@ -171,11 +232,16 @@ fn document(place: &Path) -> Result<Json> {
             return Err(too_large());
         }
         let mut bytes = Vec::new();
-        crate::files::open(place).and_then(|mut file| file.read_to_end(&mut bytes)).io_at("read the catalogue", place)?;
+        crate::files::open(place)
+            .and_then(|mut file| file.read_to_end(&mut bytes))
+            .io_at("read the catalogue", place)?;
         bytes
     };
-    serde_json::from_slice(&bytes)
-        .map_err(|error| Error::format("a document of the catalogue is no JSON").at_path(place).because(error))
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Error::format("a document of the catalogue is no JSON")
+            .at_path(place)
+            .because(error)
+    })
 }
 
 #[cfg(test)]
@@ -207,10 +273,22 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, text, is_one) in [
             ("item.json", r#"{"type": "Feature", "assets": {}}"#, true),
-            ("catalog.json", r#"{"stac_version": "0.9.0", "links": []}"#, true),
-            ("points.geojson", r#"{"type": "FeatureCollection", "features": []}"#, false),
+            (
+                "catalog.json",
+                r#"{"stac_version": "0.9.0", "links": []}"#,
+                true,
+            ),
+            (
+                "points.geojson",
+                r#"{"type": "FeatureCollection", "features": []}"#,
+                false,
+            ),
             ("table.json", r#"[{"id": "a", "assets": 3}]"#, false),
-            ("item.txt", r#"{"type": "Feature", "stac_version": "1.0.0"}"#, false),
+            (
+                "item.txt",
+                r#"{"type": "Feature", "stac_version": "1.0.0"}"#,
+                false,
+            ),
         ] {
             let path = folder.path().join(name);
             std::fs::write(&path, text).expect("writes");

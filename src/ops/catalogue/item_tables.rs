@@ -1,5 +1,5 @@
-//! Tables of Items: stac-geoparquet (its specification, versions 1.0 and 1.1). A row is an Item; its assets are a struct, its other members
-//! and its properties are columns.
+//! Tables of Items: stac-geoparquet (its specification, versions 1.0 and 1.1). A row is an Item;
+//! its assets are a struct, its other members and its properties are columns.
 
 use std::path::Path;
 
@@ -11,23 +11,47 @@ use super::search::ItemSearch;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::Value;
-use crate::table::{ColumnReading, LevelTable, ParquetSlice, TableHead, cell_json, parse_wkb, read_metadata_table};
+use crate::table::{
+    ColumnReading, LevelTable, ParquetSlice, TableHead, cell_json, parse_wkb, read_metadata_table,
+};
 
 /// Members of an Item that are columns beside its properties.
-const MEMBERS: [&str; 9] = ["type", "stac_version", "stac_extensions", "id", "bbox", "geometry", "collection", "links", "assets"];
+const MEMBERS: [&str; 9] = [
+    "type",
+    "stac_version",
+    "stac_extensions",
+    "id",
+    "bbox",
+    "geometry",
+    "collection",
+    "links",
+    "assets",
+];
 /// Endings of the names of such tables.
 const ENDINGS: [&str; 2] = ["parquet", "geoparquet"];
 
 /// True for a Parquet file of this machine with the columns of Items.
 pub(super) fn is_item_table(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+    let ending = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .map(str::to_ascii_lowercase);
     if !ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str())) {
         return false;
     }
-    let Ok(head) = ParquetSlice::of_file(path).and_then(TableHead::read) else { return false };
-    let dtype = |name: &str| head.schema().field_with_name(name).ok().map(|field| field.data_type());
-    let has_assets =
-        matches!(dtype("assets"), Some(DataType::Struct(_) | DataType::Map(..) | DataType::Utf8 | DataType::LargeUtf8));
+    let Ok(head) = ParquetSlice::of_file(path).and_then(TableHead::read) else {
+        return false;
+    };
+    let dtype = |name: &str| {
+        head.schema()
+            .field_with_name(name)
+            .ok()
+            .map(|field| field.data_type())
+    };
+    let has_assets = matches!(
+        dtype("assets"),
+        Some(DataType::Struct(_) | DataType::Map(..) | DataType::Utf8 | DataType::LargeUtf8)
+    );
     has_assets && dtype("id").is_some() && dtype("geometry").is_some()
 }
 
@@ -35,7 +59,12 @@ pub(super) fn is_item_table(path: &Path) -> bool {
 ///
 /// # Errors
 /// Those of reading the table, and of [`StacItem::read`]; cancellation.
-pub(super) fn read_item_table(path: &Path, search: &ItemSearch, limit: usize, ctx: &JobContext) -> Result<Vec<StacItem>> {
+pub(super) fn read_item_table(
+    path: &Path,
+    search: &ItemSearch,
+    limit: usize,
+    ctx: &JobContext,
+) -> Result<Vec<StacItem>> {
     let table = read_metadata_table(path, &|_| ColumnReading::Inferred, ctx)?.table;
     let geometry = table.column_index("geometry");
     let mut items = Vec::new();
@@ -60,8 +89,16 @@ pub(super) fn read_item_table(path: &Path, search: &ItemSearch, limit: usize, ct
 fn feature_of(table: &LevelTable, row: usize) -> Json {
     let mut members = Map::new();
     let mut properties = Map::new();
-    for (column, field) in table.schema().fields().iter().enumerate().filter(|(_, field)| field.name() != "geometry") {
-        let cell = table.locate(row, column).map_or(Json::Null, |(array, row)| cell_json(array, row));
+    for (column, field) in table
+        .schema()
+        .fields()
+        .iter()
+        .enumerate()
+        .filter(|(_, field)| field.name() != "geometry")
+    {
+        let cell = table
+            .locate(row, column)
+            .map_or(Json::Null, |(array, row)| cell_json(array, row));
         let is_member = MEMBERS.contains(&field.name().as_str());
         let value = match (field.name().as_str(), cell) {
             (_, Json::Null) => continue,
@@ -69,7 +106,12 @@ fn feature_of(table: &LevelTable, row: usize) -> Json {
             ("assets", Json::String(text)) => serde_json::from_str(&text).unwrap_or(Json::Null),
             (_, cell) => cell,
         };
-        if is_member { &mut members } else { &mut properties }.insert(field.name().clone(), value);
+        if is_member {
+            &mut members
+        } else {
+            &mut properties
+        }
+        .insert(field.name().clone(), value);
     }
     members.insert("properties".to_owned(), Json::Object(properties));
     Json::Object(members)

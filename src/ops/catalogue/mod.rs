@@ -1,6 +1,7 @@
-//! STAC catalogues as sources: an Item, an ItemCollection, a Collection, a Catalog, the answer of an API search or a table of Items
-//! (stac-geoparquet) becomes a draft. Items are roots, their chosen assets are positions, and properties are columns with types. Remote assets stay where they are until the dataset
-//! is written.
+//! STAC catalogues as sources: an Item, an ItemCollection, a Collection, a Catalog, the answer of
+//! an API search or a table of Items (stac-geoparquet) becomes a draft. Items are roots, their
+//! chosen assets are positions, and properties are columns with types. Remote assets stay where
+//! they are until the dataset is written.
 
 mod documents;
 mod item_tables;
@@ -15,8 +16,8 @@ use crate::container::asset_size;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{
-    Address, AssetPath, Collection, Dataset, Payload, Sample, Tortilla, id_matches, is_remote, place_above, place_below,
-    portable_name,
+    Address, AssetPath, Collection, Dataset, Payload, Sample, Tortilla, id_matches, is_remote,
+    place_above, place_below, portable_name,
 };
 use crate::remote::{RemoteFile, may_link_to};
 
@@ -33,15 +34,19 @@ const KEYS_NAMED: usize = 20;
 const ASKED_AT_ONCE: usize = 256;
 
 /// Which items and assets of a catalogue become samples.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct CatalogueChoice {
-    /// Keys of the assets, as patterns with `*` and `?`; empty for those that hold data: neither thumbnails nor metadata.
+    /// Keys of the assets, as patterns with `*` and `?`; empty for those that hold data: neither
+    /// thumbnails nor metadata.
     #[serde(default)]
     pub assets: Vec<String>,
     /// Number of items; 100,000 without.
     #[serde(default)]
     pub limit: Option<usize>,
-    /// Items whose footprint touches this box: west, south, east and north in degrees; west greater than east crosses the antimeridian.
+    /// Items whose footprint touches this box: west, south, east and north in degrees; west greater
+    /// than east crosses the antimeridian.
     #[serde(default)]
     pub bbox: Option<[f64; 4]>,
     /// Items of these days or times, as `2021-01-01/2021-12-31`, `2021-01-01/..` or one day.
@@ -53,74 +58,133 @@ pub struct CatalogueChoice {
 }
 
 impl CatalogueChoice {
-    /// True for a source that is a catalogue: one by its name, and any address of a web server that items are chosen of.
+    /// True for a source that is a catalogue: one by its name, and any address of a web server that
+    /// items are chosen of.
     pub fn reads(&self, source: &Path) -> bool {
-        is_catalogue(source) || (*self != Self::default() && Address::of(source).is_some_and(|address| address.is_web()))
+        is_catalogue(source)
+            || (*self != Self::default()
+                && Address::of(source).is_some_and(|address| address.is_web()))
     }
 }
 
-/// The draft of a catalogue. Its collection is empty, as a STAC Collection lacks what a dataset needs.
+/// The draft of a catalogue. Its collection is empty, as a STAC Collection lacks what a dataset
+/// needs.
 ///
 /// # Errors
-/// For a document that is no STAC, a catalogue without items or without a chosen asset, two items with one id, an asset whose place
-/// can't be read or is not allowed, and sizes of remote assets that no server states.
+/// For a document that is no STAC, a catalogue without items or without a chosen asset, two items
+/// with one id, an asset whose place can't be read or is not allowed, and sizes of remote assets
+/// that no server states.
 pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -> Result<Dataset> {
     ctx.stage(tr!("Reading the catalogue"), None);
     let limit = choice.limit.unwrap_or(LIMIT);
     let mut items = read_items(path, &ItemSearch::of(choice, limit)?, limit, ctx)?;
     if items.is_empty() {
-        return Err(Error::usage("the catalogue has no items").at_path(path).hint("for a search, widen its box and its times"));
+        return Err(Error::usage("the catalogue has no items")
+            .at_path(path)
+            .hint("for a search, widen its box and its times"));
     }
-    let known: BTreeSet<String> = items.iter().flat_map(|item| &item.assets).map(|asset| asset.key.clone()).collect();
+    let known: BTreeSet<String> = items
+        .iter()
+        .flat_map(|item| &item.assets)
+        .map(|asset| asset.key.clone())
+        .collect();
     for item in &mut items {
         item.assets.retain(|asset| match choice.assets.as_slice() {
             [] => asset.holds_data(),
-            patterns => patterns.iter().any(|pattern| id_matches(pattern, &asset.key)),
+            patterns => patterns
+                .iter()
+                .any(|pattern| id_matches(pattern, &asset.key)),
         });
     }
     let names = names_of_positions(&items);
     if names.is_empty() {
         let known: Vec<String> = known.into_iter().take(KEYS_NAMED).collect();
-        return Err(Error::usage("no asset of the items is chosen").at_path(path).hint(format!("they have {}", known.join(", "))));
+        return Err(Error::usage("no asset of the items is chosen")
+            .at_path(path)
+            .hint(format!("they have {}", known.join(", "))));
     }
     check_ids(&items, path)?;
     check_servers(&items)?;
     let sizes = sizes_of(&items, ctx)?;
     let properties = properties::columns_of(&items, ctx)?;
-    let samples = items.iter().zip(sizes).enumerate().map(|(row, (item, sizes))| {
-        let files = item.assets.iter().zip(sizes).map(|(asset, size)| Sample {
-            id: names.get(&asset.key).cloned().unwrap_or_else(|| asset.key.clone()).into(),
-            payload: Payload::asset(AssetPath::file(&*asset.place), size),
-            values: Vec::new().into(),
+    let samples = items
+        .iter()
+        .zip(sizes)
+        .enumerate()
+        .map(|(row, (item, sizes))| {
+            let files = item.assets.iter().zip(sizes).map(|(asset, size)| Sample {
+                id: names
+                    .get(&asset.key)
+                    .cloned()
+                    .unwrap_or_else(|| asset.key.clone())
+                    .into(),
+                payload: Payload::asset(AssetPath::file(&*asset.place), size),
+                values: Vec::new().into(),
+            });
+            let mut sample =
+                Sample::folder(&portable_name(&item.id), Tortilla::new(files.collect()));
+            sample.values = properties
+                .iter()
+                .map(|column| column.values[row].clone())
+                .collect();
+            sample
         });
-        let mut sample = Sample::folder(&portable_name(&item.id), Tortilla::new(files.collect()));
-        sample.values = properties.iter().map(|column| column.values[row].clone()).collect();
-        sample
-    });
-    let root = Tortilla { samples: samples.collect(), schema: properties.iter().map(|column| column.field.clone()).collect() };
-    Ok(Dataset { collection: Collection::default(), root: root.into() })
+    let root = Tortilla {
+        samples: samples.collect(),
+        schema: properties
+            .iter()
+            .map(|column| column.field.clone())
+            .collect(),
+    };
+    Ok(Dataset {
+        collection: Collection::default(),
+        root: root.into(),
+    })
 }
 
 /// The id of each position: the key of the asset, with the ending of its files where all have one.
 fn names_of_positions(items: &[StacItem]) -> BTreeMap<String, String> {
     let mut endings: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for asset in items.iter().flat_map(|item| &item.assets) {
-        endings.entry(&asset.key).or_default().insert(asset.ending());
+        endings
+            .entry(&asset.key)
+            .or_default()
+            .insert(asset.ending());
     }
     let name = |(key, endings): (&str, BTreeSet<String>)| {
-        let ending = endings.into_iter().next().filter(|ending| !ending.is_empty());
+        let ending = endings
+            .into_iter()
+            .next()
+            .filter(|ending| !ending.is_empty());
         let name = match ending {
-            Some(ending) if !key.to_ascii_lowercase().ends_with(&format!(".{ending}")) => format!("{key}.{ending}"),
+            Some(ending) if !key.to_ascii_lowercase().ends_with(&format!(".{ending}")) => {
+                format!("{key}.{ending}")
+            }
             _ => key.to_owned(),
         };
         (key.to_owned(), portable_name(&name))
     };
-    endings.into_iter().map(|(key, found)| name((key, if found.len() == 1 { found } else { BTreeSet::new() }))).collect()
+    endings
+        .into_iter()
+        .map(|(key, found)| {
+            name((
+                key,
+                if found.len() == 1 {
+                    found
+                } else {
+                    BTreeSet::new()
+                },
+            ))
+        })
+        .collect()
 }
 
 fn check_ids(items: &[StacItem], path: &Path) -> Result<()> {
     let mut known = BTreeSet::new();
-    match items.iter().find(|item| !known.insert(portable_name(&item.id))) {
+    match items
+        .iter()
+        .find(|item| !known.insert(portable_name(&item.id)))
+    {
         Some(item) => Err(Error::usage(format!("two items have the id {}", item.id))
             .at_path(path)
             .hint("a dataset has each id once: search one collection, or fewer times")),
@@ -133,7 +197,8 @@ fn check_servers(items: &[StacItem]) -> Result<()> {
     let mut known = BTreeSet::new();
     for item in items {
         for asset in &item.assets {
-            let servers = [&item.document, &asset.place].map(|place| Address::of(place).map(|address| address.origin()));
+            let servers = [&item.document, &asset.place]
+                .map(|place| Address::of(place).map(|address| address.origin()));
             if let [Some(from), Some(to)] = servers
                 && known.insert((from, to))
             {
@@ -151,24 +216,33 @@ fn check_servers(items: &[StacItem]) -> Result<()> {
 fn expect_reachable(document: &Path, place: &Path) -> Result<()> {
     match may_link_to(document, place)? {
         true => Ok(()),
-        false => {
-            Err(Error::unsupported("a catalogue on a server can't lead into a narrower network, or to this machine").at_path(place))
-        }
+        false => Err(Error::unsupported(
+            "a catalogue on a server can't lead into a narrower network, or to this machine",
+        )
+        .at_path(place)),
     }
 }
 
 /// The size of each asset in bytes: as the catalogue states it, else as its file or server does.
 fn sizes_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<Vec<u64>>> {
-    let assets: Vec<(&StacItem, &StacAsset)> =
-        items.iter().flat_map(|item| item.assets.iter().map(move |asset| (item, asset))).collect();
+    let assets: Vec<(&StacItem, &StacAsset)> = items
+        .iter()
+        .flat_map(|item| item.assets.iter().map(move |asset| (item, asset)))
+        .collect();
     ctx.stage(tr!("Reading sizes"), Some(assets.len() as u64));
-    let named =
-        |error: Error, (item, asset): (&StacItem, &StacAsset)| error.hint(format!("it is the asset {} of {}", asset.key, item.id));
+    let named = |error: Error, (item, asset): (&StacItem, &StacAsset)| {
+        error.hint(format!("it is the asset {} of {}", asset.key, item.id))
+    };
     let mut sizes = Vec::with_capacity(assets.len());
     for assets in assets.chunks(ASKED_AT_ONCE) {
         ctx.check()?;
-        let is_asked = |asset: &&(&StacItem, &StacAsset)| is_remote(&asset.1.place) && asset.1.size.is_none();
-        let asked: Vec<&Path> = assets.iter().filter(is_asked).map(|(_, asset)| asset.place.as_path()).collect();
+        let is_asked =
+            |asset: &&(&StacItem, &StacAsset)| is_remote(&asset.1.place) && asset.1.size.is_none();
+        let asked: Vec<&Path> = assets
+            .iter()
+            .filter(is_asked)
+            .map(|(_, asset)| asset.place.as_path())
+            .collect();
         let mut answers = RemoteFile::open_all(&asked, 1)?.into_iter();
         for of @ (_, asset) in assets {
             let size = match asset.size {
@@ -185,7 +259,10 @@ fn sizes_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<Vec<u64>>> {
         }
     }
     let mut sizes = sizes.into_iter();
-    Ok(items.iter().map(|item| sizes.by_ref().take(item.assets.len()).collect()).collect())
+    Ok(items
+        .iter()
+        .map(|item| sizes.by_ref().take(item.assets.len()).collect())
+        .collect())
 }
 
 /// The place that a link of a document names.
@@ -198,11 +275,17 @@ fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
         return Ok(PathBuf::from(link));
     }
     if link.contains("://") {
-        return Err(Error::unsupported(format!("{link} has a protocol that is not known")).at_path(document));
+        return Err(
+            Error::unsupported(format!("{link} has a protocol that is not known"))
+                .at_path(document),
+        );
     }
     let is_absolute = Path::new(link).is_absolute() || link.starts_with('/');
     if is_absolute && is_remote(document) {
-        return Err(Error::unsupported(format!("a remote catalogue can't name {link}, a file of this machine")).at_path(document));
+        return Err(Error::unsupported(format!(
+            "a remote catalogue can't name {link}, a file of this machine"
+        ))
+        .at_path(document));
     }
     if is_absolute {
         return Ok(PathBuf::from(link));
@@ -212,12 +295,20 @@ fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
         Some((link, parameters)) => (link, Some(parameters)),
         None => (link, None),
     };
-    let document = match document.to_str().and_then(|text| text.split_once('?')).filter(|_| is_remote(document)) {
+    let document = match document
+        .to_str()
+        .and_then(|text| text.split_once('?'))
+        .filter(|_| is_remote(document))
+    {
         Some((address, _)) => Path::new(address),
         None => document,
     };
     // An address with a slash at its end is that of a folder.
-    let mut folder = match document.to_str().and_then(|text| text.strip_suffix('/')).filter(|_| is_remote(document)) {
+    let mut folder = match document
+        .to_str()
+        .and_then(|text| text.strip_suffix('/'))
+        .filter(|_| is_remote(document))
+    {
         Some(folder) => PathBuf::from(folder),
         None => place_above(document).unwrap_or_default(),
     };
@@ -243,15 +334,38 @@ mod tests {
 
     #[test]
     fn links_are_relative_to_their_document() {
-        let of = |document: &str, link: &str| place_of_link(Path::new(document), link).map(|place| place.display().to_string());
-        assert_eq!(of("/d/items/a.json", "./a.tif").expect("a place"), "/d/items/a.tif");
-        assert_eq!(of("/d/items/a.json", "../data/a.tif").expect("a place"), "/d/data/a.tif");
+        let of = |document: &str, link: &str| {
+            place_of_link(Path::new(document), link).map(|place| place.display().to_string())
+        };
+        assert_eq!(
+            of("/d/items/a.json", "./a.tif").expect("a place"),
+            "/d/items/a.tif"
+        );
+        assert_eq!(
+            of("/d/items/a.json", "../data/a.tif").expect("a place"),
+            "/d/data/a.tif"
+        );
         assert_eq!(of("/d/a.json", "/e/a.tif").expect("a place"), "/e/a.tif");
-        assert_eq!(of("/d/a.json", "https://host/a.tif").expect("a place"), "https://host/a.tif");
-        assert_eq!(of("https://host/c/items/a.json", "../b/a.tif").expect("a place"), "https://host/c/b/a.tif");
-        assert_eq!(of("https://host/c/search?limit=2", "./search?token=a/b").expect("a place"), "https://host/c/search?token=a/b");
-        assert_eq!(of("https://host/v1/", "./search").expect("a place"), "https://host/v1/search");
-        assert_eq!(of("/d/a.json", "what?.tif").expect("a place"), "/d/what?.tif");
+        assert_eq!(
+            of("/d/a.json", "https://host/a.tif").expect("a place"),
+            "https://host/a.tif"
+        );
+        assert_eq!(
+            of("https://host/c/items/a.json", "../b/a.tif").expect("a place"),
+            "https://host/c/b/a.tif"
+        );
+        assert_eq!(
+            of("https://host/c/search?limit=2", "./search?token=a/b").expect("a place"),
+            "https://host/c/search?token=a/b"
+        );
+        assert_eq!(
+            of("https://host/v1/", "./search").expect("a place"),
+            "https://host/v1/search"
+        );
+        assert_eq!(
+            of("/d/a.json", "what?.tif").expect("a place"),
+            "/d/what?.tif"
+        );
         assert!(of("https://host/c/a.json", "/etc/passwd").is_err());
         assert!(of("https://host/c/a.json", "file:///etc/passwd").is_err());
         assert!(of("/d/a.json", "ftp://host/a.tif").is_err());

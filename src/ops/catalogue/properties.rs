@@ -13,7 +13,15 @@ use crate::model::{FieldSpec, Value};
 use crate::table::{table_of_json, write_wkb};
 
 /// Properties that are times (STAC 1.0, common metadata).
-const TIMES: [&str; 7] = ["datetime", "start_datetime", "end_datetime", "created", "updated", "published", "expires"];
+const TIMES: [&str; 7] = [
+    "datetime",
+    "start_datetime",
+    "end_datetime",
+    "created",
+    "updated",
+    "published",
+    "expires",
+];
 /// Columns of a level that no property can have.
 const RESERVED: [&str; 2] = ["id", "type"];
 
@@ -24,31 +32,70 @@ pub(super) struct PropertyColumn {
     pub values: Vec<Value>,
 }
 
-/// The columns of the Items: their properties in the order of their names, collection, footprint and box.
+/// The columns of the Items: their properties in the order of their names, collection, footprint
+/// and box.
 ///
 /// # Errors
 /// When the job is cancelled.
 pub(super) fn columns_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<PropertyColumn>> {
-    let names: BTreeSet<&str> = items.iter().flat_map(|item| item.properties.keys().map(String::as_str)).collect();
+    let names: BTreeSet<&str> = items
+        .iter()
+        .flat_map(|item| item.properties.keys().map(String::as_str))
+        .collect();
     let mut columns = Vec::with_capacity(names.len() + 3);
     for name in names {
-        let values = items.iter().map(|item| item.properties.get(name).unwrap_or(&Json::Null)).collect();
+        let values = items
+            .iter()
+            .map(|item| item.properties.get(name).unwrap_or(&Json::Null))
+            .collect();
         columns.extend(column(name, values, ctx)?);
     }
     let mut add = |name: &str, dtype: DataType, description: &str, values: Vec<Value>| {
-        if values.iter().any(|value| *value != Value::Null) && columns.iter().all(|known: &PropertyColumn| known.field.name != name)
+        if values.iter().any(|value| *value != Value::Null)
+            && columns
+                .iter()
+                .all(|known: &PropertyColumn| known.field.name != name)
         {
-            let field = FieldSpec { name: name.into(), dtype, description: description.into() };
+            let field = FieldSpec {
+                name: name.into(),
+                dtype,
+                description: description.into(),
+            };
             columns.push(PropertyColumn { field, values });
         }
     };
-    let collections = items.iter().map(|item| item.collection.as_deref().map_or(Value::Null, Value::text)).collect();
-    add("collection", DataType::Utf8, "STAC Collection of the item", collections);
-    let footprint =
-        |item: &StacItem| item.geometry.as_ref().map_or(Value::Null, |geometry| Value::Bytes(write_wkb(geometry).into()));
-    add("stac:geometry", DataType::Binary, "Footprint as WKB, longitude and latitude", items.iter().map(footprint).collect());
-    let bbox = |item: &StacItem| item.bbox.map_or(Value::Null, |bbox| Value::List(bbox.map(Value::Float).into()));
-    add("stac:bbox", list_of(DataType::Float64), "West, south, east and north in degrees", items.iter().map(bbox).collect());
+    let collections = items
+        .iter()
+        .map(|item| item.collection.as_deref().map_or(Value::Null, Value::text))
+        .collect();
+    add(
+        "collection",
+        DataType::Utf8,
+        "STAC Collection of the item",
+        collections,
+    );
+    let footprint = |item: &StacItem| {
+        item.geometry.as_ref().map_or(Value::Null, |geometry| {
+            Value::Bytes(write_wkb(geometry).into())
+        })
+    };
+    add(
+        "stac:geometry",
+        DataType::Binary,
+        "Footprint as WKB, longitude and latitude",
+        items.iter().map(footprint).collect(),
+    );
+    let bbox = |item: &StacItem| {
+        item.bbox.map_or(Value::Null, |bbox| {
+            Value::List(bbox.map(Value::Float).into())
+        })
+    };
+    add(
+        "stac:bbox",
+        list_of(DataType::Float64),
+        "West, south, east and north in degrees",
+        items.iter().map(bbox).collect(),
+    );
     Ok(columns)
 }
 
@@ -56,25 +103,44 @@ fn list_of(item: DataType) -> DataType {
     DataType::List(Arc::new(Field::new("item", item, true)))
 }
 
-/// The column of a property, typed as a column of a metadata table; its times are times, and objects text of JSON, as each item may have
-/// other keys. `None` for one without any value.
+/// The column of a property, typed as a column of a metadata table; its times are times, and
+/// objects text of JSON, as each item may have other keys. `None` for one without any value.
 fn column(name: &str, values: Vec<&Json>, ctx: &JobContext) -> Result<Option<PropertyColumn>> {
     let known = || values.iter().filter(|value| !value.is_null());
     if known().next().is_none() {
         return Ok(None);
     }
-    let own =
-        if RESERVED.contains(&name) || name.starts_with("internal:") { format!("properties:{name}") } else { name.to_owned() };
-    let times: Vec<Option<i64>> = values.iter().map(|value| value.as_str().and_then(parse_time)).collect();
+    let own = if RESERVED.contains(&name) || name.starts_with("internal:") {
+        format!("properties:{name}")
+    } else {
+        name.to_owned()
+    };
+    let times: Vec<Option<i64>> = values
+        .iter()
+        .map(|value| value.as_str().and_then(parse_time))
+        .collect();
     if TIMES.contains(&name) && times.iter().flatten().count() == known().count() {
         let field = FieldSpec::new(own, DataType::Timestamp(TimeUnit::Microsecond, None));
-        let values = times.into_iter().map(|time| time.map_or(Value::Null, Value::Int)).collect();
+        let values = times
+            .into_iter()
+            .map(|time| time.map_or(Value::Null, Value::Int))
+            .collect();
         return Ok(Some(PropertyColumn { field, values }));
     }
-    let plain = |value: &&Json| if value.is_object() { Json::String(value.to_string()) } else { (*value).clone() };
+    let plain = |value: &&Json| {
+        if value.is_object() {
+            Json::String(value.to_string())
+        } else {
+            (*value).clone()
+        }
+    };
     let table = table_of_json([(own, values.iter().map(plain).collect())], ctx)?;
     let values = (0..table.rows()).map(|row| table.value(row, 0)).collect();
-    Ok(table.fields().into_iter().next().map(|field| PropertyColumn { field, values }))
+    Ok(table
+        .fields()
+        .into_iter()
+        .next()
+        .map(|field| PropertyColumn { field, values }))
 }
 
 #[cfg(test)]
@@ -86,19 +152,50 @@ mod tests {
     #[test]
     fn properties_have_the_type_of_all_of_their_values() {
         let of = |name: &str, values: Vec<Json>| {
-            let found = column(name, values.iter().collect(), &JobContext::default()).expect("reads");
+            let found =
+                column(name, values.iter().collect(), &JobContext::default()).expect("reads");
             found.map(|found| (found.field.dtype, found.values))
         };
-        assert_eq!(of("n", vec![json!(1), Json::Null]), Some((DataType::Int64, vec![Value::Int(1), Value::Null])));
-        assert_eq!(of("n", vec![json!(1), json!(2.5)]), Some((DataType::Float64, vec![Value::Float(1.0), Value::Float(2.5)])));
-        assert_eq!(of("n", vec![json!(1), json!("a")]), Some((DataType::Utf8, vec![Value::text("1"), Value::text("a")])));
+        assert_eq!(
+            of("n", vec![json!(1), Json::Null]),
+            Some((DataType::Int64, vec![Value::Int(1), Value::Null]))
+        );
+        assert_eq!(
+            of("n", vec![json!(1), json!(2.5)]),
+            Some((
+                DataType::Float64,
+                vec![Value::Float(1.0), Value::Float(2.5)]
+            ))
+        );
+        assert_eq!(
+            of("n", vec![json!(1), json!("a")]),
+            Some((DataType::Utf8, vec![Value::text("1"), Value::text("a")]))
+        );
         assert_eq!(of("n", vec![Json::Null]), None);
         let time = DataType::Timestamp(TimeUnit::Microsecond, None);
-        assert_eq!(of("datetime", vec![json!("1970-01-01T00:00:01Z")]), Some((time, vec![Value::Int(1_000_000)])));
-        assert_eq!(of("datetime", vec![json!("soon")]).map(|found| found.0), Some(DataType::Utf8));
-        assert_eq!(of("l", vec![json!([1, 2]), json!([])]).map(|found| found.0), Some(list_of(DataType::Int64)));
-        assert_eq!(of("l", vec![json!([1, 2.5])]).map(|found| found.0), Some(list_of(DataType::Float64)));
-        assert_eq!(of("l", vec![json!(["a"]), json!([])]).map(|found| found.0), Some(list_of(DataType::Utf8)));
-        assert_eq!(of("o", vec![json!({ "a": 1 })]), Some((DataType::Utf8, vec![Value::text(r#"{"a":1}"#)])));
+        assert_eq!(
+            of("datetime", vec![json!("1970-01-01T00:00:01Z")]),
+            Some((time, vec![Value::Int(1_000_000)]))
+        );
+        assert_eq!(
+            of("datetime", vec![json!("soon")]).map(|found| found.0),
+            Some(DataType::Utf8)
+        );
+        assert_eq!(
+            of("l", vec![json!([1, 2]), json!([])]).map(|found| found.0),
+            Some(list_of(DataType::Int64))
+        );
+        assert_eq!(
+            of("l", vec![json!([1, 2.5])]).map(|found| found.0),
+            Some(list_of(DataType::Float64))
+        );
+        assert_eq!(
+            of("l", vec![json!(["a"]), json!([])]).map(|found| found.0),
+            Some(list_of(DataType::Utf8))
+        );
+        assert_eq!(
+            of("o", vec![json!({ "a": 1 })]),
+            Some((DataType::Utf8, vec![Value::text(r#"{"a":1}"#)]))
+        );
     }
 }

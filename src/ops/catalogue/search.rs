@@ -1,4 +1,5 @@
-//! Searches: which items of a catalogue are taken, and the address at which a STAC API (1.0, Item Search) is asked for them.
+//! Searches: which items of a catalogue are taken, and the address at which a STAC API (1.0, Item
+//! Search) is asked for them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +16,14 @@ use crate::query::{TimeRange, check_box};
 /// Items of one answer that are asked for; servers have a maximum of their own.
 const PAGE: usize = 200;
 /// Bytes of a parameter that are encoded.
-const ENCODED: &AsciiSet =
-    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b',').remove(b':').remove(b'/');
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b',')
+    .remove(b':')
+    .remove(b'/');
 
 /// The items that a search takes.
 pub(super) struct ItemSearch {
@@ -38,24 +45,47 @@ impl ItemSearch {
             }
             None => None,
         };
-        let times = choice.datetime.as_deref().map(TimeRange::parse).transpose()?;
-        Ok(Self { boxes, times, collections: choice.collections.clone(), limit })
+        let times = choice
+            .datetime
+            .as_deref()
+            .map(TimeRange::parse)
+            .transpose()?;
+        Ok(Self {
+            boxes,
+            times,
+            collections: choice.collections.clone(),
+            limit,
+        })
     }
 
-    /// True for an item that touches the box, has a time in the range and is of a collection. What an item does not state is in none.
+    /// True for an item that touches the box, has a time in the range and is of a collection. What
+    /// an item does not state is in none.
     pub fn takes(&self, item: &StacItem) -> bool {
         let in_box = |(_, boxes): &([f64; 4], Boxes)| match (&item.geometry, item.bbox) {
             (Some(geometry), _) => boxes.touch_geometry(geometry),
             (None, Some(bbox)) => boxes.touch_geometry(&box_polygon(bbox)),
             (None, None) => false,
         };
-        let time = |name: &str| item.properties.get(name).and_then(Json::as_str).and_then(parse_time);
-        let in_range = |range: &TimeRange| match (time("start_datetime"), time("end_datetime"), time("datetime")) {
+        let time = |name: &str| {
+            item.properties
+                .get(name)
+                .and_then(Json::as_str)
+                .and_then(parse_time)
+        };
+        let in_range = |range: &TimeRange| match (
+            time("start_datetime"),
+            time("end_datetime"),
+            time("datetime"),
+        ) {
             (Some(start), Some(end), _) => range.touches(start, end),
             (_, _, Some(time)) => range.touches(time, time),
             _ => false,
         };
-        let in_collections = |item: &StacItem| item.collection.as_ref().is_some_and(|own| self.collections.contains(own));
+        let in_collections = |item: &StacItem| {
+            item.collection
+                .as_ref()
+                .is_some_and(|own| self.collections.contains(own))
+        };
         self.boxes.as_ref().is_none_or(in_box)
             && self.times.as_ref().is_none_or(in_range)
             && (self.collections.is_empty() || in_collections(item))
@@ -80,7 +110,8 @@ impl ItemSearch {
         parameters
     }
 
-    /// The address of the search by its name, `…/search` or `…/items`; `None` for other places, whose document has to be read.
+    /// The address of the search by its name, `…/search` or `…/items`; `None` for other places,
+    /// whose document has to be read.
     pub fn address(&self, place: &Path) -> Option<PathBuf> {
         let address = Address::of(place).filter(Address::is_web)?;
         match address.name() {
@@ -91,8 +122,8 @@ impl ItemSearch {
         }
     }
 
-    /// The address of the search that a document links to: an API's, or the items of a collection of one. `None` for a catalogue of
-    /// files.
+    /// The address of the search that a document links to: an API's, or the items of a collection
+    /// of one. `None` for a catalogue of files.
     ///
     /// # Errors
     /// For a link to another network.
@@ -100,15 +131,27 @@ impl ItemSearch {
         if self.is_empty() || Address::of(place).filter(Address::is_web).is_none() {
             return Ok(None);
         }
-        let links = || document.get("links").and_then(Json::as_array).into_iter().flatten();
+        let links = || {
+            document
+                .get("links")
+                .and_then(Json::as_array)
+                .into_iter()
+                .flatten()
+        };
         let is_get = |link: &&Json| !has_method(link, "POST");
-        let linked = |relation: &str| links().filter(is_get).find(|link| link.get("rel").and_then(Json::as_str) == Some(relation));
+        let linked = |relation: &str| {
+            links()
+                .filter(is_get)
+                .find(|link| link.get("rel").and_then(Json::as_str) == Some(relation))
+        };
         let (link, with_collections) = match (linked("items"), linked("search")) {
             (Some(items), _) => (items, false),
             (None, Some(search)) => (search, true),
             (None, None) => return Ok(None),
         };
-        let Some(href) = link.get("href").and_then(Json::as_str) else { return Ok(None) };
+        let Some(href) = link.get("href").and_then(Json::as_str) else {
+            return Ok(None);
+        };
         let linked = place_of_link(place, href)?;
         expect_reachable(place, &linked)?;
         Ok(Some(self.asked_at(&linked, with_collections)))
@@ -126,40 +169,68 @@ impl ItemSearch {
 
 /// True for a link with this method of HTTP; links without one are of `GET`.
 fn has_method(link: &Json, method: &str) -> bool {
-    link.get("method").and_then(Json::as_str).is_some_and(|own| own.eq_ignore_ascii_case(method))
+    link.get("method")
+        .and_then(Json::as_str)
+        .is_some_and(|own| own.eq_ignore_ascii_case(method))
 }
 
-/// The address of a link to the next page. A link that is to be asked by `POST` states its parameters as an object; they have the same
-/// names in an address, and `merge` adds them to those of the page before.
+/// The address of a link to the next page. A link that is to be asked by `POST` states its
+/// parameters as an object; they have the same names in an address, and `merge` adds them to those
+/// of the page before.
 ///
 /// # Errors
 /// For a link to another network, and parameters that an address can't have.
 pub(super) fn address_of_link(place: &Path, link: &Json) -> Result<Option<PathBuf>> {
-    let Some(href) = link.get("href").and_then(Json::as_str) else { return Ok(None) };
+    let Some(href) = link.get("href").and_then(Json::as_str) else {
+        return Ok(None);
+    };
     let linked = place_of_link(place, href)?;
     expect_reachable(place, &linked)?;
     if !has_method(link, "POST") {
         return Ok(Some(linked));
     }
     let by_post = |with: &str| {
-        Error::unsupported(format!("the next page of this search is asked for by POST{with}"))
-            .at_path(place)
-            .hint("use the address of the search with its parameters behind `?`")
+        Error::unsupported(format!(
+            "the next page of this search is asked for by POST{with}"
+        ))
+        .at_path(place)
+        .hint("use the address of the search with its parameters behind `?`")
     };
     if Address::of(&linked).filter(Address::is_web).is_none() {
         return Err(by_post(""));
     }
-    let body = link.get("body").and_then(Json::as_object).cloned().unwrap_or_default();
+    let body = link
+        .get("body")
+        .and_then(Json::as_object)
+        .cloned()
+        .unwrap_or_default();
     let merges = link.get("merge").and_then(Json::as_bool).unwrap_or(false);
-    let before = if merges { parameters_of(place) } else { Vec::new() };
-    let before: Vec<(&str, String)> = before.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    let parameters = parameters_of_body(&body).map_err(|name| by_post(&format!(" with {name}, which no address can have")))?;
-    let parameters: Vec<(&str, String)> = parameters.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    Ok(Some(with_parameters(&with_parameters(&linked, &before), &parameters)))
+    let before = if merges {
+        parameters_of(place)
+    } else {
+        Vec::new()
+    };
+    let before: Vec<(&str, String)> = before
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()))
+        .collect();
+    let parameters = parameters_of_body(&body)
+        .map_err(|name| by_post(&format!(" with {name}, which no address can have")))?;
+    let parameters: Vec<(&str, String)> = parameters
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.clone()))
+        .collect();
+    Ok(Some(with_parameters(
+        &with_parameters(&linked, &before),
+        &parameters,
+    )))
 }
 
-/// The parameters of an object: lists are joined by commas, geometries are text of JSON. An error is the name of what is no parameter.
-fn parameters_of_body(body: &Map<String, Json>) -> std::result::Result<Vec<(String, String)>, String> {
+/// The parameters of an object: lists are joined by commas, geometries are text of JSON. An error
+/// is the name of what is no parameter.
+fn parameters_of_body(
+    body: &Map<String, Json>,
+) -> std::result::Result<Vec<(String, String)>, String> {
     let plain = |value: &Json| match value {
         Json::String(text) => Some(text.clone()),
         Json::Number(number) => Some(number.to_string()),
@@ -168,23 +239,39 @@ fn parameters_of_body(body: &Map<String, Json>) -> std::result::Result<Vec<(Stri
     };
     let text = |name: &str, value: &Json| match (name, value) {
         ("intersects", Json::Object(_)) => Some(value.to_string()),
-        (_, Json::Array(values)) => values.iter().map(plain).collect::<Option<Vec<String>>>().map(|values| values.join(",")),
+        (_, Json::Array(values)) => values
+            .iter()
+            .map(plain)
+            .collect::<Option<Vec<String>>>()
+            .map(|values| values.join(",")),
         (_, value) => plain(value),
     };
     let known = body.iter().filter(|(_, value)| !value.is_null());
-    known.map(|(name, value)| Ok((name.clone(), text(name, value).ok_or_else(|| name.clone())?))).collect()
+    known
+        .map(|(name, value)| Ok((name.clone(), text(name, value).ok_or_else(|| name.clone())?)))
+        .collect()
 }
 
 /// The parameters behind the `?` of an address, decoded.
 fn parameters_of(place: &Path) -> Vec<(String, String)> {
     let text = place.to_string_lossy();
-    let Some((_, query)) = text.split_once('?') else { return Vec::new() };
-    let decoded = |text: &str| percent_encoding::percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
+    let Some((_, query)) = text.split_once('?') else {
+        return Vec::new();
+    };
+    let decoded = |text: &str| {
+        percent_encoding::percent_decode_str(&text.replace('+', " "))
+            .decode_utf8_lossy()
+            .into_owned()
+    };
     let pair = |pair: &str| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         (decoded(name), decoded(value))
     };
-    query.split('&').filter(|pair| !pair.is_empty()).map(pair).collect()
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(pair)
+        .collect()
 }
 
 fn has_parameter(place: &Path, name: &str) -> bool {
@@ -197,10 +284,21 @@ fn with_parameters(place: &Path, parameters: &[(&str, String)]) -> PathBuf {
     let base = text.split_once('?').map_or(&*text, |(base, _)| base);
     let mut all = parameters_of(place);
     all.retain(|(name, _)| parameters.iter().all(|(own, _)| own != name));
-    all.extend(parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+    all.extend(
+        parameters
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone())),
+    );
     let encoded = |text: &str| utf8_percent_encode(text, ENCODED).to_string();
-    let pairs: Vec<String> = all.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
-    PathBuf::from(if pairs.is_empty() { base.to_owned() } else { format!("{base}?{}", pairs.join("&")) })
+    let pairs: Vec<String> = all
+        .iter()
+        .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
+        .collect();
+    PathBuf::from(if pairs.is_empty() {
+        base.to_owned()
+    } else {
+        format!("{base}?{}", pairs.join("&"))
+    })
 }
 
 #[cfg(test)]
@@ -212,23 +310,44 @@ mod tests {
     fn choice(collections: &[&str], bbox: Option<[f64; 4]>, datetime: Option<&str>) -> ItemSearch {
         let collections = collections.iter().map(|name| (*name).to_owned()).collect();
         let datetime = datetime.map(str::to_owned);
-        ItemSearch::of(&CatalogueChoice { bbox, datetime, collections, ..CatalogueChoice::default() }, 50).expect("a search")
+        ItemSearch::of(
+            &CatalogueChoice {
+                bbox,
+                datetime,
+                collections,
+                ..CatalogueChoice::default()
+            },
+            50,
+        )
+        .expect("a search")
     }
 
     #[test]
     fn searches_have_addresses() {
-        let all = choice(&["a b", "c"], Some([-1.5, 2.0, 3.0, 4.0]), Some("2024-01-02/.."));
-        let of = |search: &ItemSearch, place: &str| search.address(Path::new(place)).map(|place| place.display().to_string());
+        let all = choice(
+            &["a b", "c"],
+            Some([-1.5, 2.0, 3.0, 4.0]),
+            Some("2024-01-02/.."),
+        );
+        let of = |search: &ItemSearch, place: &str| {
+            search
+                .address(Path::new(place))
+                .map(|place| place.display().to_string())
+        };
         assert_eq!(
             of(&all, "https://host/v1/search?collections=x&token=a%2Bb").as_deref(),
             Some(
-                "https://host/v1/search?token=a%2Bb&collections=a%20b,c&bbox=-1.5,2,3,4&datetime=2024-01-02T00:00:00Z/..&limit=50"
+                "https://host/v1/search?token=a%2Bb&collections=a%20b,c&bbox=-1.5,2,3,4&\
+                    datetime=2024-01-02T00:00:00Z/..&limit=50"
             )
         );
         let day = choice(&[], None, Some("2024-01-02"));
         assert_eq!(
             of(&day, "https://host/collections/c/items?limit=9").as_deref(),
-            Some("https://host/collections/c/items?limit=9&datetime=2024-01-02T00:00:00Z/2024-01-02T23:59:59.999999Z")
+            Some(
+                "https://host/collections/c/items?limit=9&\
+                    datetime=2024-01-02T00:00:00Z/2024-01-02T23:59:59.999999Z"
+            )
         );
         assert_eq!(of(&choice(&[], None, None), "https://host/v1/search"), None);
         assert_eq!(of(&all, "https://host/v1/catalog.json"), None);
@@ -237,27 +356,59 @@ mod tests {
             { "rel": "search", "method": "POST", "href": "https://host/v1/search" },
             { "rel": "search", "method": "GET", "href": "./search" },
         ] });
-        let linked = day.linked_address(Path::new("https://host/v1/"), &root).expect("a link").expect("a search");
+        let linked = day
+            .linked_address(Path::new("https://host/v1/"), &root)
+            .expect("a link")
+            .expect("a search");
         let linked = linked.display().to_string();
-        assert!(linked.starts_with("https://host/v1/search?datetime=2024-01-02T00:00:00Z"), "{linked}");
-        assert_eq!(day.linked_address(Path::new("/data/catalog.json"), &root).expect("no link"), None);
+        assert!(
+            linked.starts_with("https://host/v1/search?datetime=2024-01-02T00:00:00Z"),
+            "{linked}"
+        );
+        assert_eq!(
+            day.linked_address(Path::new("/data/catalog.json"), &root)
+                .expect("no link"),
+            None
+        );
     }
 
     #[test]
     fn pages_that_are_asked_by_post_have_addresses() {
         let page = Path::new("https://host/search?bbox=1,2,3,4&limit=2");
-        let of = |link: Json| address_of_link(page, &link).map(|place| place.map(|place| place.display().to_string()));
+        let of = |link: Json| {
+            address_of_link(page, &link).map(|place| place.map(|place| place.display().to_string()))
+        };
         let post = |more: Json| {
-            let mut link = json!({ "rel": "next", "href": "https://host/search", "method": "POST" });
-            link.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+            let mut link =
+                json!({ "rel": "next", "href": "https://host/search", "method": "POST" });
+            link.as_object_mut()
+                .expect("an object")
+                .extend(more.as_object().cloned().expect("an object"));
             link
         };
-        let merged = of(post(json!({ "merge": true, "body": { "token": "next:7", "limit": 3 } }))).expect("a link");
-        assert_eq!(merged.as_deref(), Some("https://host/search?bbox=1,2,3,4&token=next:7&limit=3"));
-        let whole = of(post(json!({ "body": { "collections": ["a", "b"], "token": "7", "ids": null } }))).expect("a link");
-        assert_eq!(whole.as_deref(), Some("https://host/search?collections=a,b&token=7"));
+        let merged = of(post(
+            json!({ "merge": true, "body": { "token": "next:7", "limit": 3 } }),
+        ))
+        .expect("a link");
+        assert_eq!(
+            merged.as_deref(),
+            Some("https://host/search?bbox=1,2,3,4&token=next:7&limit=3")
+        );
+        let whole = of(post(
+            json!({ "body": { "collections": ["a", "b"], "token": "7", "ids": null } }),
+        ))
+        .expect("a link");
+        assert_eq!(
+            whole.as_deref(),
+            Some("https://host/search?collections=a,b&token=7")
+        );
         assert!(of(post(json!({ "body": { "filter": { "op": "and" } } }))).is_err());
-        assert_eq!(of(json!({ "href": "./b?token=1" })).expect("a link").as_deref(), Some("https://host/b?token=1"));
+        assert_eq!(
+            of(json!({ "href": "./b?token=1" }))
+                .expect("a link")
+                .as_deref(),
+            Some("https://host/b?token=1")
+        );
         assert!(
             of(json!({ "href": "http://127.0.0.1/search" })).is_err(),
             "a server of the internet leads into no narrower network"
@@ -267,19 +418,35 @@ mod tests {
     #[test]
     fn items_are_in_the_box_the_time_and_the_collection() {
         let item = |bbox: Json, properties: Json| {
-            let feature = json!({ "id": "a", "collection": "c", "bbox": bbox, "properties": properties, "assets": {} });
+            let feature = json!({
+                "id": "a",
+                "collection": "c",
+                "bbox": bbox,
+                "properties": properties,
+                "assets": {},
+            });
             StacItem::read(Path::new("/d/a.json"), &feature).expect("an item")
         };
-        let one = item(json!([10.0, 10.0, 11.0, 11.0]), json!({ "datetime": "2024-01-02T10:00:00Z" }));
+        let one = item(
+            json!([10.0, 10.0, 11.0, 11.0]),
+            json!({ "datetime": "2024-01-02T10:00:00Z" }),
+        );
         assert!(choice(&["c"], Some([10.5, 10.5, 12.0, 12.0]), Some("2024-01-02")).takes(&one));
         assert!(!choice(&["d"], None, None).takes(&one));
         assert!(!choice(&[], Some([12.0, 12.0, 13.0, 13.0]), None).takes(&one));
         assert!(!choice(&[], None, Some("2024-01-03/..")).takes(&one));
         let span = item(
             Json::Null,
-            json!({ "datetime": null, "start_datetime": "2024-01-01T00:00:00Z", "end_datetime": "2024-02-01T00:00:00Z" }),
+            json!({
+                "datetime": null,
+                "start_datetime": "2024-01-01T00:00:00Z",
+                "end_datetime": "2024-02-01T00:00:00Z",
+            }),
         );
         assert!(choice(&[], None, Some("2024-01-15")).takes(&span));
-        assert!(!choice(&[], Some([-180.0, -90.0, 180.0, 90.0]), None).takes(&span), "a place that is not stated is in no box");
+        assert!(
+            !choice(&[], Some([-180.0, -90.0, 180.0, 90.0]), None).takes(&span),
+            "a place that is not stated is in no box"
+        );
     }
 }

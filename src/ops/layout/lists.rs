@@ -1,4 +1,5 @@
-//! Lists beside the data: texts of names, tables, annotations. Where their entries name roots or files of roots, they become columns.
+//! Lists beside the data: texts of names, tables, annotations. Where their entries name roots or
+//! files of roots, they become columns.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
@@ -18,7 +19,9 @@ use crate::model::{AssetPath, FieldSpec, Value, check_field_name, is_remote};
 use crate::table::{ColumnReading, LevelTable, read_metadata_table};
 
 /// Endings of lists.
-const ENDINGS: [&str; 9] = ["txt", "lst", "json", "csv", "tsv", "geojson", "parquet", "xlsx", "jsonl"];
+const ENDINGS: [&str; 9] = [
+    "txt", "lst", "json", "csv", "tsv", "geojson", "parquet", "xlsx", "jsonl",
+];
 /// Largest list that is read, in bytes.
 const LIST_MAX: u64 = 256 << 20;
 
@@ -47,7 +50,10 @@ impl RootNames {
     pub fn of(arrangement: &ArrangedFiles, paths: &[String]) -> Self {
         let mut names: HashMap<String, Vec<usize>> = HashMap::new();
         let mut folders = Vec::with_capacity(arrangement.roots.len());
-        let split = arrangement.columns.iter().position(|column| column == "split");
+        let split = arrangement
+            .columns
+            .iter()
+            .position(|column| column == "split");
         for (at, root) in arrangement.roots.iter().enumerate() {
             let mut note = |name: &str| {
                 let known = names.entry(name.to_lowercase()).or_default();
@@ -60,7 +66,10 @@ impl RootNames {
             for &file in root.files.iter().flatten() {
                 let path = &paths[file];
                 let name = path.rsplit('/').next().unwrap_or(path);
-                let stem = |text: &str| text.rsplit_once('.').map_or(text.to_owned(), |(stem, _)| stem.to_owned());
+                let stem = |text: &str| {
+                    text.rsplit_once('.')
+                        .map_or(text.to_owned(), |(stem, _)| stem.to_owned())
+                };
                 note(path);
                 note(&stem(path));
                 note(name);
@@ -69,25 +78,51 @@ impl RootNames {
             }
             folders.push(above);
         }
-        let splits = arrangement.roots.iter().map(|root| split.and_then(|at| root.columns[at].clone())).collect();
-        Self { roots: names, folders, splits }
+        let splits = arrangement
+            .roots
+            .iter()
+            .map(|root| split.and_then(|at| root.columns[at].clone()))
+            .collect();
+        Self {
+            roots: names,
+            folders,
+            splits,
+        }
     }
 
-    /// The one root that a list in `folder` means by a name; `split` is the part that the list's own name says.
+    /// The one root that a list in `folder` means by a name; `split` is the part that the list's
+    /// own name says.
     fn root(&self, name: &str, folder: &str, split: Option<&str>) -> Option<usize> {
-        let text = name.trim().trim_start_matches("./").replace('\\', "/").to_lowercase();
+        let text = name
+            .trim()
+            .trim_start_matches("./")
+            .replace('\\', "/")
+            .to_lowercase();
         let short = text.rsplit('/').next().unwrap_or(&text);
         let found = self.roots.get(&text).or_else(|| {
             // Other programs' folders before it, or another ending.
             let stem = short.rsplit_once('.').map_or(short, |(stem, _)| stem);
-            self.roots.get(short).or_else(|| self.roots.get(stem).filter(|_| stem.len() < short.len() || short.len() < text.len()))
+            self.roots.get(short).or_else(|| {
+                self.roots
+                    .get(stem)
+                    .filter(|_| stem.len() < short.len() || short.len() < text.len())
+            })
         })?;
-        let one = |roots: Vec<usize>| if let [one] = roots[..] { Some(one) } else { None };
+        let one = |roots: Vec<usize>| {
+            if let [one] = roots[..] {
+                Some(one)
+            } else {
+                None
+            }
+        };
         if let [only] = found[..] {
             return Some(only);
         }
-        let below: Vec<usize> =
-            found.iter().copied().filter(|&root| !folder.is_empty() && self.folders[root].contains(folder)).collect();
+        let below: Vec<usize> = found
+            .iter()
+            .copied()
+            .filter(|&root| !folder.is_empty() && self.folders[root].contains(folder))
+            .collect();
         one(below).or_else(|| {
             let same = |root: &usize| match (&self.splits[*root], split) {
                 (Some(own), Some(split)) => own.to_lowercase().contains(split),
@@ -114,12 +149,16 @@ pub(super) fn join_lists(
         ctx.check()?;
         let file = &files[index];
         let name = file.below.rsplit('/').next().unwrap_or(&file.below);
-        let Some((stem, ending)) = name.rsplit_once('.') else { continue };
+        let Some((stem, ending)) = name.rsplit_once('.') else {
+            continue;
+        };
         let ending = ending.to_lowercase();
         if file.size > LIST_MAX || !ENDINGS.contains(&ending.as_str()) {
             continue;
         }
-        let Some(readable) = readable_list(file, &ending, ctx)? else { continue };
+        let Some(readable) = readable_list(file, &ending, ctx)? else {
+            continue;
+        };
         let folder = file.below.rsplit_once('/').map_or("", |(folder, _)| folder);
         let list = ListFile {
             path: &readable,
@@ -137,7 +176,12 @@ pub(super) fn join_lists(
             _ => None,
         };
         if let Some(columns) = found.filter(|columns| !columns.is_empty()) {
-            lists.push(JoinedList { file: index, name: name.to_owned(), stem: stem.to_owned(), columns });
+            lists.push(JoinedList {
+                file: index,
+                name: name.to_owned(),
+                stem: stem.to_owned(),
+                columns,
+            });
         }
     }
     Ok(lists)
@@ -164,7 +208,8 @@ impl Deref for ReadableList {
     }
 }
 
-/// The list as a file that tables are read from; `None`, with a warning, where it can't be unpacked.
+/// The list as a file that tables are read from; `None`, with a warning, where it can't be
+/// unpacked.
 fn readable_list(file: &FoundFile, ending: &str, ctx: &JobContext) -> Result<Option<ReadableList>> {
     if let AssetPath::File(path) = &file.asset
         && !is_remote(path)
@@ -172,10 +217,16 @@ fn readable_list(file: &FoundFile, ending: &str, ctx: &JobContext) -> Result<Opt
         return Ok(Some(ReadableList::File(path.to_path_buf())));
     }
     let temporary = std::env::temp_dir();
-    let copy = Builder::new().prefix("taco-studio-").suffix(&format!(".{ending}")).tempfile();
+    let copy = Builder::new()
+        .prefix("taco-studio-")
+        .suffix(&format!(".{ending}"))
+        .tempfile();
     let copy = copy.io_at("make a file in the temporary folder", &temporary)?;
     match read_asset(&file.asset) {
-        Ok(bytes) => copy.as_file().write_all(&bytes).io_at("write into the temporary folder", &temporary)?,
+        Ok(bytes) => copy
+            .as_file()
+            .write_all(&bytes)
+            .io_at("write into the temporary folder", &temporary)?,
         Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => {
             ctx.warn(format!("{}: it is not read as a list: {error}", file.below));
@@ -209,14 +260,21 @@ impl ListFile<'_> {
 
     fn split_column(&self, roots: impl IntoIterator<Item = usize>) -> Option<ListColumns> {
         let split = self.split.as_ref()?;
-        let values = roots.into_iter().map(|root| (root, Value::text(split))).collect();
+        let values = roots
+            .into_iter()
+            .map(|root| (root, Value::text(split)))
+            .collect();
         Some(vec![(FieldSpec::new("split", DataType::Utf8), values)])
     }
 
     /// A name in each line, or a name and a label.
     fn of_lines(&self) -> Option<ListColumns> {
         let text = crate::files::read_to_string(self.path).ok()?;
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        let lines: Vec<&str> = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .collect();
         let whole: Vec<usize> = lines.iter().filter_map(|line| self.root(line)).collect();
         if self.is_list(whole.len(), lines.len()) {
             return self.split_column(whole);
@@ -231,14 +289,25 @@ impl ListFile<'_> {
         if !self.is_list(pairs.len(), lines.len()) {
             return None;
         }
-        let mut columns = self.split_column(pairs.iter().map(|(root, _)| *root)).unwrap_or_default();
-        let labels = pairs.into_iter().map(|(root, rest)| (root, Value::text(rest))).collect();
+        let mut columns = self
+            .split_column(pairs.iter().map(|(root, _)| *root))
+            .unwrap_or_default();
+        let labels = pairs
+            .into_iter()
+            .map(|(root, rest)| (root, Value::text(rest)))
+            .collect();
         columns.push((FieldSpec::new("label", DataType::Utf8), labels));
         Some(columns)
     }
 
     fn of_table(&self, ctx: &JobContext) -> Result<Option<ListColumns>> {
-        let reading = |name: &str| if is_key_like(name) { ColumnReading::ExactText } else { ColumnReading::Inferred };
+        let reading = |name: &str| {
+            if is_key_like(name) {
+                ColumnReading::ExactText
+            } else {
+                ColumnReading::Inferred
+            }
+        };
         let found = match read_metadata_table(self.path, &reading, ctx) {
             Ok(found) => found.table,
             Err(error) if error.is_cancelled() => return Err(error),
@@ -253,63 +322,119 @@ impl ListFile<'_> {
     fn columns_of_table(&self, table: &LevelTable) -> Option<ListColumns> {
         let fields = table.fields();
         // A table without a header line, of names alone.
-        let heads: Vec<usize> = fields.iter().filter_map(|field| self.root(&field.name)).collect();
+        let heads: Vec<usize> = fields
+            .iter()
+            .filter_map(|field| self.root(&field.name))
+            .collect();
         if !heads.is_empty() {
             let mut roots: HashSet<usize> = heads.into_iter().collect();
             for column in 0..fields.len() {
-                roots.extend((0..table.rows()).filter_map(|row| self.root(&table.text(row, column))));
+                roots.extend(
+                    (0..table.rows()).filter_map(|row| self.root(&table.text(row, column))),
+                );
             }
             return self.split_column(roots);
         }
         let matches = |column: usize| -> Vec<(usize, usize)> {
-            let numeric = (0..table.rows()).all(|row| table.text(row, column).bytes().all(|b| b.is_ascii_digit()));
+            let numeric = (0..table.rows())
+                .all(|row| table.text(row, column).bytes().all(|b| b.is_ascii_digit()));
             if numeric && !is_key_like(&fields[column].name) {
                 return Vec::new();
             }
-            let found: Vec<(usize, usize)> =
-                (0..table.rows()).filter_map(|row| Some((row, self.root(&table.text(row, column))?))).collect();
+            let found: Vec<(usize, usize)> = (0..table.rows())
+                .filter_map(|row| Some((row, self.root(&table.text(row, column))?)))
+                .collect();
             let distinct: HashSet<usize> = found.iter().map(|(_, root)| *root).collect();
             // Several rows of one root are no key.
-            if distinct.len() == found.len() { found } else { Vec::new() }
+            if distinct.len() == found.len() {
+                found
+            } else {
+                Vec::new()
+            }
         };
         let simple = |column: &usize| {
-            matches!(fields[*column].dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-                || fields[*column].dtype.is_integer()
+            matches!(
+                fields[*column].dtype,
+                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+            ) || fields[*column].dtype.is_integer()
         };
-        let best = (0..fields.len()).filter(simple).map(|column| (column, matches(column)));
-        let (key, rows) =
-            best.max_by_key(|(column, rows)| (rows.len(), is_key_like(&fields[*column].name), usize::MAX - column))?;
+        let best = (0..fields.len())
+            .filter(simple)
+            .map(|column| (column, matches(column)));
+        let (key, rows) = best.max_by_key(|(column, rows)| {
+            (
+                rows.len(),
+                is_key_like(&fields[*column].name),
+                usize::MAX - column,
+            )
+        })?;
         if !self.is_list(rows.len(), table.rows()) {
             return None;
         }
         let mut columns = Vec::new();
-        for (column, field) in fields.iter().enumerate().filter(|(column, _)| *column != key) {
-            let values: Vec<(usize, Value)> = rows.iter().map(|&(row, root)| (root, table.value(row, column))).collect();
+        for (column, field) in fields
+            .iter()
+            .enumerate()
+            .filter(|(column, _)| *column != key)
+        {
+            let values: Vec<(usize, Value)> = rows
+                .iter()
+                .map(|&(row, root)| (root, table.value(row, column)))
+                .collect();
             if values.iter().any(|(_, value)| !value.is_null()) {
-                columns.push((FieldSpec { name: self.field_name(&field.name), ..field.clone() }, values));
+                columns.push((
+                    FieldSpec {
+                        name: self.field_name(&field.name),
+                        ..field.clone()
+                    },
+                    values,
+                ));
             }
         }
         if columns.is_empty() || !columns.iter().any(|(field, _)| field.name == "split") {
-            columns.extend(self.split_column(rows.iter().map(|(_, root)| *root)).unwrap_or_default());
+            columns.extend(
+                self.split_column(rows.iter().map(|(_, root)| *root))
+                    .unwrap_or_default(),
+            );
         }
         Some(columns)
     }
 
     fn of_json(&self, ctx: &JobContext) -> Result<Option<ListColumns>> {
-        let Some(json) = crate::files::read(self.path).ok().and_then(|bytes| serde_json::from_slice::<Json>(&bytes).ok()) else {
+        let Some(json) = crate::files::read(self.path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice::<Json>(&bytes).ok())
+        else {
             return Ok(None);
         };
         Ok(match &json {
-            Json::Object(object) if object.get("images").is_some_and(Json::is_array) => self.of_coco(&json),
-            Json::Object(object) if object.get("features").is_some_and(Json::is_array) => return self.of_table(ctx),
+            Json::Object(object) if object.get("images").is_some_and(Json::is_array) => {
+                self.of_coco(&json)
+            }
+            Json::Object(object) if object.get("features").is_some_and(Json::is_array) => {
+                return self.of_table(ctx);
+            }
             Json::Object(object) => {
-                let found: Vec<(usize, &Json)> =
-                    object.iter().filter_map(|(name, value)| Some((self.root(name)?, value))).collect();
-                if self.is_list(found.len(), object.len()) { Some(self.of_values(found)) } else { None }
+                let found: Vec<(usize, &Json)> = object
+                    .iter()
+                    .filter_map(|(name, value)| Some((self.root(name)?, value)))
+                    .collect();
+                if self.is_list(found.len(), object.len()) {
+                    Some(self.of_values(found))
+                } else {
+                    None
+                }
             }
             Json::Array(items) if items.iter().all(Json::is_string) => {
-                let roots: Vec<usize> = items.iter().filter_map(|item| self.root(item.as_str()?)).collect();
-                if self.is_list(roots.len(), items.len()) { self.split_column(roots) } else { None }
+                let roots: Vec<usize> = items
+                    .iter()
+                    .filter_map(|item| self.root(item.as_str()?))
+                    .collect();
+                if self.is_list(roots.len(), items.len()) {
+                    self.split_column(roots)
+                } else {
+                    None
+                }
             }
             Json::Array(_) => return self.of_table(ctx),
             _ => None,
@@ -321,21 +446,43 @@ impl ListFile<'_> {
         let images = json["images"].as_array()?;
         let mut by_image: HashMap<String, Vec<&Json>> = HashMap::new();
         for annotation in json["annotations"].as_array().into_iter().flatten() {
-            by_image.entry(annotation["image_id"].to_string()).or_default().push(annotation);
+            by_image
+                .entry(annotation["image_id"].to_string())
+                .or_default()
+                .push(annotation);
         }
-        let found: Vec<(usize, String)> =
-            images.iter().filter_map(|image| Some((self.root(image["file_name"].as_str()?)?, image["id"].to_string()))).collect();
+        let found: Vec<(usize, String)> = images
+            .iter()
+            .filter_map(|image| {
+                Some((
+                    self.root(image["file_name"].as_str()?)?,
+                    image["id"].to_string(),
+                ))
+            })
+            .collect();
         if !self.is_list(found.len(), images.len()) {
             return None;
         }
         let mut texts: BTreeMap<usize, Vec<&Json>> = BTreeMap::new();
         for (root, image) in &found {
-            texts.entry(*root).or_default().extend(by_image.get(image).into_iter().flatten());
+            texts
+                .entry(*root)
+                .or_default()
+                .extend(by_image.get(image).into_iter().flatten());
         }
-        let mut columns = self.split_column(found.iter().map(|(root, _)| *root)).unwrap_or_default();
-        let values =
-            texts.into_iter().map(|(root, items)| (root, Value::text(Json::from_iter(items.into_iter().cloned()).to_string())));
-        columns.push((FieldSpec::new("annotations", DataType::Utf8), values.collect()));
+        let mut columns = self
+            .split_column(found.iter().map(|(root, _)| *root))
+            .unwrap_or_default();
+        let values = texts.into_iter().map(|(root, items)| {
+            (
+                root,
+                Value::text(Json::from_iter(items.into_iter().cloned()).to_string()),
+            )
+        });
+        columns.push((
+            FieldSpec::new("annotations", DataType::Utf8),
+            values.collect(),
+        ));
         Some(columns)
     }
 
@@ -344,18 +491,36 @@ impl ListFile<'_> {
         let mut columns: BTreeMap<String, Vec<(usize, &Json)>> = BTreeMap::new();
         for (root, value) in found {
             match value {
-                Json::Object(fields) => {
-                    fields.iter().for_each(|(name, value)| columns.entry(self.field_name(name)).or_default().push((root, value)))
-                }
-                other => columns.entry(self.field_name(self.stem)).or_default().push((root, other)),
+                Json::Object(fields) => fields.iter().for_each(|(name, value)| {
+                    columns
+                        .entry(self.field_name(name))
+                        .or_default()
+                        .push((root, value))
+                }),
+                other => columns
+                    .entry(self.field_name(self.stem))
+                    .or_default()
+                    .push((root, other)),
             }
         }
-        columns.into_iter().map(|(name, values)| typed(&name, values)).collect()
+        columns
+            .into_iter()
+            .map(|(name, values)| typed(&name, values))
+            .collect()
     }
 
     /// A name that fields can have.
     fn field_name(&self, name: &str) -> String {
-        let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        let plain: String = name
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || c == '_' {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect();
         match check_field_name(name) {
             Ok(()) => name.to_owned(),
             Err(_) if check_field_name(&plain).is_ok() => plain,
@@ -366,7 +531,8 @@ impl ListFile<'_> {
 
 /// The column of JSON values: numbers, texts or flags where all are, else their JSON.
 fn typed(name: &str, values: Vec<(usize, &Json)>) -> (FieldSpec, Vec<(usize, Value)>) {
-    let all = |is: &dyn Fn(&Json) -> bool| values.iter().all(|(_, value)| value.is_null() || is(value));
+    let all =
+        |is: &dyn Fn(&Json) -> bool| values.iter().all(|(_, value)| value.is_null() || is(value));
     let dtype = match () {
         () if all(&|value| value.is_boolean()) => DataType::Boolean,
         () if all(&|value| value.is_i64()) => DataType::Int64,
@@ -377,16 +543,24 @@ fn typed(name: &str, values: Vec<(usize, &Json)>) -> (FieldSpec, Vec<(usize, Val
         (Json::Null, _) => Value::Null,
         (Json::Bool(flag), DataType::Boolean) => Value::Bool(*flag),
         (Json::Number(number), DataType::Int64) => number.as_i64().map_or(Value::Null, Value::Int),
-        (Json::Number(number), DataType::Float64) => number.as_f64().map_or(Value::Null, Value::Float),
+        (Json::Number(number), DataType::Float64) => {
+            number.as_f64().map_or(Value::Null, Value::Float)
+        }
         (Json::String(text), _) => Value::text(text),
         (other, _) => Value::text(other.to_string()),
     };
-    let values = values.iter().map(|(root, value)| (*root, of(value))).collect();
+    let values = values
+        .iter()
+        .map(|(root, value)| (*root, of(value)))
+        .collect();
     (FieldSpec::new(name, dtype), values)
 }
 
 /// True for columns that name things, as a rule.
 fn is_key_like(name: &str) -> bool {
-    const WORDS: [&str; 11] = ["id", "name", "file", "filename", "path", "patch", "chip", "tile", "image", "key", "scene"];
-    name.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word.to_lowercase().as_str()))
+    const WORDS: [&str; 11] = [
+        "id", "name", "file", "filename", "path", "patch", "chip", "tile", "image", "key", "scene",
+    ];
+    name.split(|c: char| !c.is_alphanumeric())
+        .any(|word| WORDS.contains(&word.to_lowercase().as_str()))
 }

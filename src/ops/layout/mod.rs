@@ -1,5 +1,6 @@
-//! Makes a dataset of a folder or an archive whose files belong together by their names: the layout is recognised, or given as a pattern or
-//! a saved file; lists beside the data become columns. The proposal can be looked at before anything is written.
+//! Makes a dataset of a folder or an archive whose files belong together by their names: the layout
+//! is recognised, or given as a pattern or a saved file; lists beside the data become columns. The
+//! proposal can be looked at before anything is written.
 
 mod lists;
 
@@ -17,15 +18,18 @@ use super::archive::expect_whole_files;
 use super::source_files::{FoundFile, find_files, has_files, is_excluded};
 use crate::container::write_document;
 use crate::draft::{
-    ArrangedFiles, LayoutQuestion, LayoutReading, RenamedId, UnclearLayout, Unplaced, arrange_files, folder_layout,
-    folders_are_scenes, list_family, recognise_layout, stem_layout,
+    ArrangedFiles, LayoutQuestion, LayoutReading, RenamedId, UnclearLayout, Unplaced,
+    arrange_files, folder_layout, folders_are_scenes, list_family, recognise_layout, stem_layout,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{AssetPath, Dataset, FieldSpec, Sample, Tortilla, Value, is_remote, padding_file};
+use crate::model::{
+    AssetPath, Dataset, FieldSpec, Sample, Tortilla, Value, is_remote, padding_file,
+};
 use crate::ops::import::Imported;
 
-/// How the files of a folder are arranged. In JSON a word or pattern as on the command line, or a reading.
+/// How the files of a folder are arranged. In JSON a word or pattern as on the command line, or a
+/// reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(try_from = "serde_json::Value")]
 pub enum LayoutChoice {
@@ -50,7 +54,9 @@ impl FromStr for LayoutChoice {
             "auto" => Self::Auto,
             "folders" => Self::Folders,
             "stems" => Self::Stems,
-            file if file.to_lowercase().ends_with(".json") && !file.contains('{') => Self::Saved(file.into()),
+            file if file.to_lowercase().ends_with(".json") && !file.contains('{') => {
+                Self::Saved(file.into())
+            }
             pattern => Self::Pattern(LayoutReading::of_pattern(pattern)?),
         })
     }
@@ -71,7 +77,10 @@ impl TryFrom<serde_json::Value> for LayoutChoice {
 }
 
 impl Serialize for LayoutChoice {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    fn serialize<S: serde::Serializer>(
+        &self,
+        serializer: S,
+    ) -> std::result::Result<S::Ok, S::Error> {
         match self {
             Self::Auto => "auto".serialize(serializer),
             Self::Folders => "folders".serialize(serializer),
@@ -90,7 +99,8 @@ pub struct LayoutRequest {
     /// How its files are arranged.
     #[serde(rename = "layout", default)]
     pub choice: LayoutChoice,
-    /// Files that are left out: `*` is any text, `?` one character, of the path below the folder or of the name.
+    /// Files that are left out: `*` is any text, `?` one character, of the path below the folder or
+    /// of the name.
     #[serde(default)]
     pub exclude: Vec<String>,
 }
@@ -98,7 +108,10 @@ pub struct LayoutRequest {
 impl LayoutRequest {
     /// The recognised layout of a folder.
     pub fn of_folder(source: impl Into<PathBuf>) -> Self {
-        Self { source: source.into(), ..Self::default() }
+        Self {
+            source: source.into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -144,7 +157,8 @@ pub struct ListContradiction {
     pub column: String,
     /// Where those are from.
     pub from: String,
-    /// The column that has the list's values; the same where the list contradicts itself, whose first values are kept.
+    /// The column that has the list's values; the same where the list contradicts itself, whose
+    /// first values are kept.
     pub kept_in: String,
     /// Number of roots.
     pub roots: usize,
@@ -155,11 +169,22 @@ pub struct ListContradiction {
 impl ListContradiction {
     /// One sentence.
     pub fn to_text(&self) -> String {
-        let Self { list, column, from, kept_in, roots, example } = self;
+        let Self {
+            list,
+            column,
+            from,
+            kept_in,
+            roots,
+            example,
+        } = self;
         match column == kept_in {
-            true => format!("{list} has several values of {column} for {roots} roots, such as {example}: the first is kept"),
+            true => format!(
+                "{list} has several values of {column} for {roots} roots, such as {example}: the \
+                    first is kept"
+            ),
             false => format!(
-                "{list} contradicts {column} from {from} at {roots} roots, such as {example}: its values are in the column {kept_in}; \
+                "{list} contradicts {column} from {from} at {roots} roots, such as {example}: its \
+                    values are in the column {kept_in}; \
                  leave one of the two out with --exclude"
             ),
         }
@@ -192,7 +217,8 @@ pub struct LayoutProposal {
     /// Ids that were mended.
     pub renamed: Vec<RenamedId>,
     unplaced: Vec<Unplaced>,
-    /// Each folder is a root with its files as positions, as without a layout; files beside the folders may have any place.
+    /// Each folder is a root with its files as positions, as without a layout; files beside the
+    /// folders may have any place.
     is_plain: bool,
     root: Tortilla,
 }
@@ -203,8 +229,8 @@ const EXAMPLES: usize = 3;
 /// Finds out what a folder becomes. Nothing is written.
 ///
 /// # Errors
-/// [`crate::error::Cause::UnclearLayout`] with the alternatives where names can be read in several ways, or in none; those of
-/// [`find_layout`].
+/// [`crate::error::Cause::UnclearLayout`] with the alternatives where names can be read in several
+/// ways, or in none; those of [`find_layout`].
 pub fn propose_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<LayoutProposal> {
     match find_layout(request, ctx)? {
         FoundLayout::Proposal(proposal) => Ok(*proposal),
@@ -212,8 +238,9 @@ pub fn propose_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<Layou
     }
 }
 
-/// The layout of a folder that is shown before its files are added. `None` where the folders as they are make roots of one structure, some
-/// faults aside, and where the names have nothing in common.
+/// The layout of a folder that is shown before its files are added. `None` where the folders as
+/// they are make roots of one structure, some faults aside, and where the names have nothing in
+/// common.
 ///
 /// # Errors
 /// Those of [`find_layout`].
@@ -225,10 +252,15 @@ pub fn layout_to_show(folder: &Path, ctx: &JobContext) -> Result<Option<FoundLay
         scenes.entry(scene).or_default().push(below);
     }
     let mut shapes: HashMap<&[&str], usize> = HashMap::new();
-    scenes.values().for_each(|files| *shapes.entry(files).or_default() += 1);
+    scenes
+        .values()
+        .for_each(|files| *shapes.entry(files).or_default() += 1);
     if let Some((files, most)) = shapes.into_iter().max_by_key(|(_, roots)| *roots) {
         // Names without a number are those of positions.
-        let are_positions = most > 1 && !files.iter().any(|file| file.contains(|c: char| c.is_ascii_digit()));
+        let are_positions = most > 1
+            && !files
+                .iter()
+                .any(|file| file.contains(|c: char| c.is_ascii_digit()));
         let are_scenes = folders_are_scenes(&found.paths) && (most > 1 || scenes.len() == 1);
         if most * 2 >= scenes.len() && (are_positions || are_scenes) {
             return Ok(None);
@@ -272,11 +304,23 @@ fn find_files_of(request: &LayoutRequest, ctx: &JobContext) -> Result<LayoutFile
         return Err(error);
     }
     let paths = files.iter().map(|file| file.below.clone()).collect();
-    Ok(LayoutFiles { files, paths, left_out })
+    Ok(LayoutFiles {
+        files,
+        paths,
+        left_out,
+    })
 }
 
-fn layout_of_files(request: &LayoutRequest, found: LayoutFiles, ctx: &JobContext) -> Result<FoundLayout> {
-    let LayoutFiles { files, paths, left_out } = found;
+fn layout_of_files(
+    request: &LayoutRequest,
+    found: LayoutFiles,
+    ctx: &JobContext,
+) -> Result<FoundLayout> {
+    let LayoutFiles {
+        files,
+        paths,
+        left_out,
+    } = found;
     let source = &request.source;
     ctx.stage(tr!("Looking at the names"), None);
     let reading = match &request.choice {
@@ -292,18 +336,36 @@ fn layout_of_files(request: &LayoutRequest, found: LayoutFiles, ctx: &JobContext
     };
     let arrangement = match arrange_files(&paths, &reading) {
         Ok(arrangement) => arrangement,
-        Err(conflict) => return Ok(FoundLayout::Question(LayoutQuestion::of_conflict(&conflict, &paths))),
+        Err(conflict) => {
+            return Ok(FoundLayout::Question(LayoutQuestion::of_conflict(
+                &conflict, &paths,
+            )));
+        }
     };
     if arrangement.roots.is_empty() {
-        return Err(Error::usage(format!("no file has a path like {}", reading.patterns().join(" or "))).at_path(source));
+        return Err(Error::usage(format!(
+            "no file has a path like {}",
+            reading.patterns().join(" or ")
+        ))
+        .at_path(source));
     }
     if !source.is_dir() {
-        let placed: HashSet<usize> = arrangement.roots.iter().flat_map(|root| root.files.iter().flatten().copied()).collect();
+        let placed: HashSet<usize> = arrangement
+            .roots
+            .iter()
+            .flat_map(|root| root.files.iter().flatten().copied())
+            .collect();
         expect_whole_files(&files, &|index| placed.contains(&index), source, ctx)?;
     }
     let names = RootNames::of(&arrangement, &paths);
     let lists = join_lists(&arrangement, &files, &names, ctx)?;
-    Ok(FoundLayout::Proposal(Box::new(proposal(reading, arrangement, &files, left_out, lists))))
+    Ok(FoundLayout::Proposal(Box::new(proposal(
+        reading,
+        arrangement,
+        &files,
+        left_out,
+        lists,
+    ))))
 }
 
 /// Reads a layout that [`LayoutProposal::save_layout`] wrote.
@@ -311,9 +373,13 @@ fn layout_of_files(request: &LayoutRequest, found: LayoutFiles, ctx: &JobContext
 /// # Errors
 /// When the file can't be read, or is not a layout.
 pub fn read_layout(file: &Path) -> Result<LayoutReading> {
-    let text = crate::files::read_to_string(file).map_err(|error| Error::io("read the layout", file, error))?;
+    let text = crate::files::read_to_string(file)
+        .map_err(|error| Error::io("read the layout", file, error))?;
     serde_json::from_str(&text).map_err(|error| {
-        Error::format("the file is not a layout").because(error).at_path(file).hint("write one with --save-layout")
+        Error::format("the file is not a layout")
+            .because(error)
+            .at_path(file)
+            .hint("write one with --save-layout")
     })
 }
 
@@ -326,23 +392,41 @@ fn proposal(
 ) -> LayoutProposal {
     let count = arrangement.roots.len();
     let file_roots = arrangement.has_file_roots();
-    let positions = arrangement.positions.iter().map(|position| ProposedPosition {
-        id: (!file_roots).then(|| position.id.clone()),
-        example: files[position.example].below.clone(),
-        matched: position.matched,
-        padded: count - position.matched,
-    });
+    let positions = arrangement
+        .positions
+        .iter()
+        .map(|position| ProposedPosition {
+            id: (!file_roots).then(|| position.id.clone()),
+            example: files[position.example].below.clone(),
+            matched: position.matched,
+            padded: count - position.matched,
+        });
     let positions = positions.collect();
-    let RootColumns { fields: schema, rows: values, shown: columns, contradictions } = columns_of(&arrangement, &lists, files);
+    let RootColumns {
+        fields: schema,
+        rows: values,
+        shown: columns,
+        contradictions,
+    } = columns_of(&arrangement, &lists, files);
     let used: HashSet<usize> = lists.iter().map(|list| list.file).collect();
-    let left_over: Vec<&FoundFile> =
-        arrangement.left_over.iter().filter(|index| !used.contains(index)).map(|&index| &files[index]).collect();
-    let placed = arrangement.roots.iter().flat_map(|root| root.files.iter().flatten());
+    let left_over: Vec<&FoundFile> = arrangement
+        .left_over
+        .iter()
+        .filter(|index| !used.contains(index))
+        .map(|&index| &files[index])
+        .collect();
+    let placed = arrangement
+        .roots
+        .iter()
+        .flat_map(|root| root.files.iter().flatten());
     let bytes = placed.map(|&index| files[index].size).sum();
     let samples = arrangement.roots.iter().zip(values).map(|(root, values)| {
         let values: Arc<[Value]> = values.into();
         match root.files.as_slice() {
-            [Some(file)] if file_roots => Sample { values, ..files[*file].sample(&root.id) },
+            [Some(file)] if file_roots => Sample {
+                values,
+                ..files[*file].sample(&root.id)
+            },
             _ => {
                 let dated = arrangement.by_date;
                 let children = root.files.iter().enumerate().map(|(at, file)| match file {
@@ -355,24 +439,45 @@ fn proposal(
                         sample
                     }
                 });
-                let schema = if dated { vec![FieldSpec::new("date", DataType::Date32)] } else { Vec::new() };
-                let below = Tortilla { schema: schema.into(), samples: children.collect() };
-                Sample { values, ..Sample::folder(&root.id, below) }
+                let schema = if dated {
+                    vec![FieldSpec::new("date", DataType::Date32)]
+                } else {
+                    Vec::new()
+                };
+                let below = Tortilla {
+                    schema: schema.into(),
+                    samples: children.collect(),
+                };
+                Sample {
+                    values,
+                    ..Sample::folder(&root.id, below)
+                }
             }
         }
     });
-    let root = Tortilla { samples: samples.collect(), schema: schema.into() };
+    let root = Tortilla {
+        samples: samples.collect(),
+        schema: schema.into(),
+    };
     let is_plain = keeps_folders(&arrangement, files);
     LayoutProposal {
         reading,
         positions,
         columns,
         roots: count,
-        examples: arrangement.roots.iter().take(EXAMPLES).map(|root| root.id.clone()).collect(),
+        examples: arrangement
+            .roots
+            .iter()
+            .take(EXAMPLES)
+            .map(|root| root.id.clone())
+            .collect(),
         left_over: left_over.iter().map(|file| file.below.clone()).collect(),
         bytes,
         left_out,
-        lists: lists.iter().map(|list| files[list.file].below.clone()).collect(),
+        lists: lists
+            .iter()
+            .map(|list| files[list.file].below.clone())
+            .collect(),
         contradictions,
         renamed: arrangement.renamed,
         unplaced: left_over.iter().filter_map(|file| unplaced(file)).collect(),
@@ -384,22 +489,37 @@ fn proposal(
 /// True when roots are folders, and positions their files.
 fn keeps_folders(arrangement: &ArrangedFiles, files: &[FoundFile]) -> bool {
     let inside = |file: &usize| files[*file].below.split_once('/');
-    let stem = |name: &str| name.rsplit_once('.').map_or(name.to_owned(), |(stem, _)| stem.to_owned());
-    let placed = || arrangement.roots.iter().flat_map(|root| root.files.iter().flatten().map(|file| (&root.id, file)));
+    let stem = |name: &str| {
+        name.rsplit_once('.')
+            .map_or(name.to_owned(), |(stem, _)| stem.to_owned())
+    };
+    let placed = || {
+        arrangement
+            .roots
+            .iter()
+            .flat_map(|root| root.files.iter().flatten().map(|file| (&root.id, file)))
+    };
     let in_folders = placed().filter(|(_, file)| inside(file).is_some()).count();
     in_folders * 2 > arrangement.placed()
-        && placed().all(|(id, file)| inside(file).is_none_or(|(folder, name)| folder == id && !name.contains('/')))
-        && arrangement
-            .positions
-            .iter()
-            .all(|position| inside(&position.example).is_none_or(|(_, name)| name == position.id || stem(name) == position.id))
+        && placed().all(|(id, file)| {
+            inside(file).is_none_or(|(folder, name)| folder == id && !name.contains('/'))
+        })
+        && arrangement.positions.iter().all(|position| {
+            inside(&position.example)
+                .is_none_or(|(_, name)| name == position.id || stem(name) == position.id)
+        })
 }
 
 /// A file for the tray, which holds files of folders.
 fn unplaced(file: &FoundFile) -> Option<Unplaced> {
     match &file.asset {
-        AssetPath::File(path) if !is_remote(path) => Some(Unplaced { path: path.to_path_buf(), size: file.size }),
-        AssetPath::File(_) | AssetPath::Range { .. } | AssetPath::Packed(_) | AssetPath::Vsi(_) => None,
+        AssetPath::File(path) if !is_remote(path) => Some(Unplaced {
+            path: path.to_path_buf(),
+            size: file.size,
+        }),
+        AssetPath::File(_) | AssetPath::Range { .. } | AssetPath::Packed(_) | AssetPath::Vsi(_) => {
+            None
+        }
     }
 }
 
@@ -407,7 +527,9 @@ fn unplaced(file: &FoundFile) -> Option<Unplaced> {
 fn date_value(text: Option<&str>) -> Value {
     let date = text.and_then(|text| text.parse::<chrono::NaiveDate>().ok());
     let epoch = chrono::NaiveDate::default();
-    date.map_or(Value::Null, |date| Value::Int(date.signed_duration_since(epoch).num_days()))
+    date.map_or(Value::Null, |date| {
+        Value::Int(date.signed_duration_since(epoch).num_days())
+    })
 }
 
 /// Columns of the roots.
@@ -419,8 +541,13 @@ struct RootColumns {
     contradictions: Vec<ListContradiction>,
 }
 
-/// Columns from the names, then from the lists, whose values fill what names leave out. What contradicts a column becomes another.
-fn columns_of(arrangement: &ArrangedFiles, lists: &[JoinedList], files: &[FoundFile]) -> RootColumns {
+/// Columns from the names, then from the lists, whose values fill what names leave out. What
+/// contradicts a column becomes another.
+fn columns_of(
+    arrangement: &ArrangedFiles,
+    lists: &[JoinedList],
+    files: &[FoundFile],
+) -> RootColumns {
     let count = arrangement.roots.len();
     let mut fields: Vec<FieldSpec> = Vec::new();
     let mut columns: Vec<Vec<Value>> = Vec::new();
@@ -428,7 +555,9 @@ fn columns_of(arrangement: &ArrangedFiles, lists: &[JoinedList], files: &[FoundF
     let mut contradictions: Vec<ListContradiction> = Vec::new();
     for (at, name) in arrangement.columns.iter().enumerate() {
         fields.push(FieldSpec::new(name, DataType::Utf8));
-        let value = |root: &crate::draft::ArrangedRoot| root.columns[at].as_ref().map_or(Value::Null, Value::text);
+        let value = |root: &crate::draft::ArrangedRoot| {
+            root.columns[at].as_ref().map_or(Value::Null, Value::text)
+        };
         columns.push(arrangement.roots.iter().map(value).collect());
         from.push("the names".to_owned());
     }
@@ -443,19 +572,33 @@ fn columns_of(arrangement: &ArrangedFiles, lists: &[JoinedList], files: &[FoundF
                 }
             }
             let differing = |column: &[Value]| -> Vec<usize> {
-                let differs = |root: usize, value: &Value| !column[root].is_null() && column[root] != *value;
-                own.iter().filter(|(root, value)| differs(**root, value)).map(|(root, _)| *root).collect()
+                let differs =
+                    |root: usize, value: &Value| !column[root].is_null() && column[root] != *value;
+                own.iter()
+                    .filter(|(root, value)| differs(**root, value))
+                    .map(|(root, _)| *root)
+                    .collect()
             };
-            let known =
-                |fields: &[FieldSpec], name: &str| fields.iter().position(|known| known.name == name && known.dtype == field.dtype);
+            let known = |fields: &[FieldSpec], name: &str| {
+                fields
+                    .iter()
+                    .position(|known| known.name == name && known.dtype == field.dtype)
+            };
             let id = |root: usize| arrangement.roots[root].id.clone();
             let mut name = field.name.clone();
             if let Some(at) = known(&fields, &name) {
                 let against = differing(&columns[at]);
-                if !against.is_empty() || apart.contains(&(field.name.as_str(), list_family(&list.stem))) {
+                if !against.is_empty()
+                    || apart.contains(&(field.name.as_str(), list_family(&list.stem)))
+                {
                     let suffixes = [list_family(&list.stem), plain_name(&list.stem)];
-                    let others = suffixes.iter().filter(|suffix| !suffix.is_empty()).map(|suffix| format!("{name}_{suffix}"));
-                    let agrees = |other: &String| known(&fields, other).is_none_or(|at| differing(&columns[at]).is_empty());
+                    let others = suffixes
+                        .iter()
+                        .filter(|suffix| !suffix.is_empty())
+                        .map(|suffix| format!("{name}_{suffix}"));
+                    let agrees = |other: &String| {
+                        known(&fields, other).is_none_or(|at| differing(&columns[at]).is_empty())
+                    };
                     let free = || free_name(&fields, &format!("{name}_{}", plain_name(&list.stem)));
                     let other = others.into_iter().find(agrees).unwrap_or_else(free);
                     name = other;
@@ -472,7 +615,10 @@ fn columns_of(arrangement: &ArrangedFiles, lists: &[JoinedList], files: &[FoundF
                 }
             }
             let at = known(&fields, &name).unwrap_or_else(|| {
-                fields.push(FieldSpec { name: free_name(&fields, &name), ..field.clone() });
+                fields.push(FieldSpec {
+                    name: free_name(&fields, &name),
+                    ..field.clone()
+                });
                 columns.push(vec![Value::Null; count]);
                 from.push(String::new());
                 fields.len() - 1
@@ -489,7 +635,11 @@ fn columns_of(arrangement: &ArrangedFiles, lists: &[JoinedList], files: &[FoundF
                 });
             }
             if !from[at].split(", ").any(|known| known == list.name) {
-                from[at] = if from[at].is_empty() { list.name.clone() } else { format!("{}, {}", from[at], list.name) };
+                from[at] = if from[at].is_empty() {
+                    list.name.clone()
+                } else {
+                    format!("{}, {}", from[at], list.name)
+                };
             }
             for (root, value) in own {
                 if columns[at][root].is_null() {
@@ -498,22 +648,37 @@ fn columns_of(arrangement: &ArrangedFiles, lists: &[JoinedList], files: &[FoundF
             }
         }
     }
-    let shown = fields.iter().zip(&columns).zip(from).map(|((field, values), from)| ProposedColumn {
-        name: field.name.clone(),
-        from,
-        values: values.iter().filter(|value| !value.is_null()).count(),
-    });
+    let shown = fields
+        .iter()
+        .zip(&columns)
+        .zip(from)
+        .map(|((field, values), from)| ProposedColumn {
+            name: field.name.clone(),
+            from,
+            values: values.iter().filter(|value| !value.is_null()).count(),
+        });
     let shown = shown.collect();
     let mut rows = vec![Vec::with_capacity(fields.len()); count];
     for column in columns {
-        rows.iter_mut().zip(column).for_each(|(row, value)| row.push(value));
+        rows.iter_mut()
+            .zip(column)
+            .for_each(|(row, value)| row.push(value));
     }
-    RootColumns { fields, rows, shown, contradictions }
+    RootColumns {
+        fields,
+        rows,
+        shown,
+        contradictions,
+    }
 }
 
-/// Fields and families of lists, such as eurosat-spatial-train and eurosat-spatial-test, that contradict the names or a family before them:
-/// the lists of a family stay together in a column of their own.
-fn families_apart<'a>(arrangement: &ArrangedFiles, lists: &'a [JoinedList]) -> HashSet<(&'a str, String)> {
+/// Fields and families of lists, such as eurosat-spatial-train and eurosat-spatial-test, that
+/// contradict the names or a family before them: the lists of a family stay together in a column of
+/// their own.
+fn families_apart<'a>(
+    arrangement: &ArrangedFiles,
+    lists: &'a [JoinedList],
+) -> HashSet<(&'a str, String)> {
     type Family<'a> = (&'a str, String);
     let mut families: Vec<(Family<'a>, Vec<&(usize, Value)>)> = Vec::new();
     for list in lists {
@@ -536,13 +701,17 @@ fn families_apart<'a>(arrangement: &ArrangedFiles, lists: &'a [JoinedList]) -> H
     }
     let mut apart = HashSet::new();
     for (family, values) in families {
-        let differs = |(root, value): &(usize, Value)| base.get(&(family.0, *root)).is_some_and(|known| known != value);
+        let differs = |(root, value): &(usize, Value)| {
+            base.get(&(family.0, *root))
+                .is_some_and(|known| known != value)
+        };
         if !family.1.is_empty() && values.iter().copied().any(differs) {
             apart.insert(family);
             continue;
         }
         for (root, value) in values {
-            base.entry((family.0, *root)).or_insert_with(|| value.clone());
+            base.entry((family.0, *root))
+                .or_insert_with(|| value.clone());
         }
     }
     apart
@@ -550,7 +719,10 @@ fn families_apart<'a>(arrangement: &ArrangedFiles, lists: &'a [JoinedList]) -> H
 
 /// The stem of a list as a part of a field's name.
 fn plain_name(stem: &str) -> String {
-    stem.to_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+    stem.to_lowercase()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect()
 }
 
 fn free_name(fields: &[FieldSpec], wanted: &str) -> String {
@@ -572,7 +744,11 @@ impl LayoutProposal {
 
     /// The samples, the files without a place, and what is added and left out.
     pub fn into_import(self) -> (Tortilla, Vec<Unplaced>, Imported) {
-        let files = self.positions.iter().map(|position| position.matched as u64).sum();
+        let files = self
+            .positions
+            .iter()
+            .map(|position| position.matched as u64)
+            .sum();
         let has_folders = self.positions.iter().any(|position| position.id.is_some());
         let report = Imported {
             files,
@@ -589,15 +765,17 @@ impl LayoutProposal {
     /// # Errors
     /// When the file exists, unless `overwrite`, or can't be written.
     pub fn save_layout(&self, file: &Path, overwrite: bool) -> Result<()> {
-        let text = serde_json::to_string_pretty(&self.reading)
-            .map_err(|error| Error::internal("the layout can't be written as JSON").because(error))?;
+        let text = serde_json::to_string_pretty(&self.reading).map_err(|error| {
+            Error::internal("the layout can't be written as JSON").because(error)
+        })?;
         write_document(file, (text + "\n").as_bytes(), overwrite)
     }
 
     /// The proposal as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         serde_json::json!({
-            "layout": self.reading, "patterns": self.reading.patterns(), "roots": self.roots, "examples": self.examples,
+            "layout": self.reading, "patterns": self.reading.patterns(), "roots": self.roots,
+            "examples": self.examples,
             "positions": self.positions, "columns": self.columns, "lists": self.lists,
             "contradictions": self.contradictions, "renamed": self.renamed,
             "left_over": self.left_over, "left_out": self.left_out,
@@ -608,23 +786,52 @@ impl LayoutProposal {
     pub fn to_text(&self) -> String {
         let mut text = format!("layout {}\n", self.reading.patterns().join(", "));
         let first = self.examples.join(", ");
-        let more = if self.roots > self.examples.len() { ", …" } else { "" };
+        let more = if self.roots > self.examples.len() {
+            ", …"
+        } else {
+            ""
+        };
         text += &format!("{} roots: {first}{more}\n\n", self.roots);
-        let id = |position: &ProposedPosition| position.id.clone().unwrap_or_else(|| "(the root itself)".to_owned());
-        let width = self.positions.iter().map(|position| id(position).chars().count()).max().unwrap_or(0).max(8);
-        text += &format!("{:width$}  {:>8}  {:>8}  example\n", "position", "matched", "padded");
+        let id = |position: &ProposedPosition| {
+            position
+                .id
+                .clone()
+                .unwrap_or_else(|| "(the root itself)".to_owned())
+        };
+        let width = self
+            .positions
+            .iter()
+            .map(|position| id(position).chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(8);
+        text += &format!(
+            "{:width$}  {:>8}  {:>8}  example\n",
+            "position", "matched", "padded"
+        );
         for position in &self.positions {
-            text += &format!("{:width$}  {:>8}  {:>8}  {}\n", id(position), position.matched, position.padded, position.example);
+            text += &format!(
+                "{:width$}  {:>8}  {:>8}  {}\n",
+                id(position),
+                position.matched,
+                position.padded,
+                position.example
+            );
         }
         if !self.columns.is_empty() {
             text += "\ncolumns\n";
             for column in &self.columns {
-                text += &format!("  {} from {}: {} of {} roots\n", column.name, column.from, column.values, self.roots);
+                text += &format!(
+                    "  {} from {}: {} of {} roots\n",
+                    column.name, column.from, column.values, self.roots
+                );
             }
         }
         if !self.contradictions.is_empty() {
             text += "\ncontradictions\n";
-            self.contradictions.iter().for_each(|found| text += &format!("  {}\n", found.to_text()));
+            self.contradictions
+                .iter()
+                .for_each(|found| text += &format!("  {}\n", found.to_text()));
         }
         if !self.renamed.is_empty() {
             text += "\nids that are mended\n";
@@ -633,10 +840,16 @@ impl LayoutProposal {
             }
             text += &more_lines(self.renamed.len());
         }
-        for (title, lines) in [("without a place", &self.left_over), ("left out", &self.left_out)] {
+        for (title, lines) in [
+            ("without a place", &self.left_over),
+            ("left out", &self.left_out),
+        ] {
             if !lines.is_empty() {
                 text += &format!("\n{title}: {}\n", lines.len());
-                lines.iter().take(LINES).for_each(|line| text += &format!("  {}\n", line.escape_debug()));
+                lines
+                    .iter()
+                    .take(LINES)
+                    .for_each(|line| text += &format!("  {}\n", line.escape_debug()));
                 text += &more_lines(lines.len());
             }
         }
@@ -648,15 +861,29 @@ impl LayoutProposal {
 const LINES: usize = 20;
 
 fn more_lines(count: usize) -> String {
-    if count > LINES { format!("  and {} more\n", count - LINES) } else { String::new() }
+    if count > LINES {
+        format!("  and {} more\n", count - LINES)
+    } else {
+        String::new()
+    }
 }
 
-/// Removes samples whose path of ids one of `patterns` matches, and FOLDERs that are empty then. Returns the paths.
+/// Removes samples whose path of ids one of `patterns` matches, and FOLDERs that are empty then.
+/// Returns the paths.
 pub(super) fn exclude_samples(dataset: &mut Dataset, patterns: &[String]) -> Vec<String> {
-    fn kept(tortilla: &Tortilla, above: &str, patterns: &[String], removed: &mut Vec<String>) -> Tortilla {
+    fn kept(
+        tortilla: &Tortilla,
+        above: &str,
+        patterns: &[String],
+        removed: &mut Vec<String>,
+    ) -> Tortilla {
         let mut samples = Vec::with_capacity(tortilla.samples.len());
         for sample in &tortilla.samples {
-            let path = if above.is_empty() { sample.id.to_string() } else { format!("{above}/{}", sample.id) };
+            let path = if above.is_empty() {
+                sample.id.to_string()
+            } else {
+                format!("{above}/{}", sample.id)
+            };
             if is_excluded(&path, patterns) {
                 removed.push(path);
                 continue;
@@ -666,12 +893,18 @@ pub(super) fn exclude_samples(dataset: &mut Dataset, patterns: &[String]) -> Vec
                 Some(children) => {
                     let below = kept(children, &path, patterns, removed);
                     if !below.samples.is_empty() {
-                        samples.push(Sample { values: sample.values.clone(), ..Sample::folder(&sample.id, below) });
+                        samples.push(Sample {
+                            values: sample.values.clone(),
+                            ..Sample::folder(&sample.id, below)
+                        });
                     }
                 }
             }
         }
-        Tortilla { schema: tortilla.schema.clone(), samples }
+        Tortilla {
+            schema: tortilla.schema.clone(),
+            samples,
+        }
     }
     let mut removed = Vec::new();
     if !patterns.is_empty() {
@@ -686,11 +919,20 @@ mod tests {
 
     #[test]
     fn layouts_are_stored_as_words_or_readings_and_read_back() {
-        for text in ["auto", "folders", "stems", "my.json", "{split}/{position}/{root}"] {
+        for text in [
+            "auto",
+            "folders",
+            "stems",
+            "my.json",
+            "{split}/{position}/{root}",
+        ] {
             let choice: LayoutChoice = text.parse().expect("is one");
             let stored = serde_json::to_value(&choice).expect("is stored");
             assert_eq!(stored.is_string(), !text.contains('{'), "{stored}");
-            assert_eq!(serde_json::from_value::<LayoutChoice>(stored).expect("is read"), choice);
+            assert_eq!(
+                serde_json::from_value::<LayoutChoice>(stored).expect("is read"),
+                choice
+            );
         }
         assert_eq!(
             serde_json::from_str::<LayoutChoice>("\"{position}/{root}\"").expect("a pattern"),
@@ -703,8 +945,14 @@ mod tests {
     fn layouts_are_words_patterns_or_files() {
         let of = |text: &str| text.parse::<LayoutChoice>();
         assert_eq!(of("auto").expect("is one"), LayoutChoice::Auto);
-        assert_eq!(of("my.json").expect("is one"), LayoutChoice::Saved("my.json".into()));
-        let LayoutChoice::Pattern(reading) = of("{split}/{position}/{root}.tif").expect("is one") else { panic!("is a pattern") };
+        assert_eq!(
+            of("my.json").expect("is one"),
+            LayoutChoice::Saved("my.json".into())
+        );
+        let LayoutChoice::Pattern(reading) = of("{split}/{position}/{root}.tif").expect("is one")
+        else {
+            panic!("is a pattern")
+        };
         assert_eq!(reading.patterns(), ["{split}/{position}/{root}"]);
         for wrong in ["", "{split}/", "{a b}/{root}", "{root}/x.tif"] {
             assert!(of(wrong).is_err(), "{wrong}");

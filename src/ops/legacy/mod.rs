@@ -1,5 +1,5 @@
-//! Writing and changing TORTILLA 0.5 and TACO 0.2: from drafts and datasets of 2.0, subsets of what there is, other footers and
-//! collections in files that stay where they are.
+//! Writing and changing TORTILLA 0.5 and TACO 0.2: from drafts and datasets of 2.0, subsets of what
+//! there is, other footers and collections in files that stay where they are.
 
 mod automatic_statistics;
 mod collection;
@@ -36,8 +36,9 @@ use columns::{FooterForm, FooterRows, Losses};
 use sample_rows::{AssemblyRows, SampleData, SampleRows};
 
 use crate::container::{
-    self, Assembly, Built, ContainerReader, DatasetVersion, Format, LocalFile, Physical, RowSource, TortillaDraft, TortillaHeader,
-    TortillaItem, TortillaOptions, TortillaReader, extent_of_samples, tree_order, write_tortilla, write_tortilla_of,
+    self, Assembly, Built, ContainerReader, DatasetVersion, Format, LocalFile, Physical, RowSource,
+    TortillaDraft, TortillaHeader, TortillaItem, TortillaOptions, TortillaReader,
+    extent_of_samples, tree_order, write_tortilla, write_tortilla_of,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
@@ -46,15 +47,18 @@ use crate::raster::{IDENTIFY_BYTES, identify};
 use crate::table::{DecodeBudget, LevelTable};
 use crate::validate;
 
-/// Writes the selected samples. Columns and bytes of a TORTILLA or TACO are copied unchanged; other generations are mapped. Plain data.
+/// Writes the selected samples. Columns and bytes of a TORTILLA or TACO are copied unchanged; other
+/// generations are mapped. Plain data.
 ///
 /// # Errors
-/// For a selection without samples, missing parts, and files that can't be read or written. Then nothing is written.
+/// For a selection without samples, missing parts, and files that can't be read or written. Then
+/// nothing is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompileRequest {
     /// The dataset, of any generation.
     pub input: PathBuf,
-    /// Where and how to write. A target that ends in `.taco` gets the collection of the input, unless another is given here.
+    /// Where and how to write. A target that ends in `.taco` gets the collection of the input,
+    /// unless another is given here.
     pub options: TortillaOptions,
     /// Go on where parts of a dataset of the first generation are missing.
     #[serde(default)]
@@ -66,23 +70,30 @@ pub struct CompileRequest {
 
 /// True for a name that ends in `.taco`.
 pub fn is_taco_name(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("taco"))
+    path.extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("taco"))
 }
 
-/// Writes a draft as TORTILLA 0.5, or as TACO 0.2 when the target ends in `.taco`. What these generations can't hold is a warning
-/// each: placeholders, all tasks but the first, fractions of a second. The extent of a TACO is computed where it is not given.
+/// Writes a draft as TORTILLA 0.5, or as TACO 0.2 when the target ends in `.taco`. What these
+/// generations can't hold is a warning each: placeholders, all tasks but the first, fractions of a
+/// second. The extent of a TACO is computed where it is not given.
 ///
 /// # Errors
-/// For a TACO without a core field, values that these generations can't hold, a target that a sample is read from, and files that
-/// can't be read or written.
-pub fn write_first_generation(dataset: &Dataset, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
+/// For a TACO without a core field, values that these generations can't hold, a target that a
+/// sample is read from, and files that can't be read or written.
+pub fn write_first_generation(
+    dataset: &Dataset,
+    options: &TortillaOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
     write_first_generation_of(dataset, &DatasetVersion::default(), options, ctx)
 }
 
 /// As [`write_first_generation`], for the draft of this version of a dataset.
 ///
 /// # Errors
-/// As [`write_first_generation`]; [`Kind::Changed`](crate::error::Kind::Changed) when the dataset was replaced or changed meanwhile.
+/// As [`write_first_generation`]; [`Kind::Changed`](crate::error::Kind::Changed) when the dataset
+/// was replaced or changed meanwhile.
 pub(super) fn write_first_generation_of(
     dataset: &Dataset,
     version: &DatasetVersion,
@@ -102,15 +113,27 @@ pub(super) fn write_first_generation_of(
     let (draft, options) = laid_out(&&*dataset.root, options, ctx)?;
     let built = write_tortilla_of(draft, version, &options, ctx)?;
     let unlike_source = verify_members_of_draft(dataset, &built, ctx)?;
-    Ok(Built { unlike_source, ..built })
+    Ok(Built {
+        unlike_source,
+        ..built
+    })
 }
 
 /// As [`write_first_generation`], for a dataset that is laid out for the writers.
 ///
 /// # Errors
 /// Those of [`write_first_generation`].
-pub(super) fn write_assembly(assembly: Assembly, options: &TortillaOptions, ctx: &JobContext) -> Result<Built> {
-    let options = with_collection(options, &assembly.collection, || extent_of_samples(&assembly.batches(), ctx), ctx)?;
+pub(super) fn write_assembly(
+    assembly: Assembly,
+    options: &TortillaOptions,
+    ctx: &JobContext,
+) -> Result<Built> {
+    let options = with_collection(
+        options,
+        &assembly.collection,
+        || extent_of_samples(&assembly.batches(), ctx),
+        ctx,
+    )?;
     ctx.stage(tr!("Laying out the samples"), None);
     assembly.expect_sources()?;
     refuse_sources_of(&assembly, &replaced_files(&options)?)?;
@@ -130,21 +153,45 @@ fn with_collection(
 ) -> Result<TortillaOptions> {
     let mut options = options.clone();
     if options.collection.is_none() && is_taco_name(&options.target) {
-        options.collection = Some(whole_collection(&collection.descriptive(), samples, options.text_form, ctx)?);
+        options.collection = Some(whole_collection(
+            &collection.descriptive(),
+            samples,
+            options.text_form,
+            ctx,
+        )?);
     }
     Ok(options)
 }
 
 /// The files that a write replaces.
 fn replaced_files(options: &TortillaOptions) -> Result<Vec<PathBuf>> {
-    let parts = if options.part_bytes.is_some() { container::parts_called(&options.target)? } else { Vec::new() };
+    let parts = if options.part_bytes.is_some() {
+        container::parts_called(&options.target)?
+    } else {
+        Vec::new()
+    };
     Ok([parts, vec![options.target.clone()]].concat())
 }
 
 /// The samples as the writer takes them; warns of what is lost.
-fn laid_out(samples: &impl SampleRows, options: TortillaOptions, ctx: &JobContext) -> Result<(TortillaDraft, TortillaOptions)> {
-    let form = FooterForm { taco: is_taco_name(&options.target), text: options.text_form };
-    let (draft, losses) = draft_of(samples, "", DraftForm { footer: form, stream: options.stream }, ctx)?;
+fn laid_out(
+    samples: &impl SampleRows,
+    options: TortillaOptions,
+    ctx: &JobContext,
+) -> Result<(TortillaDraft, TortillaOptions)> {
+    let form = FooterForm {
+        taco: is_taco_name(&options.target),
+        text: options.text_form,
+    };
+    let (draft, losses) = draft_of(
+        samples,
+        "",
+        DraftForm {
+            footer: form,
+            stream: options.stream,
+        },
+        ctx,
+    )?;
     losses.refuse_nulls(form)?;
     losses.warn(ctx);
     if options.stream && !options.allow_non_tog {
@@ -153,7 +200,8 @@ fn laid_out(samples: &impl SampleRows, options: TortillaOptions, ctx: &JobContex
     Ok((draft, options))
 }
 
-/// The collection in the form of TACO 0.2, with every core field. `samples` computes the extent of 2.0 where it is not given.
+/// The collection in the form of TACO 0.2, with every core field. `samples` computes the extent of
+/// 2.0 where it is not given.
 fn whole_collection(
     given: &Map<String, Json>,
     samples: impl FnOnce() -> Result<Option<Json>>,
@@ -162,11 +210,22 @@ fn whole_collection(
 ) -> Result<Map<String, Json>> {
     let mut given = given.clone();
     // An unknown extent is the whole world in 2.0; TACO 0.2 demands a known one.
-    if ExtentOrigin::of(&Collection { fields: given.clone() }) == Some(ExtentOrigin::Unknown) {
+    if ExtentOrigin::of(&Collection {
+        fields: given.clone(),
+    }) == Some(ExtentOrigin::Unknown)
+    {
         given.shift_remove("extent");
     }
-    let lacks = |half: &str| given.get("extent").and_then(|extent| extent.get(half)).is_none_or(Json::is_null);
-    let lacking: Vec<&str> = ["spatial", "temporal"].into_iter().filter(|half| lacks(half)).collect();
+    let lacks = |half: &str| {
+        given
+            .get("extent")
+            .and_then(|extent| extent.get(half))
+            .is_none_or(Json::is_null)
+    };
+    let lacking: Vec<&str> = ["spatial", "temporal"]
+        .into_iter()
+        .filter(|half| lacks(half))
+        .collect();
     if !lacking.is_empty()
         && let Some(found) = samples()?
     {
@@ -183,7 +242,14 @@ fn whole_collection(
         old.put_text_form();
     }
     collection::need_core_fields(&old.fields)?;
-    let report = checked(&old.fields, if text_form { Profile::Spec } else { Profile::Tools });
+    let report = checked(
+        &old.fields,
+        if text_form {
+            Profile::Spec
+        } else {
+            Profile::Tools
+        },
+    );
     refuse_invalid(&report)?;
     warn_of_findings(&report, ctx);
     old.notes.into_iter().for_each(|note| ctx.warn(note));
@@ -206,7 +272,12 @@ pub(super) fn collection_for(
     text_form: bool,
     ctx: &JobContext,
 ) -> Result<Map<String, Json>> {
-    whole_collection(given, || extent_of_samples(&assembly_of(reader, ctx)?.batches(), ctx), text_form, ctx)
+    whole_collection(
+        given,
+        || extent_of_samples(&assembly_of(reader, ctx)?.batches(), ctx),
+        text_form,
+        ctx,
+    )
 }
 
 /// The form of the tortillas of a draft.
@@ -221,11 +292,21 @@ struct DraftForm {
 /// Files whose format is found out at a time.
 const FORMATS_AT_ONCE: usize = 1 << 13;
 
-/// The samples of a tortilla as their footer and data, and what is lost. `above` is the path of the tortilla, with a slash behind.
-fn draft_of(samples: &impl SampleRows, above: &str, form: DraftForm, ctx: &JobContext) -> Result<(TortillaDraft, Losses)> {
+/// The samples of a tortilla as their footer and data, and what is lost. `above` is the path of the
+/// tortilla, with a slash behind.
+fn draft_of(
+    samples: &impl SampleRows,
+    above: &str,
+    form: DraftForm,
+    ctx: &JobContext,
+) -> Result<(TortillaDraft, Losses)> {
     ctx.check()?;
-    let (rows, padding): (Vec<usize>, Vec<usize>) = (0..samples.count()).partition(|&row| samples.is_real(row));
-    let placeholders = padding.into_iter().map(|row| format!("{above}{}", samples.id(row))).collect();
+    let (rows, padding): (Vec<usize>, Vec<usize>) =
+        (0..samples.count()).partition(|&row| samples.is_real(row));
+    let placeholders = padding
+        .into_iter()
+        .map(|row| format!("{above}{}", samples.id(row)))
+        .collect();
     let mut losses = Losses::of_placeholders(placeholders);
     let columns = samples.columns(&rows)?;
     // A column of the samples may state another format.
@@ -233,7 +314,9 @@ fn draft_of(samples: &impl SampleRows, above: &str, form: DraftForm, ctx: &JobCo
     let mut formats = StringBuilder::new();
     let mut items = Vec::with_capacity(rows.len());
     for some in rows.chunks(FORMATS_AT_ONCE) {
-        let found: Vec<FoundFormat> = try_map(some, |_, &row| format_of(samples.id(row), samples.data(row), ctx))?;
+        let found: Vec<FoundFormat> = try_map(some, |_, &row| {
+            format_of(samples.id(row), samples.data(row), ctx)
+        })?;
         for (&row, found) in some.iter().zip(found) {
             let format = match (samples.data(row), &stated) {
                 (SampleData::Folder, _) => NESTED_FORMAT,
@@ -248,14 +331,20 @@ fn draft_of(samples: &impl SampleRows, above: &str, form: DraftForm, ctx: &JobCo
             let is_nested = format == NESTED_FORMAT;
             items.push(match (samples.data(row).source(), samples.below(row)) {
                 (None, below) => {
-                    let below = below.ok_or_else(|| Error::internal("a FOLDER without a tortilla"))?;
+                    let below =
+                        below.ok_or_else(|| Error::internal("a FOLDER without a tortilla"))?;
                     let (inner, lost) = draft_of(&below, &format!("{}/", path()), form, ctx)?;
                     losses.add(lost);
                     TortillaItem::Nested(Box::new(inner))
                 }
                 (Some(_), _) if is_nested && found.nested.is_none() => {
-                    let error = Error::usage("tortilla:file_format is TORTILLA, and this file is not a readable TORTILLA");
-                    return Err(error.at(path()).hint("write the name of GDAL's driver, or BYTES, or leave the value empty"));
+                    let error = Error::usage(
+                        "tortilla:file_format is TORTILLA, and this file is \
+                        not a readable TORTILLA",
+                    );
+                    return Err(error.at(path()).hint(
+                        "write the name of GDAL's driver, or BYTES, or leave the value empty",
+                    ));
                 }
                 (Some(source), _) => match found.nested.filter(|_| is_nested && form.stream) {
                     Some((file, range)) => {
@@ -268,8 +357,18 @@ fn draft_of(samples: &impl SampleRows, above: &str, form: DraftForm, ctx: &JobCo
         }
     }
     let ids = rows.iter().map(|&row| samples.id(row));
-    let rows = FooterRows { ids: StringArray::from_iter_values(ids), formats: formats.finish(), columns };
-    Ok((TortillaDraft { items, footer: columns::footer_of(rows, form.footer, &mut losses)? }, losses))
+    let rows = FooterRows {
+        ids: StringArray::from_iter_values(ids),
+        formats: formats.finish(),
+        columns,
+    };
+    Ok((
+        TortillaDraft {
+            items,
+            footer: columns::footer_of(rows, form.footer, &mut losses)?,
+        },
+        losses,
+    ))
 }
 
 /// `tortilla:file_format` of a nested tortilla.
@@ -279,24 +378,38 @@ const NESTED_FORMAT: &str = "TORTILLA";
 struct FoundFormat {
     /// Value for `tortilla:file_format`.
     name: String,
-    /// The file and byte range of a FILE that is a readable TORTILLA or TACO of the first generation.
+    /// The file and byte range of a FILE that is a readable TORTILLA or TACO of the first
+    /// generation.
     nested: Option<(LocalFile, (u64, u64))>,
     /// Why a FILE with the header of a tortilla can't be read as one.
     unreadable: Option<Error>,
 }
 
-/// `tortilla:file_format`: TORTILLA for a folder and for a file that is a readable TORTILLA or TACO of the first generation; else
-/// what GDAL calls the file, as far as its first bytes and its ending tell.
+/// `tortilla:file_format`: TORTILLA for a folder and for a file that is a readable TORTILLA or TACO
+/// of the first generation; else what GDAL calls the file, as far as its first bytes and its ending
+/// tell.
 fn format_of(id: &str, data: SampleData<'_>, ctx: &JobContext) -> Result<FoundFormat> {
     ctx.check()?;
-    let plain = |name: String| FoundFormat { name, nested: None, unreadable: None };
+    let plain = |name: String| FoundFormat {
+        name,
+        nested: None,
+        unreadable: None,
+    };
     let of_head = |head: &[u8]| identify(head, id).unwrap_or_else(|| "BYTES".to_owned());
     let (asset, range) = match data {
         SampleData::Folder => return Ok(plain(NESTED_FORMAT.to_owned())),
-        SampleData::Bytes(bytes) => return Ok(plain(of_head(&bytes[..bytes.len().min(IDENTIFY_BYTES as usize)]))),
+        SampleData::Bytes(bytes) => {
+            return Ok(plain(of_head(
+                &bytes[..bytes.len().min(IDENTIFY_BYTES as usize)],
+            )));
+        }
         SampleData::Asset(AssetPath::Vsi(_), ..) => return Ok(plain(of_head(&[]))),
-        SampleData::Asset(path @ (AssetPath::File(_) | AssetPath::Packed(_)), size, _) => (path, (0, size)),
-        SampleData::Asset(path @ AssetPath::Range { offset, size, .. }, ..) => (path, (*offset, *size)),
+        SampleData::Asset(path @ (AssetPath::File(_) | AssetPath::Packed(_)), size, _) => {
+            (path, (0, size))
+        }
+        SampleData::Asset(path @ AssetPath::Range { offset, size, .. }, ..) => {
+            (path, (*offset, *size))
+        }
     };
     let file = LocalFile::open_for(asset)?;
     let head = file.read(range.0, IDENTIFY_BYTES.min(range.1))?;
@@ -304,9 +417,17 @@ fn format_of(id: &str, data: SampleData<'_>, ctx: &JobContext) -> Result<FoundFo
         return Ok(plain(of_head(&head)));
     }
     match container::nested_items(&file, range, ctx) {
-        Ok(_) => Ok(FoundFormat { name: NESTED_FORMAT.to_owned(), nested: Some((file, range)), unreadable: None }),
+        Ok(_) => Ok(FoundFormat {
+            name: NESTED_FORMAT.to_owned(),
+            nested: Some((file, range)),
+            unreadable: None,
+        }),
         Err(error) if error.is_passing() => Err(error),
-        Err(error) => Ok(FoundFormat { name: of_head(&head), nested: None, unreadable: Some(error) }),
+        Err(error) => Ok(FoundFormat {
+            name: of_head(&head),
+            nested: None,
+            unreadable: Some(error),
+        }),
     }
 }
 
@@ -330,33 +451,62 @@ impl Operation for CompileRequest {
 fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     let reader = container::open(&request.input, ctx)?;
     if same_file(&request.input, &request.options.target) {
-        return Err(Error::usage("the output is the input").at_path(&request.input).hint("choose another name"));
+        return Err(Error::usage("the output is the input")
+            .at_path(&request.input)
+            .hint("choose another name"));
     }
     need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;
     ctx.stage(tr!("Choosing the samples"), None);
-    let keeping = Keeping { padding: false, siblings: true };
-    let keep = chosen(&request.rows, keeping, &tables_of(reader.as_ref(), ctx)?, &tree, ctx)?;
+    let keeping = Keeping {
+        padding: false,
+        siblings: true,
+    };
+    let keep = chosen(
+        &request.rows,
+        keeping,
+        &tables_of(reader.as_ref(), ctx)?,
+        &tree,
+        ctx,
+    )?;
     let roots = keep.first().cloned().unwrap_or_default();
     if !roots.contains(&true) {
-        return Err(Error::usage("no sample is left to compile").hint("try the same filters with `taco-studio query`"));
+        return Err(Error::usage("no sample is left to compile")
+            .hint("try the same filters with `taco-studio query`"));
     }
     let mut options = request.options.clone();
     if let Some(given) = &options.collection {
-        options.collection = Some(collection_for(given, reader.as_ref(), options.text_form, ctx)?);
+        options.collection = Some(collection_for(
+            given,
+            reader.as_ref(),
+            options.text_form,
+            ctx,
+        )?);
     }
     if let Physical::Tortilla(tortilla) = reader.physical() {
-        if options.part_bytes.is_some() && tortilla.files().iter().any(|file| container::is_part_of(file.path(), &options.target)) {
-            let error = Error::usage("the output would have the names of the parts that are read").at_path(&options.target);
+        if options.part_bytes.is_some()
+            && tortilla
+                .files()
+                .iter()
+                .any(|file| container::is_part_of(file.path(), &options.target))
+        {
+            let error = Error::usage("the output would have the names of the parts that are read")
+                .at_path(&options.target);
             return Err(error.hint("choose another name"));
         }
         if options.collection.is_none() && is_taco_name(&options.target) {
             if reader.info().format != Format::Taco {
-                let error = Error::usage("a .taco needs a collection, and this TORTILLA has none").at_path(&options.target);
+                let error = Error::usage("a .taco needs a collection, and this TORTILLA has none")
+                    .at_path(&options.target);
                 return Err(error.hint("give one, or call the output .tortilla"));
             }
             options.collection = Some(match options.text_form {
-                true => collection_for(&reader.expect_collection()?.fields, reader.as_ref(), true, ctx)?,
+                true => collection_for(
+                    &reader.expect_collection()?.fields,
+                    reader.as_ref(),
+                    true,
+                    ctx,
+                )?,
                 false => reader.expect_collection()?.fields.clone(),
             });
         }
@@ -366,8 +516,11 @@ fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
         }
         return write_tortilla(draft, &options, ctx);
     }
-    let ordered: Vec<Vec<bool>> =
-        tree_order(&tree).iter().zip(&keep).map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect()).collect();
+    let ordered: Vec<Vec<bool>> = tree_order(&tree)
+        .iter()
+        .zip(&keep)
+        .map(|(order, keep)| order.iter().map(|&row| keep[row as usize]).collect())
+        .collect();
     let part = assembly_of_rows(reader.as_ref(), Some(&roots), ctx)?.into_subset(&ordered, ctx)?;
     // Its tables have a row for every sample.
     drop((tree, reader));
@@ -379,12 +532,23 @@ fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     write_assembly(part, &options, ctx)
 }
 
-/// Rows and bytes of level 0, unchanged. For a streamable file, nested tortillas are taken apart: their footers belong to its
-/// chain.
-pub(super) fn part_of(tortilla: &TortillaReader, roots: &[bool], stream: bool, ctx: &JobContext) -> Result<TortillaDraft> {
-    let rows: Vec<u32> = (0..roots.len() as u32).filter(|&row| roots[row as usize]).collect();
+/// Rows and bytes of level 0, unchanged. For a streamable file, nested tortillas are taken apart:
+/// their footers belong to its chain.
+pub(super) fn part_of(
+    tortilla: &TortillaReader,
+    roots: &[bool],
+    stream: bool,
+    ctx: &JobContext,
+) -> Result<TortillaDraft> {
+    let rows: Vec<u32> = (0..roots.len() as u32)
+        .filter(|&row| roots[row as usize])
+        .collect();
     // The footers themselves: the reader's table has columns and names of its own.
-    let tables: Vec<LevelTable> = tortilla.roots().iter().map(|root| root.table.clone()).collect();
+    let tables: Vec<LevelTable> = tortilla
+        .roots()
+        .iter()
+        .map(|root| root.table.clone())
+        .collect();
     let chosen = arrow::compute::take_record_batch(
         &container::join(&tables, &DecodeBudget::unlimited())?.0,
         &UInt32Array::from(rows.clone()),
@@ -394,22 +558,34 @@ pub(super) fn part_of(tortilla: &TortillaReader, roots: &[bool], stream: bool, c
     let mut entered = HashSet::new();
     let items = rows.iter().map(|&row| {
         let (path, size) = tortilla.asset(0, row)?;
-        let AssetPath::Range { container, offset, .. } = &path else {
+        let AssetPath::Range {
+            container, offset, ..
+        } = &path
+        else {
             return Ok(TortillaItem::Source(RowSource::asset(path, size)));
         };
-        let file = tortilla.files().iter().find(|file| file.path() == container.as_ref());
+        let file = tortilla
+            .files()
+            .iter()
+            .find(|file| file.path() == container.as_ref());
         match file.filter(|_| stream && tree.levels[0].folder[row as usize]) {
             Some(file) => {
                 let inner = taken_apart(file, (*offset, size), 1, &mut entered, ctx);
-                Ok(TortillaItem::Nested(Box::new(inner.map_err(|error| error.at(tree.path(0, row)))?)))
+                Ok(TortillaItem::Nested(Box::new(
+                    inner.map_err(|error| error.at(tree.path(0, row)))?,
+                )))
             }
             None => Ok(TortillaItem::Source(RowSource::asset(path, size))),
         }
     });
-    Ok(TortillaDraft { items: items.collect::<Result<_>>()?, footer: without_leftovers(&chosen)? })
+    Ok(TortillaDraft {
+        items: items.collect::<Result<_>>()?,
+        footer: without_leftovers(&chosen)?,
+    })
 }
 
-/// The tortilla in a range of a file as its footer and items, down to the last level. `entered` holds where those before began.
+/// The tortilla in a range of a file as its footer and items, down to the last level. `entered`
+/// holds where those before began.
 fn taken_apart(
     file: &LocalFile,
     range: (u64, u64),
@@ -419,30 +595,49 @@ fn taken_apart(
 ) -> Result<TortillaDraft> {
     ctx.check()?;
     if depth > MAX_LEVELS * 2 {
-        return Err(Error::format(format!("tortillas are nested more than {} deep", MAX_LEVELS * 2)));
+        return Err(Error::format(format!(
+            "tortillas are nested more than {} deep",
+            MAX_LEVELS * 2
+        )));
     }
     if !entered.insert((file.path().to_owned(), range.0)) {
-        return Err(Error::format("another sample is the same nested tortilla").hint("validate the dataset"));
+        return Err(Error::format("another sample is the same nested tortilla")
+            .hint("validate the dataset"));
     }
     let (footer, inside) = container::nested_items(file, range, ctx)?;
     let mut items = Vec::with_capacity(inside.len());
     for item in inside {
         let (offset, size) = item.range;
         items.push(match item.nested {
-            true => TortillaItem::Nested(Box::new(taken_apart(file, item.range, depth + 1, entered, ctx)?)),
+            true => TortillaItem::Nested(Box::new(taken_apart(
+                file,
+                item.range,
+                depth + 1,
+                entered,
+                ctx,
+            )?)),
             false => TortillaItem::Source(RowSource::asset(file.range(offset, size), size)),
         });
     }
-    Ok(TortillaDraft { footer: without_leftovers(&footer.to_batch()?)?, items })
+    Ok(TortillaDraft {
+        footer: without_leftovers(&footer.to_batch()?)?,
+        items,
+    })
 }
 
-/// A footer without what belongs to the file that it was in: the rows of its chain, and the row numbers that pandas left behind.
+/// A footer without what belongs to the file that it was in: the rows of its chain, and the row
+/// numbers that pandas left behind.
 fn without_leftovers(footer: &RecordBatch) -> Result<RecordBatch> {
     let schema = footer.schema();
     let kept: Vec<usize> = (0..footer.num_columns())
-        .filter(|&at| ![container::CHAIN_ROOT, "__index_level_0__"].contains(&schema.field(at).name().as_str()))
+        .filter(|&at| {
+            ![container::CHAIN_ROOT, "__index_level_0__"]
+                .contains(&schema.field(at).name().as_str())
+        })
         .collect();
-    footer.project(&kept).map_err(|error| Error::internal("columns can't be chosen").because(error))
+    footer
+        .project(&kept)
+        .map_err(|error| Error::internal("columns can't be chosen").because(error))
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {

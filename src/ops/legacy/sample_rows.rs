@@ -1,5 +1,6 @@
-//! The samples of one tortilla of 2.0, of a draft or of a dataset laid out for the writers, as the writer of the first generation
-//! asks for them. A dataset of a million samples does not have to become a draft first.
+//! The samples of one tortilla of 2.0, of a draft or of a dataset laid out for the writers, as the
+//! writer of the first generation asks for them. A dataset of a million samples does not have to
+//! become a draft first.
 
 use std::borrow::Cow;
 
@@ -28,7 +29,11 @@ impl SampleData<'_> {
         match *self {
             SampleData::Folder => None,
             SampleData::Bytes(bytes) => Some(RowSource::Bytes(bytes.to_vec().into())),
-            SampleData::Asset(path, size, modified) => Some(RowSource::Asset { path: path.clone(), size, modified }),
+            SampleData::Asset(path, size, modified) => Some(RowSource::Asset {
+                path: path.clone(),
+                size,
+                modified,
+            }),
         }
     }
 }
@@ -56,7 +61,10 @@ pub trait SampleRows: Sync + Sized {
     /// False for padding, and for a FOLDER of nothing else.
     fn is_real(&self, row: usize) -> bool {
         let is_padded = |of: &Self, row: usize| is_padding(of.id(row));
-        !is_padded(self, row) && self.below(row).is_none_or(|below| (0..below.count()).any(|row| !is_padded(&below, row)))
+        !is_padded(self, row)
+            && self
+                .below(row)
+                .is_none_or(|below| (0..below.count()).any(|row| !is_padded(&below, row)))
     }
 }
 
@@ -73,7 +81,11 @@ impl<'a> SampleRows for &'a Tortilla {
         match &self.samples[row].payload {
             Payload::Folder(_) => SampleData::Folder,
             Payload::Bytes(bytes) => SampleData::Bytes(bytes),
-            Payload::Asset { path, size, modified } => SampleData::Asset(path, *size, *modified),
+            Payload::Asset {
+                path,
+                size,
+                modified,
+            } => SampleData::Asset(path, *size, *modified),
         }
     }
 
@@ -84,7 +96,13 @@ impl<'a> SampleRows for &'a Tortilla {
 
     fn columns(&self, rows: &[usize]) -> Result<Vec<(String, ArrayRef)>> {
         let column = |(index, field): (usize, &crate::model::FieldSpec)| {
-            Ok((field.name.clone(), array_of(field, rows.iter().map(|&row| self.samples[row].value(index)))?))
+            Ok((
+                field.name.clone(),
+                array_of(
+                    field,
+                    rows.iter().map(|&row| self.samples[row].value(index)),
+                )?,
+            ))
         };
         self.schema.iter().enumerate().map(column).collect()
     }
@@ -102,7 +120,11 @@ impl<'a> AssemblyRows<'a> {
     /// The samples of level 0.
     pub fn roots(assembly: &'a Assembly) -> Self {
         let roots = assembly.tree.levels.first().map_or(0, |level| level.len());
-        Self { assembly, depth: 0, rows: (0..roots as u32).collect::<Vec<_>>().into() }
+        Self {
+            assembly,
+            depth: 0,
+            rows: (0..roots as u32).collect::<Vec<_>>().into(),
+        }
     }
 }
 
@@ -119,26 +141,52 @@ impl SampleRows for AssemblyRows<'_> {
         match &self.assembly.levels[self.depth].sources[self.rows[row] as usize] {
             RowSource::Folder => SampleData::Folder,
             RowSource::Bytes(bytes) => SampleData::Bytes(bytes),
-            RowSource::Asset { path, size, modified } => SampleData::Asset(path, *size, *modified),
+            RowSource::Asset {
+                path,
+                size,
+                modified,
+            } => SampleData::Asset(path, *size, *modified),
         }
     }
 
     fn below(&self, row: usize) -> Option<Self> {
         let (level, row) = (&self.assembly.tree.levels[self.depth], self.rows[row]);
-        let children = || Self { assembly: self.assembly, depth: self.depth + 1, rows: level.children(row).into() };
+        let children = || Self {
+            assembly: self.assembly,
+            depth: self.depth + 1,
+            rows: level.children(row).into(),
+        };
         level.folder[row as usize].then(children)
     }
 
     fn columns(&self, rows: &[usize]) -> Result<Vec<(String, ArrayRef)>> {
         let batch = &self.assembly.levels[self.depth].batch;
-        let chosen: UInt32Array = rows.iter().map(|&row| self.rows[row]).collect::<Vec<_>>().into();
-        let is_whole = chosen.len() == batch.num_rows() && chosen.values().iter().copied().eq(0..chosen.len() as u32);
+        let chosen: UInt32Array = rows
+            .iter()
+            .map(|&row| self.rows[row])
+            .collect::<Vec<_>>()
+            .into();
+        let is_whole = chosen.len() == batch.num_rows()
+            && chosen.values().iter().copied().eq(0..chosen.len() as u32);
         let schema = batch.schema();
         // The first two columns are id and type.
-        let columns = schema.fields().iter().zip(batch.columns()).skip(2).map(|(field, column)| {
-            let values = if is_whole { Ok(column.clone()) } else { take(column, &chosen, None) };
-            Ok((field.name().clone(), values.map_err(|error| Error::internal("rows can't be chosen").because(error))?))
-        });
+        let columns = schema
+            .fields()
+            .iter()
+            .zip(batch.columns())
+            .skip(2)
+            .map(|(field, column)| {
+                let values = if is_whole {
+                    Ok(column.clone())
+                } else {
+                    take(column, &chosen, None)
+                };
+                Ok((
+                    field.name().clone(),
+                    values
+                        .map_err(|error| Error::internal("rows can't be chosen").because(error))?,
+                ))
+            });
         columns.collect()
     }
 }
@@ -157,28 +205,53 @@ mod tests {
     use crate::model::{Collection, Dataset, FieldSpec, Sample, Value, padding_file};
 
     fn file(id: &str, values: Vec<Value>) -> Sample {
-        Sample { payload: Payload::Bytes(id.as_bytes().into()), values: values.into(), ..Sample::file(id, "", 0) }
+        Sample {
+            payload: Payload::Bytes(id.as_bytes().into()),
+            values: values.into(),
+            ..Sample::file(id, "", 0)
+        }
     }
 
     /// FOLDERs with placeholders, and columns on both levels.
     fn dataset() -> Dataset {
         let shape = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
-        let below = [FieldSpec::new("b:note", DataType::Utf8), FieldSpec::new("stac:tensor_shape", shape)];
-        let list = |numbers: &[i64]| Value::List(numbers.iter().map(|number| Value::Int(*number)).collect());
+        let below = [
+            FieldSpec::new("b:note", DataType::Utf8),
+            FieldSpec::new("stac:tensor_shape", shape),
+        ];
+        let list = |numbers: &[i64]| {
+            Value::List(numbers.iter().map(|number| Value::Int(*number)).collect())
+        };
         let scene = |id: &str, rows: i64| {
             let files = vec![
                 file("a.txt", vec![Value::text(id), list(&[3, rows, 20])]),
                 padding_file(1),
                 file("c.txt", vec![Value::Null, list(&[rows, 20])]),
             ];
-            let mut folder = Sample::folder(id, Tortilla { schema: below.to_vec().into(), samples: files });
+            let mut folder = Sample::folder(
+                id,
+                Tortilla {
+                    schema: below.to_vec().into(),
+                    samples: files,
+                },
+            );
             folder.values = vec![Value::text("train"), Value::Float(rows as f64)].into();
             folder
         };
-        let empty = Sample::folder("__TACOPAD__0", Tortilla::new(vec![padding_file(0), padding_file(1), padding_file(2)]));
+        let empty = Sample::folder(
+            "__TACOPAD__0",
+            Tortilla::new(vec![padding_file(0), padding_file(1), padding_file(2)]),
+        );
         let mut root = Tortilla::new(vec![scene("p", 10), empty, scene("q", 11)]);
-        root.schema = vec![FieldSpec::new("split", DataType::Utf8), FieldSpec::new("rows", DataType::Float64)].into();
-        Dataset { collection: Collection::template(), root: root.into() }
+        root.schema = vec![
+            FieldSpec::new("split", DataType::Utf8),
+            FieldSpec::new("rows", DataType::Float64),
+        ]
+        .into();
+        Dataset {
+            collection: Collection::template(),
+            root: root.into(),
+        }
     }
 
     fn assert_same(a: &TortillaDraft, b: &TortillaDraft) {
@@ -198,12 +271,20 @@ mod tests {
         let (dataset, ctx) = (dataset(), JobContext::default());
         let assembly = Assembly::of_dataset(&dataset, &ctx).expect("lays out");
         for (taco, text) in [(false, false), (true, false), (false, true)] {
-            let form = DraftForm { footer: FooterForm { taco, text }, stream: false };
+            let form = DraftForm {
+                footer: FooterForm { taco, text },
+                stream: false,
+            };
             let (of_draft, lost) = draft_of(&&*dataset.root, "", form, &ctx).expect("fits");
-            let (of_levels, also_lost) = draft_of(&AssemblyRows::roots(&assembly), "", form, &ctx).expect("fits");
+            let (of_levels, also_lost) =
+                draft_of(&AssemblyRows::roots(&assembly), "", form, &ctx).expect("fits");
             assert_same(&of_draft, &of_levels);
             assert_eq!(lost, also_lost);
-            assert_eq!((of_levels.items.len(), of_levels.footer.num_rows()), (2, 2), "padding is left out");
+            assert_eq!(
+                (of_levels.items.len(), of_levels.footer.num_rows()),
+                (2, 2),
+                "padding is left out"
+            );
         }
     }
 }

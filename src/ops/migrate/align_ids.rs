@@ -1,5 +1,6 @@
-//! Aligns the ids at each position: 2.0 requires the same ids in all roots, the other generations do not. Where the trees have one
-//! shape, the first root's ids are given to all; the old ones stay in a column. Must not touch trees that differ in anything else.
+//! Aligns the ids at each position: 2.0 requires the same ids in all roots, the other generations
+//! do not. Where the trees have one shape, the first root's ids are given to all; the old ones stay
+//! in a column. Must not touch trees that differ in anything else.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,13 +16,15 @@ use crate::model::Skeleton;
 /// The column that keeps the old ids.
 const OLD_ID: &str = "tortilla:id";
 
-/// Sets the same id for the samples at one position of all roots; returns the renamed ones. Renames nothing where ids agree, or
-/// where the trees differ in more than ids.
+/// Sets the same id for the samples at one position of all roots; returns the renamed ones. Renames
+/// nothing where ids agree, or where the trees differ in more than ids.
 ///
 /// # Errors
 /// When the old ids can't be kept in `tortilla:id`.
 pub fn align_ids(assembly: &mut Assembly) -> Result<Vec<RenamedSample>> {
-    let Some(slots) = slots_of(&assembly.tree) else { return Ok(Vec::new()) };
+    let Some(slots) = slots_of(&assembly.tree) else {
+        return Ok(Vec::new());
+    };
     let tree = assembly.tree.clone();
     let mut renamed = Vec::new();
     let mut columns = Vec::with_capacity(tree.levels.len());
@@ -36,7 +39,11 @@ pub fn align_ids(assembly: &mut Assembly) -> Result<Vec<RenamedSample>> {
                 }
                 let new = *names.entry(slots[depth][row as usize]).or_insert(old);
                 if new != old {
-                    renamed.push(RenamedSample { level: depth, path: tree.path(depth, row).to_string(), id: new.to_owned() });
+                    renamed.push(RenamedSample {
+                        level: depth,
+                        path: tree.path(depth, row).to_string(),
+                        id: new.to_owned(),
+                    });
                 }
                 Some(new)
             })
@@ -52,7 +59,8 @@ pub fn align_ids(assembly: &mut Assembly) -> Result<Vec<RenamedSample>> {
     Ok(renamed)
 }
 
-/// For every row the number of its position, the same in all roots; `None` when two roots differ in number or kind of children.
+/// For every row the number of its position, the same in all roots; `None` when two roots differ in
+/// number or kind of children.
 fn slots_of(tree: &Skeleton) -> Option<Vec<Vec<u32>>> {
     let mut slots: Vec<Vec<u32>> = vec![vec![0; tree.levels.first()?.len()]];
     let mut kinds: Vec<bool> = vec![*tree.levels.first()?.folder.first()?];
@@ -79,12 +87,16 @@ fn slots_of(tree: &Skeleton) -> Option<Vec<Vec<u32>>> {
             }
             for (position, &child) in children.iter().enumerate() {
                 below[child as usize] = begin + position as u32;
-                kinds_below[begin as usize + position].get_or_insert(tree.levels[depth + 1].folder[child as usize]);
+                kinds_below[begin as usize + position]
+                    .get_or_insert(tree.levels[depth + 1].folder[child as usize]);
             }
         }
         if depth + 1 < tree.levels.len() {
             slots.push(below);
-            kinds = kinds_below.into_iter().map(Option::unwrap_or_default).collect();
+            kinds = kinds_below
+                .into_iter()
+                .map(Option::unwrap_or_default)
+                .collect();
         }
     }
     Some(slots)
@@ -92,9 +104,16 @@ fn slots_of(tree: &Skeleton) -> Option<Vec<Vec<u32>>> {
 
 /// Puts the new ids into the table, and the old ones into a column of their own.
 fn keep_old(batch: &mut RecordBatch, ids: &StringArray) -> Result<()> {
-    let mut fields: Vec<Field> = batch.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+    let mut fields: Vec<Field> = batch
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.as_ref().clone())
+        .collect();
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();
-    let Some(first) = columns.first_mut() else { return Ok(()) };
+    let Some(first) = columns.first_mut() else {
+        return Ok(());
+    };
     let old = std::mem::replace(first, Arc::new(ids.clone()) as ArrayRef);
     if fields.iter().all(|field| field.name() != OLD_ID) {
         fields.push(Field::new(OLD_ID, DataType::Utf8, true));
@@ -117,7 +136,14 @@ mod tests {
             Sample::folder(&format!("r{at}"), Tortilla::new(files))
         };
         let root = Tortilla::new(roots.iter().enumerate().map(root).collect());
-        Assembly::of_dataset(&Dataset { root: root.into(), ..Dataset::default() }, &JobContext::default()).expect("is laid out")
+        Assembly::of_dataset(
+            &Dataset {
+                root: root.into(),
+                ..Dataset::default()
+            },
+            &JobContext::default(),
+        )
+        .expect("is laid out")
     }
 
     #[test]
@@ -125,13 +151,22 @@ mod tests {
         let mut assembly = assembly(&[&["s1", "s2"], &["s2", "s3"]]);
         let renamed = align_ids(&mut assembly).expect("aligns");
         assert_eq!(
-            renamed.iter().map(|sample| (sample.path.as_str(), sample.id.as_str())).collect::<Vec<_>>(),
+            renamed
+                .iter()
+                .map(|sample| (sample.path.as_str(), sample.id.as_str()))
+                .collect::<Vec<_>>(),
             [("r1 / s2", "s1"), ("r1 / s3", "s2")]
         );
         assert_eq!(assembly.tree.path(1, 3).to_archive(), "r1/s2");
         let level = &assembly.levels[1].batch;
         let old = level.column_by_name(OLD_ID).expect("keeps the old ids");
-        assert_eq!(arrow::array::AsArray::as_string::<i32>(old).iter().flatten().collect::<Vec<_>>(), ["s1", "s2", "s2", "s3"]);
+        assert_eq!(
+            arrow::array::AsArray::as_string::<i32>(old)
+                .iter()
+                .flatten()
+                .collect::<Vec<_>>(),
+            ["s1", "s2", "s2", "s3"]
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! COLLECTION of the other generations → that of 2.0: fields that are kept, renamed, changed, filled in, or left out. Pure: JSON
-//! in, JSON and a list out.
+//! COLLECTION of the other generations → that of 2.0: fields that are kept, renamed, changed,
+//! filled in, or left out. Pure: JSON in, JSON and a list out.
 
 use std::path::Path;
 
@@ -8,7 +8,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::extent::joined;
 use crate::footprint::parse_time;
-use crate::model::{Collection, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, check_dataset_id, description_of_moved};
+use crate::model::{
+    Collection, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, check_dataset_id, description_of_moved,
+};
 
 /// Migration of one field of the collection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,7 +31,8 @@ pub struct CollectionMapping {
     pub note: String,
 }
 
-/// Fields of the Label extension of the specification, if they are at the top level of the collection.
+/// Fields of the Label extension of the specification, if they are at the top level of the
+/// collection.
 const TEXT_LABELS: [&str; 2] = ["label_classes", "label_description"];
 /// Those of the Scientific extension.
 const TEXT_SCIENTIFIC: [&str; 4] = ["doi", "citation", "summary", "publications"];
@@ -58,10 +61,29 @@ struct Mapped {
 }
 
 impl Mapped {
-    fn put(&mut self, from: &str, to: &str, action: FieldAction, old: Json, new: Json, note: impl Into<String>) {
+    fn put(
+        &mut self,
+        from: &str,
+        to: &str,
+        action: FieldAction,
+        old: Json,
+        new: Json,
+        note: impl Into<String>,
+    ) {
         self.collection.set(to, Some(new.clone()));
-        let (old, new) = if action == FieldAction::Kept { (Json::Null, Json::Null) } else { (old, new) };
-        self.list.push(CollectionMapping { from: from.into(), to: Some(to.into()), action, old, new, note: note.into() });
+        let (old, new) = if action == FieldAction::Kept {
+            (Json::Null, Json::Null)
+        } else {
+            (old, new)
+        };
+        self.list.push(CollectionMapping {
+            from: from.into(),
+            to: Some(to.into()),
+            action,
+            old,
+            new,
+            note: note.into(),
+        });
     }
 
     fn keep(&mut self, key: &str, value: Json) {
@@ -70,7 +92,14 @@ impl Mapped {
 
     fn drop(&mut self, from: impl Into<String>, old: Json, note: impl Into<String>) {
         let (action, new) = (FieldAction::Dropped, Json::Null);
-        self.list.push(CollectionMapping { from: from.into(), to: None, action, old, new, note: note.into() });
+        self.list.push(CollectionMapping {
+            from: from.into(),
+            to: None,
+            action,
+            old,
+            new,
+            note: note.into(),
+        });
     }
 
     fn fill(&mut self, key: &str, value: Json, note: &str) {
@@ -78,7 +107,8 @@ impl Mapped {
     }
 }
 
-/// The collection of a TACO 0.2 file, or the empty one of a TORTILLA, as that of 2.0. `path` gives the id where there is none.
+/// The collection of a TACO 0.2 file, or the empty one of a TORTILLA, as that of 2.0. `path` gives
+/// the id where there is none.
 pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<CollectionMapping>) {
     let mut mapped = Mapped::default();
     let nothing = |value: &&Json| !value.is_null();
@@ -88,8 +118,14 @@ pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<Co
     if let Some(providers) = get("providers") {
         put_contacts(&mut mapped, "providers", "providers", &providers);
     }
-    let curators = [("curators", get("curators")), ("data_curator", get("data_curator"))];
-    for (from, curators) in curators.into_iter().filter_map(|(from, list)| Some((from, list?))) {
+    let curators = [
+        ("curators", get("curators")),
+        ("data_curator", get("data_curator")),
+    ];
+    for (from, curators) in curators
+        .into_iter()
+        .filter_map(|(from, list)| Some((from, list?)))
+    {
         put_contacts(&mut mapped, from, "curators", &curators);
     }
     if let Some(task) = get("task") {
@@ -126,7 +162,10 @@ pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<Co
                 && get("sensor").is_some_and(|sensor| sensor.is_string())
                 && get("bands").is_some_and(|b| b.is_array()))
     };
-    let others = old.fields.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
+    let others = old
+        .fields
+        .iter()
+        .filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
     for (key, value) in others.filter(|(key, _)| !mapped_too(key)) {
         let note = tr!("2.0 has no such field; it is kept as one that tools do not know");
         mapped.put(key, key, FieldAction::Kept, Json::Null, value.clone(), note);
@@ -141,7 +180,8 @@ pub fn of_next_generation(old: &Collection, path: &Path) -> (Collection, Vec<Col
     put_plain(&mut mapped, old);
     for (key, value) in old.fields.iter().filter(|(_, value)| !value.is_null()) {
         match key.as_str() {
-            "id" | "dataset_version" | "description" | "licenses" | "title" | "keywords" | "taco_version" => {}
+            "id" | "dataset_version" | "description" | "licenses" | "title" | "keywords"
+            | "taco_version" => {}
             "tasks" => put_tasks(&mut mapped, "tasks", value),
             "extent" => put_extent(&mut mapped, value),
             "providers" | "curators" => put_contacts(&mut mapped, key, key, value),
@@ -156,12 +196,24 @@ pub fn of_next_generation(old: &Collection, path: &Path) -> (Collection, Vec<Col
                 );
             }
             "taco:pit_schema" | "taco:field_schema" => {
-                mapped.drop(key, value.clone(), tr!("it is written anew for the dataset of 2.0"));
+                mapped.drop(
+                    key,
+                    value.clone(),
+                    tr!("it is written anew for the dataset of 2.0"),
+                );
             }
             "taco:structure" | "taco:metadata" => {
-                mapped.drop(key, value.clone(), tr!("2.0 states structure and columns in taco:pit_schema and taco:field_schema"));
+                mapped.drop(
+                    key,
+                    value.clone(),
+                    tr!(
+                        "2.0 states structure and columns in taco:pit_schema and taco:field_schema"
+                    ),
+                );
             }
-            key if key.starts_with("taco:") => mapped.drop(key, value.clone(), tr!("this belongs to TACO 3 alone")),
+            key if key.starts_with("taco:") => {
+                mapped.drop(key, value.clone(), tr!("this belongs to TACO 3 alone"))
+            }
             key => mapped.put(key, key, FieldAction::Kept, Json::Null, value.clone(), ""),
         }
     }
@@ -174,35 +226,65 @@ fn put_plain(mapped: &mut Mapped, old: &Collection) {
         if let Some(value) = old.get(key) {
             match value {
                 Json::String(_) => mapped.keep(key, value.clone()),
-                other => mapped.put(key, key, FieldAction::Changed, other.clone(), json!(other.to_string()), tr!("2.0 wants text")),
+                other => mapped.put(
+                    key,
+                    key,
+                    FieldAction::Changed,
+                    other.clone(),
+                    json!(other.to_string()),
+                    tr!("2.0 wants text"),
+                ),
             }
         }
     }
     if let Some(value) = old.get("licenses") {
         let given: Vec<String> = match value {
-            Json::Array(list) => list.iter().map(|item| item.as_str().map_or_else(|| item.to_string(), str::to_owned)).collect(),
+            Json::Array(list) => list
+                .iter()
+                .map(|item| {
+                    item.as_str()
+                        .map_or_else(|| item.to_string(), str::to_owned)
+                })
+                .collect(),
             Json::String(one) => vec![one.clone()],
             other => vec![other.to_string()],
         };
         let spelled: Vec<String> = given.iter().map(|licence| licence_of(licence)).collect();
         match json!(spelled) == *value {
             true => mapped.keep("licenses", value.clone()),
-            false => {
-                mapped.put("licenses", "licenses", FieldAction::Changed, value.clone(), json!(spelled), tr!("as SPDX spells them"))
-            }
+            false => mapped.put(
+                "licenses",
+                "licenses",
+                FieldAction::Changed,
+                value.clone(),
+                json!(spelled),
+                tr!("as SPDX spells them"),
+            ),
         }
     }
     if let Some(value) = old.get("keywords") {
         match value.as_array() {
             Some(_) => mapped.keep("keywords", value.clone()),
-            None => {
-                mapped.put("keywords", "keywords", FieldAction::Changed, value.clone(), json!([value]), tr!("2.0 wants a list"))
-            }
+            None => mapped.put(
+                "keywords",
+                "keywords",
+                FieldAction::Changed,
+                value.clone(),
+                json!([value]),
+                tr!("2.0 wants a list"),
+            ),
         }
     }
     if let Some(version) = old.get("taco_version") {
         let note = tr!("the dataset is of 2.0 now");
-        mapped.put("taco_version", "taco_version", FieldAction::Changed, version.clone(), json!("2.0.0"), note);
+        mapped.put(
+            "taco_version",
+            "taco_version",
+            FieldAction::Changed,
+            version.clone(),
+            json!("2.0.0"),
+            note,
+        );
     }
 }
 
@@ -212,33 +294,65 @@ fn licence_of(text: &str) -> String {
         return text.to_owned();
     }
     let same = |name: &str| name.eq_ignore_ascii_case(text.trim());
-    spdx::identifiers::LICENSES.iter().map(|licence| licence.name).find(|name| same(name)).map_or(text.to_owned(), str::to_owned)
+    spdx::identifiers::LICENSES
+        .iter()
+        .map(|licence| licence.name)
+        .find(|name| same(name))
+        .map_or(text.to_owned(), str::to_owned)
 }
 
 fn put_id(mapped: &mut Mapped, id: Option<Json>, path: &Path) {
-    let old = id.as_ref().and_then(Json::as_str).unwrap_or_default().to_owned();
+    let old = id
+        .as_ref()
+        .and_then(Json::as_str)
+        .unwrap_or_default()
+        .to_owned();
     if check_dataset_id(&old).is_ok() {
         return mapped.keep("id", json!(old));
     }
-    let stem = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let stem = stem.split('.').next().unwrap_or_default();
     let new = plain_id(if old.trim().is_empty() { stem } else { &old });
     match old.trim().is_empty() {
         true => mapped.fill("id", json!(new), tr!("made from the name of the file")),
         false => {
             let note = tr!("2.0 wants lower-case letters, digits, _ and -");
-            mapped.put("id", "id", FieldAction::Changed, json!(old), json!(new), note);
+            mapped.put(
+                "id",
+                "id",
+                FieldAction::Changed,
+                json!(old),
+                json!(new),
+                note,
+            );
         }
     }
 }
 
 fn plain_id(text: &str) -> String {
     let lower = text.trim().to_lowercase();
-    let id: String = lower.chars().map(|c| if c.is_alphanumeric() || c == '_' || c == '-' { c } else { '-' }).collect();
-    if check_dataset_id(&id).is_ok() { id } else { format!("dataset-{id}").trim_end_matches('-').to_owned() }
+    let id: String = lower
+        .chars()
+        .map(|c| {
+            if c.is_alphanumeric() || c == '_' || c == '-' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    if check_dataset_id(&id).is_ok() {
+        id
+    } else {
+        format!("dataset-{id}").trim_end_matches('-').to_owned()
+    }
 }
 
-/// Contacts with name, organization, email and role: the form of the text, which keeps most of what the old one says.
+/// Contacts with name, organization, email and role: the form of the text, which keeps most of what
+/// the old one says.
 fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
     let list = match old {
         Json::Array(list) => list.clone(),
@@ -249,7 +363,9 @@ fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
     for (index, contact) in list.iter().enumerate() {
         let Json::Object(fields) = contact else {
             changed = true;
-            new.push(json!({ "name": contact.as_str().map_or_else(|| contact.to_string(), str::to_owned) }));
+            new.push(json!({
+                "name": contact.as_str().map_or_else(|| contact.to_string(), str::to_owned),
+            }));
             continue;
         };
         let mut entry = Map::new();
@@ -262,7 +378,11 @@ fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
         if let Some(email) = first.and_then(|email| email.get("value").unwrap_or(email).as_str()) {
             entry.entry("email").or_insert(json!(email));
         }
-        if let Some(roles) = fields.get("roles").and_then(Json::as_array).filter(|roles| !roles.is_empty()) {
+        if let Some(roles) = fields
+            .get("roles")
+            .and_then(Json::as_array)
+            .filter(|roles| !roles.is_empty())
+        {
             let roles: Vec<&str> = roles.iter().filter_map(Json::as_str).collect();
             entry.entry("role").or_insert(json!(roles.join(", ")));
         }
@@ -274,14 +394,21 @@ fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
             entry.insert("name".into(), organization);
         }
         changed |= entry != *fields;
-        for (key, value) in fields.iter().filter(|(_, value)| !value.is_null() && **value != json!([])) {
+        for (key, value) in fields
+            .iter()
+            .filter(|(_, value)| !value.is_null() && **value != json!([]))
+        {
             let rest = match key.as_str() {
                 "name" | "organization" | "email" | "role" | "roles" => continue,
-                // The first address is the contact's; further ones are lost, and so is what each is for.
-                "emails" => match value
-                    .as_array()
-                    .map(|all| (all.len(), all.iter().any(|one| one.get("roles").is_some_and(|r| !r.is_null()))))
-                {
+                // The first address is the contact's; further ones are lost, and so is what each is
+                // for.
+                "emails" => match value.as_array().map(|all| {
+                    (
+                        all.len(),
+                        all.iter()
+                            .any(|one| one.get("roles").is_some_and(|r| !r.is_null())),
+                    )
+                }) {
                     Some((1, false)) => continue,
                     _ => value,
                 },
@@ -294,15 +421,31 @@ fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
     }
     let new = Json::Array(new);
     match changed {
-        true => mapped.put(from, to, FieldAction::Changed, old.clone(), new, tr!("contacts in the form of the 2.0 text")),
+        true => mapped.put(
+            from,
+            to,
+            FieldAction::Changed,
+            old.clone(),
+            new,
+            tr!("contacts in the form of the 2.0 text"),
+        ),
         false => mapped.keep(to, new),
     }
 }
 
 fn put_tasks(mapped: &mut Mapped, from: &str, old: &Json) {
     let given: Vec<String> = match old {
-        Json::Array(list) => list.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
-        Json::Object(fields) => fields.get("task").and_then(Json::as_str).map(str::to_owned).into_iter().collect(),
+        Json::Array(list) => list
+            .iter()
+            .filter_map(Json::as_str)
+            .map(str::to_owned)
+            .collect(),
+        Json::Object(fields) => fields
+            .get("task")
+            .and_then(Json::as_str)
+            .map(str::to_owned)
+            .into_iter()
+            .collect(),
         other => other.as_str().map(str::to_owned).into_iter().collect(),
     };
     let task = |name: &String| {
@@ -313,28 +456,49 @@ fn put_tasks(mapped: &mut Mapped, from: &str, old: &Json) {
         }
     };
     let new: Vec<String> = given.iter().map(task).collect();
-    let unknown: Vec<&String> = new.iter().filter(|task| !TASKS.contains(&task.as_str())).collect();
+    let unknown: Vec<&String> = new
+        .iter()
+        .filter(|task| !TASKS.contains(&task.as_str()))
+        .collect();
     let note = match unknown.as_slice() {
         [] => tr!("names of tasks as 2.0 has them").to_owned(),
         some => {
-            let tasks = some.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(", ");
+            let tasks = some
+                .iter()
+                .map(|s| s.as_str())
+                .collect::<Vec<_>>()
+                .join(", ");
             tr!("the tools of 2.0 don't know {tasks}", tasks)
         }
     };
     match from == "tasks" && json!(new) == *old {
         true => mapped.keep("tasks", old.clone()),
-        false => mapped.put(from, "tasks", FieldAction::Changed, old.clone(), json!(new), note),
+        false => mapped.put(
+            from,
+            "tasks",
+            FieldAction::Changed,
+            old.clone(),
+            json!(new),
+            note,
+        ),
     }
 }
 
-/// One box and one range: the smallest around all that there are. Times were milliseconds or ISO 8601, days too.
+/// One box and one range: the smallest around all that there are. Times were milliseconds or ISO
+/// 8601, days too.
 fn put_extent(mapped: &mut Mapped, old: &Json) {
     let mut notes = Vec::new();
-    let numbers = |list: &Json| -> Option<Vec<f64>> { list.as_array()?.iter().map(Json::as_f64).collect() };
+    let numbers =
+        |list: &Json| -> Option<Vec<f64>> { list.as_array()?.iter().map(Json::as_f64).collect() };
     let boxes: Vec<[f64; 4]> = match old.get("spatial") {
         Some(spatial) => match numbers(spatial) {
             Some(flat) => flat_box(&flat).into_iter().collect(),
-            None => spatial.as_array().into_iter().flatten().filter_map(|one| flat_box(&numbers(one)?)).collect(),
+            None => spatial
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|one| flat_box(&numbers(one)?))
+                .collect(),
         },
         None => Vec::new(),
     };
@@ -350,28 +514,58 @@ fn put_extent(mapped: &mut Mapped, old: &Json) {
     if ranges.len() > 1 {
         notes.push(tr!("one range around {n}", n = ranges.len()));
     }
-    let ends: Vec<&Json> =
-        ranges.iter().flat_map(|range| range.as_array().map_or(std::slice::from_ref(*range), Vec::as_slice)).collect();
-    let times: Vec<chrono::DateTime<chrono::Utc>> = ends.iter().filter_map(|end| time_of(end)).collect();
+    let ends: Vec<&Json> = ranges
+        .iter()
+        .flat_map(|range| {
+            range
+                .as_array()
+                .map_or(std::slice::from_ref(*range), Vec::as_slice)
+        })
+        .collect();
+    let times: Vec<chrono::DateTime<chrono::Utc>> =
+        ends.iter().filter_map(|end| time_of(end)).collect();
     // A range computed from the readable values alone would be invented.
-    let times = if times.len() == ends.len() { times } else { Vec::new() };
+    let times = if times.len() == ends.len() {
+        times
+    } else {
+        Vec::new()
+    };
     if times.is_empty() && !ends.is_empty() && spatial.is_some() {
         let old = old.get("temporal").cloned().unwrap_or_default();
-        mapped.drop("extent/temporal", old, tr!("one of its times is missing, or is none that can be read"));
+        mapped.drop(
+            "extent/temporal",
+            old,
+            tr!("one of its times is missing, or is none that can be read"),
+        );
     }
     if ends.iter().any(|end| end.is_number()) {
         notes.push(tr!("milliseconds as ISO 8601").into());
     }
-    let temporal = times.iter().min().zip(times.iter().max()).map(|(first, last)| [iso(first), iso(last)]);
+    let temporal = times
+        .iter()
+        .min()
+        .zip(times.iter().max())
+        .map(|(first, last)| [iso(first), iso(last)]);
     let Some(spatial) = spatial else {
-        return mapped.drop("extent", old.clone(), tr!("it has no box; it is computed from the samples instead"));
+        return mapped.drop(
+            "extent",
+            old.clone(),
+            tr!("it has no box; it is computed from the samples instead"),
+        );
     };
     let new = json!({ "spatial": spatial, "temporal": temporal });
     match new == *old {
         true => mapped.keep("extent", new),
         false => {
             notes.push(tr!("the form of 2.0").into());
-            mapped.put("extent", "extent", FieldAction::Changed, old.clone(), new, notes.join(", "));
+            mapped.put(
+                "extent",
+                "extent",
+                FieldAction::Changed,
+                old.clone(),
+                new,
+                notes.join(", "),
+            );
         }
     }
 }
@@ -379,7 +573,9 @@ fn put_extent(mapped: &mut Mapped, old: &Json) {
 /// West, south, east, north; of a box in space the heights are left out.
 fn flat_box(numbers: &[f64]) -> Option<[f64; 4]> {
     match *numbers {
-        [west, south, east, north] | [west, south, _, east, north, _] => Some([west, south, east, north]),
+        [west, south, east, north] | [west, south, _, east, north, _] => {
+            Some([west, south, east, north])
+        }
         _ => None,
     }
 }
@@ -387,7 +583,9 @@ fn flat_box(numbers: &[f64]) -> Option<[f64; 4]> {
 fn time_of(value: &Json) -> Option<chrono::DateTime<chrono::Utc>> {
     match value {
         Json::String(text) => chrono::DateTime::from_timestamp_micros(parse_time(text)?),
-        Json::Number(number) => chrono::DateTime::from_timestamp_millis(number.as_i64().or(number.as_f64().map(|n| n as i64))?),
+        Json::Number(number) => chrono::DateTime::from_timestamp_millis(
+            number.as_i64().or(number.as_f64().map(|n| n as i64))?,
+        ),
         _ => None,
     }
 }
@@ -400,32 +598,72 @@ fn iso(time: &chrono::DateTime<chrono::Utc>) -> String {
 fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
     if let Some(strategy) = get("split_strategy") {
         let plain = strategy.get("split_strategy").unwrap_or(&strategy).clone();
-        mapped.put("split_strategy", "split:strategy", FieldAction::Renamed, strategy, plain, tr!("the name that 2.0 gives it"));
+        mapped.put(
+            "split_strategy",
+            "split:strategy",
+            FieldAction::Renamed,
+            strategy,
+            plain,
+            tr!("the name that 2.0 gives it"),
+        );
     }
-    let among =
-        |keys: &[&str]| -> Map<String, Json> { keys.iter().filter_map(|key| Some(((*key).to_owned(), get(key)?))).collect() };
+    let among = |keys: &[&str]| -> Map<String, Json> {
+        keys.iter()
+            .filter_map(|key| Some(((*key).to_owned(), get(key)?)))
+            .collect()
+    };
     for from in ["optical_data", "sensor"] {
-        let Some(mut optical) = get(from) else { continue };
-        // The specification can be read as placing an extension's fields at the top level of the collection.
-        if let (Json::String(sensor), Some(bands)) = (&optical, get("bands").filter(Json::is_array)) {
+        let Some(mut optical) = get(from) else {
+            continue;
+        };
+        // The specification can be read as placing an extension's fields at the top level of the
+        // collection.
+        if let (Json::String(sensor), Some(bands)) = (&optical, get("bands").filter(Json::is_array))
+        {
             optical = json!({ "sensor": sensor, "bands": bands });
         }
         match optical.as_object() {
             Some(fields) => {
-                drop_all_but(mapped, from, fields, |key, value| key == "sensor" || (key == "bands" && value.is_array()));
+                drop_all_but(mapped, from, fields, |key, value| {
+                    key == "sensor" || (key == "bands" && value.is_array())
+                });
             }
             None if optical.is_string() => {}
             None => mapped.drop(from, optical.clone(), tr!("2.0 has no field for it")),
         }
         let note = tr!("the fields that 2.0 gives them");
-        if let Some(sensor) = optical.get("sensor").filter(|sensor| !sensor.is_null()).or(Some(&optical).filter(|o| o.is_string()))
+        if let Some(sensor) = optical
+            .get("sensor")
+            .filter(|sensor| !sensor.is_null())
+            .or(Some(&optical).filter(|o| o.is_string()))
         {
-            mapped.put(from, "optical:sensor", FieldAction::Renamed, sensor.clone(), sensor.clone(), note);
+            mapped.put(
+                from,
+                "optical:sensor",
+                FieldAction::Renamed,
+                sensor.clone(),
+                sensor.clone(),
+                note,
+            );
         }
         if let Some(bands) = optical.get("bands").filter(|bands| bands.is_array()) {
-            mapped.put(from, "optical:bands", FieldAction::Renamed, bands.clone(), bands.clone(), note);
+            mapped.put(
+                from,
+                "optical:bands",
+                FieldAction::Renamed,
+                bands.clone(),
+                bands.clone(),
+                note,
+            );
             let count = bands.as_array().map_or(0, Vec::len);
-            mapped.put("", "optical:num_bands", FieldAction::Filled, Json::Null, json!(count), tr!("counted"));
+            mapped.put(
+                "",
+                "optical:num_bands",
+                FieldAction::Filled,
+                Json::Null,
+                json!(count),
+                tr!("counted"),
+            );
         }
     }
     match get("labels") {
@@ -449,9 +687,21 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
 }
 
 /// A line for each field of an extension that 2.0 has no field for.
-fn drop_all_but(mapped: &mut Mapped, from: &str, fields: &Map<String, Json>, known: impl Fn(&str, &Json) -> bool) {
-    for (key, value) in fields.iter().filter(|(key, value)| !value.is_null() && !known(key, value)) {
-        mapped.drop(format!("{from}/{key}"), value.clone(), tr!("2.0 has no field for it"));
+fn drop_all_but(
+    mapped: &mut Mapped,
+    from: &str,
+    fields: &Map<String, Json>,
+    known: impl Fn(&str, &Json) -> bool,
+) {
+    for (key, value) in fields
+        .iter()
+        .filter(|(key, value)| !value.is_null() && !known(key, value))
+    {
+        mapped.drop(
+            format!("{from}/{key}"),
+            value.clone(),
+            tr!("2.0 has no field for it"),
+        );
     }
 }
 
@@ -470,7 +720,10 @@ fn put_labels(mapped: &mut Mapped, above: &str, labels: &Json) {
             .iter()
             .map(|class| {
                 let mut class = class.clone();
-                if let Some(category) = class.get("category").filter(|category| category.is_number()) {
+                if let Some(category) = class
+                    .get("category")
+                    .filter(|category| category.is_number())
+                {
                     class["category"] = json!(category.to_string());
                 }
                 class
@@ -481,10 +734,27 @@ fn put_labels(mapped: &mut Mapped, above: &str, labels: &Json) {
             (note, action) = (tr!("categories as text"), FieldAction::Changed);
         }
         let count = classes.len();
-        mapped.put(&format!("{above}label_classes"), "labels:classes", action, json!(old), json!(classes), note);
-        mapped.put("", "labels:num_classes", FieldAction::Filled, Json::Null, json!(count), tr!("counted"));
+        mapped.put(
+            &format!("{above}label_classes"),
+            "labels:classes",
+            action,
+            json!(old),
+            json!(classes),
+            note,
+        );
+        mapped.put(
+            "",
+            "labels:num_classes",
+            FieldAction::Filled,
+            Json::Null,
+            json!(count),
+            tr!("counted"),
+        );
     }
-    if let Some(text) = labels.get("label_description").filter(|text| !text.is_null()) {
+    if let Some(text) = labels
+        .get("label_description")
+        .filter(|text| !text.is_null())
+    {
         mapped.put(
             &format!("{above}label_description"),
             "labels:description",
@@ -496,39 +766,86 @@ fn put_labels(mapped: &mut Mapped, above: &str, labels: &Json) {
     }
 }
 
-/// The dataset's own reference as `sci:doi` and `sci:citation`, and its publications. `from` is the field that holds them, or empty.
+/// The dataset's own reference as `sci:doi` and `sci:citation`, and its publications. `from` is the
+/// field that holds them, or empty.
 fn put_publications(mapped: &mut Mapped, from: &str, scientific: &Json) {
-    let above = if from.is_empty() { String::new() } else { format!("{from}/") };
+    let above = if from.is_empty() {
+        String::new()
+    } else {
+        format!("{from}/")
+    };
     let says = |value: &&Json| !value.is_null() && **value != json!("");
     let note = tr!("the fields that 2.0 gives them");
     let mut found = false;
     for (key, to) in [("doi", "sci:doi"), ("citation", "sci:citation")] {
         if let Some(value) = scientific.get(key).filter(says) {
-            mapped.put(&format!("{above}{key}"), to, FieldAction::Renamed, value.clone(), value.clone(), note);
+            mapped.put(
+                &format!("{above}{key}"),
+                to,
+                FieldAction::Renamed,
+                value.clone(),
+                value.clone(),
+                note,
+            );
             found = true;
         }
     }
     if let Some(summary) = scientific.get("summary").filter(says) {
-        mapped.drop(format!("{above}summary"), summary.clone(), tr!("2.0 has no field for it"));
+        mapped.drop(
+            format!("{above}summary"),
+            summary.clone(),
+            tr!("2.0 has no field for it"),
+        );
         found = true;
     }
-    let entry = |one: &Json| json!({ "doi": one.get("doi"), "citation": one.get("citation"), "summary": one.get("summary") });
-    let old = scientific.get("publications").filter(|list| list.is_array());
-    let list: Vec<Json> = old.and_then(Json::as_array).into_iter().flatten().map(entry).collect();
+    let entry = |one: &Json| {
+        json!({
+            "doi": one.get("doi"),
+            "citation": one.get("citation"),
+            "summary": one.get("summary"),
+        })
+    };
+    let old = scientific
+        .get("publications")
+        .filter(|list| list.is_array());
+    let list: Vec<Json> = old
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .map(entry)
+        .collect();
     if let Some(old) = old.filter(|_| !list.is_empty()) {
-        let action = if *old == json!(list) { FieldAction::Renamed } else { FieldAction::Changed };
-        mapped.put(&format!("{above}publications"), "publications", action, old.clone(), json!(list), note);
+        let action = if *old == json!(list) {
+            FieldAction::Renamed
+        } else {
+            FieldAction::Changed
+        };
+        mapped.put(
+            &format!("{above}publications"),
+            "publications",
+            action,
+            old.clone(),
+            json!(list),
+            note,
+        );
         found = true;
     }
     if !found {
-        let from = if from.is_empty() { "publications" } else { from };
+        let from = if from.is_empty() {
+            "publications"
+        } else {
+            from
+        };
         mapped.drop(from, scientific.clone(), tr!("it names no publication"));
     }
 }
 
 /// Fields that 2.0 requires and the old file does not have.
 fn finish(mut mapped: Mapped, path: &Path) -> (Collection, Vec<CollectionMapping>) {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let missing = |mapped: &Mapped, key: &str| match mapped.collection.get(key) {
         None => true,
         Some(Json::Array(list)) => list.is_empty(),
@@ -565,51 +882,118 @@ mod tests {
     #[test]
     fn every_field_of_taco_0_2_has_a_line() {
         let old = old(json!({
-            "id": "Peru Fields", "dataset_version": "2.1.0", "description": "Fields.", "licenses": ["cc-by-4.0"],
-            "extent": { "spatial": [[-80.0, -10.0, -70.0, 0.0], [-75.0, -12.0, -69.0, -3.0]], "temporal": [[946684800000i64, 978307200000i64]] },
-            "providers": [{ "name": "A. Maker", "organization": "Lab", "emails": [{ "value": "a@lab.example" }],
-                            "phones": [{ "value": "+5112345678" }], "roles": ["producer", "host"] }],
-            "task": "Scene Classification", "taco_version": "0.4.0", "title": null, "split_strategy": "random",
+            "id": "Peru Fields", "dataset_version": "2.1.0", "description": "Fields.", "licenses": [
+                "cc-by-4.0",
+            ],
+            "extent": {
+                "spatial": [[-80.0, -10.0, -70.0, 0.0], [-75.0, -12.0, -69.0, -3.0]],
+                "temporal": [[946684800000i64, 978307200000i64]],
+            },
+            "providers": [{ "name": "A. Maker", "organization": "Lab",
+                "emails": [{ "value": "a@lab.example" }],
+                            "phones": [{ "value": "+5112345678" }], "roles": ["producer",
+                                "host"] }],
+            "task": "Scene Classification", "taco_version": "0.4.0", "title": null,
+            "split_strategy": "random",
             "raw_link": { "href": "https://example.org/raw" },
-            "labels": { "label_classes": [{ "name": "Water", "category": 3, "description": null }], "label_description": "cover" },
-            "scientific": { "doi": "10.1/2", "citation": "A (2020)", "summary": null, "publications": [{ "doi": "10.1/3" }] }
+            "labels": {
+                "label_classes": [{ "name": "Water", "category": 3, "description": null }],
+                "label_description": "cover",
+            },
+            "scientific": {
+                "doi": "10.1/2",
+                "citation": "A (2020)",
+                "summary": null,
+                "publications": [{ "doi": "10.1/3" }],
+            }
         }));
         let (new, list) = of_first_generation(&old, Path::new("x.taco"));
         assert_eq!(new.id(), "peru-fields");
         assert_eq!(new.get("licenses"), Some(&json!(["CC-BY-4.0"])));
-        let extent = json!({ "spatial": [-80.0, -12.0, -69.0, 0.0], "temporal": ["2000-01-01T00:00:00Z", "2001-01-01T00:00:00Z"] });
+        let extent = json!({
+            "spatial": [-80.0, -12.0, -69.0, 0.0],
+            "temporal": ["2000-01-01T00:00:00Z", "2001-01-01T00:00:00Z"],
+        });
         assert_eq!(new.get("extent"), Some(&extent));
-        let provider = json!([{ "name": "A. Maker", "organization": "Lab", "email": "a@lab.example", "role": "producer, host" }]);
+        let provider = json!([{
+            "name": "A. Maker",
+            "organization": "Lab",
+            "email": "a@lab.example",
+            "role": "producer, host",
+        }]);
         assert_eq!(new.get("providers"), Some(&provider));
         assert_eq!(new.get("tasks"), Some(&json!(["scene-classification"])));
-        assert_eq!((new.text("taco_version"), new.text("split:strategy")), ("2.0.0", "random"));
-        assert_eq!(new.get("labels:classes").and_then(|classes| classes[0].get("category").cloned()), Some(json!("3")));
-        assert_eq!((new.text("sci:doi"), new.text("sci:citation")), ("10.1/2", "A (2020)"));
-        assert_eq!(new.get("publications").and_then(Json::as_array).map(Vec::len), Some(1));
-        assert_eq!(new.get("raw_link"), Some(&json!({ "href": "https://example.org/raw" })));
+        assert_eq!(
+            (new.text("taco_version"), new.text("split:strategy")),
+            ("2.0.0", "random")
+        );
+        assert_eq!(
+            new.get("labels:classes")
+                .and_then(|classes| classes[0].get("category").cloned()),
+            Some(json!("3"))
+        );
+        assert_eq!(
+            (new.text("sci:doi"), new.text("sci:citation")),
+            ("10.1/2", "A (2020)")
+        );
+        assert_eq!(
+            new.get("publications")
+                .and_then(Json::as_array)
+                .map(Vec::len),
+            Some(1)
+        );
+        assert_eq!(
+            new.get("raw_link"),
+            Some(&json!({ "href": "https://example.org/raw" }))
+        );
         // Whatever was not null is accounted for.
-        for key in old.fields.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key) {
-            let named = |line: &CollectionMapping| line.from == *key || line.from.starts_with(&format!("{key}/"));
+        for key in old
+            .fields
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(key, _)| key)
+        {
+            let named = |line: &CollectionMapping| {
+                line.from == *key || line.from.starts_with(&format!("{key}/"))
+            };
             assert!(list.iter().any(named), "{key} is nowhere in {list:#?}");
         }
-        let phones = list.iter().find(|line| line.from == "providers/0/phones").expect("has a line");
+        let phones = list
+            .iter()
+            .find(|line| line.from == "providers/0/phones")
+            .expect("has a line");
         assert_eq!((phones.action, &phones.to), (FieldAction::Dropped, &None));
     }
 
     #[test]
     fn days_are_times_and_what_is_none_has_a_line() {
         let moved = |temporal: Json| {
-            let old = old(json!({ "extent": { "spatial": [[170, -10, -170, 10], [1, 0, 2, 1]], "temporal": temporal } }));
+            let old = old(json!({
+                "extent": {
+                    "spatial": [[170, -10, -170, 10], [1, 0, 2, 1]],
+                    "temporal": temporal,
+                },
+            }));
             let (new, list) = of_first_generation(&old, Path::new("x.taco"));
-            let dropped = list.iter().any(|line| line.from == "extent/temporal" && line.action == FieldAction::Dropped);
+            let dropped = list
+                .iter()
+                .any(|line| line.from == "extent/temporal" && line.action == FieldAction::Dropped);
             (new.get("extent").cloned().unwrap_or_default(), dropped)
         };
-        let wanted = |temporal: Json| json!({ "spatial": [1.0, -10.0, -170.0, 10.0], "temporal": temporal });
+        let wanted =
+            |temporal: Json| json!({ "spatial": [1.0, -10.0, -170.0, 10.0], "temporal": temporal });
         let year = json!(["2020-01-01T00:00:00Z", "2020-12-31T00:00:00Z"]);
-        for given in [json!([["2020-01-01", "2020-12-31"]]), json!(["2020-01-01", "2020-12-31T00:00Z"])] {
+        for given in [
+            json!([["2020-01-01", "2020-12-31"]]),
+            json!(["2020-01-01", "2020-12-31T00:00Z"]),
+        ] {
             assert_eq!(moved(given), (wanted(year.clone()), false));
         }
-        for given in [json!([["2020-01-01", "soon"]]), json!([["2020-01-01", null]]), json!("for ever")] {
+        for given in [
+            json!([["2020-01-01", "soon"]]),
+            json!([["2020-01-01", null]]),
+            json!("for ever"),
+        ] {
             assert_eq!(moved(given), (wanted(Json::Null), true));
         }
         assert_eq!(moved(Json::Null), (wanted(Json::Null), false));
@@ -618,56 +1002,109 @@ mod tests {
     #[test]
     fn fields_of_extensions_without_a_home_have_a_line_each() {
         let old = old(json!({
-            "sensor": { "sensor": "S2", "bands": null, "extra": 5 }, "optical_data": { "bands": "all", "gsd": 10 },
+            "sensor": {
+                "sensor": "S2",
+                "bands": null,
+                "extra": 5,
+            }, "optical_data": { "bands": "all", "gsd": 10 },
             "labels": { "label_classes": null, "other": 1 }, "scientific": { "publications": [] }
         }));
         let (new, list) = of_first_generation(&old, Path::new("x.taco"));
-        let dropped: Vec<&str> =
-            list.iter().filter(|line| line.action == FieldAction::Dropped).map(|line| line.from.as_str()).collect();
-        for name in ["sensor/extra", "optical_data/bands", "optical_data/gsd", "labels/other", "scientific"] {
+        let dropped: Vec<&str> = list
+            .iter()
+            .filter(|line| line.action == FieldAction::Dropped)
+            .map(|line| line.from.as_str())
+            .collect();
+        for name in [
+            "sensor/extra",
+            "optical_data/bands",
+            "optical_data/gsd",
+            "labels/other",
+            "scientific",
+        ] {
             assert!(dropped.contains(&name), "{name} is not in {dropped:?}");
         }
         assert_eq!((new.text("optical:sensor"), dropped.len()), ("S2", 5));
         assert_eq!(new.get("labels:classes"), None, "nobody named any");
         let (_, list) = of_first_generation(
-            &Collection { fields: Map::from_iter([("labels".into(), json!("x")), ("sensor".into(), json!([1]))]) },
+            &Collection {
+                fields: Map::from_iter([
+                    ("labels".into(), json!("x")),
+                    ("sensor".into(), json!([1])),
+                ]),
+            },
             Path::new("x.taco"),
         );
-        assert_eq!(list.iter().filter(|line| line.action == FieldAction::Dropped).count(), 2);
+        assert_eq!(
+            list.iter()
+                .filter(|line| line.action == FieldAction::Dropped)
+                .count(),
+            2
+        );
     }
 
     #[test]
     fn extensions_among_the_other_fields_are_mapped_as_their_objects_are() {
         let flat = old(json!({
-            "sensor": "sentinel2msi", "bands": [{ "name": "B02" }], "label_classes": [{ "name": "A", "category": 1 }],
-            "label_description": "cover", "doi": "10.1/2", "citation": "A (2020)", "publications": [{ "doi": "10.1/3" }]
+            "sensor": "sentinel2msi", "bands": [{ "name": "B02" }], "label_classes": [{
+                "name": "A",
+                "category": 1,
+            }],
+            "label_description": "cover", "doi": "10.1/2", "citation": "A (2020)",
+            "publications": [{ "doi": "10.1/3" }]
         }));
         let nested = old(json!({
             "optical_data": { "sensor": "sentinel2msi", "bands": [{ "name": "B02" }] },
-            "labels": { "label_classes": [{ "name": "A", "category": 1 }], "label_description": "cover" },
-            "scientific": { "doi": "10.1/2", "citation": "A (2020)", "publications": [{ "doi": "10.1/3" }] }
+            "labels": {
+                "label_classes": [{ "name": "A", "category": 1 }],
+                "label_description": "cover",
+            },
+            "scientific": {
+                "doi": "10.1/2",
+                "citation": "A (2020)",
+                "publications": [{ "doi": "10.1/3" }],
+            }
         }));
-        let [flat, nested] = [flat, nested].map(|old| of_first_generation(&old, Path::new("x.taco")).0);
+        let [flat, nested] =
+            [flat, nested].map(|old| of_first_generation(&old, Path::new("x.taco")).0);
         assert_eq!(flat, nested);
-        assert_eq!((flat.text("optical:sensor"), flat.text("sci:doi")), ("sentinel2msi", "10.1/2"));
+        assert_eq!(
+            (flat.text("optical:sensor"), flat.text("sci:doi")),
+            ("sentinel2msi", "10.1/2")
+        );
     }
 
     #[test]
     fn a_provider_gets_the_name_of_its_organization() {
-        let old = old(json!({ "providers": [{ "organization": "Lab" }], "curators": [{ "organization": "Lab" }] }));
+        let old = old(json!({
+            "providers": [{ "organization": "Lab" }],
+            "curators": [{ "organization": "Lab" }],
+        }));
         let (new, _) = of_first_generation(&old, Path::new("x.taco"));
-        assert_eq!(new.get("providers"), Some(&json!([{ "organization": "Lab", "name": "Lab" }])));
-        assert_eq!(new.get("curators"), Some(&json!([{ "organization": "Lab" }])));
+        assert_eq!(
+            new.get("providers"),
+            Some(&json!([{ "organization": "Lab", "name": "Lab" }]))
+        );
+        assert_eq!(
+            new.get("curators"),
+            Some(&json!([{ "organization": "Lab" }]))
+        );
     }
 
     #[test]
     fn a_tortilla_gets_what_2_0_requires() {
-        let (new, list) = of_first_generation(&Collection::default(), Path::new("/data/My Set.0001.part.tortilla"));
+        let (new, list) = of_first_generation(
+            &Collection::default(),
+            Path::new("/data/My Set.0001.part.tortilla"),
+        );
         assert_eq!(new.id(), "my-set");
         let mut report = crate::model::Report::default();
         crate::validate::check_collection(&new, &mut report);
         assert!(report.is_valid(), "{report:?}");
-        assert!(list.iter().all(|line| line.action == FieldAction::Filled), "{list:?}");
+        assert!(
+            list.iter().all(|line| line.action == FieldAction::Filled),
+            "{list:?}"
+        );
         assert_eq!(new.placeholders(), ["description", "providers", "licenses"]);
     }
 }

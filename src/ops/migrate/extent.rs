@@ -1,4 +1,5 @@
-//! The box of a migrated collection against its samples: tools of the first generation have left whole hemispheres out. Pure.
+//! The box of a migrated collection against its samples: tools of the first generation have left
+//! whole hemispheres out. Pure.
 
 use serde_json::{Value as Json, json};
 
@@ -9,17 +10,28 @@ use crate::model::Collection;
 /// Degrees that rounding may cost.
 const SLACK: f64 = 1e-9;
 
-/// Widens the collection's box until it holds that of the samples, and adds the line that says so. A collection without a box is left
-/// alone: it gets one when it is written.
-pub fn cover_samples(collection: &mut Collection, samples: Option<&Json>, lines: &mut Vec<CollectionMapping>) {
-    let (Some(old), Some(found)) = (collection.get("extent").and_then(box_of_extent), samples.and_then(box_of_extent)) else {
+/// Widens the collection's box until it holds that of the samples, and adds the line that says so.
+/// A collection without a box is left alone: it gets one when it is written.
+pub fn cover_samples(
+    collection: &mut Collection,
+    samples: Option<&Json>,
+    lines: &mut Vec<CollectionMapping>,
+) {
+    let (Some(old), Some(found)) = (
+        collection.get("extent").and_then(box_of_extent),
+        samples.and_then(box_of_extent),
+    ) else {
         return;
     };
     let wide = joined(old, found);
     if wide == old {
         return;
     }
-    if let Some(extent) = collection.fields.get_mut("extent").and_then(Json::as_object_mut) {
+    if let Some(extent) = collection
+        .fields
+        .get_mut("extent")
+        .and_then(Json::as_object_mut)
+    {
         extent.insert("spatial".into(), json!(wide));
         lines.push(CollectionMapping {
             from: "extent/spatial".into(),
@@ -32,7 +44,8 @@ pub fn cover_samples(collection: &mut Collection, samples: Option<&Json>, lines:
     }
 }
 
-/// The old box, or as much more as the other needs. West greater than east crosses the antimeridian.
+/// The old box, or as much more as the other needs. West greater than east crosses the
+/// antimeridian.
 pub(super) fn joined(old: [f64; 4], found: [f64; 4]) -> [f64; 4] {
     let lower = |old: f64, found: f64| if found < old - SLACK { found } else { old };
     let higher = |old: f64, found: f64| if found > old + SLACK { found } else { old };
@@ -44,9 +57,16 @@ pub(super) fn joined(old: [f64; 4], found: [f64; 4]) -> [f64; 4] {
     [west, south, east, north]
 }
 
-/// The shortest way from a west to an east, eastwards, that both ways are part of; all around where there is none.
+/// The shortest way from a west to an east, eastwards, that both ways are part of; all around where
+/// there is none.
 fn joined_arcs(old: [f64; 2], found: [f64; 2]) -> [f64; 2] {
-    let width = |[west, east]: [f64; 2]| if west <= east { east - west } else { east - west + 360.0 };
+    let width = |[west, east]: [f64; 2]| {
+        if west <= east {
+            east - west
+        } else {
+            east - west + 360.0
+        }
+    };
     let holds = |around: [f64; 2], inner: [f64; 2]| {
         let skipped = (inner[0] - around[0] + SLACK).rem_euclid(360.0);
         width(around) >= 360.0 || skipped + width(inner) <= width(around) + 2.0 * SLACK
@@ -69,15 +89,51 @@ mod tests {
     fn boxes_grow_as_far_as_they_have_to() {
         let world = [-180.0, -90.0, 180.0, 90.0];
         for (old, found, wanted) in [
-            ([-80.5, -8.0, 6.2, 50.0], [-88.0, -8.0, 5.0, 40.0], [-88.0, -8.0, 6.2, 50.0]),
-            ([-10.0, -5.0, 10.0, 5.0], [-9.0, -5.0, 9.0, 5.0], [-10.0, -5.0, 10.0, 5.0]),
-            ([-10.0, -5.0, 10.0, 5.0], [-10.0 - 1e-12, -5.0, 10.0, 5.0], [-10.0, -5.0, 10.0, 5.0]),
-            ([170.0, 0.0, -170.0, 1.0], [175.0, -2.0, -160.0, 1.0], [170.0, -2.0, -160.0, 1.0]),
-            ([170.0, 0.0, -170.0, 1.0], [172.0, 0.0, 179.0, 1.0], [170.0, 0.0, -170.0, 1.0]),
-            ([0.0, 0.0, 10.0, 1.0], [179.0, 0.0, -179.0, 1.0], [0.0, 0.0, -179.0, 1.0]),
-            ([170.0, -10.0, -170.0, 10.0], [1.0, 0.0, 1.0, 0.0], [1.0, -10.0, -170.0, 10.0]),
-            ([170.0, -10.0, -170.0, 10.0], [-100.0, 0.0, -90.0, 0.0], [170.0, -10.0, -90.0, 10.0]),
-            ([170.0, -10.0, -170.0, 10.0], [-175.0, 0.0, 175.0, 0.0], [-180.0, -10.0, 180.0, 10.0]),
+            (
+                [-80.5, -8.0, 6.2, 50.0],
+                [-88.0, -8.0, 5.0, 40.0],
+                [-88.0, -8.0, 6.2, 50.0],
+            ),
+            (
+                [-10.0, -5.0, 10.0, 5.0],
+                [-9.0, -5.0, 9.0, 5.0],
+                [-10.0, -5.0, 10.0, 5.0],
+            ),
+            (
+                [-10.0, -5.0, 10.0, 5.0],
+                [-10.0 - 1e-12, -5.0, 10.0, 5.0],
+                [-10.0, -5.0, 10.0, 5.0],
+            ),
+            (
+                [170.0, 0.0, -170.0, 1.0],
+                [175.0, -2.0, -160.0, 1.0],
+                [170.0, -2.0, -160.0, 1.0],
+            ),
+            (
+                [170.0, 0.0, -170.0, 1.0],
+                [172.0, 0.0, 179.0, 1.0],
+                [170.0, 0.0, -170.0, 1.0],
+            ),
+            (
+                [0.0, 0.0, 10.0, 1.0],
+                [179.0, 0.0, -179.0, 1.0],
+                [0.0, 0.0, -179.0, 1.0],
+            ),
+            (
+                [170.0, -10.0, -170.0, 10.0],
+                [1.0, 0.0, 1.0, 0.0],
+                [1.0, -10.0, -170.0, 10.0],
+            ),
+            (
+                [170.0, -10.0, -170.0, 10.0],
+                [-100.0, 0.0, -90.0, 0.0],
+                [170.0, -10.0, -90.0, 10.0],
+            ),
+            (
+                [170.0, -10.0, -170.0, 10.0],
+                [-175.0, 0.0, 175.0, 0.0],
+                [-180.0, -10.0, 180.0, 10.0],
+            ),
             (world, [179.0, 0.0, -179.0, 1.0], world),
         ] {
             assert_eq!(joined(old, found), wanted, "{old:?} {found:?}");
@@ -87,13 +143,19 @@ mod tests {
     #[test]
     fn the_change_is_told_once_and_the_times_stay() {
         let mut collection = Collection::default();
-        collection.set("extent", Some(json!({ "spatial": [0, 0, 1, 1], "temporal": ["a", "b"] })));
+        collection.set(
+            "extent",
+            Some(json!({ "spatial": [0, 0, 1, 1], "temporal": ["a", "b"] })),
+        );
         let samples = json!({ "spatial": [-3.0, 0.0, 1.0, 1.0], "temporal": null });
         let mut lines = Vec::new();
         cover_samples(&mut collection, Some(&samples), &mut lines);
         cover_samples(&mut collection, Some(&samples), &mut lines);
         cover_samples(&mut collection, None, &mut lines);
-        assert_eq!(collection.get("extent"), Some(&json!({ "spatial": [-3.0, 0.0, 1.0, 1.0], "temporal": ["a", "b"] })));
+        assert_eq!(
+            collection.get("extent"),
+            Some(&json!({ "spatial": [-3.0, 0.0, 1.0, 1.0], "temporal": ["a", "b"] }))
+        );
         assert_eq!((lines.len(), lines[0].action), (1, FieldAction::Changed));
     }
 }

@@ -1,10 +1,12 @@
-//! Columns of the other generations → metadata fields of 2.0: the table of names and forms, and the values that don't survive.
-//! Pure: arrays in, arrays and a list out.
+//! Columns of the other generations → metadata fields of 2.0: the table of names and forms, and the
+//! values that don't survive. Pure: arrays in, arrays and a list out.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, RecordBatch, TimestampMicrosecondArray};
+use arrow::array::{
+    Array, ArrayRef, AsArray, BinaryBuilder, RecordBatch, TimestampMicrosecondArray,
+};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Float64Type, TimeUnit};
 use schemars::JsonSchema;
@@ -69,40 +71,111 @@ pub struct FieldChoice {
     pub to: Option<String>,
 }
 
-/// A known column: its new name (none: it has no home), what becomes of the values, its description or why it is left out.
+/// A known column: its new name (none: it has no home), what becomes of the values, its description
+/// or why it is left out.
 type KnownColumn = (&'static str, Option<&'static str>, Conversion, &'static str);
 
 const KNOWN: [KnownColumn; 15] = [
     ("tortilla:id", None, Conversion::Same, mark!("it is the id")),
-    ("tortilla:offset", None, Conversion::Same, mark!("the writer makes internal:offset")),
-    ("tortilla:length", None, Conversion::Same, mark!("the writer makes internal:size")),
-    ("__index_level_0__", None, Conversion::Same, mark!("a row number that pandas left behind")),
-    ("tortilla:root", None, Conversion::Same, mark!("the writer makes internal:parent_id")),
-    ("tortilla:data_split", Some("split"), Conversion::Text, "Part of the dataset: train, validation or test."),
-    ("tortilla:file_format", Some("tortilla:file_format"), Conversion::Text, "Format of the data, as GDAL names it."),
-    ("stac:crs", Some("stac:crs"), Conversion::Text, "Coordinate reference system."),
+    (
+        "tortilla:offset",
+        None,
+        Conversion::Same,
+        mark!("the writer makes internal:offset"),
+    ),
+    (
+        "tortilla:length",
+        None,
+        Conversion::Same,
+        mark!("the writer makes internal:size"),
+    ),
+    (
+        "__index_level_0__",
+        None,
+        Conversion::Same,
+        mark!("a row number that pandas left behind"),
+    ),
+    (
+        "tortilla:root",
+        None,
+        Conversion::Same,
+        mark!("the writer makes internal:parent_id"),
+    ),
+    (
+        "tortilla:data_split",
+        Some("split"),
+        Conversion::Text,
+        "Part of the dataset: train, validation or test.",
+    ),
+    (
+        "tortilla:file_format",
+        Some("tortilla:file_format"),
+        Conversion::Text,
+        "Format of the data, as GDAL names it.",
+    ),
+    (
+        "stac:crs",
+        Some("stac:crs"),
+        Conversion::Text,
+        "Coordinate reference system.",
+    ),
     (
         "stac:geotransform",
         Some("stac:geotransform"),
         Conversion::Same,
         "Affine transformation from pixels to coordinates, as GDAL orders it.",
     ),
-    ("stac:raster_shape", Some("stac:tensor_shape"), Conversion::Integers, "Shape of the data."),
-    ("stac:tensor_shape", Some("stac:tensor_shape"), Conversion::Integers, "Shape of the data."),
-    ("stac:time_start", Some("stac:time_start"), Conversion::Seconds, "Start of the acquisition, UTC."),
-    ("stac:time_middle", Some("stac:time_middle"), Conversion::Seconds, "Middle of the acquisition, UTC."),
-    ("stac:time_end", Some("stac:time_end"), Conversion::Seconds, "End of the acquisition, UTC."),
-    ("stac:centroid", Some("stac:centroid"), Conversion::Point, "Centre in EPSG:4326, as WKB."),
+    (
+        "stac:raster_shape",
+        Some("stac:tensor_shape"),
+        Conversion::Integers,
+        "Shape of the data.",
+    ),
+    (
+        "stac:tensor_shape",
+        Some("stac:tensor_shape"),
+        Conversion::Integers,
+        "Shape of the data.",
+    ),
+    (
+        "stac:time_start",
+        Some("stac:time_start"),
+        Conversion::Seconds,
+        "Start of the acquisition, UTC.",
+    ),
+    (
+        "stac:time_middle",
+        Some("stac:time_middle"),
+        Conversion::Seconds,
+        "Middle of the acquisition, UTC.",
+    ),
+    (
+        "stac:time_end",
+        Some("stac:time_end"),
+        Conversion::Seconds,
+        "End of the acquisition, UTC.",
+    ),
+    (
+        "stac:centroid",
+        Some("stac:centroid"),
+        Conversion::Point,
+        "Centre in EPSG:4326, as WKB.",
+    ),
 ];
 
 /// The new columns of one level, each with its description.
 pub type NewColumns = Vec<(Field, String, ArrayRef)>;
 
-/// Maps the columns of a level. `batch` holds the file's own columns; `choices` come before the table.
+/// Maps the columns of a level. `batch` holds the file's own columns; `choices` come before the
+/// table.
 ///
 /// # Errors
 /// When a column can't be converted.
-pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> Result<(NewColumns, Vec<FieldMapping>)> {
+pub fn map_level(
+    level: usize,
+    batch: &RecordBatch,
+    choices: &[FieldChoice],
+) -> Result<(NewColumns, Vec<FieldMapping>)> {
     let mut columns: NewColumns = Vec::new();
     let mut list = Vec::new();
     let mut taken: HashSet<String> = HashSet::new();
@@ -125,14 +198,22 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
         };
         let known = KNOWN.iter().find(|known| known.0 == name);
         let choice = choices.iter().find(|choice| {
-            [name, mapping.from.as_str()].contains(&choice.from.as_str()) && choice.level.is_none_or(|only| only == level)
+            [name, mapping.from.as_str()].contains(&choice.from.as_str())
+                && choice.level.is_none_or(|only| only == level)
         });
         let (wanted, note) = match (choice, known) {
             (Some(FieldChoice { to: None, .. }), _) => (None, tr!("left out by choice").to_owned()),
-            (Some(FieldChoice { to: Some(to), .. }), _) => (Some(to.clone()), tr!("named by choice").to_owned()),
-            (None, Some(&(_, to, _, text))) => {
-                (to.map(str::to_owned), if to.is_none() { crate::text::of(text).to_owned() } else { String::new() })
+            (Some(FieldChoice { to: Some(to), .. }), _) => {
+                (Some(to.clone()), tr!("named by choice").to_owned())
             }
+            (None, Some(&(_, to, _, text))) => (
+                to.map(str::to_owned),
+                if to.is_none() {
+                    crate::text::of(text).to_owned()
+                } else {
+                    String::new()
+                },
+            ),
             (None, None) => (Some(name.to_owned()), String::new()),
         };
         mapping.note = note;
@@ -159,12 +240,23 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
                 true => tr!("the name that 2.0 gives it"),
                 false => tr!("a name that 2.0 allows and that is free"),
             };
-            mapping.note =
-                [mapping.note.as_str(), why].iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>().join("; ");
+            mapping.note = [mapping.note.as_str(), why]
+                .iter()
+                .filter(|text| !text.is_empty())
+                .copied()
+                .collect::<Vec<_>>()
+                .join("; ");
         }
         if conversion == Conversion::Loadable {
-            let why = tr!("the readers of 2.0 can't load {dtype}", dtype = mapping.from_type);
-            mapping.note = if mapping.note.is_empty() { why } else { format!("{}; {why}", mapping.note) };
+            let why = tr!(
+                "the readers of 2.0 can't load {dtype}",
+                dtype = mapping.from_type
+            );
+            mapping.note = if mapping.note.is_empty() {
+                why
+            } else {
+                format!("{}; {why}", mapping.note)
+            };
         }
         let dtype = converted.data_type().clone();
         mapping.to_type = Some(dtype_name(&dtype));
@@ -172,7 +264,9 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
         mapping.lost = lost;
         mapping.to = Some(to.clone());
         list.push(mapping);
-        let description = known.filter(|known| known.1.is_some()).map_or(String::new(), |known| known.3.to_owned());
+        let description = known
+            .filter(|known| known.1.is_some())
+            .map_or(String::new(), |known| known.3.to_owned());
         columns.push((Field::new(to, dtype, true), description, converted));
     }
     Ok((columns, list))
@@ -185,33 +279,55 @@ pub fn map_level(level: usize, batch: &RecordBatch, choices: &[FieldChoice]) -> 
 pub fn check_choices(choices: &[FieldChoice], list: &[FieldMapping], levels: usize) -> Result<()> {
     for choice in choices {
         if let Some(level) = choice.level.filter(|level| *level >= levels) {
-            let error = Error::usage(format!("there is no level {level} for the choice of {}", choice.from));
+            let error = Error::usage(format!(
+                "there is no level {level} for the choice of {}",
+                choice.from
+            ));
             return Err(error.hint(format!("the dataset has {levels}, counted from 0")));
         }
         let there = |line: &&FieldMapping| choice.level.is_none_or(|level| level == line.level);
-        if list.iter().filter(there).any(|line| line.from == choice.from) {
+        if list
+            .iter()
+            .filter(there)
+            .any(|line| line.from == choice.from)
+        {
             continue;
         }
-        let place = choice.level.map_or("no level has".to_owned(), |level| format!("level {level} has no"));
+        let place = choice.level.map_or("no level has".to_owned(), |level| {
+            format!("level {level} has no")
+        });
         let mut names: Vec<&str> = Vec::new();
         for line in list.iter().filter(there) {
             if !names.contains(&line.from.as_str()) {
                 names.push(&line.from);
             }
         }
-        let error = Error::usage(format!("{place} column {} that could get another name", choice.from));
+        let error = Error::usage(format!(
+            "{place} column {} that could get another name",
+            choice.from
+        ));
         return Err(error.hint(format!("the columns are {}", names.join(", "))));
     }
     Ok(())
 }
 
 fn nulls_in(array: &ArrayRef) -> usize {
-    if *array.data_type() == DataType::Null { array.len() } else { array.null_count() }
+    if *array.data_type() == DataType::Null {
+        array.len()
+    } else {
+        array.null_count()
+    }
 }
 
 fn all_are(array: &ArrayRef, word: &str) -> bool {
-    let Ok(text) = cast(array, &DataType::Utf8) else { return false };
-    !text.is_empty() && text.as_string::<i32>().iter().all(|value| value == Some(word))
+    let Ok(text) = cast(array, &DataType::Utf8) else {
+        return false;
+    };
+    !text.is_empty()
+        && text
+            .as_string::<i32>()
+            .iter()
+            .all(|value| value == Some(word))
 }
 
 /// The name, with what 2.0 does not allow replaced, and a number where it is taken.
@@ -221,7 +337,13 @@ fn free_name(wanted: &str, taken: &mut HashSet<String>) -> String {
         let colon = name.find(':').filter(|&at| at > 0 && at + 1 < name.len());
         name = name
             .char_indices()
-            .map(|(at, c)| if c.is_ascii_alphanumeric() || c == '_' || Some(at) == colon { c } else { '_' })
+            .map(|(at, c)| {
+                if c.is_ascii_alphanumeric() || c == '_' || Some(at) == colon {
+                    c
+                } else {
+                    '_'
+                }
+            })
             .collect();
         if check_field_name(&name).is_err() {
             name = format!("field_{}", name.replace(':', "_"));
@@ -236,7 +358,8 @@ fn free_name(wanted: &str, taken: &mut HashSet<String>) -> String {
     free
 }
 
-/// The values in their new form, and the rows that lost theirs. Values already in the new form are kept.
+/// The values in their new form, and the rows that lost theirs. Values already in the new form are
+/// kept.
 fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, ArrayRef, Vec<u32>)> {
     let same = || Ok((Conversion::Same, array.clone(), Vec::new()));
     let dtype = array.data_type();
@@ -249,12 +372,18 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
                 // Beyond year 9999 no reader of times goes.
                 (micros.is_finite() && micros.abs() < 2.6e17).then_some(micros as i64)
             };
-            let new: TimestampMicrosecondArray = seconds.iter().map(|second| second.and_then(micros)).collect();
+            let new: TimestampMicrosecondArray = seconds
+                .iter()
+                .map(|second| second.and_then(micros))
+                .collect();
             let lost = lost_rows(seconds, &new);
             Ok((conversion, Arc::new(new), lost))
         }
         Conversion::Seconds if *dtype == DataType::Null => {
-            let nulls = arrow::array::new_null_array(&DataType::Timestamp(TimeUnit::Microsecond, None), array.len());
+            let nulls = arrow::array::new_null_array(
+                &DataType::Timestamp(TimeUnit::Microsecond, None),
+                array.len(),
+            );
             Ok((conversion, nulls, Vec::new()))
         }
         Conversion::Point if is_text(dtype) => {
@@ -301,9 +430,17 @@ fn convert(array: &ArrayRef, conversion: Conversion) -> Result<(Conversion, Arra
     }
 }
 
-/// The next type for one that the readers of 2.0 can't load (rule META-12), also inside lists; `None` where they can.
+/// The next type for one that the readers of 2.0 can't load (rule META-12), also inside lists;
+/// `None` where they can.
 fn loadable(dtype: &DataType) -> Option<DataType> {
-    let item = |field: &Arc<Field>| Some(Arc::new(field.as_ref().clone().with_data_type(loadable(field.data_type())?)));
+    let item = |field: &Arc<Field>| {
+        Some(Arc::new(
+            field
+                .as_ref()
+                .clone()
+                .with_data_type(loadable(field.data_type())?),
+        ))
+    };
     match dtype {
         DataType::Float16 => Some(DataType::Float32),
         DataType::Decimal256(precision, scale) if (0..=38).contains(scale) => {
@@ -312,21 +449,33 @@ fn loadable(dtype: &DataType) -> Option<DataType> {
         DataType::Decimal256(..) => Some(DataType::Float64),
         DataType::List(field) => item(field).map(DataType::List),
         DataType::LargeList(field) => item(field).map(DataType::LargeList),
-        DataType::FixedSizeList(field, size) => item(field).map(|field| DataType::FixedSizeList(field, *size)),
+        DataType::FixedSizeList(field, size) => {
+            item(field).map(|field| DataType::FixedSizeList(field, *size))
+        }
         _ => None,
     }
 }
 
 fn misfit(dtype: &DataType, error: arrow::error::ArrowError) -> Error {
-    Error::format(format!("a column of {} can't be converted", dtype_name(dtype))).because(error)
+    Error::format(format!(
+        "a column of {} can't be converted",
+        dtype_name(dtype)
+    ))
+    .because(error)
 }
 
 fn is_text(dtype: &DataType) -> bool {
-    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    matches!(
+        dtype,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    )
 }
 
 fn lost_rows(old: &dyn Array, new: &dyn Array) -> Vec<u32> {
-    (0..old.len()).filter(|&row| old.is_valid(row) && new.is_null(row)).map(|row| row as u32).collect()
+    (0..old.len())
+        .filter(|&row| old.is_valid(row) && new.is_null(row))
+        .map(|row| row as u32)
+        .collect()
 }
 
 #[cfg(test)]
@@ -335,8 +484,13 @@ mod tests {
     use arrow::array::{BinaryArray, Float64Array, LargeStringArray, StringArray};
     use arrow::datatypes::TimestampMicrosecondType;
 
-    fn mapped(columns: Vec<(&str, ArrayRef)>, choices: &[FieldChoice]) -> (NewColumns, Vec<FieldMapping>) {
-        let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)));
+    fn mapped(
+        columns: Vec<(&str, ArrayRef)>,
+        choices: &[FieldChoice],
+    ) -> (NewColumns, Vec<FieldMapping>) {
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            columns.into_iter().map(|(name, array)| (name, array, true)),
+        );
         map_level(0, &batch.expect("is a batch"), choices).expect("maps")
     }
 
@@ -345,22 +499,49 @@ mod tests {
         let (columns, list) = mapped(
             vec![
                 ("tortilla:id", Arc::new(StringArray::from(vec!["a", "b"]))),
-                ("tortilla:data_split", Arc::new(LargeStringArray::from(vec!["train", "test"]))),
-                ("stac:time_start", Arc::new(Float64Array::from(vec![Some(1.5), Some(f64::INFINITY)]))),
-                ("stac:centroid", Arc::new(StringArray::from(vec![Some("POINT (-1.5 2)"), Some("nowhere")]))),
+                (
+                    "tortilla:data_split",
+                    Arc::new(LargeStringArray::from(vec!["train", "test"])),
+                ),
+                (
+                    "stac:time_start",
+                    Arc::new(Float64Array::from(vec![Some(1.5), Some(f64::INFINITY)])),
+                ),
+                (
+                    "stac:centroid",
+                    Arc::new(StringArray::from(vec![
+                        Some("POINT (-1.5 2)"),
+                        Some("nowhere"),
+                    ])),
+                ),
                 ("a b:c:d", Arc::new(Float64Array::from(vec![1.0, 2.0]))),
                 ("a_b:c_d", Arc::new(Float64Array::from(vec![1.0, 2.0]))),
                 ("empty", arrow::array::new_null_array(&DataType::Null, 2)),
             ],
             &[],
         );
-        let names: Vec<&str> = columns.iter().map(|(field, ..)| field.name().as_str()).collect();
-        assert_eq!(names, ["split", "stac:time_start", "stac:centroid", "a_b:c_d", "a_b:c_d_2"]);
+        let names: Vec<&str> = columns
+            .iter()
+            .map(|(field, ..)| field.name().as_str())
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "split",
+                "stac:time_start",
+                "stac:centroid",
+                "a_b:c_d",
+                "a_b:c_d_2"
+            ]
+        );
         assert_eq!(columns[0].0.data_type(), &DataType::Utf8);
         let times = columns[1].2.as_primitive::<TimestampMicrosecondType>();
         assert_eq!((times.value(0), times.is_null(1)), (1_500_000, true));
         let points: &BinaryArray = columns[2].2.as_binary();
-        assert_eq!((wkb_point(points.value(0)), points.is_null(1)), (Some((-1.5, 2.0)), true));
+        assert_eq!(
+            (wkb_point(points.value(0)), points.is_null(1)),
+            (Some((-1.5, 2.0)), true)
+        );
         assert_eq!(list.len(), 7, "every column has a line");
         let lost: Vec<usize> = list.iter().map(|line| line.lost.len()).collect();
         assert_eq!(lost, [0, 0, 1, 1, 0, 0, 0]);
@@ -369,46 +550,126 @@ mod tests {
 
     #[test]
     fn types_that_readers_of_2_0_refuse_become_others_with_a_line() {
-        let floats = cast(&Float64Array::from(vec![Some(1.5), None]), &DataType::Float16).expect("halves");
+        let floats = cast(
+            &Float64Array::from(vec![Some(1.5), None]),
+            &DataType::Float16,
+        )
+        .expect("halves");
         let whole = DataType::Decimal256(50, 2);
         let decimals = cast(&Float64Array::from(vec![Some(2.25), None]), &whole).expect("decimals");
-        let (columns, list) =
-            mapped(vec![("f16", floats), ("d256", decimals), ("f64", Arc::new(Float64Array::from(vec![1.0, 2.0])))], &[]);
-        let types: Vec<&DataType> = columns.iter().map(|(field, ..)| field.data_type()).collect();
-        assert_eq!(types, [&DataType::Float32, &DataType::Decimal128(38, 2), &DataType::Float64]);
+        let (columns, list) = mapped(
+            vec![
+                ("f16", floats),
+                ("d256", decimals),
+                ("f64", Arc::new(Float64Array::from(vec![1.0, 2.0]))),
+            ],
+            &[],
+        );
+        let types: Vec<&DataType> = columns
+            .iter()
+            .map(|(field, ..)| field.data_type())
+            .collect();
+        assert_eq!(
+            types,
+            [
+                &DataType::Float32,
+                &DataType::Decimal128(38, 2),
+                &DataType::Float64
+            ]
+        );
         let halves = columns[0].2.as_primitive::<arrow::datatypes::Float32Type>();
         assert_eq!((halves.value(0), halves.is_null(1)), (1.5, true));
-        assert_eq!(columns[1].2.as_primitive::<arrow::datatypes::Decimal128Type>().value(0), 225);
-        assert_eq!((list[0].conversion, list[2].conversion), (Conversion::Loadable, Conversion::Same));
-        assert!(list[0].note.contains("halffloat") && list[0].lost.is_empty() && list[2].note.is_empty(), "{list:?}");
+        assert_eq!(
+            columns[1]
+                .2
+                .as_primitive::<arrow::datatypes::Decimal128Type>()
+                .value(0),
+            225
+        );
+        assert_eq!(
+            (list[0].conversion, list[2].conversion),
+            (Conversion::Loadable, Conversion::Same)
+        );
+        assert!(
+            list[0].note.contains("halffloat")
+                && list[0].lost.is_empty()
+                && list[2].note.is_empty(),
+            "{list:?}"
+        );
         let inside = DataType::List(Arc::new(Field::new("item", DataType::Float16, true)));
-        assert!(matches!(loadable(&inside), Some(DataType::List(item)) if *item.data_type() == DataType::Float32));
+        assert!(matches!(
+            loadable(&inside),
+            Some(DataType::List(item)) if *item.data_type() == DataType::Float32
+        ));
     }
 
     #[test]
     fn choices_come_first() {
         let choices = [
-            FieldChoice { level: None, from: "tortilla:data_split".into(), to: None },
-            FieldChoice { level: Some(1), from: "x".into(), to: None },
-            FieldChoice { level: Some(0), from: "y".into(), to: Some("my:y".into()) },
+            FieldChoice {
+                level: None,
+                from: "tortilla:data_split".into(),
+                to: None,
+            },
+            FieldChoice {
+                level: Some(1),
+                from: "x".into(),
+                to: None,
+            },
+            FieldChoice {
+                level: Some(0),
+                from: "y".into(),
+                to: Some("my:y".into()),
+            },
         ];
         let text = || Arc::new(StringArray::from(vec!["t"])) as ArrayRef;
-        let (columns, _) = mapped(vec![("tortilla:data_split", text()), ("x", text()), ("y", text())], &choices);
-        let names: Vec<&str> = columns.iter().map(|(field, ..)| field.name().as_str()).collect();
+        let (columns, _) = mapped(
+            vec![
+                ("tortilla:data_split", text()),
+                ("x", text()),
+                ("y", text()),
+            ],
+            &choices,
+        );
+        let names: Vec<&str> = columns
+            .iter()
+            .map(|(field, ..)| field.name().as_str())
+            .collect();
         assert_eq!(names, ["x", "my:y"]);
     }
 
     #[test]
     fn columns_with_names_of_the_model_arrive_under_another() {
         let text = || Arc::new(StringArray::from(vec!["t"])) as ArrayRef;
-        let old = || vec![("id", text()), ("type", text()), ("own:type", text()), ("own:internal:offset", text())];
+        let old = || {
+            vec![
+                ("id", text()),
+                ("type", text()),
+                ("own:type", text()),
+                ("own:internal:offset", text()),
+            ]
+        };
         let (columns, list) = mapped(old(), &[]);
-        let names: Vec<&str> = columns.iter().map(|(field, ..)| field.name().as_str()).collect();
+        let names: Vec<&str> = columns
+            .iter()
+            .map(|(field, ..)| field.name().as_str())
+            .collect();
         assert_eq!(names, ["own:type", "own:internal_offset"]);
         let from: Vec<&str> = list.iter().map(|line| line.from.as_str()).collect();
         assert_eq!(from, ["type", "internal:offset"]);
-        assert!(list.iter().all(|line| line.note.contains("a name that 2.0 allows")), "{list:?}");
-        let (columns, _) = mapped(old(), &[FieldChoice { level: None, from: "type".into(), to: Some("cover".into()) }]);
+        assert!(
+            list.iter()
+                .all(|line| line.note.contains("a name that 2.0 allows")),
+            "{list:?}"
+        );
+        let (columns, _) = mapped(
+            old(),
+            &[FieldChoice {
+                level: None,
+                from: "type".into(),
+                to: Some("cover".into()),
+            }],
+        );
         assert_eq!(columns[0].0.name(), "cover");
     }
 
@@ -416,7 +677,11 @@ mod tests {
     fn choices_for_what_is_not_there_are_errors() {
         let text = || Arc::new(StringArray::from(vec!["t"])) as ArrayRef;
         let (_, list) = mapped(vec![("x", text()), ("y", text())], &[]);
-        let choice = |level, from: &str| FieldChoice { level, from: from.into(), to: None };
+        let choice = |level, from: &str| FieldChoice {
+            level,
+            from: from.into(),
+            to: None,
+        };
         assert!(check_choices(&[choice(None, "x"), choice(Some(0), "y")], &list, 2).is_ok());
         for (level, from, wanted) in [
             (None, "nope", "x, y"),
@@ -424,7 +689,9 @@ mod tests {
             (Some(2), "x", "the dataset has 2"),
             (Some(1), "x", "level 1 has no column x"),
         ] {
-            let error = check_choices(&[choice(level, from)], &list, 2).expect_err("not there").report();
+            let error = check_choices(&[choice(level, from)], &list, 2)
+                .expect_err("not there")
+                .report();
             assert!(error.contains(wanted), "{error}");
         }
     }

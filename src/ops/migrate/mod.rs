@@ -1,6 +1,6 @@
-//! Datasets of the other generations → 2.0: columns and collection mapped, the tree checked, every byte of data as it is. What
-//! changed, what was made up and what has no home is report field by field. A tree that 2.0 can't hold is findings, and nothing
-//! is written.
+//! Datasets of the other generations → 2.0: columns and collection mapped, the tree checked, every
+//! byte of data as it is. What changed, what was made up and what has no home is report field by
+//! field. A tree that 2.0 can't hold is findings, and nothing is written.
 
 mod align_ids;
 mod collection;
@@ -25,7 +25,8 @@ use super::missing_parts::{MissingParts, need_all_parts};
 use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use super::write::write_verified;
 use crate::container::{
-    self, Assembly, AssemblyLevel, BuildOptions, Built, ContainerReader, Format, Physical, RowSource, extent_of_samples, tree_order,
+    self, Assembly, AssemblyLevel, BuildOptions, Built, ContainerReader, Format, Physical,
+    RowSource, extent_of_samples, tree_order,
 };
 use crate::draft::{Structure, fill_missing};
 use crate::error::{Error, Result};
@@ -33,8 +34,8 @@ use crate::jobs::JobContext;
 use crate::model::{Finding, Report, Rule, SampleKind, Severity, Skeleton, check_sample_id};
 use crate::validate;
 
-/// Maps a dataset of another generation to 2.0, checks it, and writes it where the request says so. A tree that 2.0 can't hold gives findings, and
-/// nothing is written. Plain data.
+/// Maps a dataset of another generation to 2.0, checks it, and writes it where the request says so.
+/// A tree that 2.0 can't hold gives findings, and nothing is written. Plain data.
 ///
 /// # Errors
 /// For a dataset of 2.0, wrong choices, missing parts, and files that can't be read or written.
@@ -114,13 +115,18 @@ pub struct Migrated {
 impl Migrated {
     /// True when no finding prevents the migration.
     pub fn is_possible(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity != Severity::Error)
+        self.findings
+            .iter()
+            .all(|finding| finding.severity != Severity::Error)
     }
 }
 
 /// True for generations that have to be migrated before 2.0 tools can read them.
 pub fn is_other_generation(reader: &dyn ContainerReader) -> bool {
-    matches!(reader.physical(), Physical::Tortilla(_) | Physical::Taco3(_) | Physical::Early(_))
+    matches!(
+        reader.physical(),
+        Physical::Tortilla(_) | Physical::Taco3(_) | Physical::Early(_)
+    )
 }
 
 /// The assembly of an opened dataset of any generation, as one of 2.0.
@@ -129,12 +135,21 @@ pub(super) fn assembly_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Res
 }
 
 /// As [`assembly_of`], for a copy of which only the rows `wanted` of level 0 are written.
-pub(super) fn assembly_of_rows(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Assembly> {
-    if is_other_generation(reader) { Ok(lay_out(reader, &[], ctx)?.0) } else { Assembly::of_rows(reader, wanted, ctx) }
+pub(super) fn assembly_of_rows(
+    reader: &dyn ContainerReader,
+    wanted: Option<&[bool]>,
+    ctx: &JobContext,
+) -> Result<Assembly> {
+    if is_other_generation(reader) {
+        Ok(lay_out(reader, &[], ctx)?.0)
+    } else {
+        Assembly::of_rows(reader, wanted, ctx)
+    }
 }
 
 impl OperationOutput for Migrated {
-    /// The report as one object: every column, every field of the collection, every value that changed, every finding.
+    /// The report as one object: every column, every field of the collection, every value that
+    /// changed, every finding.
     fn to_json(&self) -> Json {
         let mut report = json!(self);
         report["possible"] = json!(self.is_possible());
@@ -175,7 +190,9 @@ impl Operation for MigrateRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.options.iter_mut().for_each(|options| visit(PathUse::Write, &mut options.target));
+        self.options
+            .iter_mut()
+            .for_each(|options| visit(PathUse::Write, &mut options.target));
     }
 
     fn is_read_only(&self) -> bool {
@@ -196,7 +213,10 @@ fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
     let missing = need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let (assembly, mut migrated) = laid_out(reader.as_ref(), request, ctx)?;
     migrated.findings.extend(missing);
-    let mut report = Report { findings: std::mem::take(&mut migrated.findings), ..Report::default() };
+    let mut report = Report {
+        findings: std::mem::take(&mut migrated.findings),
+        ..Report::default()
+    };
     validate::check_tree(&assembly.tree, &mut report);
     validate::check_collection(&assembly.collection, &mut report);
     report.fold();
@@ -208,13 +228,26 @@ fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
 }
 
 /// The dataset as 2.0 arranges it, with everything that the request changes.
-fn laid_out(reader: &dyn ContainerReader, request: &MigrateRequest, ctx: &JobContext) -> Result<(Assembly, Migrated)> {
+fn laid_out(
+    reader: &dyn ContainerReader,
+    request: &MigrateRequest,
+    ctx: &JobContext,
+) -> Result<(Assembly, Migrated)> {
     let (mut assembly, mut migrated) = lay_out(reader, &request.fields, ctx)?;
     let samples = extent_of_samples(&assembly.batches(), ctx)?;
-    extent::cover_samples(&mut assembly.collection, samples.as_ref(), &mut migrated.collection);
+    extent::cover_samples(
+        &mut assembly.collection,
+        samples.as_ref(),
+        &mut migrated.collection,
+    );
     for (key, value) in &request.collection {
-        let old = assembly.collection.set(key, Some(value.clone())).unwrap_or_default();
-        migrated.collection.retain(|line| line.to.as_deref() != Some(key) || line.action != FieldAction::Filled);
+        let old = assembly
+            .collection
+            .set(key, Some(value.clone()))
+            .unwrap_or_default();
+        migrated
+            .collection
+            .retain(|line| line.to.as_deref() != Some(key) || line.action != FieldAction::Filled);
         migrated.collection.push(CollectionMapping {
             from: String::new(),
             to: Some(key.clone()),
@@ -225,7 +258,9 @@ fn laid_out(reader: &dyn ContainerReader, request: &MigrateRequest, ctx: &JobCon
         });
     }
     if !request.keep_ids {
-        migrated.renamed.extend(align_ids::align_ids(&mut assembly)?);
+        migrated
+            .renamed
+            .extend(align_ids::align_ids(&mut assembly)?);
     }
     if request.fill_missing {
         let mut dataset = draft_of_assembly(&assembly, ctx)?;
@@ -233,7 +268,10 @@ fn laid_out(reader: &dyn ContainerReader, request: &MigrateRequest, ctx: &JobCon
             edit.apply(&mut dataset)?;
             let descriptions = assembly.collection.fields.get("taco:field_schema").cloned();
             let version = std::mem::take(&mut assembly.version);
-            assembly = Assembly { version, ..Assembly::of_dataset(&dataset, ctx)? };
+            assembly = Assembly {
+                version,
+                ..Assembly::of_dataset(&dataset, ctx)?
+            };
             assembly.collection.set("taco:field_schema", descriptions);
             migrated.padded = roots;
         }
@@ -241,7 +279,8 @@ fn laid_out(reader: &dyn ContainerReader, request: &MigrateRequest, ctx: &JobCon
     Ok((assembly, migrated))
 }
 
-/// A dataset that is written in another form: of 2.0 as it is, of the first generation as `request` migrates it, with what was done.
+/// A dataset that is written in another form: of 2.0 as it is, of the first generation as `request`
+/// migrates it, with what was done.
 pub(super) fn assembly_for_rewriting(
     reader: &dyn ContainerReader,
     request: &MigrateRequest,
@@ -255,12 +294,18 @@ pub(super) fn assembly_for_rewriting(
 }
 
 /// The dataset as 2.0 lays it out, and what was done to get there.
-fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobContext) -> Result<(Assembly, Migrated)> {
+fn lay_out(
+    reader: &dyn ContainerReader,
+    choices: &[FieldChoice],
+    ctx: &JobContext,
+) -> Result<(Assembly, Migrated)> {
     ctx.stage(tr!("Reading the metadata"), None);
     let format = reader.info().format;
     let path = reader.info().path.clone();
     let (mut collection, lines) = match format {
-        Format::Taco3 | Format::Early => collection::of_next_generation(reader.expect_collection()?, &path),
+        Format::Taco3 | Format::Early => {
+            collection::of_next_generation(reader.expect_collection()?, &path)
+        }
         _ => collection::of_first_generation(reader.expect_collection()?, &path),
     };
     let tree = reader.levels().skeleton(ctx)?;
@@ -273,7 +318,12 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
         renamed: Vec::new(),
         padded: 0,
         // The layout is what a migration changes.
-        findings: reader.notes().iter().filter(|note| note.rule != Rule::EarlyLayout).cloned().collect(),
+        findings: reader
+            .notes()
+            .iter()
+            .filter(|note| note.rule != Rule::EarlyLayout)
+            .cloned()
+            .collect(),
         lacking: MissingParts::of(reader),
     };
     let mut columns = Vec::with_capacity(orders.len());
@@ -281,14 +331,24 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
     let mut descriptions = Map::new();
     // The new row of each old row in its level.
     let mut above: Vec<u32> = Vec::new();
-    for (depth, order) in orders.iter().enumerate().take_while(|(_, order)| !order.is_empty()) {
+    for (depth, order) in orders
+        .iter()
+        .enumerate()
+        .take_while(|(_, order)| !order.is_empty())
+    {
         ctx.check()?;
         let old = &tree.levels[depth];
         let mut places = vec![u32::MAX; old.len()];
-        order.iter().enumerate().for_each(|(at, &row)| places[row as usize] = at as u32);
+        order
+            .iter()
+            .enumerate()
+            .for_each(|(at, &row)| places[row as usize] = at as u32);
         let parents: Vec<u32> = match depth {
             0 => (0..order.len() as u32).collect(),
-            _ => order.iter().map(|&row| above[old.parents[row as usize] as usize]).collect(),
+            _ => order
+                .iter()
+                .map(|&row| above[old.parents[row as usize] as usize])
+                .collect(),
         };
         let ids = new_ids(&tree, depth, order, &parents, &mut migrated.renamed);
         let folder: Vec<bool> = order.iter().map(|&row| old.folder[row as usize]).collect();
@@ -300,7 +360,10 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
             ctx.check()?;
             let lost = line.lost.len();
             if lost > 0 {
-                ctx.warn(format!("level {depth}: {lost} values of {} could not be converted and are null", line.from));
+                ctx.warn(format!(
+                    "level {depth}: {lost} values of {} could not be converted and are null",
+                    line.from
+                ));
             }
         }
         migrated.fields.extend(lines);
@@ -310,29 +373,64 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
         for &row in order {
             sources.push(match old.folder[row as usize] {
                 true => RowSource::Folder,
-                false => reader.source(depth, row).map_err(|error| error.at(tree.path(depth, row)))?,
+                false => reader
+                    .source(depth, row)
+                    .map_err(|error| error.at(tree.path(depth, row)))?,
             });
         }
         columns.push((ids, folder, parents));
-        levels.push(AssemblyLevel { batch, sources, meta_columns: Default::default() });
+        levels.push(AssemblyLevel {
+            batch,
+            sources,
+            meta_columns: Default::default(),
+        });
         above = places;
     }
-    fields::check_choices(choices, &migrated.fields, levels.len()).map_err(|error| error.at_path(&path))?;
+    fields::check_choices(choices, &migrated.fields, levels.len())
+        .map_err(|error| error.at_path(&path))?;
     // Descriptions travel the way on which those of an opened dataset are kept.
     collection.set("taco:field_schema", Some(Json::Object(descriptions)));
     let version = reader.opening().version.clone();
-    Ok((Assembly { collection, tree: Arc::new(Skeleton::from_columns(columns)), levels, version }, migrated))
+    Ok((
+        Assembly {
+            collection,
+            tree: Arc::new(Skeleton::from_columns(columns)),
+            levels,
+            version,
+        },
+        migrated,
+    ))
 }
 
 fn described(columns: &fields::NewColumns) -> Json {
     let line = |(field, text, _): &(Field, String, ArrayRef)| json!([field.name(), "", text]);
-    columns.iter().filter(|(_, text, _)| !text.is_empty()).map(line).collect()
+    columns
+        .iter()
+        .filter(|(_, text, _)| !text.is_empty())
+        .map(line)
+        .collect()
 }
 
-fn level_batch(ids: &StringArray, folder: &[bool], columns: fields::NewColumns) -> Result<RecordBatch> {
-    let kind = |&folder: &bool| Some(if folder { SampleKind::Folder } else { SampleKind::File }.as_str());
+fn level_batch(
+    ids: &StringArray,
+    folder: &[bool],
+    columns: fields::NewColumns,
+) -> Result<RecordBatch> {
+    let kind = |&folder: &bool| {
+        Some(
+            if folder {
+                SampleKind::Folder
+            } else {
+                SampleKind::File
+            }
+            .as_str(),
+        )
+    };
     let kinds: StringArray = folder.iter().map(kind).collect();
-    let mut fields = vec![Field::new("id", DataType::Utf8, true), Field::new("type", DataType::Utf8, true)];
+    let mut fields = vec![
+        Field::new("id", DataType::Utf8, true),
+        Field::new("type", DataType::Utf8, true),
+    ];
     let mut arrays: Vec<ArrayRef> = vec![Arc::new(ids.clone()), Arc::new(kinds)];
     for (field, _, array) in columns {
         fields.push(field);
@@ -343,7 +441,13 @@ fn level_batch(ids: &StringArray, folder: &[bool], columns: fields::NewColumns) 
 }
 
 /// Ids that 2.0 allows and that are unique among siblings; those that had to change are listed.
-fn new_ids(tree: &Skeleton, depth: usize, order: &[u32], parents: &[u32], renamed: &mut Vec<RenamedSample>) -> StringArray {
+fn new_ids(
+    tree: &Skeleton,
+    depth: usize,
+    order: &[u32],
+    parents: &[u32],
+    renamed: &mut Vec<RenamedSample>,
+) -> StringArray {
     let level = &tree.levels[depth];
     let mut taken: HashSet<(u32, String)> = HashSet::with_capacity(order.len());
     // Ids that may stay are taken before any other is made.
@@ -351,7 +455,10 @@ fn new_ids(tree: &Skeleton, depth: usize, order: &[u32], parents: &[u32], rename
     let stays: Vec<bool> = order
         .iter()
         .enumerate()
-        .map(|(at, &row)| check_sample_id(level.id(row)).is_ok() && taken.insert((parent(at), level.id(row).to_owned())))
+        .map(|(at, &row)| {
+            check_sample_id(level.id(row)).is_ok()
+                && taken.insert((parent(at), level.id(row).to_owned()))
+        })
         .collect();
     let ids = order.iter().enumerate().map(|(at, &row)| {
         let old = level.id(row);
@@ -365,14 +472,27 @@ fn new_ids(tree: &Skeleton, depth: usize, order: &[u32], parents: &[u32], rename
             id = format!("{plain}_{number}");
             number += 1;
         }
-        renamed.push(RenamedSample { level: depth, path: tree.path(depth, row).to_string(), id: id.clone() });
+        renamed.push(RenamedSample {
+            level: depth,
+            path: tree.path(depth, row).to_string(),
+            id: id.clone(),
+        });
         Some(id)
     });
     ids.collect()
 }
 
 fn plain_id(old: &str) -> String {
-    let plain: String = old.chars().map(|c| if matches!(c, '/' | '\\' | ':') || c.is_control() { '_' } else { c }).collect();
+    let plain: String = old
+        .chars()
+        .map(|c| {
+            if matches!(c, '/' | '\\' | ':') || c.is_control() {
+                '_'
+            } else {
+                c
+            }
+        })
+        .collect();
     let plain = plain.trim_start_matches('_');
     // Room for a number behind it.
     let mut end = plain.len().min(200);
@@ -397,8 +517,17 @@ mod tests {
         let order: Vec<u32> = (0..7).collect();
         let new = new_ids(&tree, 0, &order, &order, &mut renamed);
         let new: Vec<&str> = new.iter().flatten().collect();
-        assert_eq!(new, ["a_b_2", "a_b", "ok", "x", "sample", "sample_2", "ok_2"]);
-        assert_eq!(renamed.iter().map(|sample| sample.path.as_str()).collect::<Vec<_>>(), ["a/b", "__x", "..", "", "ok"]);
+        assert_eq!(
+            new,
+            ["a_b_2", "a_b", "ok", "x", "sample", "sample_2", "ok_2"]
+        );
+        assert_eq!(
+            renamed
+                .iter()
+                .map(|sample| sample.path.as_str())
+                .collect::<Vec<_>>(),
+            ["a/b", "__x", "..", "", "ok"]
+        );
         assert!(new.iter().all(|id| check_sample_id(id).is_ok()));
     }
 }

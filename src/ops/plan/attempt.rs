@@ -1,5 +1,5 @@
-//! The record of one process that works on a part, written at the start, every few seconds, and at the end. The time of the last
-//! record distinguishes a running process from one that was killed.
+//! The record of one process that works on a part, written at the start, every few seconds, and at
+//! the end. The time of the last record distinguishes a running process from one that was killed.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -12,7 +12,8 @@ use crate::jobs::JobContext;
 
 /// Time between two records of a running process.
 const BEAT: Duration = Duration::from_secs(2);
-/// A process without a record for this long counts as lost; long enough for the delays of a file server.
+/// A process without a record for this long counts as lost; long enough for the delays of a file
+/// server.
 pub(super) const LOST_AFTER: Duration = Duration::from_secs(60);
 
 /// One attempt at a part.
@@ -79,10 +80,20 @@ pub struct AttemptError {
 impl AttemptError {
     fn of(error: &Error) -> Self {
         let below = std::iter::successors(std::error::Error::source(error), |error| error.source());
-        let reasons =
-            below.map(|error| error.downcast_ref::<Error>().map_or_else(|| error.to_string(), |own| own.summary().to_owned()));
-        let message = std::iter::once(error.summary().to_owned()).chain(reasons).collect::<Vec<_>>().join(": ");
-        Self { message, place: place_of(error), report: error.report() }
+        let reasons = below.map(|error| {
+            error
+                .downcast_ref::<Error>()
+                .map_or_else(|| error.to_string(), |own| own.summary().to_owned())
+        });
+        let message = std::iter::once(error.summary().to_owned())
+            .chain(reasons)
+            .collect::<Vec<_>>()
+            .join(": ");
+        Self {
+            message,
+            place: place_of(error),
+            report: error.report(),
+        }
     }
 }
 
@@ -91,7 +102,9 @@ fn place_of(error: &Error) -> Option<String> {
     let own = error.place().map(str::to_owned);
     own.or_else(|| {
         let below = std::iter::successors(std::error::Error::source(error), |error| error.source());
-        below.filter_map(|error| error.downcast_ref::<Error>()).find_map(|error| error.place().map(str::to_owned))
+        below
+            .filter_map(|error| error.downcast_ref::<Error>())
+            .find_map(|error| error.place().map(str::to_owned))
     })
 }
 
@@ -99,7 +112,8 @@ impl PartAttempt {
     /// True when the process ended without a final record: it was killed, or its machine failed.
     pub fn is_lost(&self, now_ms: u64) -> bool {
         let silent = now_ms.saturating_sub(self.updated_ms) > LOST_AFTER.as_millis() as u64;
-        self.state == AttemptState::Running && (silent || (self.host == host_name() && has_ended(self.pid)))
+        self.state == AttemptState::Running
+            && (silent || (self.host == host_name() && has_ended(self.pid)))
     }
 }
 
@@ -107,8 +121,12 @@ impl PartAttempt {
 fn has_ended(pid: u32) -> bool {
     #[cfg(unix)]
     {
-        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-        pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+        let pid = i32::try_from(pid)
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
+        pid.is_some_and(|pid| {
+            rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
+        })
     }
     #[cfg(windows)]
     {
@@ -146,14 +164,27 @@ impl AttemptRecord {
             updated_ms: now,
             ..PartAttempt::default()
         };
-        let name = format!("{}.{now}.{}.{pid}.json", file_stem(part), crate::container::file_name_of(&attempt.host));
+        let name = format!(
+            "{}.{now}.{}.{pid}.json",
+            file_stem(part),
+            crate::container::file_name_of(&attempt.host)
+        );
         let path = folder.join("attempts").join(name);
         write_json(&path, &attempt)?;
         let (stop, stopped) = channel();
         let (of_thread, own, ctx) = (path.clone(), attempt.clone(), ctx.clone());
-        let thread = std::thread::Builder::new().name("record".into()).spawn(move || beat(&of_thread, &own, &ctx, &stopped));
-        let thread = thread.map_err(|error| Error::internal("could not start a thread for the record").because(error))?;
-        Ok(Self { path, attempt, stop: Some(stop), thread: Some(thread) })
+        let thread = std::thread::Builder::new()
+            .name("record".into())
+            .spawn(move || beat(&of_thread, &own, &ctx, &stopped));
+        let thread = thread.map_err(|error| {
+            Error::internal("could not start a thread for the record").because(error)
+        })?;
+        Ok(Self {
+            path,
+            attempt,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
     }
 
     /// Name of the machine.
@@ -177,7 +208,17 @@ impl AttemptRecord {
             Err(error) if error.is_cancelled() => (AttemptState::Stopped, None),
             Err(error) => (AttemptState::Failed, Some(AttemptError::of(error))),
         };
-        write_json(&self.path, &with_progress(&PartAttempt { state, error, ..self.attempt.clone() }, ctx))
+        write_json(
+            &self.path,
+            &with_progress(
+                &PartAttempt {
+                    state,
+                    error,
+                    ..self.attempt.clone()
+                },
+                ctx,
+            ),
+        )
     }
 
     fn join(&mut self) {
@@ -198,20 +239,33 @@ impl Drop for AttemptRecord {
 fn beat(path: &Path, attempt: &PartAttempt, ctx: &JobContext, stopped: &Receiver<()>) {
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(BEAT) {
         if let Err(error) = write_json(path, &with_progress(attempt, ctx)) {
-            tracing::warn!("the state of part {} could not be written: {error}", attempt.part);
+            tracing::warn!(
+                "the state of part {} could not be written: {error}",
+                attempt.part
+            );
         }
     }
 }
 
 fn with_progress(attempt: &PartAttempt, ctx: &JobContext) -> PartAttempt {
     let progress = ctx.progress();
-    PartAttempt { updated_ms: now_ms(), bytes: progress.bytes, done: progress.done, total: progress.total, ..attempt.clone() }
+    PartAttempt {
+        updated_ms: now_ms(),
+        bytes: progress.bytes,
+        done: progress.done,
+        total: progress.total,
+        ..attempt.clone()
+    }
 }
 
 /// Name of this machine, or of the node if a scheduler sets one.
 fn host_name() -> String {
     let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let of_file = || crate::files::read_to_string(Path::new("/proc/sys/kernel/hostname")).ok().map(|name| name.trim().to_owned());
+    let of_file = || {
+        crate::files::read_to_string(Path::new("/proc/sys/kernel/hostname"))
+            .ok()
+            .map(|name| name.trim().to_owned())
+    };
     named("SLURMD_NODENAME")
         .or_else(of_file)
         .or_else(|| named("COMPUTERNAME"))
@@ -222,15 +276,30 @@ fn host_name() -> String {
 /// The job of the engine that started this process.
 fn job_name() -> String {
     let var = |name: &str| std::env::var(name).ok();
-    let slurm = || Some(format!("{}_{}", var("SLURM_ARRAY_JOB_ID")?, var("SLURM_ARRAY_TASK_ID")?));
+    let slurm = || {
+        Some(format!(
+            "{}_{}",
+            var("SLURM_ARRAY_JOB_ID")?,
+            var("SLURM_ARRAY_TASK_ID")?
+        ))
+    };
     var("TACO_STUDIO_JOB").or_else(slurm).unwrap_or_default()
 }
 
 /// Greatest memory of this process in bytes, where the system reports it.
 pub(super) fn peak_memory() -> Option<u64> {
     let status = crate::files::read_to_string(Path::new("/proc/self/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024)
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(
+        line.trim()
+            .trim_end_matches("kB")
+            .trim()
+            .parse::<u64>()
+            .ok()?
+            * 1024,
+    )
 }
 
 #[cfg(test)]
@@ -239,29 +308,65 @@ mod tests {
 
     #[test]
     fn a_process_is_lost_when_it_is_silent_or_gone() {
-        let own = PartAttempt { host: host_name(), pid: std::process::id(), updated_ms: 1_000_000, ..PartAttempt::default() };
-        assert!(!own.is_lost(1_000_500) && own.is_lost(1_000_000 + LOST_AFTER.as_millis() as u64 + 1));
-        let elsewhere = PartAttempt { host: "another.machine".into(), pid: u32::MAX / 2, ..own.clone() };
-        assert!(!elsewhere.is_lost(1_000_500), "its processes are not known here");
+        let own = PartAttempt {
+            host: host_name(),
+            pid: std::process::id(),
+            updated_ms: 1_000_000,
+            ..PartAttempt::default()
+        };
+        assert!(
+            !own.is_lost(1_000_500) && own.is_lost(1_000_000 + LOST_AFTER.as_millis() as u64 + 1)
+        );
+        let elsewhere = PartAttempt {
+            host: "another.machine".into(),
+            pid: u32::MAX / 2,
+            ..own.clone()
+        };
+        assert!(
+            !elsewhere.is_lost(1_000_500),
+            "its processes are not known here"
+        );
         // A program that waits for the end of its input.
-        let (program, options): (&str, &[&str]) = if cfg!(windows) { ("cmd", &["/c", "set /p line="]) } else { ("cat", &[]) };
+        let (program, options): (&str, &[&str]) = if cfg!(windows) {
+            ("cmd", &["/c", "set /p line="])
+        } else {
+            ("cat", &[])
+        };
         let mut command = std::process::Command::new(program);
-        let mut child = command.args(options).stdin(std::process::Stdio::piped()).spawn().expect("starts");
-        let there = PartAttempt { pid: child.id(), ..own.clone() };
+        let mut child = command
+            .args(options)
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let there = PartAttempt {
+            pid: child.id(),
+            ..own.clone()
+        };
         assert!(!there.is_lost(1_000_500));
         drop(child.stdin.take());
         child.wait().expect("ends");
         assert!(there.is_lost(1_000_500));
-        assert!(!PartAttempt { state: AttemptState::Failed, ..own }.is_lost(u64::MAX), "its end is recorded");
+        assert!(
+            !PartAttempt {
+                state: AttemptState::Failed,
+                ..own
+            }
+            .is_lost(u64::MAX),
+            "its end is recorded"
+        );
     }
 
     #[test]
     fn the_place_of_an_error_is_that_of_the_sample() {
-        let error = Error::invalid("the part a can't be written").because(Error::invalid("the file changed").at("roi_7 / s2"));
+        let error = Error::invalid("the part a can't be written")
+            .because(Error::invalid("the file changed").at("roi_7 / s2"));
         let recorded = AttemptError::of(&error);
         assert_eq!(
             (recorded.message.as_str(), recorded.place.as_deref()),
-            ("the part a can't be written: the file changed", Some("roi_7 / s2"))
+            (
+                "the part a can't be written: the file changed",
+                Some("roi_7 / s2")
+            )
         );
     }
 }

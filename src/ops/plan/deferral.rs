@@ -1,18 +1,22 @@
-//! Decides which calls of a recipe each part can run over its own samples, and which have to run over all samples when the plan is
-//! written.
+//! Decides which calls of a recipe each part can run over its own samples, and which have to run
+//! over all samples when the plan is written.
 
 use std::collections::HashSet;
 
 use crate::error::Result;
 use crate::extensions::{Extension, ExtensionCall, ExtensionRegistry};
 
-/// For each call, true if the parts run it. The following run when the plan is written: calls that need all samples of a level,
-/// calls of the collection, calls whose columns one of these may read, and calls that compute the columns `grouped` of level 0, by
-/// which samples are assigned to parts.
+/// For each call, true if the parts run it. The following run when the plan is written: calls that
+/// need all samples of a level, calls of the collection, calls whose columns one of these may read,
+/// and calls that compute the columns `grouped` of level 0, by which samples are assigned to parts.
 ///
 /// # Errors
 /// When a call has an unknown extension or invalid options.
-pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &ExtensionRegistry) -> Result<Vec<bool>> {
+pub(super) fn deferred(
+    calls: &[ExtensionCall],
+    grouped: &[String],
+    registry: &ExtensionRegistry,
+) -> Result<Vec<bool>> {
     let mut later = vec![false; calls.len()];
     // Later calls that run when the plan is written.
     let mut readers: Vec<Extension> = Vec::new();
@@ -27,7 +31,9 @@ pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &E
         .map(|field| field.name)
         .collect();
         let groups = call.target.level == 0 && grouped.iter().any(|name| columns.contains(name));
-        let is_read = readers.iter().any(|reader| columns.iter().any(|column| may_read(reader, column)));
+        let is_read = readers
+            .iter()
+            .any(|reader| columns.iter().any(|column| may_read(reader, column)));
         later[at] = match &made {
             Extension::Sample(_) => !groups && !is_read,
             Extension::Tortilla(extension) => !extension.needs_level() && !groups && !is_read,
@@ -76,18 +82,49 @@ mod tests {
     fn calls_are_deferred_unless_a_later_one_needs_all_their_values() {
         let none = serde_json::Value::Null;
         let deferred = |names: &[&str], grouped: &[&str]| {
-            let calls = calls(&names.iter().map(|name| (*name, none.clone())).collect::<Vec<_>>());
+            let calls = calls(
+                &names
+                    .iter()
+                    .map(|name| (*name, none.clone()))
+                    .collect::<Vec<_>>(),
+            );
             let grouped: Vec<String> = grouped.iter().map(|name| (*name).to_owned()).collect();
             super::deferred(&calls, &grouped, &builtin()).expect("knows them")
         };
         assert_eq!(deferred(&["stac", "stats"], &[]), [true, true]);
-        // The split is of all samples, and its report reads the ground that `stac` gives, but not the statistics.
-        assert_eq!(deferred(&["stac", "stats", "split_assignment"], &[]), [false, true, false]);
-        assert_eq!(deferred(&["stac", "majortom", "content_hash"], &[]), [true, true, true], "row by row");
-        assert_eq!(deferred(&["stac", "majortom"], &["majortom:code"]), [false, false], "decides what is in which part");
-        assert_eq!(deferred(&["stac", "extent"], &[]), [true, true], "the parts have the places");
+        // The split is of all samples, and its report reads the ground that `stac` gives, but not
+        // the statistics.
+        assert_eq!(
+            deferred(&["stac", "stats", "split_assignment"], &[]),
+            [false, true, false]
+        );
+        assert_eq!(
+            deferred(&["stac", "majortom", "content_hash"], &[]),
+            [true, true, true],
+            "row by row"
+        );
+        assert_eq!(
+            deferred(&["stac", "majortom"], &["majortom:code"]),
+            [false, false],
+            "decides what is in which part"
+        );
+        assert_eq!(
+            deferred(&["stac", "extent"], &[]),
+            [true, true],
+            "the parts have the places"
+        );
         assert_eq!(deferred(&["extent", "stac"], &[]), [false, true]);
-        let program = calls(&[("stac", none.clone()), ("collection_command", serde_json::json!({ "command": ["x"] }))]);
-        assert_eq!(super::deferred(&program, &[], &builtin()).expect("knows them"), [false, false], "a program reads any column");
+        let program = calls(&[
+            ("stac", none.clone()),
+            (
+                "collection_command",
+                serde_json::json!({ "command": ["x"] }),
+            ),
+        ]);
+        assert_eq!(
+            super::deferred(&program, &[], &builtin()).expect("knows them"),
+            [false, false],
+            "a program reads any column"
+        );
     }
 }

@@ -1,17 +1,22 @@
-//! Finishes a plan: computes values that need the whole dataset, writes the indexes over the parts, and checks both.
+//! Finishes a plan: computes values that need the whole dataset, writes the indexes over the parts,
+//! and checks both.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::{
-    Finished, IndexResult, PartResult, Plan, PlanPart, RunRequest, WholeDataset, digest_of, now_ms, plan_status, size_of,
-    write_json,
+    Finished, IndexResult, PartResult, Plan, PlanPart, RunRequest, WholeDataset, digest_of, now_ms,
+    plan_status, size_of, write_json,
 };
-use crate::container::{self, ContainerReader, Format, Staging, decode_assembly, settle_extent, write_indexes};
+use crate::container::{
+    self, ContainerReader, Format, Staging, decode_assembly, settle_extent, write_indexes,
+};
 use crate::error::{Error, Result};
 use crate::footprint::{self, TIME_COLUMNS};
 use crate::jobs::JobContext;
@@ -19,17 +24,19 @@ use crate::model::{EXTENT_ORIGIN, PitSchema, is_remote, place_above};
 use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::ops::stats::{StatsRequest, pooled_statistics};
 
-/// Checks that all parts are there, computes what needs the whole dataset, writes the indexes, opens the result and compares it with
-/// the plan. May be run again; the result is the same. Plain data.
+/// Checks that all parts are there, computes what needs the whole dataset, writes the indexes,
+/// opens the result and compares it with the plan. May be run again; the result is the same. Plain
+/// data.
 ///
 /// # Errors
-/// When parts are missing or changed, with the reason why they failed; those of [`write_indexes`]; and a dataset that differs from the
-/// plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+/// When parts are missing or changed, with the reason why they failed; those of [`write_indexes`];
+/// and a dataset that differs from the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 pub struct FinishRequest {
     /// The folder of the plan.
     pub folder: PathBuf,
-    /// Reads every part and compares its SHA-256. Otherwise only sizes are compared, as each part was verified when it was written.
+    /// Reads every part and compares its SHA-256. Otherwise only sizes are compared, as each part
+    /// was verified when it was written.
     #[serde(default)]
     pub hashes: bool,
 }
@@ -71,7 +78,11 @@ impl OperationOutput for Finished {
     }
 
     fn written(&self) -> Vec<&Path> {
-        self.parts.iter().chain(self.indexes.iter().map(|index| &index.path)).map(PathBuf::as_path).collect()
+        self.parts
+            .iter()
+            .chain(self.indexes.iter().map(|index| &index.path))
+            .map(PathBuf::as_path)
+            .collect()
     }
 
     fn is_sound(&self) -> bool {
@@ -84,7 +95,11 @@ fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
     let plan = Plan::read(folder)?;
     let mut results = expect_all(&plan, request, ctx)?;
     let rewritten = settle_extents(&plan, folder, &mut results, ctx)?;
-    let paths: Vec<PathBuf> = plan.parts.iter().map(|part| plan.output_of(folder, part)).collect();
+    let paths: Vec<PathBuf> = plan
+        .parts
+        .iter()
+        .map(|part| plan.output_of(folder, part))
+        .collect();
     let target = plan.dataset_in(folder);
     let written = match place_above(&target).filter(|_| is_remote(&target)) {
         Some(above) => write_indexes(&plan.split, &paths, &above, (&plan.parquet, true), ctx)?,
@@ -93,7 +108,13 @@ fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
             for name in plan.split.index_names() {
                 staging.claim(name)?;
             }
-            let written = write_indexes(&plan.split, &paths, staging.path(), (&plan.parquet, false), ctx)?;
+            let written = write_indexes(
+                &plan.split,
+                &paths,
+                staging.path(),
+                (&plan.parquet, false),
+                ctx,
+            )?;
             ctx.check()?;
             staging.finish()?;
             written
@@ -103,7 +124,11 @@ fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
     for name in plan.split.index_names() {
         let path = target.with_file_name(name);
         let (bytes, sha256) = digest_of(&path, ctx)?;
-        indexes.push(IndexResult { path, bytes, sha256 });
+        indexes.push(IndexResult {
+            path,
+            bytes,
+            sha256,
+        });
     }
     ctx.stage(tr!("Comparing"), None);
     let statistics = compare(&plan, &paths, &indexes, ctx)?;
@@ -111,11 +136,18 @@ fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
         plan: plan.id.clone(),
         roots: plan.roots(),
         samples: results.iter().map(|result| result.samples).sum(),
-        bytes: results.iter().map(|result| result.bytes).sum::<u64>() + indexes.iter().map(|index| index.bytes).sum::<u64>(),
+        bytes: results.iter().map(|result| result.bytes).sum::<u64>()
+            + indexes.iter().map(|index| index.bytes).sum::<u64>(),
         indexes,
         parts: paths,
-        damaged: results.iter().flat_map(|result| result.damaged.clone()).collect(),
-        failures: results.iter().map(|result| result.failures.len() as u64).sum(),
+        damaged: results
+            .iter()
+            .flat_map(|result| result.damaged.clone())
+            .collect(),
+        failures: results
+            .iter()
+            .map(|result| result.failures.len() as u64)
+            .sum(),
         rewritten,
         statistics,
         ended_ms: now_ms(),
@@ -142,19 +174,43 @@ fn expect_all(plan: &Plan, request: &FinishRequest, ctx: &JobContext) -> Result<
     }
     let listed: Vec<String> = missing.iter().take(20).map(u32::to_string).collect();
     let more = if missing.len() > 20 { ", …" } else { "" };
-    let summary = format!("{} of {} parts are missing: {}{more}", missing.len(), plan.parts.len(), listed.join(", "));
+    let summary = format!(
+        "{} of {} parts are missing: {}{more}",
+        missing.len(),
+        plan.parts.len(),
+        listed.join(", ")
+    );
     let mut error = Error::invalid(summary).at_path(&request.folder);
-    for status in plan_status(&request.folder)?.parts.iter().filter(|status| missing.contains(&status.number)).take(5) {
+    for status in plan_status(&request.folder)?
+        .parts
+        .iter()
+        .filter(|status| missing.contains(&status.number))
+        .take(5)
+    {
         if let Some(reason) = &status.error {
-            let place = reason.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
-            error = error.hint(format!("part {} failed: {}{place}", status.number, reason.message));
+            let place = reason
+                .place
+                .as_ref()
+                .map(|place| format!(" ({place})"))
+                .unwrap_or_default();
+            error = error.hint(format!(
+                "part {} failed: {}{place}",
+                status.number, reason.message
+            ));
         }
     }
     Err(error.hint("`plan submit` builds what is missing, `plan run --part` one part"))
 }
 
-fn present(plan: &Plan, part: &PlanPart, request: &FinishRequest, ctx: &JobContext) -> Result<Option<PartResult>> {
-    let Some(result) = plan.result(&request.folder, part)? else { return Ok(None) };
+fn present(
+    plan: &Plan,
+    part: &PlanPart,
+    request: &FinishRequest,
+    ctx: &JobContext,
+) -> Result<Option<PartResult>> {
+    let Some(result) = plan.result(&request.folder, part)? else {
+        return Ok(None);
+    };
     let output = plan.output_of(&request.folder, part);
     if size_of(&output)? != Some(result.bytes) {
         return Ok(None);
@@ -165,20 +221,38 @@ fn present(plan: &Plan, part: &PlanPart, request: &FinishRequest, ctx: &JobConte
     Ok(Some(result))
 }
 
-/// Computes the extent of the whole dataset if a part without footprints needs it, and rewrites these parts with it. Returns their
-/// numbers.
-fn settle_extents(plan: &Plan, folder: &Path, results: &mut [PartResult], ctx: &JobContext) -> Result<Vec<u32>> {
-    let without: Vec<u32> = results.iter().filter(|result| result.whole_extent.is_some()).map(|result| result.part).collect();
+/// Computes the extent of the whole dataset if a part without footprints needs it, and rewrites
+/// these parts with it. Returns their numbers.
+fn settle_extents(
+    plan: &Plan,
+    folder: &Path,
+    results: &mut [PartResult],
+    ctx: &JobContext,
+) -> Result<Vec<u32>> {
+    let without: Vec<u32> = results
+        .iter()
+        .filter(|result| result.whole_extent.is_some())
+        .map(|result| result.part)
+        .collect();
     if without.is_empty() {
         return Ok(without);
     }
     let whole = whole_of(plan, folder, ctx)?;
-    if results.iter().all(|result| result.whole_extent.as_ref().is_none_or(|used| *used == whole.extent)) {
+    if results.iter().all(|result| {
+        result
+            .whole_extent
+            .as_ref()
+            .is_none_or(|used| *used == whole.extent)
+    }) {
         return Ok(Vec::new());
     }
     write_json(&folder.join("whole.json"), &whole)?;
     for &number in &without {
-        let request = RunRequest { folder: folder.to_owned(), part: number, ..RunRequest::default() };
+        let request = RunRequest {
+            folder: folder.to_owned(),
+            part: number,
+            ..RunRequest::default()
+        };
         let run = request.run(ctx)?;
         if let Some(result) = results.get_mut(number as usize - 1) {
             *result = run.result().clone();
@@ -187,7 +261,8 @@ fn settle_extents(plan: &Plan, folder: &Path, results: &mut [PartResult], ctx: &
     Ok(without)
 }
 
-/// The extent of the whole dataset, from the level tables of all parts and the collection of the plan.
+/// The extent of the whole dataset, from the level tables of all parts and the collection of the
+/// plan.
 fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<WholeDataset> {
     ctx.stage(tr!("Reading the metadata"), Some(plan.parts.len() as u64));
     let mut levels: Vec<Vec<RecordBatch>> = vec![Vec::new(); plan.levels.len()];
@@ -198,7 +273,11 @@ fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<WholeDataset
             // Only the columns of footprints and times are read.
             let fields = reader.levels().fields(level);
             let is_field = |name: &&str| fields.iter().any(|field| *field.name == **name);
-            let names: Vec<&str> = footprint::COLUMNS.into_iter().chain(TIME_COLUMNS).filter(is_field).collect();
+            let names: Vec<&str> = footprint::COLUMNS
+                .into_iter()
+                .chain(TIME_COLUMNS)
+                .filter(is_field)
+                .collect();
             if !names.is_empty() {
                 batches.push(reader.levels().columns(level, &names, ctx)?.to_batch()?);
             }
@@ -206,33 +285,60 @@ fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<WholeDataset
         ctx.step(1);
     }
     let joined = |batches: &Vec<RecordBatch>| {
-        let first = batches.first().ok_or_else(|| Error::internal("a level has no rows in any part"))?;
+        let first = batches
+            .first()
+            .ok_or_else(|| Error::internal("a level has no rows in any part"))?;
         // Types are those of the plan in every part; the metadata of the fields may name the part.
         let schema = Arc::new(arrow::datatypes::Schema::new(
             first
                 .schema()
                 .fields()
                 .iter()
-                .map(|field| arrow::datatypes::Field::new(field.name(), field.data_type().clone(), true))
+                .map(|field| {
+                    arrow::datatypes::Field::new(field.name(), field.data_type().clone(), true)
+                })
                 .collect::<Vec<_>>(),
         ));
-        let plain = |batch: &RecordBatch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec());
-        let plain = batches.iter().map(plain).collect::<std::result::Result<Vec<_>, _>>();
+        let plain =
+            |batch: &RecordBatch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec());
+        let plain = batches
+            .iter()
+            .map(plain)
+            .collect::<std::result::Result<Vec<_>, _>>();
         plain
             .and_then(|batches| concat_batches(&schema, &batches))
             .map_err(|error| Error::format("the parts have different columns").because(error))
     };
-    let levels: Vec<RecordBatch> = levels.iter().filter(|batches| !batches.is_empty()).map(joined).collect::<Result<_>>()?;
+    let levels: Vec<RecordBatch> = levels
+        .iter()
+        .filter(|batches| !batches.is_empty())
+        .map(joined)
+        .collect::<Result<_>>()?;
     // Starts from the planned collection: a stated extent is kept unless samples are outside it.
     let mut collection = decode_assembly(&super::part_path(folder, 1), ctx)?.collection;
     settle_extent(&mut collection, &levels.iter().collect::<Vec<_>>(), ctx)?;
     let value = |key: &str| collection.get(key).cloned().unwrap_or_default();
-    Ok(WholeDataset { plan: plan.id.clone(), extent: value("extent"), origin: value(EXTENT_ORIGIN) })
+    Ok(WholeDataset {
+        plan: plan.id.clone(),
+        extent: value("extent"),
+        origin: value(EXTENT_ORIGIN),
+    })
 }
 
-/// Opens the written dataset and compares it with the plan. Returns the pooled statistics if the samples have statistics.
-fn compare(plan: &Plan, paths: &[PathBuf], indexes: &[IndexResult], ctx: &JobContext) -> Result<Option<serde_json::Value>> {
-    let index = plan.split.consolidate.iter().position(|format| *format != Format::Tacollection).and_then(|at| indexes.get(at));
+/// Opens the written dataset and compares it with the plan. Returns the pooled statistics if the
+/// samples have statistics.
+fn compare(
+    plan: &Plan,
+    paths: &[PathBuf],
+    indexes: &[IndexResult],
+    ctx: &JobContext,
+) -> Result<Option<serde_json::Value>> {
+    let index = plan
+        .split
+        .consolidate
+        .iter()
+        .position(|format| *format != Format::Tacollection)
+        .and_then(|at| indexes.get(at));
     let reader = match (index, paths) {
         (Some(index), _) => container::open(&index.path, ctx)?,
         (None, [one]) => container::open(one, ctx)?,
@@ -247,9 +353,18 @@ fn compare(plan: &Plan, paths: &[PathBuf], indexes: &[IndexResult], ctx: &JobCon
     };
     let levels = reader.levels();
     expect_number(levels.rows(0) as u64, plan.roots(), "samples of level 0")?;
-    expect_number((0..levels.count()).map(|level| levels.rows(level) as u64).sum(), plan.samples, "samples")?;
+    expect_number(
+        (0..levels.count())
+            .map(|level| levels.rows(level) as u64)
+            .sum(),
+        plan.samples,
+        "samples",
+    )?;
     let tree = levels.skeleton(ctx)?;
-    let differs = || Error::invalid("the tree of the written dataset differs from that of the plan").hint("make the plan again");
+    let differs = || {
+        Error::invalid("the tree of the written dataset differs from that of the plan")
+            .hint("make the plan again")
+    };
     let pit = PitSchema::of(&tree).ok_or_else(differs)?;
     // Padding may be left out when grouping by columns, so the numbers are compared above.
     if pit.root.kind != plan.pit.root.kind || pit.shape.get(1..) != plan.pit.shape.get(1..) {
@@ -262,21 +377,35 @@ fn expect_number(found: u64, planned: u64, what: &str) -> Result<()> {
     if found == planned {
         return Ok(());
     }
-    Err(Error::invalid(format!("the written dataset has {found} {what}, the plan {planned}"))
-        .hint("run `plan finish` with --hashes"))
+    Err(Error::invalid(format!(
+        "the written dataset has {found} {what}, the plan {planned}"
+    ))
+    .hint("run `plan finish` with --hashes"))
 }
 
-/// Statistics pooled over all samples; `None` when the samples have no statistics, or when they can't be pooled (logged as a
-/// warning).
-fn statistics(plan: &Plan, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Option<serde_json::Value>> {
-    if !plan.levels.iter().flatten().any(|field| field.name == "geotiff:stats") {
+/// Statistics pooled over all samples; `None` when the samples have no statistics, or when they
+/// can't be pooled (logged as a warning).
+fn statistics(
+    plan: &Plan,
+    reader: &dyn ContainerReader,
+    ctx: &JobContext,
+) -> Result<Option<serde_json::Value>> {
+    if !plan
+        .levels
+        .iter()
+        .flatten()
+        .any(|field| field.name == "geotiff:stats")
+    {
         return Ok(None);
     }
     match pooled_statistics(reader, &StatsRequest::default(), None, ctx) {
         Ok(pooled) => Ok(serde_json::to_value(pooled).ok()),
         Err(error) if error.is_cancelled() => Err(error),
         Err(error) => {
-            ctx.warn(format!("the statistics of all samples could not be pooled: {}", error.sentence()));
+            ctx.warn(format!(
+                "the statistics of all samples could not be pooled: {}",
+                error.sentence()
+            ));
             Ok(None)
         }
     }

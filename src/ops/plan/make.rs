@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::deferral::deferred;
 use super::{Estimate, Plan, PlanInput, PlanPart, VERSION, file_stem};
 use crate::container::{
-    Assembly, BuildOptions, OpenOptions, PartialFolder, Parts, RowSource, decode_assembly, encode_assembly, output_exists,
-    outputs_of, stamp_at,
+    Assembly, BuildOptions, OpenOptions, PartialFolder, Parts, RowSource, decode_assembly,
+    encode_assembly, output_exists, outputs_of, stamp_at,
 };
 use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
@@ -49,12 +49,12 @@ pub enum PlanSource {
     Dataset(PathBuf, OpenOptions),
 }
 
-/// Plans the parts of a dataset and writes the folder of the plan. Runs calls that need all samples, and the calls that they depend
-/// on; their columns are stored in the files of the parts.
+/// Plans the parts of a dataset and writes the folder of the plan. Runs calls that need all
+/// samples, and the calls that they depend on; their columns are stored in the files of the parts.
 ///
 /// # Errors
-/// When the folder or an output exists, the dataset breaks a rule, a source can't be read, or a column to group by does not exist;
-/// for IO errors. On error nothing is written.
+/// When the folder or an output exists, the dataset breaks a rule, a source can't be read, or a
+/// column to group by does not exist; for IO errors. On error nothing is written.
 pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     let mut options = request.options.clone();
     let mut split = options.parts.take().unwrap_or_default();
@@ -64,7 +64,14 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     let folder = absolute(&request.folder)?;
     // Created before the slow steps, so that an existing folder is refused early.
     let output = PartialFolder::of_files(&folder, false)?;
-    let (mut assembly, calls) = arranged(request, &BuildOptions { parts: Some(split.clone()), ..options.clone() }, ctx)?;
+    let (mut assembly, calls) = arranged(
+        request,
+        &BuildOptions {
+            parts: Some(split.clone()),
+            ..options.clone()
+        },
+        ctx,
+    )?;
     let version = assembly.version.clone();
     make_absolute(&mut assembly)?;
     if let Some(count) = request.most_parts {
@@ -92,9 +99,18 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
         if number == 1 {
             expect_same(&piece, &decode_assembly(&path, ctx)?)?;
         }
-        let level = piece.tree.levels.first().ok_or_else(|| Error::internal("a part without samples was planned"))?;
+        let level = piece
+            .tree
+            .levels
+            .first()
+            .ok_or_else(|| Error::internal("a part without samples was planned"))?;
         let samples = piece.tree.total() as u64;
-        estimate = estimate.or_more(estimate_of(part.data_bytes, samples, bytes.len() as u64, !calls.is_empty()));
+        estimate = estimate.or_more(estimate_of(
+            part.data_bytes,
+            samples,
+            bytes.len() as u64,
+            !calls.is_empty(),
+        ));
         parts.push(PlanPart {
             number,
             name: part.name,
@@ -109,13 +125,24 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     }
     let fields = |batch: &arrow::array::RecordBatch| {
         let schema = batch.schema();
-        schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
+        schema
+            .fields()
+            .iter()
+            .map(|field| FieldSpec::new(field.name(), field.data_type().clone()))
+            .collect()
     };
     let mut plan = Plan {
         taco_studio_plan: VERSION,
         id: String::new(),
-        inputs: request.inputs.iter().map(|path| input_of(path)).collect::<Result<_>>()?,
-        dataset: options.target.strip_prefix(&folder).map_or_else(|_| options.target.clone(), portable),
+        inputs: request
+            .inputs
+            .iter()
+            .map(|path| input_of(path))
+            .collect::<Result<_>>()?,
+        dataset: options
+            .target
+            .strip_prefix(&folder)
+            .map_or_else(|_| options.target.clone(), portable),
         format: options.format,
         parquet: options.parquet,
         text_columns: options.text_columns,
@@ -133,7 +160,8 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
     plan.id = plan.digest()?;
     version.expect_unchanged()?;
     let path = output.path().join("plan.json");
-    let bytes = serde_json::to_vec_pretty(&plan).map_err(|error| Error::internal("the plan is not JSON").because(error))?;
+    let bytes = serde_json::to_vec_pretty(&plan)
+        .map_err(|error| Error::internal("the plan is not JSON").because(error))?;
     std::fs::write(&path, bytes).io_at("write the plan", &path)?;
     ctx.check()?;
     output.finish()?;
@@ -142,21 +170,33 @@ pub fn make_plan(request: &PlanRequest, ctx: &JobContext) -> Result<Plan> {
 
 impl Estimate {
     fn or_more(self, other: Self) -> Self {
-        Self { memory_bytes: self.memory_bytes.max(other.memory_bytes), seconds: self.seconds.max(other.seconds) }
+        Self {
+            memory_bytes: self.memory_bytes.max(other.memory_bytes),
+            seconds: self.seconds.max(other.seconds),
+        }
     }
 }
 
-/// Upper estimate of a part with `data` bytes, `samples` samples and `metadata` bytes in the plan. Memory does not depend on
-/// `data`, which is streamed; the time assumes a disk with 20 MB/s and 200 opened files per second, used twice.
+/// Upper estimate of a part with `data` bytes, `samples` samples and `metadata` bytes in the plan.
+/// Memory does not depend on `data`, which is streamed; the time assumes a disk with 20 MB/s and
+/// 200 opened files per second, used twice.
 fn estimate_of(data: u64, samples: u64, metadata: u64, computes: bool) -> Estimate {
     const BASE: u64 = 512 << 20;
     let pixels = if computes { 1 << 30 } else { 0 };
     let seconds = 2 * (data / 20_000_000 + samples / 200) * if computes { 2 } else { 1 };
-    Estimate { memory_bytes: BASE + pixels + metadata * 16 + samples * 2048, seconds: seconds + 600 }
+    Estimate {
+        memory_bytes: BASE + pixels + metadata * 16 + samples * 2048,
+        seconds: seconds + 600,
+    }
 }
 
-/// Assembly of the requested samples, and the calls that the parts run; the columns of these calls are null.
-fn arranged(request: &PlanRequest, options: &BuildOptions, ctx: &JobContext) -> Result<(Assembly, Vec<ExtensionCall>)> {
+/// Assembly of the requested samples, and the calls that the parts run; the columns of these calls
+/// are null.
+fn arranged(
+    request: &PlanRequest,
+    options: &BuildOptions,
+    ctx: &JobContext,
+) -> Result<(Assembly, Vec<ExtensionCall>)> {
     let mut dataset = match &request.source {
         PlanSource::Draft(dataset) => dataset.clone(),
         PlanSource::Folder(input) => draft_of_folder(input, ctx)?,
@@ -168,33 +208,55 @@ fn arranged(request: &PlanRequest, options: &BuildOptions, ctx: &JobContext) -> 
             return Err(error.hint("make a draft of the dataset, or run `extend` first"));
         }
     };
-    let grouped = options.parts.as_ref().map(|parts| parts.group_by.clone()).unwrap_or_default();
+    let grouped = options
+        .parts
+        .as_ref()
+        .map(|parts| parts.group_by.clone())
+        .unwrap_or_default();
     let registry = builtin();
     let later = deferred(&request.calls, &grouped, &registry)?;
     let (mut of_samples, mut of_collection) = (Vec::new(), Vec::new());
     for (call, &later) in request.calls.iter().zip(&later) {
         match registry.make(&call.extension, &call.options)? {
             Extension::Collection(_) => of_collection.push((call.clone(), later)),
-            _ => of_samples.push(ExtensionCall { schema_only: call.schema_only || later, ..call.clone() }),
+            _ => of_samples.push(ExtensionCall {
+                schema_only: call.schema_only || later,
+                ..call.clone()
+            }),
         }
     }
     run_now(&mut dataset, &of_samples, ctx)?;
     for (call, later) in of_collection {
         if later {
-            dataset.collection.set("extent", Some(serde_json::Value::Null));
-            dataset.collection.set(EXTENT_ORIGIN, Some(ExtentOrigin::Samples.as_str().into()));
+            dataset
+                .collection
+                .set("extent", Some(serde_json::Value::Null));
+            dataset
+                .collection
+                .set(EXTENT_ORIGIN, Some(ExtentOrigin::Samples.as_str().into()));
         } else {
             run_now(&mut dataset, &[call], ctx)?;
         }
     }
-    let calls: Vec<ExtensionCall> =
-        request.calls.iter().zip(&later).filter(|(_, later)| **later).map(|(call, _)| call.clone()).collect();
-    let calls = calls.into_iter().filter(|call| !call.schema_only && !is_of_collection(call)).collect();
+    let calls: Vec<ExtensionCall> = request
+        .calls
+        .iter()
+        .zip(&later)
+        .filter(|(_, later)| **later)
+        .map(|(call, _)| call.clone())
+        .collect();
+    let calls = calls
+        .into_iter()
+        .filter(|call| !call.schema_only && !is_of_collection(call))
+        .collect();
     Ok((checked_assembly(&dataset, options, ctx)?.0, calls))
 }
 
 fn is_of_collection(call: &ExtensionCall) -> bool {
-    matches!(builtin().make(&call.extension, &call.options), Ok(Extension::Collection(_)))
+    matches!(
+        builtin().make(&call.extension, &call.options),
+        Ok(Extension::Collection(_))
+    )
 }
 
 fn run_now(dataset: &mut Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<()> {
@@ -203,19 +265,34 @@ fn run_now(dataset: &mut Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> 
     }
     let extended = extend_draft(dataset, calls, true, ctx)?;
     for failure in &extended.failures {
-        ctx.warn(format!("{} at {}: {}", failure.extension, failure.path, failure.error));
+        ctx.warn(format!(
+            "{} at {}: {}",
+            failure.extension, failure.path, failure.error
+        ));
     }
-    extended.notes.iter().flat_map(crate::extensions::RunNote::lines).for_each(|line| ctx.warn(line));
-    extended.outcome.into_iter().try_for_each(|edit: Edit| edit.apply(dataset).map(drop))
+    extended
+        .notes
+        .iter()
+        .flat_map(crate::extensions::RunNote::lines)
+        .for_each(|line| ctx.warn(line));
+    extended
+        .outcome
+        .into_iter()
+        .try_for_each(|edit: Edit| edit.apply(dataset).map(drop))
 }
 
 /// Refuses column types and values that the file of a part can't store without loss.
 fn expect_same(piece: &Assembly, again: &Assembly) -> Result<()> {
     for (depth, (level, found)) in piece.levels.iter().zip(&again.levels).enumerate() {
-        let same = level.batch == found.batch && level.sources == found.sources && level.meta_columns == found.meta_columns;
+        let same = level.batch == found.batch
+            && level.sources == found.sources
+            && level.meta_columns == found.meta_columns;
         if !same || piece.levels.len() != again.levels.len() {
-            let error = Error::unsupported("a column has values of a type that a plan can't store").at(format!("level{depth}"));
-            return Err(error.hint("write the dataset with one process (`build`, `create`, `convert`)"));
+            let error = Error::unsupported("a column has values of a type that a plan can't store")
+                .at(format!("level{depth}"));
+            return Err(
+                error.hint("write the dataset with one process (`build`, `create`, `convert`)")
+            );
         }
     }
     Ok(())
@@ -230,30 +307,51 @@ fn absolute(path: &Path) -> Result<PathBuf> {
 
 fn input_of(path: &Path) -> Result<PlanInput> {
     if is_remote(path) {
-        return Ok(PlanInput { path: path.to_owned(), stamp: None });
+        return Ok(PlanInput {
+            path: path.to_owned(),
+            stamp: None,
+        });
     }
     let is_file = std::fs::metadata(path).io_at("look at", path)?.is_file();
     let stamp = if is_file { stamp_at(path)? } else { None };
-    Ok(PlanInput { path: absolute(path)?, stamp })
+    Ok(PlanInput {
+        path: absolute(path)?,
+        stamp,
+    })
 }
 
 /// Makes the paths of local sources absolute, as parts are built in another working directory.
 fn make_absolute(assembly: &mut Assembly) -> Result<()> {
-    map_sources(assembly, &|path| match path.is_absolute() || is_remote(path) {
-        true => Ok(None),
-        false => absolute(path).map(Some),
-    })
+    map_sources(
+        assembly,
+        &|path| match path.is_absolute() || is_remote(path) {
+            true => Ok(None),
+            false => absolute(path).map(Some),
+        },
+    )
 }
 
-/// Replaces the paths of files and containers for which `with` returns another. Of the version of the dataset, what another process can
-/// compare is kept.
-pub(super) fn map_sources(assembly: &mut Assembly, with: &dyn Fn(&Path) -> Result<Option<PathBuf>>) -> Result<()> {
+/// Replaces the paths of files and containers for which `with` returns another. Of the version of
+/// the dataset, what another process can compare is kept.
+pub(super) fn map_sources(
+    assembly: &mut Assembly,
+    with: &dyn Fn(&Path) -> Result<Option<PathBuf>>,
+) -> Result<()> {
     assembly.version = assembly.version.relocated(with)?;
     let mut known: HashMap<Arc<Path>, Option<Arc<Path>>> = HashMap::new();
-    for source in assembly.levels.iter_mut().flat_map(|level| &mut level.sources) {
-        let RowSource::Asset { path: asset, .. } = source else { continue };
+    for source in assembly
+        .levels
+        .iter_mut()
+        .flat_map(|level| &mut level.sources)
+    {
+        let RowSource::Asset { path: asset, .. } = source else {
+            continue;
+        };
         let path = match asset {
-            AssetPath::File(path) | AssetPath::Range { container: path, .. } => path,
+            AssetPath::File(path)
+            | AssetPath::Range {
+                container: path, ..
+            } => path,
             AssetPath::Packed(member) => &mut Arc::make_mut(member).archive,
             AssetPath::Vsi(_) => continue,
         };
@@ -276,7 +374,13 @@ pub(super) fn map_sources(assembly: &mut Assembly, with: &dyn Fn(&Path) -> Resul
 #[must_use]
 pub fn default_dataset(folder: &Path, id: &str) -> PathBuf {
     let name = crate::container::file_name_of(id);
-    folder.join("dataset").join(if name.is_empty() { "dataset".to_owned() } else { name } + ".tacozip")
+    folder.join("dataset").join(
+        if name.is_empty() {
+            "dataset".to_owned()
+        } else {
+            name
+        } + ".tacozip",
+    )
 }
 
 /// Default indexes of a plan: both kinds over ZIPs, none over FOLDERs.
@@ -284,14 +388,19 @@ pub fn default_dataset(folder: &Path, id: &str) -> PathBuf {
 pub fn default_indexes(parts: &Parts, format: crate::container::Format) -> Parts {
     use crate::container::Format;
     match format {
-        Format::Zip if parts.consolidate.is_empty() => {
-            Parts { consolidate: vec![Format::Tacocat, Format::Tacollection], ..parts.clone() }
-        }
+        Format::Zip if parts.consolidate.is_empty() => Parts {
+            consolidate: vec![Format::Tacocat, Format::Tacollection],
+            ..parts.clone()
+        },
         _ => parts.clone(),
     }
 }
 
-/// A relative path with the separator that every system reads, as the plan may run on another than this.
+/// A relative path with the separator that every system reads, as the plan may run on another than
+/// this.
 fn portable(path: &Path) -> PathBuf {
-    path.to_str().map_or_else(|| path.to_owned(), |text| crate::files::with_slashes(text).into_owned().into())
+    path.to_str().map_or_else(
+        || path.to_owned(),
+        |text| crate::files::with_slashes(text).into_owned().into(),
+    )
 }

@@ -1,15 +1,17 @@
-//! A dataset written by several processes or machines: [`make_plan`] writes a folder with `plan.json` and one small file for each
-//! part, [`RunRequest`] builds one part on any machine, [`FinishRequest`] writes the indexes, and [`plan_status`] reads the progress.
-//! The bytes are those of one process ([`crate::container::write`] with the same parts) for any number of workers, in any order.
-//! This module does not schedule: [`SubmitRequest`] submits `plan run` to an engine.
+//! A dataset written by several processes or machines: [`make_plan`] writes a folder with
+//! `plan.json` and one small file for each part, [`RunRequest`] builds one part on any machine,
+//! [`FinishRequest`] writes the indexes, and [`plan_status`] reads the progress. The bytes are
+//! those of one process ([`crate::container::write`] with the same parts) for any number of
+//! workers, in any order. This module does not schedule: [`SubmitRequest`] submits `plan run` to an
+//! engine.
 //!
 //! | in the folder | has |
 //! |---|---|
-//! | `plan.json` | [`Plan`]: inputs with their versions, types of the columns, tree pattern, parts, calls, output |
-//! | `parts/part0001.part` | the samples of a part with their metadata and sources ([`crate::container::decode_assembly`]) |
+//! | `plan.json` | [`Plan`]: inputs with versions, column types, tree pattern, parts, output |
+//! | `parts/part0001.part` | samples of a part ([`crate::container::decode_assembly`]) |
 //! | `results/part0001.json` | [`PartResult`] of a part that is written |
-//! | `attempts/*.json` | [`PartAttempt`], one for each process that worked on a part; each is written by that process alone |
-//! | `whole.json` | what only the whole dataset tells, once [`FinishRequest`] needs it: [`WholeDataset`] |
+//! | `attempts/*.json` | [`PartAttempt`] of each process, written by it alone |
+//! | `whole.json` | [`WholeDataset`], once [`FinishRequest`] needs it |
 //! | `finished.json` | [`Finished`] |
 
 mod attempt;
@@ -35,7 +37,9 @@ pub use finished::{Finished, IndexResult};
 pub use make::{PlanRequest, PlanSource, default_dataset, default_indexes, make_plan};
 pub use run::{PartRun, RunRequest};
 pub use status::{PartState, PartStatus, PlanStatus, plan_status};
-pub use submit::{DaskOptions, Engine, SlurmOptions, SubmitRequest, Submitted, log_tail, slurm_version};
+pub use submit::{
+    DaskOptions, Engine, SlurmOptions, SubmitRequest, Submitted, log_tail, slurm_version,
+};
 
 use output_digest::{digest_of, size_of};
 
@@ -54,12 +58,14 @@ const VERSION: u32 = 1;
 pub struct Plan {
     /// Version of the format.
     pub taco_studio_plan: u32,
-    /// SHA-256 of all other fields, in hexadecimal. Results with another id belong to another plan and are ignored.
+    /// SHA-256 of all other fields, in hexadecimal. Results with another id belong to another plan
+    /// and are ignored.
     #[serde(default)]
     pub id: String,
     /// Sources of the plan.
     pub inputs: Vec<PlanInput>,
-    /// Path of the dataset, from which the names of the parts are derived; relative to the plan's folder if it is below it.
+    /// Path of the dataset, from which the names of the parts are derived; relative to the plan's
+    /// folder if it is below it.
     pub dataset: PathBuf,
     /// ZIP or FOLDER.
     pub format: Format,
@@ -80,10 +86,12 @@ pub struct Plan {
     pub data_bytes: u64,
     /// `taco:pit_schema` of the whole dataset.
     pub pit: PitSchema,
-    /// Columns of every level with their types, in the order of the level tables, without `internal:*`.
+    /// Columns of every level with their types, in the order of the level tables, without
+    /// `internal:*`.
     pub levels: Vec<Vec<FieldSpec>>,
-    /// Sample extensions that each part runs over its own samples; their columns are null in the files of the parts. Calls that
-    /// need all samples, and the calls that they depend on, ran when the plan was written.
+    /// Sample extensions that each part runs over its own samples; their columns are null in the
+    /// files of the parts. Calls that need all samples, and the calls that they depend on, ran when
+    /// the plan was written.
     pub calls: Vec<ExtensionCall>,
     /// Upper estimate of the resources of a part.
     pub estimate: Estimate,
@@ -96,8 +104,8 @@ pub struct Plan {
 pub struct PlanInput {
     /// Path or address.
     pub path: PathBuf,
-    /// Its version; `None` for folders and addresses. The files of the parts have the version of each single source, and of the tables
-    /// of a FOLDER.
+    /// Its version; `None` for folders and addresses. The files of the parts have the version of
+    /// each single source, and of the tables of a FOLDER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stamp: Option<Stamp>,
 }
@@ -158,8 +166,8 @@ pub struct PartResult {
     /// Samples whose values are null, as an extension failed.
     #[serde(default)]
     pub failures: Vec<SampleFailure>,
-    /// Set when no sample of the part has a footprint, so that the extent of the whole dataset is used: the used value of
-    /// [`WholeDataset::extent`], null if it was not known yet.
+    /// Set when no sample of the part has a footprint, so that the extent of the whole dataset is
+    /// used: the used value of [`WholeDataset::extent`], null if it was not known yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_extent: Option<Json>,
     /// Seconds from start to end.
@@ -202,18 +210,32 @@ impl Plan {
     /// When the folder has no plan, or the plan is damaged or of a newer version.
     pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("plan.json");
-        let bytes = read_json_document(&path, "read the plan").map_err(|error| error.hint("name the folder that `plan` wrote"))?;
-        let damaged = |error: serde_json::Error| Error::format("the plan can't be read").because(error).at_path(&path);
+        let bytes = read_json_document(&path, "read the plan")
+            .map_err(|error| error.hint("name the folder that `plan` wrote"))?;
+        let damaged = |error: serde_json::Error| {
+            Error::format("the plan can't be read")
+                .because(error)
+                .at_path(&path)
+        };
         let json: Json = serde_json::from_slice(&bytes).map_err(damaged)?;
         match json.get("taco_studio_plan").and_then(Json::as_u64) {
             None => return Err(Error::format("this is no plan of the studio").at_path(&path)),
             Some(version) if version > u64::from(VERSION) => {
-                return Err(Error::unsupported("this plan was written by a newer version of the studio").at_path(&path));
+                return Err(Error::unsupported(
+                    "this plan was written by a newer version of the studio",
+                )
+                .at_path(&path));
             }
             Some(_) => {}
         }
         let plan: Self = serde_json::from_value(json).map_err(damaged)?;
-        if plan.id != plan.digest()? || plan.parts.iter().enumerate().any(|(at, part)| part.number as usize != at + 1) {
+        if plan.id != plan.digest()?
+            || plan
+                .parts
+                .iter()
+                .enumerate()
+                .any(|(at, part)| part.number as usize != at + 1)
+        {
             let error = Error::format("the plan was changed after it was written").at_path(&path);
             return Err(error.hint("make the plan again with other arguments instead"));
         }
@@ -222,8 +244,12 @@ impl Plan {
 
     /// SHA-256 of the plan without its id.
     fn digest(&self) -> Result<String> {
-        let bare = Self { id: String::new(), ..self.clone() };
-        let bytes = serde_json::to_vec(&bare).map_err(|error| Error::internal("the plan is not JSON").because(error))?;
+        let bare = Self {
+            id: String::new(),
+            ..self.clone()
+        };
+        let bytes = serde_json::to_vec(&bare)
+            .map_err(|error| Error::internal("the plan is not JSON").because(error))?;
         Ok(hex::encode(Sha256::digest(bytes)))
     }
 
@@ -232,23 +258,41 @@ impl Plan {
     /// # Errors
     /// [`crate::error::Kind::Usage`] when it does not exist.
     pub fn part(&self, number: u32) -> Result<&PlanPart> {
-        let part = (number as usize).checked_sub(1).and_then(|at| self.parts.get(at));
-        part.ok_or_else(|| Error::usage(format!("the plan has no part {number}; its parts are 1 to {}", self.parts.len())))
+        let part = (number as usize)
+            .checked_sub(1)
+            .and_then(|at| self.parts.get(at));
+        part.ok_or_else(|| {
+            Error::usage(format!(
+                "the plan has no part {number}; its parts are 1 to {}",
+                self.parts.len()
+            ))
+        })
     }
 
     /// Path of the whole dataset; parts and indexes are written to its folder.
     pub fn dataset_in(&self, folder: &Path) -> PathBuf {
-        if is_remote(&self.dataset) { self.dataset.clone() } else { folder.join(&self.dataset) }
+        if is_remote(&self.dataset) {
+            self.dataset.clone()
+        } else {
+            folder.join(&self.dataset)
+        }
     }
 
-    /// The inputs and the dataset of the plan in `folder`, and its folder, in which results are written.
+    /// The inputs and the dataset of the plan in `folder`, and its folder, in which results are
+    /// written.
     ///
     /// # Errors
     /// Those of [`Self::read`].
     pub fn paths_in(folder: &Path) -> Result<Vec<(PathUse, PathBuf)>> {
         let plan = Self::read(folder)?;
-        let written = [plan.dataset_in(folder), folder.to_owned()].map(|path| (PathUse::Write, path));
-        Ok(plan.inputs.into_iter().map(|input| (PathUse::Read, input.path)).chain(written).collect())
+        let written =
+            [plan.dataset_in(folder), folder.to_owned()].map(|path| (PathUse::Write, path));
+        Ok(plan
+            .inputs
+            .into_iter()
+            .map(|input| (PathUse::Read, input.path))
+            .chain(written)
+            .collect())
     }
 
     /// Path of a part.
@@ -267,12 +311,15 @@ impl Plan {
     /// When the file exists and can't be read.
     pub fn result(&self, folder: &Path, part: &PlanPart) -> Result<Option<PartResult>> {
         let found: Option<PartResult> = read_json(&result_path(folder, part.number))?;
-        Ok(found.filter(|result| result.plan == self.id && result.part == part.number && result.name == part.name))
+        Ok(found.filter(|result| {
+            result.plan == self.id && result.part == part.number && result.name == part.name
+        }))
     }
 
     /// Values of the whole dataset; `None` before they are computed.
     fn whole(&self, folder: &Path) -> Result<Option<WholeDataset>> {
-        Ok(read_json::<WholeDataset>(&folder.join("whole.json"))?.filter(|whole| whole.plan == self.id))
+        Ok(read_json::<WholeDataset>(&folder.join("whole.json"))?
+            .filter(|whole| whole.plan == self.id))
     }
 }
 
@@ -295,18 +342,25 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
         return Ok(None);
     }
     let bytes = read_json_document(path, "read the state of the plan")?;
-    let damaged = |error| Error::format("a file of the plan is damaged").because(error).at_path(path).hint("delete this file");
+    let damaged = |error| {
+        Error::format("a file of the plan is damaged")
+            .because(error)
+            .at_path(path)
+            .hint("delete this file")
+    };
     serde_json::from_slice(&bytes).map(Some).map_err(damaged)
 }
 
 /// Writes a JSON file of the plan atomically; replaces an earlier one.
 fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
-    let bytes =
-        serde_json::to_vec_pretty(value).map_err(|error| Error::internal("the state of a plan is not JSON").because(error))?;
+    let bytes = serde_json::to_vec_pretty(value)
+        .map_err(|error| Error::internal("the state of a plan is not JSON").because(error))?;
     write_document(path, &bytes, true)
 }
 
 /// Milliseconds since 1970.
 fn now_ms() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as u64)
 }

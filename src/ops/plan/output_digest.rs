@@ -12,8 +12,8 @@ use crate::remote::{RemoteFile, object_exists, objects_below};
 /// Bytes per request when an object is read back: more than are kept in the caches.
 const READ_BYTES: u64 = 48 << 20;
 
-/// Size in bytes and SHA-256 of a file. For a folder the size of all its files, and the SHA-256 of the sorted list of their paths
-/// and digests.
+/// Size in bytes and SHA-256 of a file. For a folder the size of all its files, and the SHA-256 of
+/// the sorted list of their paths and digests.
 pub(super) fn digest_of(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
     if is_remote(path) {
         return digest_of_objects(path, ctx);
@@ -41,7 +41,10 @@ fn digest_of_file(path: &Path, ctx: &JobContext) -> Result<(u64, String)> {
     let (mut hash, mut total, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 20]);
     loop {
         ctx.check()?;
-        match file.read(&mut buffer).io_at("read back what was written", path)? {
+        match file
+            .read(&mut buffer)
+            .io_at("read back what was written", path)?
+        {
             0 => return Ok((total, hex::encode(hash.finalize()))),
             read => {
                 hash.update(&buffer[..read]);
@@ -61,7 +64,11 @@ pub(super) fn size_of(path: &Path) -> Result<Option<u64>> {
         files_below(path, &mut files)?;
         return files
             .iter()
-            .map(|file| Ok(std::fs::metadata(file).io_at("look at the part", file)?.len()))
+            .map(|file| {
+                Ok(std::fs::metadata(file)
+                    .io_at("look at the part", file)?
+                    .len())
+            })
             .sum::<Result<u64>>()
             .map(Some);
     }
@@ -75,7 +82,11 @@ pub(super) fn size_of(path: &Path) -> Result<Option<u64>> {
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in std::fs::read_dir(folder).io_at("list the part", folder)? {
         let path = entry.io_at("list the part", folder)?.path();
-        if path.is_dir() { files_below(&path, files)? } else { files.push(path) }
+        if path.is_dir() {
+            files_below(&path, files)?
+        } else {
+            files.push(path)
+        }
     }
     Ok(())
 }

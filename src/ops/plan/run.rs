@@ -2,12 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::attempt::{AttemptRecord, peak_memory};
 use super::make::map_sources;
-use super::{PartResult, Plan, PlanPart, SampleFailure, digest_of, file_stem, now_ms, part_path, result_path, size_of, write_json};
-use crate::container::{self, Assembly, BuildOptions, Built, check_space, decode_assembly, output_exists, put_extent, write_part};
+use super::{
+    PartResult, Plan, PlanPart, SampleFailure, digest_of, file_stem, now_ms, part_path,
+    result_path, size_of, write_json,
+};
+use crate::container::{
+    self, Assembly, BuildOptions, Built, check_space, decode_assembly, output_exists, put_extent,
+    write_part,
+};
 use crate::error::{Error, Result};
 use crate::extensions::{ExtensionRun, builtin, has_targets, need_consent};
 use crate::jobs::JobContext;
@@ -18,14 +26,15 @@ use crate::ops::write::refuse_invalid;
 use crate::table::{array_of, value_at};
 use crate::validate;
 
-/// Builds one part: runs the extensions of the plan over its samples, writes it under a temporary name, renames it, reads it back
-/// and writes its result. A part whose output has the size and hash of its result is skipped. Several processes may build one part
-/// at the same time; they write the same bytes. Plain data.
+/// Builds one part: runs the extensions of the plan over its samples, writes it under a temporary
+/// name, renames it, reads it back and writes its result. A part whose output has the size and hash
+/// of its result is skipped. Several processes may build one part at the same time; they write the
+/// same bytes. Plain data.
 ///
 /// # Errors
-/// When the plan is damaged, a source has changed or can't be read, a sample breaks a rule, or the output can't be written. The
-/// reason is recorded in the folder of the plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+/// When the plan is damaged, a source has changed or can't be read, a sample breaks a rule, or the
+/// output can't be written. The reason is recorded in the folder of the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 pub struct RunRequest {
     /// The folder of the plan.
     pub folder: PathBuf,
@@ -71,8 +80,14 @@ impl Operation for RunRequest {
     }
 
     fn paths_in_files(&self) -> Result<Vec<(PathUse, PathBuf)>> {
-        let relocated = self.relocate.iter().map(|(_, here)| (PathUse::Read, here.clone()));
-        Ok(Plan::paths_in(&self.folder)?.into_iter().chain(relocated).collect())
+        let relocated = self
+            .relocate
+            .iter()
+            .map(|(_, here)| (PathUse::Read, here.clone()));
+        Ok(Plan::paths_in(&self.folder)?
+            .into_iter()
+            .chain(relocated)
+            .collect())
     }
 
     fn run(&self, ctx: &JobContext) -> Result<PartRun> {
@@ -124,20 +139,36 @@ fn refuse_stranger(plan: &Plan, folder: &Path, part: &PlanPart) -> Result<()> {
         return Ok(());
     }
     let prefix = file_stem(part.number) + ".";
-    let attempts = std::fs::read_dir(folder.join("attempts")).into_iter().flatten().flatten();
-    if attempts.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(&prefix)) {
+    let attempts = std::fs::read_dir(folder.join("attempts"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    if attempts
+        .into_iter()
+        .any(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+    {
         return Ok(());
     }
-    Err(Error::usage("a file with the name of this part was created after the plan was written")
-        .at_path(&output)
-        .hint("move it away, or make the plan with --overwrite"))
+    Err(
+        Error::usage("a file with the name of this part was created after the plan was written")
+            .at_path(&output)
+            .hint("move it away, or make the plan with --overwrite"),
+    )
 }
 
 /// The result of a part whose output has the size and hash in it.
-fn written(plan: &Plan, folder: &Path, part: &PlanPart, ctx: &JobContext) -> Result<Option<PartResult>> {
-    let Some(result) = plan.result(folder, part)? else { return Ok(None) };
+fn written(
+    plan: &Plan,
+    folder: &Path,
+    part: &PlanPart,
+    ctx: &JobContext,
+) -> Result<Option<PartResult>> {
+    let Some(result) = plan.result(folder, part)? else {
+        return Ok(None);
+    };
     let output = plan.output_of(folder, part);
-    // The part has to contain the extent of the whole dataset and was written before that was known.
+    // The part has to contain the extent of the whole dataset and was written before that was
+    // known.
     if let (Some(used), Some(whole)) = (&result.whole_extent, plan.whole(folder)?)
         && *used != whole.extent
     {
@@ -151,11 +182,18 @@ fn written(plan: &Plan, folder: &Path, part: &PlanPart, ctx: &JobContext) -> Res
     Ok((found == result.sha256).then_some(result))
 }
 
-fn build(plan: &Plan, part: &PlanPart, request: &RunRequest, record: &AttemptRecord, ctx: &JobContext) -> Result<PartResult> {
+fn build(
+    plan: &Plan,
+    part: &PlanPart,
+    request: &RunRequest,
+    record: &AttemptRecord,
+    ctx: &JobContext,
+) -> Result<PartResult> {
     let folder = &request.folder;
     let file = part_path(folder, part.number);
     if digest_of(&file, ctx)?.1 != part.sha256 {
-        let error = Error::format("the file of this part is not the one that was planned").at_path(&file);
+        let error =
+            Error::format("the file of this part is not the one that was planned").at_path(&file);
         return Err(error.hint("make the plan again"));
     }
     let mut piece = decode_assembly(&file, ctx)?;
@@ -174,7 +212,12 @@ fn build(plan: &Plan, part: &PlanPart, request: &RunRequest, record: &AttemptRec
         text_columns: plan.text_columns,
     };
     check_space(&options.target, part.data_bytes)?;
-    let Built { samples, files, damaged, .. } = write_part(&piece, &options, ctx)?;
+    let Built {
+        samples,
+        files,
+        damaged,
+        ..
+    } = write_part(&piece, &options, ctx)?;
     drop(piece);
     ctx.stage(tr!("Comparing"), None);
     let (bytes, sha256) = digest_of(&options.target, ctx)?;
@@ -202,12 +245,18 @@ fn build(plan: &Plan, part: &PlanPart, request: &RunRequest, record: &AttemptRec
 
 /// `path` with the prefix replaced by the first pair of `relocate` that matches.
 fn relocated(path: &Path, pairs: &[(PathBuf, PathBuf)]) -> Option<PathBuf> {
-    pairs.iter().find_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)))
+    pairs
+        .iter()
+        .find_map(|(from, to)| Some(to.join(path.strip_prefix(from).ok()?)))
 }
 
-/// Runs the calls of the plan over the samples of a part, and stores the values in its columns. Returns the number of computed
-/// samples, and the samples that failed.
-fn compute(plan: &Plan, piece: &mut Assembly, ctx: &JobContext) -> Result<(u64, Vec<SampleFailure>)> {
+/// Runs the calls of the plan over the samples of a part, and stores the values in its columns.
+/// Returns the number of computed samples, and the samples that failed.
+fn compute(
+    plan: &Plan,
+    piece: &mut Assembly,
+    ctx: &JobContext,
+) -> Result<(u64, Vec<SampleFailure>)> {
     if plan.calls.is_empty() {
         return Ok((0, Vec::new()));
     }
@@ -221,7 +270,10 @@ fn compute(plan: &Plan, piece: &mut Assembly, ctx: &JobContext) -> Result<(u64, 
         }
     }
     let run = crate::extensions::run(&dataset, &calls, &registry, ctx)?;
-    run.notes.iter().flat_map(crate::extensions::RunNote::lines).for_each(|line| ctx.warn(line));
+    run.notes
+        .iter()
+        .flat_map(crate::extensions::RunNote::lines)
+        .for_each(|line| ctx.warn(line));
     fill(piece, &run)?;
     refuse_invalid(&validate::dataset(&draft_of_assembly(piece, ctx)?, ctx)?)?;
     let failure = |failure: &crate::extensions::Failure| SampleFailure {
@@ -240,7 +292,9 @@ fn fill(piece: &mut Assembly, run: &ExtensionRun) -> Result<()> {
         for column in columns {
             let name = &column.field.name;
             let place = schema.index_of(name);
-            let place = place.map_err(|error| Error::internal(format!("the plan has no column {name}")).because(error))?;
+            let place = place.map_err(|error| {
+                Error::internal(format!("the plan has no column {name}")).because(error)
+            })?;
             let values: Vec<Value> = (0..level.batch.num_rows())
                 .map(|row| match column.touched.get(row) {
                     Some(true) => column.values.get(row).cloned().unwrap_or_default(),
@@ -250,15 +304,22 @@ fn fill(piece: &mut Assembly, run: &ExtensionRun) -> Result<()> {
             let field = FieldSpec::new(name, schema.field(place).data_type().clone());
             arrays[place] = array_of(&field, values.iter())?;
         }
-        level.batch = arrow::array::RecordBatch::try_new(schema, arrays)
-            .map_err(|error| Error::internal("computed columns do not fit their level").because(error))?;
+        level.batch = arrow::array::RecordBatch::try_new(schema, arrays).map_err(|error| {
+            Error::internal("computed columns do not fit their level").because(error)
+        })?;
     }
     Ok(())
 }
 
-/// Sets the extent of the part: that of its own samples, or without footprints that of the whole dataset, which is returned. If the
-/// plan's calls may compute footprints, the latter is known only after all other parts are written.
-fn settle(plan: &Plan, folder: &Path, piece: &mut Assembly, ctx: &JobContext) -> Result<Option<serde_json::Value>> {
+/// Sets the extent of the part: that of its own samples, or without footprints that of the whole
+/// dataset, which is returned. If the plan's calls may compute footprints, the latter is known only
+/// after all other parts are written.
+fn settle(
+    plan: &Plan,
+    folder: &Path,
+    piece: &mut Assembly,
+    ctx: &JobContext,
+) -> Result<Option<serde_json::Value>> {
     let computes = !plan.calls.is_empty();
     if piece.narrow_extent(ctx)? || !computes {
         return Ok(None);
@@ -273,7 +334,9 @@ fn settle(plan: &Plan, folder: &Path, piece: &mut Assembly, ctx: &JobContext) ->
             if ExtentOrigin::of(&piece.collection) != Some(ExtentOrigin::Stated) {
                 put_extent(&mut piece.collection, None);
             }
-            Ok(Some(piece.collection.get("extent").cloned().unwrap_or_default()))
+            Ok(Some(
+                piece.collection.get("extent").cloned().unwrap_or_default(),
+            ))
         }
     }
 }

@@ -84,7 +84,8 @@ pub struct PlanStatus {
     pub bytes_per_second: f64,
     /// Samples of level 0 written per second.
     pub roots_per_second: f64,
-    /// Estimated remaining time at that rate, in seconds; `None` before the first part is written and while no part is being built.
+    /// Estimated remaining time at that rate, in seconds; `None` before the first part is written
+    /// and while no part is being built.
     pub eta_seconds: Option<f64>,
     /// The parts.
     pub parts: Vec<PartStatus>,
@@ -104,8 +105,13 @@ impl PlanStatus {
 
     /// Numbers of the parts that are neither written nor being built.
     pub fn missing(&self) -> Vec<u32> {
-        let is_missing = |part: &&PartStatus| !matches!(part.state, PartState::Done | PartState::Running);
-        self.parts.iter().filter(is_missing).map(|part| part.number).collect()
+        let is_missing =
+            |part: &&PartStatus| !matches!(part.state, PartState::Done | PartState::Running);
+        self.parts
+            .iter()
+            .filter(is_missing)
+            .map(|part| part.number)
+            .collect()
     }
 }
 
@@ -122,7 +128,9 @@ pub fn plan_status(folder: &Path) -> Result<PlanStatus> {
         let attempts = attempts.remove(&part.number).unwrap_or_default();
         let result = plan.result(folder, part)?;
         let result = match result {
-            Some(result) if size_of(&plan.output_of(folder, part))? == Some(result.bytes) => Some(result),
+            Some(result) if size_of(&plan.output_of(folder, part))? == Some(result.bytes) => {
+                Some(result)
+            }
             _ => None,
         };
         let last = attempts.last();
@@ -155,29 +163,54 @@ pub fn plan_status(folder: &Path) -> Result<PlanStatus> {
             host: last.map(|attempt| attempt.host.clone()),
             sha256: result.as_ref().map(|result| result.sha256.clone()),
             seconds: result.as_ref().map(|result| result.seconds),
-            failures: result.as_ref().map_or(0, |result| result.failures.len() as u64),
-            error: if state == PartState::Failed { last.and_then(|attempt| attempt.error.clone()) } else { None },
+            failures: result
+                .as_ref()
+                .map_or(0, |result| result.failures.len() as u64),
+            error: if state == PartState::Failed {
+                last.and_then(|attempt| attempt.error.clone())
+            } else {
+                None
+            },
             attempts,
         });
     }
-    let finished = read_json::<Finished>(&folder.join("finished.json"))?.filter(|finished| finished.plan == plan.id);
+    let finished = read_json::<Finished>(&folder.join("finished.json"))?
+        .filter(|finished| finished.plan == plan.id);
     Ok(summed(&plan, folder, parts, finished))
 }
 
-fn summed(plan: &Plan, folder: &Path, parts: Vec<PartStatus>, finished: Option<Finished>) -> PlanStatus {
+fn summed(
+    plan: &Plan,
+    folder: &Path,
+    parts: Vec<PartStatus>,
+    finished: Option<Finished>,
+) -> PlanStatus {
     let count = |state: PartState| parts.iter().filter(|part| part.state == state).count();
     let done = || parts.iter().filter(|part| part.state == PartState::Done);
-    let partly: f64 = parts.iter().map(|part| part.fraction * part.data_bytes as f64).sum();
+    let partly: f64 = parts
+        .iter()
+        .map(|part| part.fraction * part.data_bytes as f64)
+        .sum();
     let all = || parts.iter().flat_map(|part| &part.attempts);
     let first = all().map(|attempt| attempt.started_ms).min();
     let last = all().map(|attempt| attempt.updated_ms).max();
-    let elapsed = first.zip(last).map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e3);
+    let elapsed = first
+        .zip(last)
+        .map_or(0.0, |(first, last)| last.saturating_sub(first) as f64 / 1e3);
     let rate = |amount: f64| if elapsed > 0.0 { amount / elapsed } else { 0.0 };
-    let (done_bytes, done_roots) = (done().map(|part| part.data_bytes).sum::<u64>(), done().map(|part| part.roots).sum::<u64>());
+    let (done_bytes, done_roots) = (
+        done().map(|part| part.data_bytes).sum::<u64>(),
+        done().map(|part| part.roots).sum::<u64>(),
+    );
     // Parts of empty files have no bytes; their share is that of the samples.
-    let share = if plan.data_bytes > 0 { partly / plan.data_bytes as f64 } else { done_roots as f64 / plan.roots().max(1) as f64 };
+    let share = if plan.data_bytes > 0 {
+        partly / plan.data_bytes as f64
+    } else {
+        done_roots as f64 / plan.roots().max(1) as f64
+    };
     let running = count(PartState::Running);
-    let eta = (running > 0 && share > 0.0 && elapsed > 0.0).then(|| elapsed * (1.0 - share) / share);
+    let eta =
+        (running > 0 && share > 0.0 && elapsed > 0.0).then(|| elapsed * (1.0 - share) / share);
     PlanStatus {
         plan: plan.id.clone(),
         dataset: plan.dataset_in(folder),
@@ -217,6 +250,8 @@ fn attempts_in(folder: &Path, plan: &Plan) -> Result<HashMap<u32, Vec<PartAttemp
             found.entry(attempt.part).or_default().push(attempt);
         }
     }
-    found.values_mut().for_each(|attempts| attempts.sort_by_key(|attempt| (attempt.started_ms, attempt.pid)));
+    found
+        .values_mut()
+        .for_each(|attempts| attempts.sort_by_key(|attempt| (attempt.started_ms, attempt.pid)));
     Ok(found)
 }

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Subject of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckKind {
     /// Rules of the official tools.
@@ -115,17 +117,26 @@ impl CheckKind {
             | Self::Columns
             | Self::Statistics
             | Self::Classes => CheckGroup::Metadata,
-            Self::Paths | Self::UserNames | Self::Credentials | Self::PrivateLinks | Self::Emails => CheckGroup::Privacy,
+            Self::Paths
+            | Self::UserNames
+            | Self::Credentials
+            | Self::PrivateLinks
+            | Self::Emails => CheckGroup::Privacy,
             Self::Leakage => CheckGroup::Splits,
-            Self::Names | Self::Sizes | Self::Tables | Self::Target | Self::Version => CheckGroup::Layout,
+            Self::Names | Self::Sizes | Self::Tables | Self::Target | Self::Version => {
+                CheckGroup::Layout
+            }
             Self::Cost => CheckGroup::Cost,
         }
     }
 
-    /// True when the user may accept a blocking check: a check of texts can be wrong, whereas rules, sizes, the target and the
-    /// version are facts.
+    /// True when the user may accept a blocking check: a check of texts can be wrong, whereas
+    /// rules, sizes, the target and the version are facts.
     pub fn may_be_accepted(self) -> bool {
-        !matches!(self, Self::ToolsRules | Self::SpecRules | Self::Sizes | Self::Target | Self::Version)
+        !matches!(
+            self,
+            Self::ToolsRules | Self::SpecRules | Self::Sizes | Self::Target | Self::Version
+        )
     }
 }
 
@@ -206,14 +217,22 @@ impl Mend {
     pub fn sentence(&self) -> String {
         match self {
             Self::Field(field) => tr!("Edit the field {field} of the collection.", field),
-            Self::Column { level, name } => tr!("Change, describe or drop the column {name} of level {level}.", name, level),
+            Self::Column { level, name } => tr!(
+                "Change, describe or drop the column {name} of level {level}.",
+                name,
+                level
+            ),
             Self::Findings => tr!("`validate` and the panel Problems list every finding.").into(),
             Self::Extension(name) => tr!("Run the extension {name}.", name),
-            Self::Split => tr!("`leakage` and the panel Statistics list the samples. Split again.").into(),
-            Self::Parts => tr!("Write the dataset again in parts of another size.").into(),
-            Self::Tables => {
-                tr!("Write the dataset again with sorted rows and `--row-group`, or in several datasets: see SCALE.md.").into()
+            Self::Split => {
+                tr!("`leakage` and the panel Statistics list the samples. Split again.").into()
             }
+            Self::Parts => tr!("Write the dataset again in parts of another size.").into(),
+            Self::Tables => tr!(
+                "Write the dataset again with sorted rows and `--row-group`, or in several \
+                    datasets: see SCALE.md."
+            )
+            .into(),
             Self::Target => tr!("Choose another target.").into(),
             Self::Prices => tr!("Change the prices or the limit.").into(),
         }
@@ -259,12 +278,20 @@ impl PublishCheck {
 
     /// A check that warns.
     pub fn warning(kind: CheckKind, message: impl Into<String>, mend: Mend) -> Self {
-        Self { level: CheckLevel::Warning, mend: Some(mend), ..Self::pass(kind, message) }
+        Self {
+            level: CheckLevel::Warning,
+            mend: Some(mend),
+            ..Self::pass(kind, message)
+        }
     }
 
     /// A check that stops the publication.
     pub fn blocks(kind: CheckKind, message: impl Into<String>, mend: Mend) -> Self {
-        Self { level: CheckLevel::Blocks, mend: Some(mend), ..Self::pass(kind, message) }
+        Self {
+            level: CheckLevel::Blocks,
+            mend: Some(mend),
+            ..Self::pass(kind, message)
+        }
     }
 
     /// Sets the figure.

@@ -1,4 +1,5 @@
-//! The local files of a dataset that are published, with their paths below the target. Reads names and sizes only.
+//! The local files of a dataset that are published, with their paths below the target. Reads names
+//! and sizes only.
 
 use std::path::{Path, PathBuf};
 
@@ -24,11 +25,13 @@ pub(super) struct SourceFile {
 pub(super) struct PublishedContents {
     /// Data, in the order in which they are sent: an archive, members of a FOLDER, or parts.
     pub data: Vec<SourceFile>,
-    /// Files that readers open first, and that are sent last: the existing index over parts, or the COLLECTION.json of a FOLDER.
+    /// Files that readers open first, and that are sent last: the existing index over parts, or the
+    /// COLLECTION.json of a FOLDER.
     pub first_read: Vec<SourceFile>,
     /// True for a dataset of parts, which needs an index.
     pub has_parts: bool,
-    /// Path below the target at which the dataset is opened; for parts, the path of the existing index.
+    /// Path below the target at which the dataset is opened; for parts, the path of the existing
+    /// index.
     pub opened_as: String,
     /// Folder of the parts.
     pub base: PathBuf,
@@ -39,10 +42,13 @@ pub(super) struct PublishedContents {
 /// Lists the files of a dataset.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for a remote dataset and for several datasets without an index,
-/// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for another generation; when a link leads out of the dataset, or a file
-/// is missing.
-pub(super) fn contents_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<PublishedContents> {
+/// [`Kind::Usage`](crate::error::Kind::Usage) for a remote dataset and for several datasets without
+/// an index, [`Kind::Unsupported`](crate::error::Kind::Unsupported) for another generation; when a
+/// link leads out of the dataset, or a file is missing.
+pub(super) fn contents_of(
+    reader: &dyn ContainerReader,
+    ctx: &JobContext,
+) -> Result<PublishedContents> {
     let path = &reader.info().path;
     if is_remote(path) {
         return Err(Error::usage("a dataset is published from this machine")
@@ -52,13 +58,18 @@ pub(super) fn contents_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Res
     let path = std::path::absolute(path).io_at("find", path)?;
     let name = name_of(&path)?;
     match reader.physical() {
-        Physical::Zip(_) => {
-            Ok(PublishedContents { data: vec![file(&path, name.clone())?], opened_as: name, ..PublishedContents::default() })
-        }
+        Physical::Zip(_) => Ok(PublishedContents {
+            data: vec![file(&path, name.clone())?],
+            opened_as: name,
+            ..PublishedContents::default()
+        }),
         Physical::Folder(_) => members(&path, name, ctx),
         Physical::Tacocat(index) => {
             let parts = index.part_names(ctx)?;
-            let data = parts.iter().map(|part| file(&index.part_path(part)?, part.to_string())).collect::<Result<_>>()?;
+            let data = parts
+                .iter()
+                .map(|part| file(&index.part_path(part)?, part.to_string()))
+                .collect::<Result<_>>()?;
             let first_read = match reader.info().format {
                 Format::Tacocat => tables(&path, &name)?,
                 _ => vec![file(&path, name.clone())?],
@@ -78,32 +89,58 @@ pub(super) fn contents_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Res
                 if !part.is_file() {
                     return Err(Error::unsupported("only parts that are ZIPs are published")
                         .at_path(part)
-                        .hint("`convert` makes a ZIP of a FOLDER; then write the TACOLLECTION again"));
+                        .hint(
+                            "`convert` makes a ZIP of a FOLDER; then write the TACOLLECTION again",
+                        ));
                 }
                 data.push(file(part, name_of(part)?)?);
             }
-            let base = joined.datasets().next().and_then(|(_, part)| part.parent()).unwrap_or(Path::new("")).to_owned();
+            let base = joined
+                .datasets()
+                .next()
+                .and_then(|(_, part)| part.parent())
+                .unwrap_or(Path::new(""))
+                .to_owned();
             let first_read = vec![file(&path, name.clone())?];
-            Ok(PublishedContents { data, first_read, has_parts: true, opened_as: name, base, ..PublishedContents::default() })
+            Ok(PublishedContents {
+                data,
+                first_read,
+                has_parts: true,
+                opened_as: name,
+                base,
+                ..PublishedContents::default()
+            })
         }
-        Physical::Joined(_) => {
-            Err(Error::usage("several datasets have no index").hint("`tacocat` writes one over them; publish that"))
-        }
+        Physical::Joined(_) => Err(Error::usage("several datasets have no index")
+            .hint("`tacocat` writes one over them; publish that")),
         Physical::Tortilla(_) | Physical::Taco3(_) | Physical::Early(_) => {
-            let message = format!("this dataset is of generation {}, and TACO 2.0 is published", reader.info().format.generation());
-            Err(Error::unsupported(message).at_path(&path).hint("`migrate` moves it to 2.0"))
+            let message = format!(
+                "this dataset is of generation {}, and TACO 2.0 is published",
+                reader.info().format.generation()
+            );
+            Err(Error::unsupported(message)
+                .at_path(&path)
+                .hint("`migrate` moves it to 2.0"))
         }
     }
 }
 
 fn name_of(path: &Path) -> Result<String> {
-    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| !name.is_empty());
-    name.map(str::to_owned).ok_or_else(|| Error::usage("the name of this file is no Unicode text").at_path(path))
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .filter(|name| !name.is_empty());
+    name.map(str::to_owned)
+        .ok_or_else(|| Error::usage("the name of this file is no Unicode text").at_path(path))
 }
 
 fn file(path: &Path, name: String) -> Result<SourceFile> {
     let size_bytes = files::metadata(path).io_at("read", path)?.len();
-    Ok(SourceFile { name, path: path.to_owned(), size_bytes })
+    Ok(SourceFile {
+        name,
+        path: path.to_owned(),
+        size_bytes,
+    })
 }
 
 /// The files at the top of a `.tacocat`, COLLECTION.json last.
@@ -125,7 +162,10 @@ const COLLECTION: &str = "COLLECTION.json";
 /// The members of a FOLDER.
 fn members(folder: &Path, name: String, ctx: &JobContext) -> Result<PublishedContents> {
     let root = Root::new(folder);
-    let mut contents = PublishedContents { opened_as: name.clone(), ..PublishedContents::default() };
+    let mut contents = PublishedContents {
+        opened_as: name.clone(),
+        ..PublishedContents::default()
+    };
     for entry in std::fs::read_dir(folder).io_at("list", folder)? {
         let own = name_of(&entry.io_at("list", folder)?.path())?;
         match own.as_str() {
@@ -134,25 +174,41 @@ fn members(folder: &Path, name: String, ctx: &JobContext) -> Result<PublishedCon
             _ => contents.left_out.push(own),
         }
     }
-    contents.data.sort_by(|one, other| one.name.cmp(&other.name));
+    contents
+        .data
+        .sort_by(|one, other| one.name.cmp(&other.name));
     contents.left_out.sort();
     Ok(contents)
 }
 
 fn member(root: &Root, below: &str, dataset: &str) -> Result<SourceFile> {
     let path = root.path(below);
-    let meta = root.file(below).map_err(|why| why.into_error("publish", &path))?;
-    Ok(SourceFile { name: format!("{dataset}/{below}"), path, size_bytes: meta.len() })
+    let meta = root
+        .file(below)
+        .map_err(|why| why.into_error("publish", &path))?;
+    Ok(SourceFile {
+        name: format!("{dataset}/{below}"),
+        path,
+        size_bytes: meta.len(),
+    })
 }
 
 /// Adds the files below a folder of the dataset.
-fn below(root: &Root, folder: &str, dataset: &str, found: &mut Vec<SourceFile>, ctx: &JobContext) -> Result<()> {
+fn below(
+    root: &Root,
+    folder: &str,
+    dataset: &str,
+    found: &mut Vec<SourceFile>,
+    ctx: &JobContext,
+) -> Result<()> {
     ctx.check()?;
     let path = root.path(folder);
     for entry in std::fs::read_dir(&path).io_at("list", &path)? {
         let inner = format!("{folder}/{}", name_of(&entry.io_at("list", &path)?.path())?);
         // Symbolic links are resolved; a link that leads out of the dataset is an error.
-        let meta = root.entry(&inner).map_err(|why| why.into_error("publish", &root.path(&inner)))?;
+        let meta = root
+            .entry(&inner)
+            .map_err(|why| why.into_error("publish", &root.path(&inner)))?;
         match meta.is_dir() {
             true => below(root, &inner, dataset, found, ctx)?,
             false => found.push(member(root, &inner, dataset)?),

@@ -1,5 +1,5 @@
-//! Size and estimated monthly cost of a published dataset, by prices that the user can set. The estimate leaves out taxes, free
-//! quotas, discounts and other storage classes.
+//! Size and estimated monthly cost of a published dataset, by prices that the user can set. The
+//! estimate leaves out taxes, free quotas, discounts and other storage classes.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::folders::settings_file;
 use crate::model::{Address, Scheme};
 
-/// Prices and limits set by the user, in US dollars; unset ones are those of the store ([`StoreRates::of`]).
+/// Prices and limits set by the user, in US dollars; unset ones are those of the store
+/// ([`StoreRates::of`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {
@@ -40,13 +41,19 @@ impl Prices {
     /// # Errors
     /// When the file can't be read, has other fields, or a number that is no price.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = crate::files::read_to_string(path).map_err(|error| Error::io("read the table of prices", path, error))?;
+        let text = crate::files::read_to_string(path)
+            .map_err(|error| Error::io("read the table of prices", path, error))?;
         // Parsed as an object first: serde would accept a list as the fields in their order.
-        let read = serde_json::from_str(&text).and_then(|fields: serde_json::Map<_, _>| serde_json::from_value(fields.into()));
+        let read = serde_json::from_str(&text)
+            .and_then(|fields: serde_json::Map<_, _>| serde_json::from_value(fields.into()));
         let prices: Self = read.map_err(|error| {
-            Error::usage("this is no table of prices").at_path(path).because(error).hint(
-                "a JSON object with numbers for storage_gb_month, egress_gb, read_1000, write_1000, full_reads_month or limit_month",
-            )
+            Error::usage("this is no table of prices")
+                .at_path(path)
+                .because(error)
+                .hint(
+                    "a JSON object with numbers for storage_gb_month, egress_gb, read_1000, \
+                    write_1000, full_reads_month or limit_month",
+                )
         })?;
         match prices.wrong() {
             Some(wrong) => Err(Error::usage(format!("{wrong} is no price")).at_path(path)),
@@ -54,9 +61,14 @@ impl Prices {
         }
     }
 
-    /// A price as it is typed, with a comma or a point; `None` for an empty field and for what is no price.
+    /// A price as it is typed, with a comma or a point; `None` for an empty field and for what is
+    /// no price.
     pub fn typed(text: &str) -> Option<f64> {
-        text.trim().replace(',', ".").parse().ok().filter(|price: &f64| price.is_finite() && *price >= 0.0)
+        text.trim()
+            .replace(',', ".")
+            .parse()
+            .ok()
+            .filter(|price: &f64| price.is_finite() && *price >= 0.0)
     }
 
     /// The prices in the settings of the user; none where nothing was set.
@@ -71,11 +83,15 @@ impl Prices {
     fn of_settings(path: &Path) -> Result<Self> {
         let text = match crate::files::read_to_string(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
             Err(error) => return Err(Error::io("read the settings", path, error)),
         };
         let wrong = |error: serde_json::Error| {
-            let error = Error::usage("the settings have no prices that can be read").at_path(path).because(error);
+            let error = Error::usage("the settings have no prices that can be read")
+                .at_path(path)
+                .because(error);
             error.hint("set them in the window's settings, or name a table with --cost-table")
         };
         let settings: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
@@ -91,11 +107,21 @@ impl Prices {
 
     /// A number that is no price.
     fn wrong(&self) -> Option<f64> {
-        self.all().into_iter().flatten().find(|price| !price.is_finite() || *price < 0.0)
+        self.all()
+            .into_iter()
+            .flatten()
+            .find(|price| !price.is_finite() || *price < 0.0)
     }
 
     fn all(&self) -> [Option<f64>; 6] {
-        [self.storage_gb_month, self.egress_gb, self.read_1000, self.write_1000, self.full_reads_month, self.limit_month]
+        [
+            self.storage_gb_month,
+            self.egress_gb,
+            self.read_1000,
+            self.write_1000,
+            self.full_reads_month,
+            self.limit_month,
+        ]
     }
 }
 
@@ -117,31 +143,44 @@ pub struct StoreRates {
     pub full_reads_month: f64,
     /// The monthly cost above which the check warns.
     pub limit_month: Option<f64>,
-    /// Where the store's prices are published, and when they were looked up; nothing for a folder of this machine, and where the
-    /// user has set all prices.
+    /// Where the store's prices are published, and when they were looked up; nothing for a folder
+    /// of this machine, and where the user has set all prices.
     pub source: Option<&'static str>,
     /// Prices that the user has set, of the four.
     pub set_by_user: usize,
 }
 
 impl StoreRates {
-    /// The prices for a target. Those of stores are approximate: the public list prices of November 2025 for the first step of the
-    /// standard class, in AWS us-west-2, Google us-central1 and Azure West US 2.
+    /// The prices for a target. Those of stores are approximate: the public list prices of November
+    /// 2025 for the first step of the standard class, in AWS us-west-2, Google us-central1 and
+    /// Azure West US 2.
     pub fn of(target: &Path, prices: &Prices) -> Self {
-        let ([storage, egress, read, write], source) = match Address::of(target).map(|address| address.scheme) {
-            Some(Scheme::S3) => {
-                ([0.023, 0.09, 0.0004, 0.005], Some("about those of aws.amazon.com/s3/pricing, us-west-2, November 2025"))
-            }
-            Some(Scheme::Gs) => {
-                ([0.020, 0.12, 0.0004, 0.005], Some("about those of cloud.google.com/storage/pricing, us-central1, November 2025"))
-            }
+        let ([storage, egress, read, write], source) = match Address::of(target)
+            .map(|address| address.scheme)
+        {
+            Some(Scheme::S3) => (
+                [0.023, 0.09, 0.0004, 0.005],
+                Some("about those of aws.amazon.com/s3/pricing, us-west-2, November 2025"),
+            ),
+            Some(Scheme::Gs) => (
+                [0.020, 0.12, 0.0004, 0.005],
+                Some("about those of cloud.google.com/storage/pricing, us-central1, November 2025"),
+            ),
             Some(Scheme::Az) => (
                 [0.018, 0.087, 0.0005, 0.0065],
-                Some("about those of azure.microsoft.com/pricing/details/storage/blobs, West US 2, November 2025"),
+                Some(
+                    "about those of azure.microsoft.com/pricing/details/storage/blobs, West US 2, \
+                        November 2025",
+                ),
             ),
             _ => ([0.0; 4], None),
         };
-        let own = [prices.storage_gb_month, prices.egress_gb, prices.read_1000, prices.write_1000];
+        let own = [
+            prices.storage_gb_month,
+            prices.egress_gb,
+            prices.read_1000,
+            prices.write_1000,
+        ];
         let set_by_user = own.iter().flatten().count();
         Self {
             set_by_user,
@@ -181,19 +220,36 @@ pub struct Cost {
 
 impl Cost {
     /// The cost of `size_bytes` bytes.
-    pub fn new(rates: StoreRates, size_bytes: u64, read_requests: u64, write_requests: u64) -> Self {
+    pub fn new(
+        rates: StoreRates,
+        size_bytes: u64,
+        read_requests: u64,
+        write_requests: u64,
+    ) -> Self {
         let gigabytes = size_bytes as f64 / 1e9;
         let storage_month = gigabytes * rates.storage_gb_month;
         let egress_read = gigabytes * rates.egress_gb;
         let requests_read = read_requests as f64 / 1e3 * rates.read_1000;
         let upload = write_requests as f64 / 1e3 * rates.write_1000;
         let month = storage_month + rates.full_reads_month * (egress_read + requests_read);
-        Self { rates, size_bytes, read_requests, write_requests, storage_month, egress_read, requests_read, upload, month }
+        Self {
+            rates,
+            size_bytes,
+            read_requests,
+            write_requests,
+            storage_month,
+            egress_read,
+            requests_read,
+            upload,
+            month,
+        }
     }
 
     /// True when the monthly total exceeds the user's limit.
     pub fn is_above_limit(&self) -> bool {
-        self.rates.limit_month.is_some_and(|limit| self.month > limit)
+        self.rates
+            .limit_month
+            .is_some_and(|limit| self.month > limit)
     }
 }
 
@@ -203,16 +259,32 @@ mod tests {
 
     #[test]
     fn a_month_is_storage_and_full_reads() {
-        let prices = Prices { full_reads_month: Some(40.0), limit_month: Some(100.0), ..Prices::default() };
-        let cost = Cost::new(StoreRates::of(Path::new("s3://bucket/set"), &prices), 28_500_000_000, 12_103, 480);
-        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.006, "{found}, not {wanted}");
+        let prices = Prices {
+            full_reads_month: Some(40.0),
+            limit_month: Some(100.0),
+            ..Prices::default()
+        };
+        let cost = Cost::new(
+            StoreRates::of(Path::new("s3://bucket/set"), &prices),
+            28_500_000_000,
+            12_103,
+            480,
+        );
+        let near = |found: f64, wanted: f64| {
+            assert!((found - wanted).abs() < 0.006, "{found}, not {wanted}")
+        };
         near(cost.storage_month, 0.65);
         near(cost.egress_read, 2.56);
         near(cost.requests_read, 0.005);
         near(cost.upload, 0.002);
         near(cost.month, 103.45);
         assert!(cost.is_above_limit());
-        let free = Cost::new(StoreRates::of(Path::new("/data"), &Prices::default()), 1 << 40, 9, 9);
+        let free = Cost::new(
+            StoreRates::of(Path::new("/data"), &Prices::default()),
+            1 << 40,
+            9,
+            9,
+        );
         assert!(free.month == 0.0 && !free.is_above_limit() && free.rates.source.is_none());
     }
 
@@ -220,24 +292,46 @@ mod tests {
     fn prices_of_the_settings_replace_those_of_the_store() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("window.json");
-        assert_eq!(Prices::of_settings(&path).expect("nothing is set"), Prices::default());
+        assert_eq!(
+            Prices::of_settings(&path).expect("nothing is set"),
+            Prices::default()
+        );
         let write = |text: &str| std::fs::write(&path, text).expect("writes");
         write(r#"{"theme": "dark", "settings": {"scale": 1.0}}"#);
-        assert_eq!(Prices::of_settings(&path).expect("nothing is set"), Prices::default());
+        assert_eq!(
+            Prices::of_settings(&path).expect("nothing is set"),
+            Prices::default()
+        );
         write(r#"{"settings": {"publish_prices": {"egress_gb": 0.05, "limit_month": 9}}}"#);
         let prices = Prices::of_settings(&path).expect("reads");
         let rates = StoreRates::of(Path::new("s3://bucket/set"), &prices);
-        assert_eq!((rates.egress_gb, rates.storage_gb_month, rates.set_by_user), (0.05, 0.023, 1));
-        assert!(rates.source.is_some_and(|source| source.contains(LISTED)), "the others are approximate, and have a date");
-        for wrong in
-            [r#"{"settings": {"publish_prices": {"egress_gb": -1}}}"#, r#"{"settings": {"publish_prices": {"gb": 1}}}"#, "x"]
-        {
+        assert_eq!(
+            (rates.egress_gb, rates.storage_gb_month, rates.set_by_user),
+            (0.05, 0.023, 1)
+        );
+        assert!(
+            rates.source.is_some_and(|source| source.contains(LISTED)),
+            "the others are approximate, and have a date"
+        );
+        for wrong in [
+            r#"{"settings": {"publish_prices": {"egress_gb": -1}}}"#,
+            r#"{"settings": {"publish_prices": {"gb": 1}}}"#,
+            "x",
+        ] {
             write(wrong);
             assert!(Prices::of_settings(&path).is_err(), "{wrong}");
         }
-        let own =
-            Prices { storage_gb_month: Some(0.0), egress_gb: Some(0.0), read_1000: Some(0.0), write_1000: Some(0.0), ..prices };
-        assert_eq!(StoreRates::of(Path::new("s3://bucket/set"), &own).source, None);
+        let own = Prices {
+            storage_gb_month: Some(0.0),
+            egress_gb: Some(0.0),
+            read_1000: Some(0.0),
+            write_1000: Some(0.0),
+            ..prices
+        };
+        assert_eq!(
+            StoreRates::of(Path::new("s3://bucket/set"), &own).source,
+            None
+        );
     }
 
     #[test]
@@ -248,7 +342,10 @@ mod tests {
             std::fs::write(&path, text).expect("writes");
             Prices::read(&path)
         };
-        assert_eq!(read(r#"{"egress_gb": 0.05}"#).expect("reads").egress_gb, Some(0.05));
+        assert_eq!(
+            read(r#"{"egress_gb": 0.05}"#).expect("reads").egress_gb,
+            Some(0.05)
+        );
         for wrong in [r#"{"egress": 1}"#, r#"{"egress_gb": -1}"#, "[]"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }

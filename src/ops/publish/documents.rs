@@ -1,5 +1,5 @@
-//! Documents beside a published dataset: the data card as Markdown and HTML, Croissant, DataCite, the STAC Collection, and its Items as
-//! one table.
+//! Documents beside a published dataset: the data card as Markdown and HTML, Croissant, DataCite,
+//! the STAC Collection, and its Items as one table.
 
 use std::path::Path;
 
@@ -11,8 +11,14 @@ use crate::jobs::JobContext;
 use crate::ops::describe::describe_beside;
 
 /// Names of the documents. A dataset without times has no table of Items.
-pub(super) const NAMES: [&str; 6] =
-    ["README.md", "index.html", "croissant.json", "datacite.json", "stac-collection.json", "stac-items.parquet"];
+pub(super) const NAMES: [&str; 6] = [
+    "README.md",
+    "index.html",
+    "croissant.json",
+    "datacite.json",
+    "stac-collection.json",
+    "stac-items.parquet",
+];
 
 /// Generates the documents of `reader` with links to the files at the target.
 ///
@@ -30,15 +36,25 @@ pub(super) fn documents_of(
     let place = |path: &Path| -> std::path::PathBuf {
         let name = match path == own {
             true => opened_as.to_owned(),
-            false => path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            false => path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
         };
         match &public {
             Some(public) => public.child(&name).to_string().into(),
             None => name.into(),
         }
     };
-    let url = public.as_ref().filter(|public| public.is_web()).map(ToString::to_string);
+    let url = public
+        .as_ref()
+        .filter(|public| public.is_web())
+        .map(ToString::to_string);
     let mut documents = describe_beside(reader, &place, url, ctx)?;
-    request.layout.adapt(&mut documents, reader.collection(), reader.levels().rows(0) as u64);
+    request.layout.adapt(
+        &mut documents,
+        reader.collection(),
+        reader.levels().rows(0) as u64,
+    );
     Ok(documents)
 }

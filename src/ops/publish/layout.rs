@@ -1,5 +1,5 @@
-//! Layouts of a published dataset: documents, limits and upload commands of object stores, Hugging Face, Zenodo and Source
-//! Cooperative. Limits are those that they published in November 2025.
+//! Layouts of a published dataset: documents, limits and upload commands of object stores, Hugging
+//! Face, Zenodo and Source Cooperative. Limits are those that they published in November 2025.
 
 use std::path::Path;
 
@@ -41,8 +41,12 @@ pub(super) struct TargetLimits {
 
 impl PublishLayout {
     /// Every layout, in menu order.
-    pub const ALL: [PublishLayout; 4] =
-        [PublishLayout::Store, PublishLayout::HuggingFace, PublishLayout::Zenodo, PublishLayout::SourceCooperative];
+    pub const ALL: [PublishLayout; 4] = [
+        PublishLayout::Store,
+        PublishLayout::HuggingFace,
+        PublishLayout::Zenodo,
+        PublishLayout::SourceCooperative,
+    ];
 
     /// Name on the command line and in JSON.
     pub fn name(self) -> &'static str {
@@ -95,7 +99,9 @@ impl PublishLayout {
     pub(super) fn url(self, repository: Option<&str>) -> Option<String> {
         let repository = repository?;
         match self {
-            Self::HuggingFace => Some(format!("https://huggingface.co/datasets/{repository}/resolve/main")),
+            Self::HuggingFace => Some(format!(
+                "https://huggingface.co/datasets/{repository}/resolve/main"
+            )),
             Self::SourceCooperative => Some(format!("https://data.source.coop/{repository}")),
             Self::Store | Self::Zenodo => None,
         }
@@ -103,10 +109,23 @@ impl PublishLayout {
 
     pub(super) fn limits(self, target: &Path) -> TargetLimits {
         const GB: u64 = 1_000_000_000;
-        let plain = |file_bytes| TargetLimits { file_bytes, recommended_bytes: u64::MAX, files: None, total_bytes: None };
+        let plain = |file_bytes| TargetLimits {
+            file_bytes,
+            recommended_bytes: u64::MAX,
+            files: None,
+            total_bytes: None,
+        };
         match self {
-            Self::HuggingFace => TargetLimits { recommended_bytes: 20 * GB, files: Some(100_000), ..plain(50 * GB) },
-            Self::Zenodo => TargetLimits { files: Some(100), total_bytes: Some(50 * GB), ..plain(50 * GB) },
+            Self::HuggingFace => TargetLimits {
+                recommended_bytes: 20 * GB,
+                files: Some(100_000),
+                ..plain(50 * GB)
+            },
+            Self::Zenodo => TargetLimits {
+                files: Some(100),
+                total_bytes: Some(50 * GB),
+                ..plain(50 * GB)
+            },
             Self::SourceCooperative => plain(5 << 40),
             Self::Store => match Address::of(target).map(|address| address.scheme) {
                 Some(Scheme::S3 | Scheme::Gs) => plain(5 << 40),
@@ -117,25 +136,47 @@ impl PublishLayout {
     }
 
     /// Adapts the documents to the layout, and adds those of its own.
-    pub(super) fn adapt(self, documents: &mut Vec<CatalogueDocument>, collection: &Collection, samples: u64) {
+    pub(super) fn adapt(
+        self,
+        documents: &mut Vec<CatalogueDocument>,
+        collection: &Collection,
+        samples: u64,
+    ) {
         match self {
             Self::HuggingFace => {
-                if let Some(card) = documents.iter_mut().find(|document| document.name == "README.md") {
+                if let Some(card) = documents
+                    .iter_mut()
+                    .find(|document| document.name == "README.md")
+                {
                     let text = String::from_utf8_lossy(&card.bytes);
-                    card.bytes = [front_matter(collection, samples).as_str(), without_front_matter(&text)].concat().into_bytes();
+                    card.bytes = [
+                        front_matter(collection, samples).as_str(),
+                        without_front_matter(&text),
+                    ]
+                    .concat()
+                    .into_bytes();
                 }
             }
             Self::SourceCooperative => {
                 // The service renders the file without parsing front matter.
-                if let Some(card) = documents.iter_mut().find(|document| document.name == "README.md") {
+                if let Some(card) = documents
+                    .iter_mut()
+                    .find(|document| document.name == "README.md")
+                {
                     let text = String::from_utf8_lossy(&card.bytes);
-                    card.bytes = without_front_matter(&text).trim_start().to_owned().into_bytes();
+                    card.bytes = without_front_matter(&text)
+                        .trim_start()
+                        .to_owned()
+                        .into_bytes();
                 }
             }
             Self::Zenodo => {
                 let mut bytes = serde_json::to_vec_pretty(&deposit(collection)).unwrap_or_default();
                 bytes.push(b'\n');
-                documents.push(CatalogueDocument { name: DEPOSIT.into(), bytes });
+                documents.push(CatalogueDocument {
+                    name: DEPOSIT.into(),
+                    bytes,
+                });
             }
             Self::Store => {}
         }
@@ -147,19 +188,27 @@ impl PublishLayout {
         let folder = command_line([folder.display().to_string().as_str()]);
         match self {
             Self::Store => Vec::new(),
-            Self::HuggingFace => vec!["hf auth login".into(), format!("hf upload {repository} {folder} . --repo-type dataset")],
+            Self::HuggingFace => vec![
+                "hf auth login".into(),
+                format!("hf upload {repository} {folder} . --repo-type dataset"),
+            ],
             Self::SourceCooperative => vec![
                 "# credentials: the page of the product, View Credentials".into(),
                 format!("aws s3 sync {folder} s3://us-west-2.opendata.source.coop/{repository}/"),
             ],
             Self::Zenodo => vec![
-                "# Zenodo has no client of its own; this is its REST API. ZENODO_TOKEN has the scope deposit:write".into(),
+                "# Zenodo has no client of its own; this is its REST API. ZENODO_TOKEN has the \
+                    scope deposit:write"
+                    .into(),
                 format!(
-                    "BUCKET=$(curl -fsS -H \"Authorization: Bearer $ZENODO_TOKEN\" -H \"Content-Type: application/json\" \
-                     -d @{folder}/{DEPOSIT} https://zenodo.org/api/deposit/depositions | jq -r .links.bucket)"
+                    "BUCKET=$(curl -fsS -H \"Authorization: Bearer $ZENODO_TOKEN\" -H \
+                        \"Content-Type: application/json\" \
+                     -d @{folder}/{DEPOSIT} https://zenodo.org/api/deposit/depositions | jq -r \
+                        .links.bucket)"
                 ),
                 format!(
-                    "for file in {folder}/*; do curl -fsS -H \"Authorization: Bearer $ZENODO_TOKEN\" --upload-file \"$file\" \
+                    "for file in {folder}/*; do curl -fsS -H \"Authorization: Bearer \
+                        $ZENODO_TOKEN\" --upload-file \"$file\" \
                      \"$BUCKET/$(basename \"$file\")\"; done"
                 ),
                 "# then look at the draft on zenodo.org, and publish it there".into(),
@@ -173,11 +222,19 @@ const DEPOSIT: &str = ".zenodo-deposit.json";
 
 /// Markdown without its YAML front matter.
 fn without_front_matter(text: &str) -> &str {
-    text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n")).map_or(text, |(_, body)| body)
+    text.strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("\n---\n"))
+        .map_or(text, |(_, body)| body)
 }
 
 fn texts<'a>(collection: &'a Collection, key: &str) -> Vec<&'a str> {
-    collection.get(key).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
+    collection
+        .get(key)
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect()
 }
 
 /// Tasks of TACO and the categories of Hugging Face.
@@ -204,25 +261,50 @@ const TASK_CATEGORIES: [(&str, &str); 16] = [
 fn front_matter(collection: &Collection, samples: u64) -> String {
     let quoted = |text: &str| Json::from(text).to_string();
     let list = |name: &str, items: &[String]| -> String {
-        let lines: String = items.iter().map(|item| format!("- {}\n", quoted(item))).collect();
-        if items.is_empty() { String::new() } else { format!("{name}:\n{lines}") }
+        let lines: String = items
+            .iter()
+            .map(|item| format!("- {}\n", quoted(item)))
+            .collect();
+        if items.is_empty() {
+            String::new()
+        } else {
+            format!("{name}:\n{lines}")
+        }
     };
-    let title = Some(collection.text("title")).filter(|title| !title.trim().is_empty()).unwrap_or(collection.id());
+    let title = Some(collection.text("title"))
+        .filter(|title| !title.trim().is_empty())
+        .unwrap_or(collection.id());
     let mut text = format!("---\npretty_name: {}\n", quoted(title));
     // The Hub knows licences by their SPDX identifiers in lower case; others have a name.
     let licences = texts(collection, "licenses");
     match licences.as_slice() {
         [] => {}
-        known if known.iter().all(|licence| spdx::license_id(licence).is_some()) => {
-            text += &list("license", &known.iter().map(|licence| licence.to_lowercase()).collect::<Vec<_>>());
+        known
+            if known
+                .iter()
+                .all(|licence| spdx::license_id(licence).is_some()) =>
+        {
+            text += &list(
+                "license",
+                &known
+                    .iter()
+                    .map(|licence| licence.to_lowercase())
+                    .collect::<Vec<_>>(),
+            );
         }
         others => {
-            text += &format!("license: other\nlicense_name: {}\n", quoted(&others.join(", ").to_lowercase().replace(' ', "-")))
+            text += &format!(
+                "license: other\nlicense_name: {}\n",
+                quoted(&others.join(", ").to_lowercase().replace(' ', "-"))
+            )
         }
     }
     let mut categories: Vec<String> = Vec::new();
     for task in texts(collection, "tasks") {
-        let category = TASK_CATEGORIES.iter().find(|(own, _)| *own == task).map_or("other", |(_, category)| *category);
+        let category = TASK_CATEGORIES
+            .iter()
+            .find(|(own, _)| *own == task)
+            .map_or("other", |(_, category)| *category);
         if !categories.iter().any(|known| known == category) {
             categories.push(category.to_owned());
         }
@@ -231,31 +313,65 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
     let own = ["taco".to_owned(), "earth-observation".to_owned()];
     let tags: Vec<String> = own
         .into_iter()
-        .chain(texts(collection, "keywords").into_iter().chain(texts(collection, "tasks")).map(str::to_owned))
+        .chain(
+            texts(collection, "keywords")
+                .into_iter()
+                .chain(texts(collection, "tasks"))
+                .map(str::to_owned),
+        )
         .collect();
     text += &list("tags", &tags);
-    let bounds =
-        [(1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"), (10_000_000, "1M<n<10M")];
-    let size = bounds.iter().find(|(most, _)| samples < *most).map_or("10M<n<100M", |(_, name)| *name);
+    let bounds = [
+        (1_000, "n<1K"),
+        (10_000, "1K<n<10K"),
+        (100_000, "10K<n<100K"),
+        (1_000_000, "100K<n<1M"),
+        (10_000_000, "1M<n<10M"),
+    ];
+    let size = bounds
+        .iter()
+        .find(|(most, _)| samples < *most)
+        .map_or("10M<n<100M", |(_, name)| *name);
     text + &format!("size_categories:\n- {size}\n---\n")
 }
 
 /// The metadata of a deposit.
 fn deposit(collection: &Collection) -> Json {
-    let contacts = |key: &str| collection.get(key).and_then(Json::as_array).into_iter().flatten();
+    let contacts = |key: &str| {
+        collection
+            .get(key)
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+    };
     let creator = |contact: &Json| {
-        let text = |key: &str| contact.get(key).and_then(Json::as_str).filter(|text| !text.trim().is_empty());
+        let text = |key: &str| {
+            contact
+                .get(key)
+                .and_then(Json::as_str)
+                .filter(|text| !text.trim().is_empty())
+        };
         let name = text("name").or_else(|| text("organization"))?;
         let mut out = json!({ "name": name });
-        if let Some(organization) = text("organization").filter(|organization| *organization != name) {
+        if let Some(organization) =
+            text("organization").filter(|organization| *organization != name)
+        {
             out["affiliation"] = json!(organization);
         }
         Some(out)
     };
     let creators: Vec<Json> = contacts("providers").filter_map(creator).collect();
-    let title = Some(collection.text("title")).filter(|title| !title.trim().is_empty()).unwrap_or(collection.id());
-    let paragraphs = collection.text("description").split("\n\n").map(str::trim).filter(|text| !text.is_empty());
-    let description: String = paragraphs.map(|text| format!("<p>{}</p>", escaped(text))).collect();
+    let title = Some(collection.text("title"))
+        .filter(|title| !title.trim().is_empty())
+        .unwrap_or(collection.id());
+    let paragraphs = collection
+        .text("description")
+        .split("\n\n")
+        .map(str::trim)
+        .filter(|text| !text.is_empty());
+    let description: String = paragraphs
+        .map(|text| format!("<p>{}</p>", escaped(text)))
+        .collect();
     let mut metadata = json!({
         "upload_type": "dataset",
         "title": title,
@@ -277,8 +393,13 @@ mod tests {
 
     fn collection() -> Collection {
         let Json::Object(fields) = json!({
-            "id": "peru", "title": "Peru: \"cropland\"", "dataset_version": "1.2.0", "description": "One <b>.\n\nTwo.",
-            "licenses": ["CC-BY-4.0"], "tasks": ["semantic-segmentation", "segmentation", "regression"], "keywords": ["crops"],
+            "id": "peru", "title": "Peru: \"cropland\"", "dataset_version": "1.2.0",
+            "description": "One <b>.\n\nTwo.",
+            "licenses": ["CC-BY-4.0"], "tasks": [
+                "semantic-segmentation",
+                "segmentation",
+                "regression",
+            ], "keywords": ["crops"],
             "providers": [{ "name": "Ana", "organization": "ACML" }],
         }) else {
             unreachable!("is an object")
@@ -294,16 +415,22 @@ mod tests {
         }];
         PublishLayout::HuggingFace.adapt(&mut documents, &collection(), 12_000);
         let text = String::from_utf8(documents.remove(0).bytes).expect("is text");
-        let wanted = "---\npretty_name: \"Peru: \\\"cropland\\\"\"\nlicense:\n- \"cc-by-4.0\"\ntask_categories:\n- \"image-segmentation\"\n\
-                      - \"other\"\ntags:\n- \"taco\"\n- \"earth-observation\"\n- \"crops\"\n- \"semantic-segmentation\"\n- \"segmentation\"\n\
-                      - \"regression\"\nsize_categories:\n- 10K<n<100K\n---\n\n# Peru\n\n---\nrest\n";
+        let wanted = "---\npretty_name: \"Peru: \\\"cropland\\\"\"\nlicense:\n- \"cc-by-4.0\"\n\
+            task_categories:\n- \"image-segmentation\"\n\
+                      - \"other\"\ntags:\n- \"taco\"\n- \"earth-observation\"\n- \"crops\"\n- \
+            \"semantic-segmentation\"\n- \"segmentation\"\n\
+                      - \"regression\"\nsize_categories:\n- 10K<n<100K\n---\n\n# Peru\n\n---\n\
+            rest\n";
         assert_eq!(text, wanted);
     }
 
     #[test]
     fn a_deposit_names_creators_and_escapes_its_description() {
         let metadata = &deposit(&collection())["metadata"];
-        assert_eq!(metadata["creators"], json!([{ "name": "Ana", "affiliation": "ACML" }]));
+        assert_eq!(
+            metadata["creators"],
+            json!([{ "name": "Ana", "affiliation": "ACML" }])
+        );
         assert_eq!(metadata["description"], "<p>One &lt;b&gt;.</p><p>Two.</p>");
         assert_eq!(metadata["license"], "cc-by-4.0");
     }
@@ -311,9 +438,14 @@ mod tests {
     #[test]
     fn command_lines_quote_folders_and_hold_no_secret() {
         for layout in PublishLayout::ALL {
-            let lines = layout.upload_commands(Path::new("/out/it's here"), Some("ana/peru")).join("\n");
+            let lines = layout
+                .upload_commands(Path::new("/out/it's here"), Some("ana/peru"))
+                .join("\n");
             assert_eq!(lines.is_empty(), layout == PublishLayout::Store);
-            assert!(lines.is_empty() || lines.contains("\"/out/it's here\""), "{lines}");
+            assert!(
+                lines.is_empty() || lines.contains("\"/out/it's here\""),
+                "{lines}"
+            );
         }
     }
 }

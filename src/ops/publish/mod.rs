@@ -1,10 +1,12 @@
-//! Publication of a dataset: [`preflight`] checks the dataset, its metadata and the target. [`PublishRequest`] uploads the files, the
-//! index over parts, the data card and the catalogue documents to an object store or folder, opens the dataset from there by byte
-//! ranges, and returns code that opens it. For Hugging Face, Zenodo and Source Cooperative the files are written to a local folder
-//! in the service's layout; the service's own client uploads them.
+//! Publication of a dataset: [`preflight`] checks the dataset, its metadata and the target.
+//! [`PublishRequest`] uploads the files, the index over parts, the data card and the catalogue
+//! documents to an object store or folder, opens the dataset from there by byte ranges, and returns
+//! code that opens it. For Hugging Face, Zenodo and Source Cooperative the files are written to a
+//! local folder in the service's layout; the service's own client uploads them.
 //!
-//! The file that readers open first is sent last, so that an incomplete publication can't be opened. Files whose bytes are already
-//! at the target are skipped, so a second run resumes an interrupted one.
+//! The file that readers open first is sent last, so that an incomplete publication can't be
+//! opened. Files whose bytes are already at the target are skipped, so a second run resumes an
+//! interrupted one.
 
 mod check;
 mod contents;

@@ -1,5 +1,5 @@
-//! Verification of a publication: opens it by byte ranges, counts requests and bytes, and compares random samples with the local
-//! files.
+//! Verification of a publication: opens it by byte ranges, counts requests and bytes, and compares
+//! random samples with the local files.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -46,15 +46,26 @@ pub struct OpenedPublication {
 ///
 /// # Errors
 /// [`Kind::Damaged`] when rows or bytes differ; when it can't be opened.
-pub(super) fn open_published(path: &Path, own: &dyn ContainerReader, ctx: &JobContext) -> Result<OpenedPublication> {
+pub(super) fn open_published(
+    path: &Path,
+    own: &dyn ContainerReader,
+    ctx: &JobContext,
+) -> Result<OpenedPublication> {
     ctx.stage(tr!("Opening it from there"), None);
     let (before, started) = (traffic_here(), Instant::now());
     let reader = container::open(path, ctx)?;
-    let rows: Vec<u64> = (0..reader.levels().count()).map(|level| reader.levels().rows(level) as u64).collect();
+    let rows: Vec<u64> = (0..reader.levels().count())
+        .map(|level| reader.levels().rows(level) as u64)
+        .collect();
     let (after, seconds) = (traffic_here(), started.elapsed().as_secs_f64());
-    let wanted: Vec<u64> = (0..own.levels().count()).map(|level| own.levels().rows(level) as u64).collect();
+    let wanted: Vec<u64> = (0..own.levels().count())
+        .map(|level| own.levels().rows(level) as u64)
+        .collect();
     if rows != wanted {
-        return Err(differs(path, &format!("its levels have {rows:?} rows, those of the dataset here {wanted:?}")));
+        return Err(differs(
+            path,
+            &format!("its levels have {rows:?} rows, those of the dataset here {wanted:?}"),
+        ));
     }
     let (compared, compared_bytes) = compare(path, reader.as_ref(), own, ctx)?;
     let all = traffic_here();
@@ -77,20 +88,37 @@ fn traffic_here() -> ActionTraffic {
 }
 
 fn differs(path: &Path, what: &str) -> Error {
-    Error::new(Kind::Damaged, format!("the published dataset differs: {what}"))
-        .at_path(path)
-        .hint("another program may have written there at the same time: publish again, with --overwrite where something is left")
+    Error::new(
+        Kind::Damaged,
+        format!("the published dataset differs: {what}"),
+    )
+    .at_path(path)
+    .hint(
+        "another program may have written there at the same time: publish again, with \
+            --overwrite where something is left",
+    )
 }
 
 /// Compares random samples; returns the number of samples and of bytes.
-fn compare(path: &Path, published: &dyn ContainerReader, own: &dyn ContainerReader, ctx: &JobContext) -> Result<(u64, u64)> {
+fn compare(
+    path: &Path,
+    published: &dyn ContainerReader,
+    own: &dyn ContainerReader,
+    ctx: &JobContext,
+) -> Result<(u64, u64)> {
     let tree = own.levels().skeleton(ctx)?;
     let mut files: Vec<(usize, u32)> = Vec::new();
     for (number, level) in tree.levels.iter().enumerate() {
-        files.extend((0..level.len() as u32).filter(|&row| level.kind(row) == SampleKind::File).map(|row| (number, row)));
+        files.extend(
+            (0..level.len() as u32)
+                .filter(|&row| level.kind(row) == SampleKind::File)
+                .map(|row| (number, row)),
+        );
     }
     // A new seed for each call, so that repeated publications compare other samples.
-    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+    let seed = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |since| since.as_nanos() as u64);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let count = files.len().min(SAMPLES);
     for place in 0..count {
@@ -102,9 +130,15 @@ fn compare(path: &Path, published: &dyn ContainerReader, own: &dyn ContainerRead
     let mut bytes = 0;
     for (level, row) in files {
         ctx.check()?;
-        let (one, other) = (first_bytes(published, level, row)?, first_bytes(own, level, row)?);
+        let (one, other) = (
+            first_bytes(published, level, row)?,
+            first_bytes(own, level, row)?,
+        );
         if one != other {
-            return Err(differs(path, &format!("the sample {} has other bytes", tree.path(level, row))));
+            return Err(differs(
+                path,
+                &format!("the sample {} has other bytes", tree.path(level, row)),
+            ));
         }
         bytes += one.1.len() as u64;
         ctx.step(1);
@@ -113,11 +147,22 @@ fn compare(path: &Path, published: &dyn ContainerReader, own: &dyn ContainerRead
 }
 
 /// Length of a sample in bytes, and at most its first [`BYTES`].
-fn first_bytes(reader: &dyn ContainerReader, level: usize, row: u32) -> Result<(u64, bytes::Bytes)> {
+fn first_bytes(
+    reader: &dyn ContainerReader,
+    level: usize,
+    row: u32,
+) -> Result<(u64, bytes::Bytes)> {
     let (asset, size) = reader.asset(level, row)?;
     if size == 0 {
         return Ok((0, bytes::Bytes::new()));
     }
-    let offset = if let AssetPath::Range { offset, .. } = &asset { *offset } else { 0 };
-    Ok((size, ByteSource::open_for(&asset)?.read(offset, size.min(BYTES))?))
+    let offset = if let AssetPath::Range { offset, .. } = &asset {
+        *offset
+    } else {
+        0
+    };
+    Ok((
+        size,
+        ByteSource::open_for(&asset)?.read(offset, size.min(BYTES))?,
+    ))
 }

@@ -1,4 +1,5 @@
-//! The checks before a publication, each of which returns one [`PublishCheck`]. Writes nothing, and only reads from the target.
+//! The checks before a publication, each of which returns one [`PublishCheck`]. Writes nothing, and
+//! only reads from the target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,8 +19,8 @@ use crate::error::Result;
 use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
 use crate::model::{
-    Collection, ExtentOrigin, Profile, Report, SampleKind, Severity, SkeletonLevel, UNKNOWN_LICENCE, UNKNOWN_PROVIDER, Value,
-    is_remote,
+    Collection, ExtentOrigin, Profile, Report, SampleKind, Severity, SkeletonLevel,
+    UNKNOWN_LICENCE, UNKNOWN_PROVIDER, Value, is_remote,
 };
 use crate::ops::table_layout::{Advice, table_layouts};
 use crate::ops::{ColumnSummary, SummaryRequest, leakage_of_container, level_summary};
@@ -56,7 +57,16 @@ const FEW: usize = 100;
 /// Share of the most frequent class below which a class is reported as rare.
 const RARE: f64 = 0.01;
 /// Names of class columns, compared with the part of a name after its last colon.
-const CLASS_COLUMNS: [&str; 8] = ["class", "classes", "label", "labels", "category", "class_name", "label_name", "land_cover"];
+const CLASS_COLUMNS: [&str; 8] = [
+    "class",
+    "classes",
+    "label",
+    "labels",
+    "category",
+    "class_name",
+    "label_name",
+    "land_cover",
+];
 /// Columns with statistics of rasters.
 const STATISTICS: [&str; 2] = ["geotiff:stats", "stats:mean"];
 /// Columns that the reader of several files generates; no file contains them.
@@ -85,22 +95,49 @@ impl Subject<'_> {
         let collection = self.reader.collection();
         let mut checks = Vec::new();
         ctx.stage(tr!("Checking the rules"), None);
-        for (kind, profile) in [(CheckKind::ToolsRules, Profile::Tools), (CheckKind::SpecRules, Profile::Spec)] {
-            let options = CheckOptions { profile, ..CheckOptions::default() };
-            checks.push(rules(kind, &validate::container_with(self.reader, &options, ctx)?));
+        for (kind, profile) in [
+            (CheckKind::ToolsRules, Profile::Tools),
+            (CheckKind::SpecRules, Profile::Spec),
+        ] {
+            let options = CheckOptions {
+                profile,
+                ..CheckOptions::default()
+            };
+            checks.push(rules(
+                kind,
+                &validate::container_with(self.reader, &options, ctx)?,
+            ));
         }
-        checks.extend([licence(collection), providers(collection), description(collection), extent(collection)]);
+        checks.extend([
+            licence(collection),
+            providers(collection),
+            description(collection),
+            extent(collection),
+        ]);
         ctx.stage(tr!("Looking at the columns"), None);
         let columns = self.columns();
-        checks.extend([self.described(&columns), self.statistics(&columns), self.classes(&columns, ctx)?]);
+        checks.extend([
+            self.described(&columns),
+            self.statistics(&columns),
+            self.classes(&columns, ctx)?,
+        ]);
         ctx.stage(tr!("Looking for private texts"), None);
         checks.extend(self.private(ctx)?);
         ctx.stage(tr!("Looking for leaks"), None);
         checks.push(self.leakage(&columns, ctx)?);
-        checks.extend([self.file_names(), self.sizes(), self.tables(), self.target_check(), self.version()]);
+        checks.extend([
+            self.file_names(),
+            self.sizes(),
+            self.tables(),
+            self.target_check(),
+            self.version(),
+        ]);
         checks.push(self.costs());
         for check in &mut checks {
-            if check.level == CheckLevel::Blocks && check.kind.may_be_accepted() && self.request.accept.contains(&check.kind) {
+            if check.level == CheckLevel::Blocks
+                && check.kind.may_be_accepted()
+                && self.request.accept.contains(&check.kind)
+            {
                 (check.level, check.accepted) = (CheckLevel::Warning, true);
             }
         }
@@ -112,84 +149,168 @@ impl Subject<'_> {
         let kind = CheckKind::Tables;
         let layouts = table_layouts(self.reader);
         let rows = layouts.iter().map(|layout| layout.rows).max().unwrap_or(0);
-        let advice: Vec<(usize, Vec<Advice>)> =
-            layouts.iter().map(|layout| (layout.level, layout.advice())).filter(|(_, advice)| !advice.is_empty()).collect();
+        let advice: Vec<(usize, Vec<Advice>)> = layouts
+            .iter()
+            .map(|layout| (layout.level, layout.advice()))
+            .filter(|(_, advice)| !advice.is_empty())
+            .collect();
         if advice.is_empty() {
             let groups: usize = layouts.iter().map(|layout| layout.groups).sum();
-            return PublishCheck::pass(kind, tr!("Row groups of the level tables suit readers")).figure(groups.to_string());
+            return PublishCheck::pass(kind, tr!("Row groups of the level tables suit readers"))
+                .figure(groups.to_string());
         }
         let sentence = |level: &usize, one: &Advice| {
             let advice = one.sentence();
             tr!("level {level}: {advice}", level, advice)
         };
-        let places = advice.iter().flat_map(|(level, list)| list.iter().map(move |one| sentence(level, one)));
-        PublishCheck::warning(kind, tr!("Large level tables are slow to filter as they are"), Mend::Tables)
-            .figure(rows.to_string())
-            .at(places)
+        let places = advice
+            .iter()
+            .flat_map(|(level, list)| list.iter().map(move |one| sentence(level, one)));
+        PublishCheck::warning(
+            kind,
+            tr!("Large level tables are slow to filter as they are"),
+            Mend::Tables,
+        )
+        .figure(rows.to_string())
+        .at(places)
     }
 
     /// Columns of the levels that are not internal, as (level, name, type).
     fn columns(&self) -> Vec<(usize, String, DataType)> {
         let levels = self.reader.levels();
-        let of = |level: usize| levels.fields(level).into_iter().map(move |field| (level, field.name, field.dtype));
-        (0..levels.count()).flat_map(of).filter(|(_, name, _)| !name.starts_with("internal:")).collect()
+        let of = |level: usize| {
+            levels
+                .fields(level)
+                .into_iter()
+                .map(move |field| (level, field.name, field.dtype))
+        };
+        (0..levels.count())
+            .flat_map(of)
+            .filter(|(_, name, _)| !name.starts_with("internal:"))
+            .collect()
     }
 
     fn described(&self, columns: &[(usize, String, DataType)]) -> PublishCheck {
         let kind = CheckKind::Columns;
-        let own: Vec<_> = columns.iter().filter(|(_, name, _)| !["id", "type", "path"].contains(&name.as_str())).collect();
+        let own: Vec<_> = columns
+            .iter()
+            .filter(|(_, name, _)| !["id", "type", "path"].contains(&name.as_str()))
+            .collect();
         let schema = self.reader.collection().get("taco:field_schema");
         let is_described = |level: usize, name: &str| {
             let fields = schema.and_then(|schema| schema.get(format!("level{level}"))?.as_array());
-            let field = fields.and_then(|fields| fields.iter().find(|field| field.get(0).and_then(Json::as_str) == Some(name)));
-            field.and_then(|field| field.get(2)?.as_str()).is_some_and(|text| !text.trim().is_empty())
+            let field = fields.and_then(|fields| {
+                fields
+                    .iter()
+                    .find(|field| field.get(0).and_then(Json::as_str) == Some(name))
+            });
+            field
+                .and_then(|field| field.get(2)?.as_str())
+                .is_some_and(|text| !text.trim().is_empty())
         };
-        let without: Vec<_> = own.iter().filter(|(level, name, _)| !is_described(*level, name)).collect();
+        let without: Vec<_> = own
+            .iter()
+            .filter(|(level, name, _)| !is_described(*level, name))
+            .collect();
         let (n, all) = (without.len(), own.len());
         match without.first() {
-            None => PublishCheck::pass(kind, tr!("Every column has a description")).figure(all.to_string()),
+            None => PublishCheck::pass(kind, tr!("Every column has a description"))
+                .figure(all.to_string()),
             Some((level, name, _)) => {
-                let message =
-                    tr_n!(n, "{n} of {all} columns has no description", "{n} of {all} columns have no description", n, all);
-                let places = without.iter().map(|(level, name, _)| format!("level{level} {name}"));
-                PublishCheck::warning(kind, message, Mend::Column { level: *level, name: name.clone() }).at(places)
+                let message = tr_n!(
+                    n,
+                    "{n} of {all} columns has no description",
+                    "{n} of {all} columns have no description",
+                    n,
+                    all
+                );
+                let places = without
+                    .iter()
+                    .map(|(level, name, _)| format!("level{level} {name}"));
+                PublishCheck::warning(
+                    kind,
+                    message,
+                    Mend::Column {
+                        level: *level,
+                        name: name.clone(),
+                    },
+                )
+                .at(places)
             }
         }
     }
 
     fn statistics(&self, columns: &[(usize, String, DataType)]) -> PublishCheck {
         let kind = CheckKind::Statistics;
-        let found = columns.iter().find(|(_, name, _)| STATISTICS.contains(&name.as_str()));
+        let found = columns
+            .iter()
+            .find(|(_, name, _)| STATISTICS.contains(&name.as_str()));
         match found {
             Some((level, name, _)) => {
-                PublishCheck::pass(kind, tr!("Statistics of the rasters are present")).figure(format!("level{level} {name}"))
+                PublishCheck::pass(kind, tr!("Statistics of the rasters are present"))
+                    .figure(format!("level{level} {name}"))
             }
             None => {
-                let message = tr!("No level has statistics of the rasters: readers have to read all pixels to normalise them");
+                let message = tr!(
+                    "No level has statistics of the rasters: readers have to read all pixels to \
+                        normalise them"
+                );
                 PublishCheck::warning(kind, message, Mend::Extension("stats".into()))
             }
         }
     }
 
-    fn classes(&self, columns: &[(usize, String, DataType)], ctx: &JobContext) -> Result<PublishCheck> {
+    fn classes(
+        &self,
+        columns: &[(usize, String, DataType)],
+        ctx: &JobContext,
+    ) -> Result<PublishCheck> {
         let kind = CheckKind::Classes;
-        let is_class = |name: &str| CLASS_COLUMNS.contains(&name.rsplit(':').next().unwrap_or(name).to_lowercase().as_str());
-        let found = columns.iter().find(|(_, name, dtype)| is_class(name) && !dtype.is_nested() && !dtype.is_floating());
+        let is_class = |name: &str| {
+            CLASS_COLUMNS.contains(
+                &name
+                    .rsplit(':')
+                    .next()
+                    .unwrap_or(name)
+                    .to_lowercase()
+                    .as_str(),
+            )
+        };
+        let found = columns
+            .iter()
+            .find(|(_, name, dtype)| is_class(name) && !dtype.is_nested() && !dtype.is_floating());
         if let Some((level, name, _)) = found {
-            let request = SummaryRequest { level: *level, column: name.clone() };
-            return Ok(balance(&level_summary(self.reader, &request, None, ctx)?, *level));
+            let request = SummaryRequest {
+                level: *level,
+                column: name.clone(),
+            };
+            return Ok(balance(
+                &level_summary(self.reader, &request, None, ctx)?,
+                *level,
+            ));
         }
         let collection = self.reader.collection();
-        let tasks = collection.get("tasks").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str);
-        let needs = tasks.into_iter().find(|task| task.contains("classification") || task.contains("segmentation"));
+        let tasks = collection
+            .get("tasks")
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Json::as_str);
+        let needs = tasks
+            .into_iter()
+            .find(|task| task.contains("classification") || task.contains("segmentation"));
         let has_shares = columns.iter().any(|(_, name, _)| name == STATISTICS[0]);
         Ok(match needs {
             None => PublishCheck::pass(kind, tr!("No task with classes")),
             Some(_) if has_shares => {
-                PublishCheck::pass(kind, tr!("Shares of the classes are in the statistics")).figure(STATISTICS[0])
+                PublishCheck::pass(kind, tr!("Shares of the classes are in the statistics"))
+                    .figure(STATISTICS[0])
             }
             Some(task) => {
-                let message = tr!("The task is {task}, and no column states classes or their shares", task);
+                let message = tr!(
+                    "The task is {task}, and no column states classes or their shares",
+                    task
+                );
                 PublishCheck::warning(kind, message, Mend::Extension("stats".into()))
             }
         })
@@ -199,20 +320,38 @@ impl Subject<'_> {
     fn private(&self, ctx: &JobContext) -> Result<Vec<PublishCheck>> {
         let recogniser = PrivateText::of_environment();
         let mut found = PrivateTexts::default();
-        self.collections(&mut |collection| look_at_collection(collection, &recogniser, &mut found), ctx)?;
-        let is_made = |name: &str| matches!(self.reader.physical(), Physical::Joined(_)) && MADE.contains(&name);
+        self.collections(
+            &mut |collection| look_at_collection(collection, &recogniser, &mut found),
+            ctx,
+        )?;
+        let is_made = |name: &str| {
+            matches!(self.reader.physical(), Physical::Joined(_)) && MADE.contains(&name)
+        };
         let levels = self.reader.levels();
         for level in 0..levels.count() {
-            for field in levels.fields(level).into_iter().filter(|field| has_text(&field.dtype) && !is_made(&field.name)) {
+            for field in levels
+                .fields(level)
+                .into_iter()
+                .filter(|field| has_text(&field.dtype) && !is_made(&field.name))
+            {
                 let table = levels.columns(level, &[&field.name], ctx)?;
-                let Some(column) = table.column_index(&field.name) else { continue };
+                let Some(column) = table.column_index(&field.name) else {
+                    continue;
+                };
                 for row in 0..table.rows() {
                     if row % 4096 == 0 {
                         ctx.check()?;
                     }
                     let mut look = |text: &str| {
                         for kind in recogniser.found_in(text) {
-                            found.add(kind, Mend::Column { level, name: field.name.clone() }, text);
+                            found.add(
+                                kind,
+                                Mend::Column {
+                                    level,
+                                    name: field.name.clone(),
+                                },
+                                text,
+                            );
                         }
                     };
                     match table.value(row, column) {
@@ -251,39 +390,69 @@ impl Subject<'_> {
         Ok(())
     }
 
-    fn leakage(&self, columns: &[(usize, String, DataType)], ctx: &JobContext) -> Result<PublishCheck> {
+    fn leakage(
+        &self,
+        columns: &[(usize, String, DataType)],
+        ctx: &JobContext,
+    ) -> Result<PublishCheck> {
         let kind = CheckKind::Leakage;
         let request = LeakageRequest::default();
         if !columns.iter().any(|(_, name, _)| *name == request.column) {
             return Ok(PublishCheck::pass(kind, tr!("The dataset has no split")));
         }
         let found = leakage_of_container(self.reader, &request, ctx)?;
-        let parts = found.parts.iter().map(|part| format!("{} {}", part.name, part.samples)).collect::<Vec<_>>().join(", ");
+        let parts = found
+            .parts
+            .iter()
+            .map(|part| format!("{} {}", part.name, part.samples))
+            .collect::<Vec<_>>()
+            .join(", ");
         let check = if !found.content.is_empty() {
-            PublishCheck::blocks(kind, tr!("Parts of the split have samples with the same bytes"), Mend::Split)
+            PublishCheck::blocks(
+                kind,
+                tr!("Parts of the split have samples with the same bytes"),
+                Mend::Split,
+            )
         } else if found.leaks() {
-            PublishCheck::warning(kind, tr!("Parts of the split cover the same ground"), Mend::Split)
+            PublishCheck::warning(
+                kind,
+                tr!("Parts of the split cover the same ground"),
+                Mend::Split,
+            )
         } else if found.unknown.is_empty() && found.complete {
             PublishCheck::pass(kind, tr!("Parts of the split share no ground and no bytes"))
         } else {
-            PublishCheck::pass(kind, tr!("No leak was found in what could be compared")).at(found.unknown.iter().cloned())
+            PublishCheck::pass(kind, tr!("No leak was found in what could be compared"))
+                .at(found.unknown.iter().cloned())
         };
         Ok(check.figure(parts).at(found.lines()))
     }
 
     fn file_names(&self) -> PublishCheck {
         let kind = CheckKind::Names;
-        let data: Vec<&str> = self.contents.data.iter().map(|file| file.name.as_str()).collect();
+        let data: Vec<&str> = self
+            .contents
+            .data
+            .iter()
+            .map(|file| file.name.as_str())
+            .collect();
         if self.contents.has_parts
             && let Some((one, other)) = unsorted(&data)
         {
-            let message = tr!("Names of parts sort as {one}, {other}: write their numbers with leading zeros", one, other);
+            let message = tr!(
+                "Names of parts sort as {one}, {other}: write their numbers with leading zeros",
+                one,
+                other
+            );
             return PublishCheck::warning(kind, message, Mend::Parts);
         }
         // Only the first component is chosen by the user; names below it follow from the format.
         let folder = |name: &&str| name.split('/').next().unwrap_or_default().to_owned();
         let tops: BTreeSet<String> = data.iter().map(folder).collect();
-        let plain = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        let plain = |name: &String| {
+            name.bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        };
         if let Some(odd) = tops.iter().find(|name| !plain(name)) {
             let message = tr!(
                 "The name {odd} has letters that addresses have to encode: use a-z, 0-9, . _ and -",
@@ -292,10 +461,20 @@ impl Subject<'_> {
             return PublishCheck::warning(kind, message, Mend::Parts);
         }
         if !self.contents.left_out.is_empty() {
-            let left = self.contents.left_out.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+            let left = self
+                .contents
+                .left_out
+                .iter()
+                .take(LISTED)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ");
             return PublishCheck::warning(
                 kind,
-                tr!("Files that are no part of the dataset stay behind: {left}", left),
+                tr!(
+                    "Files that are no part of the dataset stay behind: {left}",
+                    left
+                ),
                 Mend::Parts,
             );
         }
@@ -312,7 +491,11 @@ impl Subject<'_> {
         let limits = self.request.layout.limits(&self.request.target);
         let (count, limit) = (self.names.len() as u64, size_text(limits.file_bytes));
         if largest > limits.file_bytes {
-            let message = tr!("{name} is larger than {limit}, the most that the target takes", name, limit);
+            let message = tr!(
+                "{name} is larger than {limit}, the most that the target takes",
+                name,
+                limit
+            );
             return PublishCheck::blocks(kind, message, Mend::Parts).figure(figure);
         }
         if let Some(most) = limits.files.filter(|most| count > *most) {
@@ -320,13 +503,21 @@ impl Subject<'_> {
             return PublishCheck::blocks(kind, message, Mend::Parts).figure(figure);
         }
         if let Some(most) = limits.total_bytes.filter(|most| total > *most) {
-            let message = tr!("{size} in all, and the target takes {most}", size = size_text(total), most = size_text(most));
+            let message = tr!(
+                "{size} in all, and the target takes {most}",
+                size = size_text(total),
+                most = size_text(most)
+            );
             return PublishCheck::blocks(kind, message, Mend::Parts).figure(figure);
         }
         if largest > LARGE.min(limits.recommended_bytes) {
             let limit = size_text(LARGE.min(limits.recommended_bytes));
-            let message =
-                tr!("{name} is larger than {limit}: a transfer that breaks is long, and stores copy it in parts", name, limit);
+            let message = tr!(
+                "{name} is larger than {limit}: a transfer that breaks is long, and stores copy it \
+                    in parts",
+                name,
+                limit
+            );
             return PublishCheck::warning(kind, message, Mend::Parts).figure(figure);
         }
         let parts = data.len();
@@ -338,43 +529,67 @@ impl Subject<'_> {
             );
             return PublishCheck::warning(kind, message, Mend::Parts).figure(figure);
         }
-        PublishCheck::pass(kind, tr!("Files have sizes that stores and readers handle well")).figure(figure)
+        PublishCheck::pass(
+            kind,
+            tr!("Files have sizes that stores and readers handle well"),
+        )
+        .figure(figure)
     }
 
     fn target_check(&self) -> PublishCheck {
         let kind = CheckKind::Target;
         let place = self.request.target.display().to_string();
         if self.request.layout != PublishLayout::Store && is_remote(&self.request.target) {
-            let message = tr!("The files of {layout} are written to a local folder", layout = self.request.layout.title());
+            let message = tr!(
+                "The files of {layout} are written to a local folder",
+                layout = self.request.layout.title()
+            );
             return PublishCheck::blocks(kind, message, Mend::Target).figure(place);
         }
         let state = match self.target {
             Ok(state) => state,
-            Err(error) => return PublishCheck::blocks(kind, error.report().replace('\n', " "), Mend::Target).figure(place),
+            Err(error) => {
+                return PublishCheck::blocks(kind, error.report().replace('\n', " "), Mend::Target)
+                    .figure(place);
+            }
         };
         if let Some(inside) = self.source_in_target() {
             let message = tr!("The dataset itself is in the target: {path}", path = inside);
             return PublishCheck::blocks(kind, message, Mend::Target).figure(place);
         }
         let own: BTreeSet<&str> = self.names.iter().map(String::as_str).collect();
-        let others: Vec<&String> = state.names.iter().filter(|name| !own.contains(name.as_str())).collect();
+        let others: Vec<&String> = state
+            .names
+            .iter()
+            .filter(|name| !own.contains(name.as_str()))
+            .collect();
         let (n, left) = (others.len(), state.names.len() - others.len());
         if n > 0 {
-            let message = tr_n!(n, "The target has {n} other file", "The target has {n} other files", n);
-            return PublishCheck::warning(kind, message, Mend::Target).figure(place).at(others.into_iter().take(LISTED).cloned());
+            let message = tr_n!(
+                n,
+                "The target has {n} other file",
+                "The target has {n} other files",
+                n
+            );
+            return PublishCheck::warning(kind, message, Mend::Target)
+                .figure(place)
+                .at(others.into_iter().take(LISTED).cloned());
         }
         if left > 0 && state.published.is_none() {
             let message = tr_n!(
                 left,
-                "{left} file of a publication that did not finish is kept where its bytes are the same",
-                "{left} files of a publication that did not finish are kept where their bytes are the same",
+                "{left} file of a publication that did not finish is kept where its bytes are the \
+                    same",
+                "{left} files of a publication that did not finish are kept where their bytes are \
+                    the same",
                 left
             );
             return PublishCheck::pass(kind, message).figure(place);
         }
         match left {
             0 => PublishCheck::pass(kind, tr!("The target is empty")).figure(place),
-            _ => PublishCheck::pass(kind, tr!("The target has a publication of this dataset")).figure(place),
+            _ => PublishCheck::pass(kind, tr!("The target has a publication of this dataset"))
+                .figure(place),
         }
     }
 
@@ -384,28 +599,52 @@ impl Subject<'_> {
             return None;
         }
         let target = crate::files::canonical(&self.request.target).ok()?;
-        let inside = |path: &Path| crate::files::canonical(path).is_ok_and(|path| path.starts_with(&target));
+        let inside =
+            |path: &Path| crate::files::canonical(path).is_ok_and(|path| path.starts_with(&target));
         let all = self.contents.data.iter().chain(&self.contents.first_read);
-        all.into_iter().find(|file| inside(&file.path)).map(|file| file.path.display().to_string())
+        all.into_iter()
+            .find(|file| inside(&file.path))
+            .map(|file| file.path.display().to_string())
     }
 
     fn version(&self) -> PublishCheck {
         let kind = CheckKind::Version;
-        let (id, version) = (self.reader.collection().id(), self.reader.collection().text("dataset_version"));
-        let Some(published) = self.target.as_ref().ok().and_then(|state| state.published.as_ref()) else {
-            return PublishCheck::pass(kind, tr!("The version was not published there before")).figure(version);
+        let (id, version) = (
+            self.reader.collection().id(),
+            self.reader.collection().text("dataset_version"),
+        );
+        let Some(published) = self
+            .target
+            .as_ref()
+            .ok()
+            .and_then(|state| state.published.as_ref())
+        else {
+            return PublishCheck::pass(kind, tr!("The version was not published there before"))
+                .figure(version);
         };
         let mend = Mend::Field("dataset_version".into());
         let (check, message) = match (published.id == id, published.version == version) {
-            (true, true) => (mend, tr!("Version {version} was published there before: raise dataset_version", version)),
+            (true, true) => (
+                mend,
+                tr!(
+                    "Version {version} was published there before: raise dataset_version",
+                    version
+                ),
+            ),
             (true, false) => {
-                let message =
-                    tr!("Version {old} is published there: give each version a folder of its own", old = published.version);
+                let message = tr!(
+                    "Version {old} is published there: give each version a folder of its own",
+                    old = published.version
+                );
                 (Mend::Target, message)
             }
             (false, _) => (
                 Mend::Target,
-                tr!("Another dataset is published there: {id} {version}", id = published.id, version = published.version),
+                tr!(
+                    "Another dataset is published there: {id} {version}",
+                    id = published.id,
+                    version = published.version
+                ),
             ),
         };
         let made = match self.request.overwrite {
@@ -420,13 +659,20 @@ impl Subject<'_> {
         let figure = format!("${:.2}", self.cost.month);
         match self.cost.rates.limit_month {
             Some(limit) if self.cost.is_above_limit() => {
-                let message = tr!("A month costs more than your limit of ${limit}", limit = format!("{limit:.2}"));
+                let message = tr!(
+                    "A month costs more than your limit of ${limit}",
+                    limit = format!("{limit:.2}")
+                );
                 PublishCheck::warning(kind, message, Mend::Prices).figure(figure)
             }
-            Some(limit) => {
-                PublishCheck::pass(kind, tr!("A month costs less than your limit of ${limit}", limit = format!("{limit:.2}")))
-                    .figure(figure)
-            }
+            Some(limit) => PublishCheck::pass(
+                kind,
+                tr!(
+                    "A month costs less than your limit of ${limit}",
+                    limit = format!("{limit:.2}")
+                ),
+            )
+            .figure(figure),
             None => PublishCheck::pass(kind, tr!("Estimated cost of a month")).figure(figure),
         }
     }
@@ -435,50 +681,101 @@ impl Subject<'_> {
 fn rules(kind: CheckKind, report: &Report) -> PublishCheck {
     let (errors, warnings) = (report.errors(), report.warnings());
     let listed = |severity: Severity| {
-        let own = report.findings.iter().filter(move |finding| finding.severity == severity);
-        own.take(LISTED).map(|finding| format!("{} at {}: {}", finding.rule, finding.at, finding.message))
+        let own = report
+            .findings
+            .iter()
+            .filter(move |finding| finding.severity == severity);
+        own.take(LISTED)
+            .map(|finding| format!("{} at {}: {}", finding.rule, finding.at, finding.message))
     };
     let spec = kind == CheckKind::SpecRules;
     if errors > 0 {
         let n = errors;
         let message = match spec {
-            true => tr_n!(n, "{n} rule of the specification is broken", "{n} rules of the specification are broken", n),
-            false => tr_n!(n, "{n} rule of the official tools is broken", "{n} rules of the official tools are broken", n),
+            true => tr_n!(
+                n,
+                "{n} rule of the specification is broken",
+                "{n} rules of the specification are broken",
+                n
+            ),
+            false => tr_n!(
+                n,
+                "{n} rule of the official tools is broken",
+                "{n} rules of the official tools are broken",
+                n
+            ),
         };
         return PublishCheck::blocks(kind, message, Mend::Findings).at(listed(Severity::Error));
     }
     if warnings > 0 {
         let n = warnings;
         let message = match spec {
-            true => tr_n!(n, "{n} warning by the specification", "{n} warnings by the specification", n),
-            false => tr_n!(n, "{n} warning by the official tools", "{n} warnings by the official tools", n),
+            true => tr_n!(
+                n,
+                "{n} warning by the specification",
+                "{n} warnings by the specification",
+                n
+            ),
+            false => tr_n!(
+                n,
+                "{n} warning by the official tools",
+                "{n} warnings by the official tools",
+                n
+            ),
         };
         return PublishCheck::warning(kind, message, Mend::Findings).at(listed(Severity::Warning));
     }
-    PublishCheck::pass(kind, if spec { tr!("Rules of the specification hold") } else { tr!("Rules of the official tools hold") })
+    PublishCheck::pass(
+        kind,
+        if spec {
+            tr!("Rules of the specification hold")
+        } else {
+            tr!("Rules of the official tools hold")
+        },
+    )
 }
 
 /// True for a placeholder.
 fn is_filler(text: &str) -> bool {
     let plain = text.trim().to_lowercase();
-    plain.is_empty() || FILLERS.contains(&plain.as_str()) || plain.starts_with('<') && plain.ends_with('>')
+    plain.is_empty()
+        || FILLERS.contains(&plain.as_str())
+        || plain.starts_with('<') && plain.ends_with('>')
 }
 
 fn licence(collection: &Collection) -> PublishCheck {
     let (kind, mend) = (CheckKind::Licence, || Mend::Field("licenses".into()));
-    let list: Vec<&str> =
-        collection.get("licenses").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
+    let list: Vec<&str> = collection
+        .get("licenses")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
     let figure = list.join(", ");
     if list.is_empty() {
-        return PublishCheck::blocks(kind, tr!("The dataset has no licence: nobody may use it"), mend());
+        return PublishCheck::blocks(
+            kind,
+            tr!("The dataset has no licence: nobody may use it"),
+            mend(),
+        );
     }
-    if list.iter().any(|licence| *licence == UNKNOWN_LICENCE || is_filler(licence)) {
-        return PublishCheck::blocks(kind, tr!("The licence is a placeholder"), mend()).figure(figure);
+    if list
+        .iter()
+        .any(|licence| *licence == UNKNOWN_LICENCE || is_filler(licence))
+    {
+        return PublishCheck::blocks(kind, tr!("The licence is a placeholder"), mend())
+            .figure(figure);
     }
-    match list.iter().find(|licence| spdx::license_id(licence).is_none()) {
+    match list
+        .iter()
+        .find(|licence| spdx::license_id(licence).is_none())
+    {
         Some(other) => {
-            let message =
-                tr!("The licence {other} is no SPDX identifier, so that catalogues can't name it", other = other.printable_line());
+            let message = tr!(
+                "The licence {other} is no SPDX identifier, so that catalogues can't name it",
+                other = other.printable_line()
+            );
             PublishCheck::warning(kind, message, mend()).figure(figure)
         }
         None => PublishCheck::pass(kind, tr!("The licence is set")).figure(figure),
@@ -487,17 +784,38 @@ fn licence(collection: &Collection) -> PublishCheck {
 
 fn providers(collection: &Collection) -> PublishCheck {
     let (kind, mend) = (CheckKind::Providers, || Mend::Field("providers".into()));
-    let list: Vec<&Json> = collection.get("providers").and_then(Json::as_array).into_iter().flatten().collect();
+    let list: Vec<&Json> = collection
+        .get("providers")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .collect();
     let name = |provider: &&&Json| {
-        let text = |key: &str| provider.get(key).and_then(Json::as_str).filter(|text| !text.trim().is_empty());
-        text("name").or_else(|| text("organization")).unwrap_or_default().to_owned()
+        let text = |key: &str| {
+            provider
+                .get(key)
+                .and_then(Json::as_str)
+                .filter(|text| !text.trim().is_empty())
+        };
+        text("name")
+            .or_else(|| text("organization"))
+            .unwrap_or_default()
+            .to_owned()
     };
     let names: Vec<String> = list.iter().map(|provider| name(&provider)).collect();
     if names.is_empty() {
-        return PublishCheck::blocks(kind, tr!("The dataset has no provider: nobody answers for it"), mend());
+        return PublishCheck::blocks(
+            kind,
+            tr!("The dataset has no provider: nobody answers for it"),
+            mend(),
+        );
     }
-    match names.iter().any(|name| *name == UNKNOWN_PROVIDER || is_filler(name)) {
-        true => PublishCheck::blocks(kind, tr!("A provider is a placeholder"), mend()).figure(names.join(", ")),
+    match names
+        .iter()
+        .any(|name| *name == UNKNOWN_PROVIDER || is_filler(name))
+    {
+        true => PublishCheck::blocks(kind, tr!("A provider is a placeholder"), mend())
+            .figure(names.join(", ")),
         false => PublishCheck::pass(kind, tr!("Providers are set")).figure(names.join(", ")),
     }
 }
@@ -508,18 +826,25 @@ fn description(collection: &Collection) -> PublishCheck {
     let length = text.chars().count();
     let figure = tr_n!(length, "{n} character", "{n} characters", n = length);
     if is_filler(text) || collection.placeholders().contains(&"description") {
-        return PublishCheck::blocks(kind, tr!("The description is a placeholder"), mend()).figure(figure);
+        return PublishCheck::blocks(kind, tr!("The description is a placeholder"), mend())
+            .figure(figure);
     }
     let (least, most) = (DESCRIPTION.start(), DESCRIPTION.end());
     match DESCRIPTION.contains(&length) {
         true => PublishCheck::pass(kind, tr!("The description has a good length")).figure(figure),
         false if length < *least => {
-            let message =
-                tr!("The description has less than {least} characters: say what it is, of where and when, and what for", least);
+            let message = tr!(
+                "The description has less than {least} characters: say what it is, of where and \
+                    when, and what for",
+                least
+            );
             PublishCheck::warning(kind, message, mend()).figure(figure)
         }
         false => {
-            let message = tr!("The description has more than {most} characters: catalogues cut it", most);
+            let message = tr!(
+                "The description has more than {most} characters: catalogues cut it",
+                most
+            );
             PublishCheck::warning(kind, message, mend()).figure(figure)
         }
     }
@@ -529,10 +854,13 @@ fn extent(collection: &Collection) -> PublishCheck {
     let kind = CheckKind::Extent;
     match ExtentOrigin::of(collection) {
         None | Some(ExtentOrigin::Unknown) => {
-            let message = tr!("The extent is unknown: no search by place or time finds the dataset");
+            let message =
+                tr!("The extent is unknown: no search by place or time finds the dataset");
             PublishCheck::warning(kind, message, Mend::Field("extent".into()))
         }
-        Some(ExtentOrigin::Samples) => PublishCheck::pass(kind, tr!("The extent is that of the samples")),
+        Some(ExtentOrigin::Samples) => {
+            PublishCheck::pass(kind, tr!("The extent is that of the samples"))
+        }
         Some(ExtentOrigin::Stated) => PublishCheck::pass(kind, tr!("The extent is stated")),
     }
 }
@@ -545,15 +873,41 @@ fn balance(summary: &ColumnSummary, level: usize) -> PublishCheck {
     let shares: Vec<String> = summary
         .top
         .iter()
-        .map(|(class, count)| format!("{class}: {count} ({:.1} %)", *count as f64 * 100.0 / rows as f64))
+        .map(|(class, count)| {
+            format!(
+                "{class}: {count} ({:.1} %)",
+                *count as f64 * 100.0 / rows as f64
+            )
+        })
         .collect();
     let n = summary.distinct.unwrap_or(summary.top.len() as u64);
     let check = match (summary.top.first(), summary.top.last()) {
         (Some((common, most)), Some((rare, least))) if (*least as f64) < *most as f64 * RARE => {
-            let message = tr!("Class {rare} has {least} samples, class {common} has {most}", rare, least, common, most);
-            PublishCheck::warning(kind, message, Mend::Column { level, name: summary.name.clone() })
+            let message = tr!(
+                "Class {rare} has {least} samples, class {common} has {most}",
+                rare,
+                least,
+                common,
+                most
+            );
+            PublishCheck::warning(
+                kind,
+                message,
+                Mend::Column {
+                    level,
+                    name: summary.name.clone(),
+                },
+            )
         }
-        _ => PublishCheck::pass(kind, tr_n!(n, "{n} class, with its share", "{n} classes, with their shares", n)),
+        _ => PublishCheck::pass(
+            kind,
+            tr_n!(
+                n,
+                "{n} class, with its share",
+                "{n} classes, with their shares",
+                n
+            ),
+        ),
     };
     check.figure(place).at(shares)
 }
@@ -563,7 +917,11 @@ fn look_at_collection(collection: &Collection, recogniser: &PrivateText, found: 
     for (key, value) in &collection.fields {
         let is_contact = ["providers", "curators"].contains(&key.as_str());
         texts_of(value, &mut |text| {
-            for kind in recogniser.found_in(text).into_iter().filter(|kind| !(is_contact && *kind == CheckKind::Emails)) {
+            for kind in recogniser
+                .found_in(text)
+                .into_iter()
+                .filter(|kind| !(is_contact && *kind == CheckKind::Emails))
+            {
                 found.add(kind, Mend::Field(key.clone()), text);
             }
         });
@@ -584,7 +942,11 @@ impl PrivateTexts {
     }
 
     fn check(&self, kind: CheckKind) -> PublishCheck {
-        let Some((places, (first, ..))) = self.0.get(&kind).and_then(|places| Some((places, places.first()?))) else {
+        let Some((places, (first, ..))) = self
+            .0
+            .get(&kind)
+            .and_then(|places| Some((places, places.first()?)))
+        else {
             return PublishCheck::pass(
                 kind,
                 match kind {
@@ -607,19 +969,46 @@ impl PrivateTexts {
                 Mend::Field(field) => format!("collection {field}"),
                 _ => String::new(),
             };
-            let first = if example.is_empty() { String::new() } else { tr!(", first {example}", example) };
-            tr_n!(*count, "{at}: {n} value{first}", "{at}: {n} values{first}", at, n = count, first)
+            let first = if example.is_empty() {
+                String::new()
+            } else {
+                tr!(", first {example}", example)
+            };
+            tr_n!(
+                *count,
+                "{at}: {n} value{first}",
+                "{at}: {n} values{first}",
+                at,
+                n = count,
+                first
+            )
         });
         let made = match kind {
-            CheckKind::Paths => PublishCheck::blocks(kind, tr!("{name} shows folders of a machine", name), first.clone()),
-            CheckKind::Credentials => {
-                PublishCheck::blocks(kind, tr!("{name} has credentials or signed links", name), first.clone())
-            }
-            CheckKind::UserNames => PublishCheck::blocks(kind, tr!("{name} shows the name of a user", name), first.clone()),
-            CheckKind::PrivateLinks => {
-                PublishCheck::warning(kind, tr!("{name} has links that only a private network reaches", name), first.clone())
-            }
-            _ => PublishCheck::warning(kind, tr!("{name} has e-mail addresses", name), first.clone()),
+            CheckKind::Paths => PublishCheck::blocks(
+                kind,
+                tr!("{name} shows folders of a machine", name),
+                first.clone(),
+            ),
+            CheckKind::Credentials => PublishCheck::blocks(
+                kind,
+                tr!("{name} has credentials or signed links", name),
+                first.clone(),
+            ),
+            CheckKind::UserNames => PublishCheck::blocks(
+                kind,
+                tr!("{name} shows the name of a user", name),
+                first.clone(),
+            ),
+            CheckKind::PrivateLinks => PublishCheck::warning(
+                kind,
+                tr!("{name} has links that only a private network reaches", name),
+                first.clone(),
+            ),
+            _ => PublishCheck::warning(
+                kind,
+                tr!("{name} has e-mail addresses", name),
+                first.clone(),
+            ),
         };
         made.at(lines)
     }
@@ -630,12 +1019,20 @@ const EXAMPLE: usize = 60;
 
 /// The end of a text as an example; empty for a text with a secret.
 fn example(kind: CheckKind, text: &str) -> String {
-    if kind == CheckKind::Credentials || PrivateText::of_environment().found_in(text).contains(&CheckKind::Credentials) {
+    if kind == CheckKind::Credentials
+        || PrivateText::of_environment()
+            .found_in(text)
+            .contains(&CheckKind::Credentials)
+    {
         return String::new();
     }
     let count = text.chars().count();
     let end: String = text.chars().skip(count.saturating_sub(EXAMPLE)).collect();
-    if count > EXAMPLE { format!("…{end}") } else { end }
+    if count > EXAMPLE {
+        format!("…{end}")
+    } else {
+        end
+    }
 }
 
 /// Calls `look` with every string of a JSON value.
@@ -655,9 +1052,10 @@ fn texts_of(value: &Json, look: &mut dyn FnMut(&str)) {
 fn has_text(dtype: &DataType) -> bool {
     match dtype {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
-        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) | DataType::Map(item, _) => {
-            has_text(item.data_type())
-        }
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => has_text(item.data_type()),
         DataType::Struct(fields) => fields.iter().any(|field| has_text(field.data_type())),
         DataType::Dictionary(_, values) => has_text(values),
         _ => false,
@@ -668,7 +1066,10 @@ fn has_text(dtype: &DataType) -> bool {
 fn unsorted<'a>(names: &[&'a str]) -> Option<(&'a str, &'a str)> {
     let mut sorted = names.to_vec();
     sorted.sort_unstable();
-    sorted.windows(2).map(|two| (two[0], two[1])).find(|(one, other)| in_pieces(one) > in_pieces(other))
+    sorted
+        .windows(2)
+        .map(|two| (two[0], two[1]))
+        .find(|(one, other)| in_pieces(one) > in_pieces(other))
 }
 
 /// A name split into runs of digits, as numbers, and runs of other characters.
@@ -677,7 +1078,9 @@ fn in_pieces(name: &str) -> Vec<(bool, u128, &str)> {
     let mut rest = name;
     while let Some(first) = rest.chars().next() {
         let is_number = first.is_ascii_digit();
-        let end = rest.find(|letter: char| letter.is_ascii_digit() != is_number).unwrap_or(rest.len());
+        let end = rest
+            .find(|letter: char| letter.is_ascii_digit() != is_number)
+            .unwrap_or(rest.len());
         let (piece, below) = rest.split_at(end);
         pieces.push(match is_number {
             true => (true, piece.parse().unwrap_or(u128::MAX), ""),
@@ -693,7 +1096,11 @@ pub(super) fn size_text(bytes: u64) -> String {
     let mut size = bytes as f64;
     for unit in ["B", "kB", "MB", "GB"] {
         if size < 1000.0 {
-            return if unit == "B" { format!("{size:.0} {unit}") } else { format!("{size:.1} {unit}") };
+            return if unit == "B" {
+                format!("{size:.0} {unit}")
+            } else {
+                format!("{size:.1} {unit}")
+            };
         }
         size /= 1000.0;
     }
@@ -703,7 +1110,11 @@ pub(super) fn size_text(bytes: u64) -> String {
 /// Number of FILEs, each of which a full read requests.
 pub(super) fn files_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<u64> {
     let tree = reader.levels().skeleton(ctx)?;
-    let files = |level: &SkeletonLevel| (0..level.len() as u32).filter(|&row| level.kind(row) == SampleKind::File).count();
+    let files = |level: &SkeletonLevel| {
+        (0..level.len() as u32)
+            .filter(|&row| level.kind(row) == SampleKind::File)
+            .count()
+    };
     Ok(tree.levels.iter().map(|level| files(level) as u64).sum())
 }
 
@@ -717,14 +1128,25 @@ mod tests {
             unsorted(&["p_part1.tacozip", "p_part2.tacozip", "p_part10.tacozip"]),
             Some(("p_part10.tacozip", "p_part2.tacozip"))
         );
-        assert_eq!(unsorted(&["p_part01.tacozip", "p_part10.tacozip", "p_part02.tacozip"]), None);
+        assert_eq!(
+            unsorted(&["p_part01.tacozip", "p_part10.tacozip", "p_part02.tacozip"]),
+            None
+        );
         assert_eq!(unsorted(&["a", "b_2", "b_3", "c"]), None);
     }
 
     #[test]
     fn fillers_are_no_names() {
-        assert!([" Tbd ", "", "<your name>", "Unknown"].iter().all(|text| is_filler(text)));
-        assert!(!["ESA", "CC-BY-4.0", "Nameless institute"].iter().any(|text| is_filler(text)));
+        assert!(
+            [" Tbd ", "", "<your name>", "Unknown"]
+                .iter()
+                .all(|text| is_filler(text))
+        );
+        assert!(
+            !["ESA", "CC-BY-4.0", "Nameless institute"]
+                .iter()
+                .any(|text| is_filler(text))
+        );
     }
 
     #[test]
@@ -737,16 +1159,31 @@ mod tests {
             distinct: Some(top.len() as u64),
             range: None,
             histogram: None,
-            top: top.iter().map(|(class, count)| ((*class).to_owned(), *count)).collect(),
+            top: top
+                .iter()
+                .map(|(class, count)| ((*class).to_owned(), *count))
+                .collect(),
         };
         let even = balance(&summary(&[("water", 60), ("land", 40)]), 0);
-        assert_eq!((even.level, even.places[0].as_str()), (CheckLevel::Pass, "water: 60 (60.0 %)"));
-        assert_eq!(balance(&summary(&[("water", 9999), ("land", 1)]), 0).level, CheckLevel::Warning);
+        assert_eq!(
+            (even.level, even.places[0].as_str()),
+            (CheckLevel::Pass, "water: 60 (60.0 %)")
+        );
+        assert_eq!(
+            balance(&summary(&[("water", 9999), ("land", 1)]), 0).level,
+            CheckLevel::Warning
+        );
     }
 
     #[test]
     fn an_example_shows_no_secret() {
-        assert_eq!(example(CheckKind::Paths, "/home/ana/a.tif?X-Amz-Signature=1 https://h/a?sig=x"), "");
+        assert_eq!(
+            example(
+                CheckKind::Paths,
+                "/home/ana/a.tif?X-Amz-Signature=1 https://h/a?sig=x"
+            ),
+            ""
+        );
         assert!(example(CheckKind::Paths, &"/home/ana/".repeat(20)).starts_with('…'));
     }
 }

@@ -49,7 +49,10 @@ pub struct Preflight {
 impl Preflight {
     /// Number of checks with this outcome.
     pub fn count(&self, level: CheckLevel) -> usize {
-        self.checks.iter().filter(|check| check.level == level).count()
+        self.checks
+            .iter()
+            .filter(|check| check.level == level)
+            .count()
     }
 
     /// True when no check blocks the publication.
@@ -61,8 +64,8 @@ impl Preflight {
 /// Checks a dataset before it is published. Only reads from the target.
 ///
 /// # Errors
-/// For a dataset that can't be opened or is of another generation, an invalid request, and when the job is cancelled. An unusable
-/// target is a blocking check, not an error.
+/// For a dataset that can't be opened or is of another generation, an invalid request, and when the
+/// job is cancelled. An unusable target is a blocking check, not an error.
 pub fn preflight(request: &PublishRequest, ctx: &JobContext) -> Result<Preflight> {
     let request = request.settled()?;
     let reader = container::open_with(&request.input, &request.open, ctx)?;
@@ -84,27 +87,49 @@ pub(super) struct PreparedPublication<'a> {
 }
 
 impl<'a> PreparedPublication<'a> {
-    pub fn new(request: &'a PublishRequest, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
+    pub fn new(
+        request: &'a PublishRequest,
+        reader: &dyn ContainerReader,
+        ctx: &JobContext,
+    ) -> Result<Self> {
         let contents = contents_of(reader, ctx)?;
-        let indexes = if contents.has_parts { request.layout.indexes().to_vec() } else { Vec::new() };
+        let indexes = if contents.has_parts {
+            request.layout.indexes().to_vec()
+        } else {
+            Vec::new()
+        };
         let opened_as = match indexes.last() {
             Some(format) => index_name(*format).to_owned(),
             None => contents.opened_as.clone(),
         };
         let mut names: Vec<String> = Vec::new();
         let data = contents.data.iter().map(|file| file.name.clone());
-        let documents = documents::NAMES.iter().chain(request.layout.own_documents()).map(|name| (*name).to_owned());
+        let documents = documents::NAMES
+            .iter()
+            .chain(request.layout.own_documents())
+            .map(|name| (*name).to_owned());
         match contents.has_parts || !contents.first_read.is_empty() {
             true => names.extend(data.chain(documents)),
             // A single ZIP is the file that readers open first, so it is sent last.
             false => names.extend(documents.chain(data)),
         }
         match contents.has_parts {
-            true => names.extend(indexes.iter().flat_map(|format| index_files(*format, reader.levels().count()))),
+            true => names.extend(
+                indexes
+                    .iter()
+                    .flat_map(|format| index_files(*format, reader.levels().count())),
+            ),
             false => names.extend(contents.first_read.iter().map(|file| file.name.clone())),
         }
         let version = version_of(reader, &contents)?;
-        Ok(Self { request, contents, indexes, opened_as, names, version })
+        Ok(Self {
+            request,
+            contents,
+            indexes,
+            opened_as,
+            names,
+            version,
+        })
     }
 
     /// The name that is sent last.
@@ -112,14 +137,29 @@ impl<'a> PreparedPublication<'a> {
         self.names.last().map_or("", String::as_str)
     }
 
-    /// The names of what readers open first and that refers to other files: without these, the others are no dataset.
+    /// The names of what readers open first and that refers to other files: without these, the
+    /// others are no dataset.
     pub fn opened_first(&self) -> Vec<&str> {
         if !self.contents.has_parts {
-            return self.contents.first_read.iter().map(|file| file.name.as_str()).collect();
+            return self
+                .contents
+                .first_read
+                .iter()
+                .map(|file| file.name.as_str())
+                .collect();
         }
         let is_first = |name: &&str| !name.ends_with(".parquet");
-        let of_index = |name: &&str| self.indexes.iter().any(|format| name.split('/').next() == Some(index_name(*format)));
-        self.names.iter().map(String::as_str).filter(of_index).filter(is_first).collect()
+        let of_index = |name: &&str| {
+            self.indexes
+                .iter()
+                .any(|format| name.split('/').next() == Some(index_name(*format)))
+        };
+        self.names
+            .iter()
+            .map(String::as_str)
+            .filter(of_index)
+            .filter(is_first)
+            .collect()
     }
 
     pub fn preflight(&self, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Preflight> {
@@ -128,13 +168,30 @@ impl<'a> PreparedPublication<'a> {
         if target.as_ref().is_err_and(Error::is_cancelled) {
             return Err(Error::cancelled());
         }
-        let size_bytes = self.contents.data.iter().chain(&self.contents.first_read).map(|file| file.size_bytes).sum();
-        let requests = self.contents.data.iter().map(|file| object_requests(file.size_bytes)).sum::<u64>();
+        let size_bytes = self
+            .contents
+            .data
+            .iter()
+            .chain(&self.contents.first_read)
+            .map(|file| file.size_bytes)
+            .sum();
+        let requests = self
+            .contents
+            .data
+            .iter()
+            .map(|file| object_requests(file.size_bytes))
+            .sum::<u64>();
         let made = (self.names.len() - self.contents.data.len()) as u64;
         let rates = StoreRates::of(&self.request.target, &self.request.prices);
         let cost = Cost::new(rates, size_bytes, files_of(reader, ctx)?, requests + made);
-        let subject =
-            Subject { request: self.request, reader, contents: &self.contents, names: &self.names, target: &target, cost: &cost };
+        let subject = Subject {
+            request: self.request,
+            reader,
+            contents: &self.contents,
+            names: &self.names,
+            target: &target,
+            cost: &cost,
+        };
         let checks = subject.checks(ctx)?;
         let collection = reader.collection();
         Ok(Preflight {
@@ -153,35 +210,73 @@ impl<'a> PreparedPublication<'a> {
         let data = &self.contents.data;
         let size = |files: &[SourceFile]| Some(files.iter().map(|file| file.size_bytes).sum());
         let name = match (data.first(), data.last()) {
-            (Some(first), Some(last)) if self.contents.has_parts && data.len() > 1 => format!("{} … {}", first.name, last.name),
+            (Some(first), Some(last)) if self.contents.has_parts && data.len() > 1 => {
+                format!("{} … {}", first.name, last.name)
+            }
             (Some(first), _) if self.contents.has_parts || data.len() == 1 => first.name.clone(),
             _ => format!("{}/DATA, METADATA", self.contents.opened_as),
         };
-        let mut files = vec![PlannedFiles { name, files: data.len() as u64, size_bytes: size(data) }];
+        let mut files = vec![PlannedFiles {
+            name,
+            files: data.len() as u64,
+            size_bytes: size(data),
+        }];
         if self.contents.has_parts {
             for format in &self.indexes {
-                let known = (index_name(*format) == self.contents.opened_as).then(|| size(&self.contents.first_read)).flatten();
-                let count = self.names.iter().filter(|own| own.split('/').next() == Some(index_name(*format))).count() as u64;
-                files.push(PlannedFiles { name: index_name(*format).to_owned(), files: count, size_bytes: known });
+                let known = (index_name(*format) == self.contents.opened_as)
+                    .then(|| size(&self.contents.first_read))
+                    .flatten();
+                let count = self
+                    .names
+                    .iter()
+                    .filter(|own| own.split('/').next() == Some(index_name(*format)))
+                    .count() as u64;
+                files.push(PlannedFiles {
+                    name: index_name(*format).to_owned(),
+                    files: count,
+                    size_bytes: known,
+                });
             }
         } else if let [first] = self.contents.first_read.as_slice() {
-            files.push(PlannedFiles { name: first.name.clone(), files: 1, size_bytes: Some(first.size_bytes) });
+            files.push(PlannedFiles {
+                name: first.name.clone(),
+                files: 1,
+                size_bytes: Some(first.size_bytes),
+            });
         }
-        let documents = documents::NAMES.iter().chain(self.request.layout.own_documents());
-        files.extend(documents.map(|name| PlannedFiles { name: (*name).to_owned(), files: 1, size_bytes: None }));
+        let documents = documents::NAMES
+            .iter()
+            .chain(self.request.layout.own_documents());
+        files.extend(documents.map(|name| PlannedFiles {
+            name: (*name).to_owned(),
+            files: 1,
+            size_bytes: None,
+        }));
         files
     }
 }
 
 /// The version of the files that are sent, which is the one that `reader` has opened.
-fn version_of(reader: &dyn ContainerReader, contents: &PublishedContents) -> Result<DatasetVersion> {
-    let paths = || contents.data.iter().chain(&contents.first_read).map(|file| file.path.as_path());
+fn version_of(
+    reader: &dyn ContainerReader,
+    contents: &PublishedContents,
+) -> Result<DatasetVersion> {
+    let paths = || {
+        contents
+            .data
+            .iter()
+            .chain(&contents.first_read)
+            .map(|file| file.path.as_path())
+    };
     let version = DatasetVersion::of_files(paths())?;
     reader.expect_unchanged()?;
     if let Physical::Zip(zip) = reader.physical() {
         zip.file().expect_at_path()?;
     }
-    Ok(DatasetVersion::of_all([reader.opening().version.clone(), version]))
+    Ok(DatasetVersion::of_all([
+        reader.opening().version.clone(),
+        version,
+    ]))
 }
 
 /// File name of an index beside its parts.
@@ -189,13 +284,15 @@ pub(super) fn index_name(format: Format) -> &'static str {
     container::index_name(format).unwrap_or_default()
 }
 
-/// Files of an index over datasets with `levels` levels; the one that readers open first comes last.
+/// Files of an index over datasets with `levels` levels; the one that readers open first comes
+/// last.
 fn index_files(format: Format, levels: usize) -> Vec<String> {
     let name = index_name(format);
     match format {
-        Format::Tacocat => {
-            (0..levels).map(|level| format!("{name}/level{level}.parquet")).chain([format!("{name}/COLLECTION.json")]).collect()
-        }
+        Format::Tacocat => (0..levels)
+            .map(|level| format!("{name}/level{level}.parquet"))
+            .chain([format!("{name}/COLLECTION.json")])
+            .collect(),
         _ => vec![name.to_owned()],
     }
 }

@@ -1,5 +1,6 @@
-//! Finds private content of texts by pattern: absolute paths of a machine, names of users, credentials, links to private servers
-//! and e-mail addresses. Changes nothing, and quotes no secret.
+//! Finds private content of texts by pattern: absolute paths of a machine, names of users,
+//! credentials, links to private servers and e-mail addresses. Changes nothing, and quotes no
+//! secret.
 
 use std::sync::LazyLock;
 
@@ -9,8 +10,13 @@ use super::check::CheckKind;
 use crate::model::Address;
 
 /// Checks of private texts.
-pub(super) const KINDS: [CheckKind; 5] =
-    [CheckKind::Paths, CheckKind::UserNames, CheckKind::Credentials, CheckKind::PrivateLinks, CheckKind::Emails];
+pub(super) const KINDS: [CheckKind; 5] = [
+    CheckKind::Paths,
+    CheckKind::UserNames,
+    CheckKind::Credentials,
+    CheckKind::PrivateLinks,
+    CheckKind::Emails,
+];
 
 /// Login names that identify no person.
 const COMMON: [&str; 15] = [
@@ -59,7 +65,8 @@ static KEYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     ))
 });
 /// Addresses within a text.
-static LINKS: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"(?:[A-Za-z][A-Za-z0-9+.-]*://|/vsi[a-z0-9]+/)[^\s"'<>\\]+"#));
+static LINKS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r#"(?:[A-Za-z][A-Za-z0-9+.-]*://|/vsi[a-z0-9]+/)[^\s"'<>\\]+"#));
 /// Hosts that only a private network reaches.
 static PRIVATE_HOSTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     pattern(concat!(
@@ -71,14 +78,22 @@ static EMAILS: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}"));
 
 fn is_in(pattern: &Option<Regex>, text: &str) -> bool {
-    pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+    pattern
+        .as_ref()
+        .is_some_and(|pattern| pattern.is_match(text))
 }
 
 /// The text without leading `/vsi…/` prefixes of GDAL, which look like absolute paths.
 fn without_vsi(text: &str) -> &str {
     let mut rest = text;
-    while let Some((prefix, below)) = rest.strip_prefix("/vsi").and_then(|rest| rest.split_once('/')) {
-        if !prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+    while let Some((prefix, below)) = rest
+        .strip_prefix("/vsi")
+        .and_then(|rest| rest.split_once('/'))
+    {
+        if !prefix
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        {
             break;
         }
         rest = below;
@@ -94,7 +109,12 @@ pub(super) struct PrivateText {
 impl PrivateText {
     /// Uses the login name of the environment variables `USER`, `LOGNAME` or `USERNAME`.
     pub fn of_environment() -> Self {
-        Self::new(["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok()).as_deref())
+        Self::new(
+            ["USER", "LOGNAME", "USERNAME"]
+                .iter()
+                .find_map(|name| std::env::var(name).ok())
+                .as_deref(),
+        )
     }
 
     fn new(user: Option<&str>) -> Self {
@@ -104,7 +124,14 @@ impl PrivateText {
                 && !user.contains(char::is_whitespace)
         });
         // Not within a longer word: no letter or digit before or after it.
-        Self { user: known.and_then(|user| pattern(&format!(r"(?:^|[^\pL\pN]){}(?:$|[^\pL\pN])", regex::escape(user)))) }
+        Self {
+            user: known.and_then(|user| {
+                pattern(&format!(
+                    r"(?:^|[^\pL\pN]){}(?:$|[^\pL\pN])",
+                    regex::escape(user)
+                ))
+            }),
+        }
     }
 
     /// Kinds of private content in the text, each once.
@@ -121,7 +148,9 @@ impl PrivateText {
             Some(links) => links.find_iter(text).map(|link| link.as_str()).collect(),
             None => Vec::new(),
         };
-        let signed = |link: &str| Address::parse(link).is_some_and(|address| address.without_secret().1.is_some());
+        let signed = |link: &str| {
+            Address::parse(link).is_some_and(|address| address.without_secret().1.is_some())
+        };
         if is_in(&KEYS, text) || links.iter().copied().any(signed) {
             found.push(CheckKind::Credentials);
         }
@@ -150,7 +179,11 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        assert!([&PATHS, &KEYS, &LINKS, &PRIVATE_HOSTS, &EMAILS].iter().all(|pattern| pattern.is_some()));
+        assert!(
+            [&PATHS, &KEYS, &LINKS, &PRIVATE_HOSTS, &EMAILS]
+                .iter()
+                .all(|pattern| pattern.is_some())
+        );
     }
 
     #[test]
@@ -199,9 +232,19 @@ mod tests {
             "password = hunter22",
             "-----BEGIN RSA PRIVATE KEY-----",
         ] {
-            assert!(found(text).contains(&CheckKind::Credentials), "{text}: {:?}", found(text));
+            assert!(
+                found(text).contains(&CheckKind::Credentials),
+                "{text}: {:?}",
+                found(text)
+            );
         }
-        for text in ["https://host/a.tif?version=2", "a password protects it", "s3://bucket/key", "akia", "hf_ data"] {
+        for text in [
+            "https://host/a.tif?version=2",
+            "a password protects it",
+            "s3://bucket/key",
+            "akia",
+            "hf_ data",
+        ] {
             assert!(!found(text).contains(&CheckKind::Credentials), "{text}");
         }
     }
@@ -210,9 +253,15 @@ mod tests {
     fn names_private_servers_and_addresses_of_people_are_found() {
         assert_eq!(found("labelled by jdoe"), [CheckKind::UserNames]);
         assert_eq!(found("jdoes and mjdoe"), []);
-        assert_eq!(PrivateText::new(Some("root")).found_in("the root of it"), []);
+        assert_eq!(
+            PrivateText::new(Some("root")).found_in("the root of it"),
+            []
+        );
         assert_eq!(found("http://localhost:8000/a"), [CheckKind::PrivateLinks]);
-        assert_eq!(found("https://tiles.acme.internal/a"), [CheckKind::PrivateLinks]);
+        assert_eq!(
+            found("https://tiles.acme.internal/a"),
+            [CheckKind::PrivateLinks]
+        );
         assert_eq!(found("https://192.168.1.9/a"), [CheckKind::PrivateLinks]);
         assert_eq!(found("https://example.org/a"), []);
         assert_eq!(found("ask ana@example.org"), [CheckKind::Emails]);

@@ -14,11 +14,13 @@ use crate::model::Address;
 use crate::ops::command_line;
 use crate::text::PrintableLine;
 
-/// Checks a dataset, and publishes it unless a check blocks that. Plain data; [`preflight`](super::preflight()) takes it too.
+/// Checks a dataset, and publishes it unless a check blocks that. Plain data;
+/// [`preflight`](super::preflight()) takes it too.
 ///
 /// # Errors
-/// Those of [`preflight`](super::preflight()); when a file can't be read or sent, or the job is cancelled: files that were sent stay at a
-/// store, and the next publication to the same target goes on from there. A folder of this machine appears whole or not at all.
+/// Those of [`preflight`](super::preflight()); when a file can't be read or sent, or the job is
+/// cancelled: files that were sent stay at a store, and the next publication to the same target
+/// goes on from there. A folder of this machine appears whole or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishRequest {
     /// The dataset: a ZIP, a FOLDER, or the index over parts.
@@ -52,41 +54,64 @@ impl PublishRequest {
     /// The validated request, without secrets in `url`.
     ///
     /// # Errors
-    /// [`Kind::Usage`](crate::error::Kind::Usage) when `repository` is not OWNER/NAME, or `url` is no address.
+    /// [`Kind::Usage`](crate::error::Kind::Usage) when `repository` is not OWNER/NAME, or `url` is
+    /// no address.
     pub(super) fn settled(&self) -> Result<Self> {
         if let Some(repository) = &self.repository {
             expect_repository(repository)?;
         }
-        let plain = |url: &String| Address::parse(url).map(|address| address.without_secret().0.to_string());
+        let plain = |url: &String| {
+            Address::parse(url).map(|address| address.without_secret().0.to_string())
+        };
         let url = match &self.url {
-            Some(url) => Some(
-                plain(url)
-                    .ok_or_else(|| Error::usage("this is no address").at(url.printable_line()).hint("write https://HOST/PATH"))?,
-            ),
+            Some(url) => Some(plain(url).ok_or_else(|| {
+                Error::usage("this is no address")
+                    .at(url.printable_line())
+                    .hint("write https://HOST/PATH")
+            })?),
             None => None,
         };
-        Ok(Self { url, ..self.clone() })
+        Ok(Self {
+            url,
+            ..self.clone()
+        })
     }
 
-    /// The command line that publishes the same; `None` for several datasets as one, which it does not take. Prices are those of the
-    /// settings, which the command line reads too.
+    /// The command line that publishes the same; `None` for several datasets as one, which it does
+    /// not take. Prices are those of the settings, which the command line reads too.
     pub fn command_line(&self) -> Option<String> {
         if !self.open.with.is_empty() {
             return None;
         }
-        let mut words = vec!["taco-studio".to_owned(), "publish".to_owned(), self.input.display().to_string()];
+        let mut words = vec![
+            "taco-studio".to_owned(),
+            "publish".to_owned(),
+            self.input.display().to_string(),
+        ];
         words.push(self.target.display().to_string());
         let mut add = |option: &str, value: Option<String>| {
             if let Some(value) = value {
                 words.extend([option.to_owned(), value]);
             }
         };
-        add("--layout", (self.layout != PublishLayout::default()).then(|| self.layout.name().to_owned()));
+        add(
+            "--layout",
+            (self.layout != PublishLayout::default()).then(|| self.layout.name().to_owned()),
+        );
         add("--repository", self.repository.clone());
         add("--url", self.url.clone());
         let accepted: Vec<&str> = self.accept.iter().map(|kind| kind.name()).collect();
-        add("--accept", (!accepted.is_empty()).then(|| accepted.join(",")));
-        add("--base-path", self.open.base_path.as_ref().map(|path| path.display().to_string()));
+        add(
+            "--accept",
+            (!accepted.is_empty()).then(|| accepted.join(",")),
+        );
+        add(
+            "--base-path",
+            self.open
+                .base_path
+                .as_ref()
+                .map(|path| path.display().to_string()),
+        );
         if self.overwrite {
             words.push("--overwrite".to_owned());
         }
@@ -96,17 +121,28 @@ impl PublishRequest {
     /// Address at which readers find the target; `None` for a local folder.
     pub(super) fn public(&self) -> Option<Address> {
         let of_layout = self.layout.url(self.repository.as_deref());
-        let text = self.url.clone().or(of_layout).unwrap_or_else(|| self.target.display().to_string());
+        let text = self
+            .url
+            .clone()
+            .or(of_layout)
+            .unwrap_or_else(|| self.target.display().to_string());
         Address::parse(&text).map(|address| address.without_secret().0)
     }
 }
 
 /// Refuses a repository that is not `owner/name`.
 fn expect_repository(repository: &str) -> Result<()> {
-    let plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    let plain = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+    };
     match repository.split_once('/') {
         Some((owner, name)) if plain(owner) && plain(name) => Ok(()),
-        _ => Err(Error::usage("this is no repository").at(repository.printable_line()).hint("write OWNER/NAME")),
+        _ => Err(Error::usage("this is no repository")
+            .at(repository.printable_line())
+            .hint("write OWNER/NAME")),
     }
 }
 
@@ -116,8 +152,11 @@ mod tests {
 
     #[test]
     fn the_command_line_has_every_choice() {
-        let mut request =
-            PublishRequest { input: "a b.tacozip".into(), target: "s3://b/set/1.0.0".into(), ..PublishRequest::default() };
+        let mut request = PublishRequest {
+            input: "a b.tacozip".into(),
+            target: "s3://b/set/1.0.0".into(),
+            ..PublishRequest::default()
+        };
         let wanted = "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0";
         assert_eq!(request.command_line().as_deref(), Some(wanted));
         request.layout = PublishLayout::HuggingFace;
@@ -125,7 +164,8 @@ mod tests {
         request.accept = vec![CheckKind::Licence, CheckKind::Leakage];
         request.overwrite = true;
         let wanted = format!(
-            "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0 --layout {} --repository ana/peru --accept '{},{}' --overwrite",
+            "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0 --layout {} --repository ana/peru \
+                --accept '{},{}' --overwrite",
             PublishLayout::HuggingFace.name(),
             CheckKind::Licence.name(),
             CheckKind::Leakage.name()

@@ -18,7 +18,8 @@ use super::prepared::{Preflight, PreparedPublication, index_name};
 use super::request::PublishRequest;
 use super::snippets::{Snippet, snippets};
 use crate::container::{
-    self, ByteSource, ConsolidateOptions, Format, ObjectSet, OpenOptions, PartialFolder, Sent, check_space, consolidate,
+    self, ByteSource, ConsolidateOptions, Format, ObjectSet, OpenOptions, PartialFolder, Sent,
+    check_space, consolidate,
 };
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -55,7 +56,8 @@ pub struct Published {
     pub opened: OpenedPublication,
     /// Code that opens it.
     pub snippets: Vec<Snippet>,
-    /// Command lines of the layout's own client, which upload the files; empty where the studio has sent them.
+    /// Command lines of the layout's own client, which upload the files; empty where the studio has
+    /// sent them.
     pub upload_commands: Vec<String>,
 }
 
@@ -82,7 +84,10 @@ struct NewFile {
 
 impl NewFile {
     fn of(file: &SourceFile) -> Self {
-        Self { name: file.name.clone(), source: FileSource::File(file.path.clone(), file.size_bytes) }
+        Self {
+            name: file.name.clone(),
+            source: FileSource::File(file.path.clone(), file.size_bytes),
+        }
     }
 }
 
@@ -117,7 +122,9 @@ impl Operation for PublishRequest {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.open
+            .paths_mut()
+            .for_each(|path| visit(PathUse::Read, path));
         visit(PathUse::Write, &mut self.target);
     }
 
@@ -133,14 +140,27 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     let prepared = PreparedPublication::new(request, reader.as_ref(), ctx)?;
     let preflight = prepared.preflight(reader.as_ref(), ctx)?;
     if !preflight.may_publish() {
-        return Ok(Publication { preflight, published: None });
+        return Ok(Publication {
+            preflight,
+            published: None,
+        });
     }
-    let made = TempDir::new().io_at("make a folder in the temporary folder", std::env::temp_dir())?;
+    let made = TempDir::new().io_at(
+        "make a folder in the temporary folder",
+        std::env::temp_dir(),
+    )?;
     let indexes = indexes(&prepared, made.path(), ctx)?;
     // The documents describe the dataset as readers see it: through the published index.
-    let described = match indexes.opened.as_deref().filter(|index| !is_same_place(index, &reader.info().path)) {
+    let described = match indexes
+        .opened
+        .as_deref()
+        .filter(|index| !is_same_place(index, &reader.info().path))
+    {
         Some(index) => {
-            let options = OpenOptions { base_path: Some(prepared.contents.base.clone()), ..OpenOptions::default() };
+            let options = OpenOptions {
+                base_path: Some(prepared.contents.base.clone()),
+                ..OpenOptions::default()
+            };
             container::open_with(index, &options, ctx)?
         }
         None => reader.clone(),
@@ -148,7 +168,10 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     let documents = documents_of(request, described.as_ref(), &prepared.opened_as, ctx)?;
     let documents: Vec<NewFile> = documents
         .into_iter()
-        .map(|document| NewFile { name: document.name, source: FileSource::Memory(document.bytes.into()) })
+        .map(|document| NewFile {
+            name: document.name,
+            source: FileSource::Memory(document.bytes.into()),
+        })
         .collect();
     let data: Vec<NewFile> = prepared.contents.data.iter().map(NewFile::of).collect();
     let has_first = !prepared.contents.first_read.is_empty();
@@ -171,13 +194,20 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     let opened = match is_remote(&request.target) {
         true => {
             let set = ObjectSet::new(&request.target, request.overwrite)?;
-            // What is opened first refers to the data: it comes last, and goes before data that it refers to is replaced. Data of new
-            // names is sent before that, so that the published dataset stays whole for as long as possible.
+            // What is opened first refers to the data: it comes last, and goes before data that it
+            // refers to is replaced. Data of new names is sent before that, so that the published
+            // dataset stays whole for as long as possible.
             let refers = prepared.opened_first();
             let is_new = |file: &NewFile| !refers.is_empty() && !set.exists(&file.name);
-            let data: HashSet<&str> = prepared.contents.data.iter().map(|file| file.name.as_str()).collect();
-            let (new, others): (Vec<&NewFile>, Vec<&NewFile>) =
-                files.iter().partition(|file| data.contains(file.name.as_str()) && is_new(file));
+            let data: HashSet<&str> = prepared
+                .contents
+                .data
+                .iter()
+                .map(|file| file.name.as_str())
+                .collect();
+            let (new, others): (Vec<&NewFile>, Vec<&NewFile>) = files
+                .iter()
+                .partition(|file| data.contains(file.name.as_str()) && is_new(file));
             let mut is_hidden = false;
             let last = files.last().map(|file| file.name.as_str());
             for file in new.into_iter().chain(others) {
@@ -187,8 +217,15 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
                 }
                 let size = file.source.size_bytes();
                 let hide = || {
-                    if !is_hidden && data.contains(file.name.as_str()) && set.exists(&file.name) && request.overwrite {
-                        refers.iter().filter(|name| set.exists(name)).try_for_each(|name| set.remove(name))?;
+                    if !is_hidden
+                        && data.contains(file.name.as_str())
+                        && set.exists(&file.name)
+                        && request.overwrite
+                    {
+                        refers
+                            .iter()
+                            .filter(|name| set.exists(name))
+                            .try_for_each(|name| set.remove(name))?;
                         is_hidden = true;
                     }
                     Ok(())
@@ -196,7 +233,11 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
                 count(send(&set, file, hide, ctx)?, size);
             }
             prepared.version.expect_unchanged()?;
-            open_published(&place_below(&request.target, &prepared.opened_as), described.as_ref(), ctx)?
+            open_published(
+                &place_below(&request.target, &prepared.opened_as),
+                described.as_ref(),
+                ctx,
+            )?
         }
         false => {
             check_space(&request.target, total)?;
@@ -207,24 +248,40 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
                 copied.map_err(|error| prepared.version.explain(error))?;
                 count(Sent::Written, file.source.size_bytes());
             }
-            // Compared before it gets its name: a publication that fails leaves nothing, whatever happens to the source meanwhile.
-            let opened = open_published(&place_below(folder.path(), &prepared.opened_as), described.as_ref(), ctx)
-                .map_err(|error| prepared.version.explain(error.at_path(&request.target)))?;
+            // Compared before it gets its name: a publication that fails leaves nothing, whatever
+            // happens to the source meanwhile.
+            let opened = open_published(
+                &place_below(folder.path(), &prepared.opened_as),
+                described.as_ref(),
+                ctx,
+            )
+            .map_err(|error| prepared.version.explain(error.at_path(&request.target)))?;
             prepared.version.expect_unchanged()?;
             folder.finish()?;
-            OpenedPublication { path: place_below(&request.target, &prepared.opened_as), ..opened }
+            OpenedPublication {
+                path: place_below(&request.target, &prepared.opened_as),
+                ..opened
+            }
         }
     };
     let address = match request.public() {
         Some(public) => public.child(&prepared.opened_as).to_string(),
-        None => request.target.join(&prepared.opened_as).display().to_string(),
+        None => request
+            .target
+            .join(&prepared.opened_as)
+            .display()
+            .to_string(),
     };
     let table = match described.info().format {
         Format::Tacocat => Some("level0.parquet"),
         Format::Folder => Some("METADATA/level0.parquet"),
         _ => None,
     };
-    let table = table.map(|table| place_below(Path::new(&address), table).display().to_string());
+    let table = table.map(|table| {
+        place_below(Path::new(&address), table)
+            .display()
+            .to_string()
+    });
     let published = Published {
         snippets: snippets(&address, table.as_deref(), described.as_ref()),
         address,
@@ -233,9 +290,14 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
         kept_files,
         seconds: started.elapsed().as_secs_f64(),
         opened,
-        upload_commands: request.layout.upload_commands(&request.target, request.repository.as_deref()),
+        upload_commands: request
+            .layout
+            .upload_commands(&request.target, request.repository.as_deref()),
     };
-    Ok(Publication { preflight, published: Some(published) })
+    Ok(Publication {
+        preflight,
+        published: Some(published),
+    })
 }
 
 /// Indexes over the parts.
@@ -253,14 +315,20 @@ fn indexes(prepared: &PreparedPublication<'_>, folder: &Path, ctx: &JobContext) 
         let name = index_name(*format);
         let contents = &prepared.contents;
         if contents.opened_as == name {
-            found.files.extend(contents.first_read.iter().map(NewFile::of));
+            found
+                .files
+                .extend(contents.first_read.iter().map(NewFile::of));
             found.opened = contents.first_read.first().map(|file| match format {
                 Format::Tacocat => file.path.parent().unwrap_or(Path::new("")).to_owned(),
                 _ => file.path.clone(),
             });
             continue;
         }
-        let target = if *format == Format::Tacollection { folder.join(name) } else { folder.to_owned() };
+        let target = if *format == Format::Tacollection {
+            folder.join(name)
+        } else {
+            folder.to_owned()
+        };
         let options = ConsolidateOptions {
             inputs: contents.data.iter().map(|file| file.path.clone()).collect(),
             target,
@@ -270,12 +338,20 @@ fn indexes(prepared: &PreparedPublication<'_>, folder: &Path, ctx: &JobContext) 
             skip_schema_check: false,
         };
         let built = consolidate(&options, ctx)?;
-        let mut names: Vec<String> = prepared.names.iter().filter(|own| own.split('/').next() == Some(name)).cloned().collect();
+        let mut names: Vec<String> = prepared
+            .names
+            .iter()
+            .filter(|own| own.split('/').next() == Some(name))
+            .cloned()
+            .collect();
         names.retain(|own| folder.join(own).is_file());
         for own in names {
             let path = folder.join(&own);
             let size = crate::files::metadata(&path).io_at("read", &path)?.len();
-            found.files.push(NewFile { name: own, source: FileSource::File(path, size) });
+            found.files.push(NewFile {
+                name: own,
+                source: FileSource::File(path, size),
+            });
         }
         found.opened = Some(built.path);
     }
@@ -283,20 +359,34 @@ fn indexes(prepared: &PreparedPublication<'_>, folder: &Path, ctx: &JobContext) 
 }
 
 /// Sends one file to a store, after `before` unless the store has it.
-fn send(set: &ObjectSet, file: &NewFile, before: impl FnOnce() -> Result<()>, ctx: &JobContext) -> Result<Sent> {
+fn send(
+    set: &ObjectSet,
+    file: &NewFile,
+    before: impl FnOnce() -> Result<()>,
+    ctx: &JobContext,
+) -> Result<Sent> {
     let size = file.source.size_bytes();
     let sent = match &file.source {
         // Documents, which refer to nothing.
         FileSource::Memory(bytes) => set.put(&file.name, bytes.clone())?,
         FileSource::File(path, _) => {
             let source = open(path, size)?;
-            if set.has(&file.name, size, &mut FilePieces { source: &source, at: 0 })? {
+            if set.has(
+                &file.name,
+                size,
+                &mut FilePieces {
+                    source: &source,
+                    at: 0,
+                },
+            )? {
                 Sent::Kept
             } else {
                 before()?;
                 let identity = identity_of(path);
                 set.stream(&file.name, size, |writer| {
-                    identity.iter().for_each(|identity| writer.made_from(identity));
+                    identity
+                        .iter()
+                        .for_each(|identity| writer.made_from(identity));
                     read_all(&source, &mut |piece| writer.write_all(piece), ctx)
                 })?;
                 source.expect_unchanged()?;
@@ -329,13 +419,21 @@ fn copy(file: &NewFile, target: &Path, ctx: &JobContext) -> Result<()> {
     output.sync_all().io_at("write", target)
 }
 
-/// What tells a file of this machine from its earlier and later versions: path, size and modification time.
+/// What tells a file of this machine from its earlier and later versions: path, size and
+/// modification time.
 fn identity_of(path: &Path) -> Option<[u8; 32]> {
     if is_remote(path) {
         return None;
     }
     let meta = crate::files::metadata(path).ok()?;
-    Some(Sha256::digest(format!("{path:?} {} {:?}", meta.len(), meta.modified().ok()?)).into())
+    Some(
+        Sha256::digest(format!(
+            "{path:?} {} {:?}",
+            meta.len(),
+            meta.modified().ok()?
+        ))
+        .into(),
+    )
 }
 
 /// Opens a file that had `size` bytes when it was listed.
@@ -343,12 +441,20 @@ fn open(path: &Path, size: u64) -> Result<ByteSource> {
     let source = ByteSource::open(path)?;
     match source.size_bytes() == size {
         true => Ok(source),
-        false => Err(Error::new(crate::error::Kind::Changed, "the file was changed while the dataset was published").at_path(path)),
+        false => Err(Error::new(
+            crate::error::Kind::Changed,
+            "the file was changed while the dataset was published",
+        )
+        .at_path(path)),
     }
 }
 
 /// Passes all bytes of a file to `write`, at most [`PIECE`] at a time.
-fn read_all(source: &ByteSource, write: &mut dyn FnMut(&[u8]) -> std::io::Result<()>, ctx: &JobContext) -> Result<()> {
+fn read_all(
+    source: &ByteSource,
+    write: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
+    ctx: &JobContext,
+) -> Result<()> {
     let size = source.size_bytes();
     let mut at = 0;
     while at < size {

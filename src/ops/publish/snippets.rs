@@ -16,23 +16,53 @@ pub struct Snippet {
     pub code: String,
 }
 
-/// Code for the dataset at `address`; `table` is the address of the table of level 0, if it is a file of its own.
-pub(super) fn snippets(address: &str, table: Option<&str>, reader: &dyn ContainerReader) -> Vec<Snippet> {
-    let has_split = reader.levels().fields(0).iter().any(|field| field.name == "split");
-    let select = if has_split { "SELECT * FROM data WHERE split = 'test'" } else { "SELECT * FROM data LIMIT 10" };
+/// Code for the dataset at `address`; `table` is the address of the table of level 0, if it is a
+/// file of its own.
+pub(super) fn snippets(
+    address: &str,
+    table: Option<&str>,
+    reader: &dyn ContainerReader,
+) -> Vec<Snippet> {
+    let has_split = reader
+        .levels()
+        .fields(0)
+        .iter()
+        .any(|field| field.name == "split");
+    let select = if has_split {
+        "SELECT * FROM data WHERE split = 'test'"
+    } else {
+        "SELECT * FROM data LIMIT 10"
+    };
     let python = python_code(&[address.to_owned()], reader.info().format, Some(select));
     let word = command_line([address]);
-    let studio = format!("taco-studio inspect {word}\ntaco-studio query {word} --sql \"{select}\"\n");
-    let mut found = vec![Snippet { reader: "Python", code: python }];
+    let studio =
+        format!("taco-studio inspect {word}\ntaco-studio query {word} --sql \"{select}\"\n");
+    let mut found = vec![Snippet {
+        reader: "Python",
+        code: python,
+    }];
     if let Some(table) = table {
         let setup = match Address::parse(table).is_some() {
             true => "INSTALL httpfs; LOAD httpfs;\n",
             false => "",
         };
-        let condition = if has_split { "WHERE split = 'test'" } else { "LIMIT 10" };
-        let code = format!("{setup}SELECT * FROM read_parquet('{}') {condition};\n", table.replace('\'', "''"));
-        found.push(Snippet { reader: "DuckDB", code });
+        let condition = if has_split {
+            "WHERE split = 'test'"
+        } else {
+            "LIMIT 10"
+        };
+        let code = format!(
+            "{setup}SELECT * FROM read_parquet('{}') {condition};\n",
+            table.replace('\'', "''")
+        );
+        found.push(Snippet {
+            reader: "DuckDB",
+            code,
+        });
     }
-    found.push(Snippet { reader: "Taco Studio", code: studio });
+    found.push(Snippet {
+        reader: "Taco Studio",
+        code: studio,
+    });
     found
 }

@@ -1,4 +1,5 @@
-//! State of the target before a publication: its files, and the version that is published there. Changes nothing.
+//! State of the target before a publication: its files, and the version that is published there.
+//! Changes nothing.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,30 +28,43 @@ pub(super) struct PublishedVersion {
     pub version: String,
 }
 
-/// Lists the target. A dataset is published there if `last`, the file that is sent last, exists; it is opened at the path
-/// `opened_as`.
+/// Lists the target. A dataset is published there if `last`, the file that is sent last, exists; it
+/// is opened at the path `opened_as`.
 ///
 /// # Errors
-/// When writing to the address is not supported, the store can't be listed, or the folder can't be read.
-pub(super) fn look_at(target: &Path, last: &str, opened_as: &str, ctx: &JobContext) -> Result<TargetState> {
+/// When writing to the address is not supported, the store can't be listed, or the folder can't be
+/// read.
+pub(super) fn look_at(
+    target: &Path,
+    last: &str,
+    opened_as: &str,
+    ctx: &JobContext,
+) -> Result<TargetState> {
     expect_writable(target)?;
     let mut names = BTreeSet::new();
     match is_remote(target) {
         true => names.extend(objects_below(target)?),
         false if target.is_dir() => list(target, "", &mut names, ctx)?,
         false if target.symlink_metadata().is_ok() => {
-            return Err(crate::error::Error::usage("the target is a file; a publication needs a folder").at_path(target));
+            return Err(crate::error::Error::usage(
+                "the target is a file; a publication needs a folder",
+            )
+            .at_path(target));
         }
         false => {}
     }
-    let published = names.contains(last).then(|| match container::open(&place_below(target, opened_as), ctx) {
-        Ok(reader) => PublishedVersion {
-            id: reader.collection().id().to_owned(),
-            version: reader.collection().text("dataset_version").to_owned(),
-        },
-        // An unreadable file of that name still counts as a publication, so that it is not replaced without `overwrite`.
-        Err(_) => PublishedVersion::default(),
-    });
+    let published =
+        names.contains(last).then(
+            || match container::open(&place_below(target, opened_as), ctx) {
+                Ok(reader) => PublishedVersion {
+                    id: reader.collection().id().to_owned(),
+                    version: reader.collection().text("dataset_version").to_owned(),
+                },
+                // An unreadable file of that name still counts as a publication, so that it is not
+                // replaced without `overwrite`.
+                Err(_) => PublishedVersion::default(),
+            },
+        );
     ctx.check()?;
     Ok(TargetState { names, published })
 }

@@ -36,8 +36,17 @@ const HIDDEN: u8 = 6;
 
 /// The options of the extension `labels` that name the classes in the collection.
 pub fn label_options() -> Json {
-    let class = |(category, (name, [r, g, b])): (usize, &(&str, [u8; 3]))| json!({"name": name, "category": category, "colour": format!("#{r:02x}{g:02x}{b:02x}")});
-    json!({"classes": CLASSES.iter().enumerate().map(class).collect::<Vec<_>>(), "description": "What changed between the two dates"})
+    let class = |(category, (name, [r, g, b])): (usize, &(&str, [u8; 3]))| {
+        json!({
+            "name": name,
+            "category": category,
+            "colour": format!("#{r:02x}{g:02x}{b:02x}"),
+        })
+    };
+    json!({
+        "classes": CLASSES.iter().enumerate().map(class).collect::<Vec<_>>(),
+        "description": "What changed between the two dates",
+    })
 }
 
 /// Draws the files of a scene into a folder of its name; returns its row of the metadata table.
@@ -49,23 +58,45 @@ pub fn draw_scene(scenes: &Path, index: usize) -> Result<String> {
     let folder = scenes.join(&scene.id);
     std::fs::create_dir_all(&folder).io_at("make a folder of the sample", &folder)?;
     let terrain = Terrain::of(&scene);
-    let [before, after] = [false, true].map(|is_after| SceneView { scene: &scene, terrain: &terrain, is_after });
+    let [before, after] = [false, true].map(|is_after| SceneView {
+        scene: &scene,
+        terrain: &terrain,
+        is_after,
+    });
     let [old, new] = [&before, &after].map(surfaces);
     write_optical(&folder.join("before.tif"), &before, &old)?;
     write_optical(&folder.join("after.tif"), &after, &new)?;
     write_radar(&folder.join("radar.tif"), &after, &new)?;
     write_elevation(&folder.join("terrain.tif"), &scene, &terrain)?;
-    let clouded: Vec<bool> = places().map(|[column, row]| after.cloud(column, row) > 0.5).collect();
-    let classes: Vec<u8> = old.iter().zip(&new).zip(&clouded).map(|((old, new), is_hidden)| class(old, new, *is_hidden)).collect();
+    let clouded: Vec<bool> = places()
+        .map(|[column, row]| after.cloud(column, row) > 0.5)
+        .collect();
+    let classes: Vec<u8> = old
+        .iter()
+        .zip(&new)
+        .zip(&clouded)
+        .map(|((old, new), is_hidden)| class(old, new, *is_hidden))
+        .collect();
     let share = |count: usize| count as f64 / PIXELS as f64;
     let flooded = share(classes.iter().filter(|class| **class == FLOODED).count());
     let clouds = 100.0 * share(clouded.iter().filter(|is_clouded| **is_clouded).count());
     write_label(&folder.join("label.tif"), &scene, classes)?;
     let shapes = folder.join("outlines.geojson");
-    std::fs::write(&shapes, outlines::geojson(&scene, &terrain)?.to_string()).io_at("write a file of the sample", &shapes)?;
-    let SampleScene { id, split, river, landscape, date: [month, day], .. } = &scene;
+    std::fs::write(&shapes, outlines::geojson(&scene, &terrain)?.to_string())
+        .io_at("write a file of the sample", &shapes)?;
+    let SampleScene {
+        id,
+        split,
+        river,
+        landscape,
+        date: [month, day],
+        ..
+    } = &scene;
     let (landscape, event) = (landscape.name(), landscape.event());
-    Ok(format!("{id},{split},{river},{clouds:.1},{flooded:.4},2023-{month:02}-{day:02},{landscape},{event}\n"))
+    Ok(format!(
+        "{id},{split},{river},{clouds:.1},{flooded:.4},2023-{month:02}-{day:02},{landscape},\
+            {event}\n"
+    ))
 }
 
 /// Columns and rows of the pixels, row by row.
@@ -74,7 +105,9 @@ fn places() -> impl Iterator<Item = [usize; 2]> {
 }
 
 fn surfaces(view: &SceneView<'_>) -> Vec<Surface> {
-    places().map(|[column, row]| view.surface(column, row)).collect()
+    places()
+        .map(|[column, row]| view.surface(column, row))
+        .collect()
 }
 
 fn class(old: &Surface, new: &Surface, is_hidden: bool) -> u8 {
@@ -113,18 +146,43 @@ fn raster<'a>(
 }
 
 fn write_optical(path: &Path, view: &SceneView<'_>, surfaces: &[Surface]) -> Result<()> {
-    let seen: Vec<[f64; 4]> = places().zip(surfaces).map(|([column, row], surface)| view.seen(surface, column, row)).collect();
-    let band = |band: usize| Samples::U16(seen.iter().map(|bands| bands[band].clamp(1.0, 10_000.0) as u16).collect());
+    let seen: Vec<[f64; 4]> = places()
+        .zip(surfaces)
+        .map(|([column, row], surface)| view.seen(surface, column, row))
+        .collect();
+    let band = |band: usize| {
+        Samples::U16(
+            seen.iter()
+                .map(|bands| bands[band].clamp(1.0, 10_000.0) as u16)
+                .collect(),
+        )
+    };
     let names = vec!["B02 blue", "B03 green", "B04 red", "B08 near infrared"];
-    let options = vec![("COMPRESS", "DEFLATE"), ("PREDICTOR", "2"), ("TILED", "YES"), ("BLOCKXSIZE", "128"), ("BLOCKYSIZE", "128")];
-    write_geotiff(path, &NewRaster { nodata: Some(0.0), ..raster(view.scene, 1, (0..4).map(band).collect(), names, options) })
+    let options = vec![
+        ("COMPRESS", "DEFLATE"),
+        ("PREDICTOR", "2"),
+        ("TILED", "YES"),
+        ("BLOCKXSIZE", "128"),
+        ("BLOCKYSIZE", "128"),
+    ];
+    write_geotiff(
+        path,
+        &NewRaster {
+            nodata: Some(0.0),
+            ..raster(view.scene, 1, (0..4).map(band).collect(), names, options)
+        },
+    )
 }
 
 fn write_radar(path: &Path, view: &SceneView<'_>, surfaces: &[Surface]) -> Result<()> {
     let [mut copolar, mut crosspolar] = [Vec::with_capacity(PIXELS), Vec::with_capacity(PIXELS)];
     for ([column, row], surface) in places().zip(surfaces) {
         let is_outside = view.scene.is_cut && column as f64 > 0.62 * SIZE as f64 - 0.2 * row as f64;
-        let decibels = if is_outside { [f64::NAN; 2] } else { view.backscatter(surface, column, row) };
+        let decibels = if is_outside {
+            [f64::NAN; 2]
+        } else {
+            view.backscatter(surface, column, row)
+        };
         // A tenth of a decibel is far below the speckle.
         let [vv, vh] = decibels.map(|number| ((number * 10.0).round() / 10.0) as f32);
         copolar.push(vv);
@@ -132,22 +190,53 @@ fn write_radar(path: &Path, view: &SceneView<'_>, surfaces: &[Surface]) -> Resul
     }
     let options = vec![("COMPRESS", "DEFLATE"), ("PREDICTOR", "3")];
     let bands = vec![Samples::F32(copolar), Samples::F32(crosspolar)];
-    write_geotiff(path, &NewRaster { nodata: Some(f64::NAN), ..raster(view.scene, 1, bands, vec!["VV", "VH"], options) })
+    write_geotiff(
+        path,
+        &NewRaster {
+            nodata: Some(f64::NAN),
+            ..raster(view.scene, 1, bands, vec!["VV", "VH"], options)
+        },
+    )
 }
 
 fn write_elevation(path: &Path, scene: &SampleScene, terrain: &Terrain) -> Result<()> {
     let side = SIZE / ELEVATION_STEP;
     let mean = |at: usize| {
         let (column, row) = (at % side * ELEVATION_STEP, at / side * ELEVATION_STEP);
-        let rows = (row..row + ELEVATION_STEP).map(|row| &terrain.heights[row * SIZE + column..][..ELEVATION_STEP]);
+        let rows = (row..row + ELEVATION_STEP)
+            .map(|row| &terrain.heights[row * SIZE + column..][..ELEVATION_STEP]);
         (rows.flatten().sum::<f64>() / (ELEVATION_STEP * ELEVATION_STEP) as f64).round() as i16
     };
     let bands = vec![Samples::I16((0..side * side).map(mean).collect())];
-    write_geotiff(path, &raster(scene, ELEVATION_STEP, bands, vec!["elevation"], vec![("COMPRESS", "DEFLATE"), ("PREDICTOR", "2")]))
+    write_geotiff(
+        path,
+        &raster(
+            scene,
+            ELEVATION_STEP,
+            bands,
+            vec!["elevation"],
+            vec![("COMPRESS", "DEFLATE"), ("PREDICTOR", "2")],
+        ),
+    )
 }
 
 fn write_label(path: &Path, scene: &SampleScene, classes: Vec<u8>) -> Result<()> {
-    let palette = CLASSES.iter().map(|(_, [r, g, b])| [*r, *g, *b, 255]).collect();
-    let raster = raster(scene, 1, vec![Samples::U8(classes)], vec!["change"], vec![("COMPRESS", "DEFLATE")]);
-    write_geotiff(path, &NewRaster { palette: Some(palette), ..raster })
+    let palette = CLASSES
+        .iter()
+        .map(|(_, [r, g, b])| [*r, *g, *b, 255])
+        .collect();
+    let raster = raster(
+        scene,
+        1,
+        vec![Samples::U8(classes)],
+        vec!["change"],
+        vec![("COMPRESS", "DEFLATE")],
+    );
+    write_geotiff(
+        path,
+        &NewRaster {
+            palette: Some(palette),
+            ..raster
+        },
+    )
 }

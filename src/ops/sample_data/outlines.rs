@@ -3,7 +3,9 @@
 use serde_json::{Value as Json, json};
 
 use super::scenes::{Landscape, SampleScene};
-use super::surfaces::{BUILT_BLOCKS, block_number, field_grid, place_of_block, place_of_field, street_grid};
+use super::surfaces::{
+    BUILT_BLOCKS, block_number, field_grid, place_of_block, place_of_field, street_grid,
+};
 use super::terrain::{PIXEL, SIZE, Terrain, hashed};
 use crate::error::Result;
 use crate::raster::CrsTransform;
@@ -37,30 +39,53 @@ struct SceneOutline {
 pub fn geojson(scene: &SampleScene, terrain: &Terrain) -> Result<Json> {
     let to_degrees = CrsTransform::between(&format!("EPSG:{}", scene.epsg), "EPSG:4326", true)?;
     let degrees = |places: &[[f64; 2]]| -> Vec<[f64; 2]> {
-        let metres: Vec<[f64; 2]> = places.iter().map(|place| scene.coordinates(*place)).collect();
+        let metres: Vec<[f64; 2]> = places
+            .iter()
+            .map(|place| scene.coordinates(*place))
+            .collect();
         let rounded = |number: f64| (number * 1e7).round() / 1e7;
-        to_degrees.points(&metres).into_iter().flatten().map(|point| point.map(rounded)).collect()
+        to_degrees
+            .points(&metres)
+            .into_iter()
+            .flatten()
+            .map(|point| point.map(rounded))
+            .collect()
     };
     let feature = |outline: &SceneOutline| {
         let (geometry, area) = match &outline.shape {
-            UnitShape::Point(place) => (json!({"type": "Point", "coordinates": degrees(&[*place]).first()}), None),
-            UnitShape::Line(places) => (json!({"type": "LineString", "coordinates": degrees(places)}), None),
+            UnitShape::Point(place) => (
+                json!({"type": "Point", "coordinates": degrees(&[*place]).first()}),
+                None,
+            ),
+            UnitShape::Line(places) => (
+                json!({"type": "LineString", "coordinates": degrees(places)}),
+                None,
+            ),
             UnitShape::Area(places) => {
                 let hectares = area(places).abs() * (PIXEL * SIZE as f64).powi(2) / HECTARE;
                 let mut ring = places.clone();
-                // Rows run south: what turns to the right in the drawing turns to the left on the map.
+                // Rows run south: what turns to the right in the drawing turns to the left on the
+                // map.
                 if area(places) > 0.0 {
                     ring.reverse();
                 }
                 ring.extend(ring.first().copied());
-                (json!({"type": "Polygon", "coordinates": [degrees(&ring)]}), Some((hectares * 100.0).round() / 100.0))
+                (
+                    json!({"type": "Polygon", "coordinates": [degrees(&ring)]}),
+                    Some((hectares * 100.0).round() / 100.0),
+                )
             }
         };
         let height = outline.height.map(f64::round);
         json!({
             "type": "Feature",
             "geometry": geometry,
-            "properties": {"kind": outline.kind, "name": outline.name, "area_ha": area, "height_m": height},
+            "properties": {
+                "kind": outline.kind,
+                "name": outline.name,
+                "area_ha": area,
+                "height_m": height,
+            },
         })
     };
     let features: Vec<Json> = outlines(scene, terrain).iter().map(feature).collect();
@@ -73,7 +98,12 @@ fn outlines(scene: &SampleScene, terrain: &Terrain) -> Vec<SceneOutline> {
         Landscape::Fields => fields(scene),
         Landscape::Coast => {
             let shore = steps().map(|y| [scene.shore(y), y]).collect();
-            vec![SceneOutline { kind: "shore", name: String::new(), height: None, shape: UnitShape::Line(shore) }]
+            vec![SceneOutline {
+                kind: "shore",
+                name: String::new(),
+                height: None,
+                shape: UnitShape::Line(shore),
+            }]
         }
         Landscape::City => parks(scene),
         Landscape::Mountains => summits(scene, terrain),
@@ -92,17 +122,30 @@ fn around(scene: &SampleScene, kind: &'static str) -> SceneOutline {
     let place = |turn: f64| {
         let direction = turn * std::f64::consts::TAU;
         let radius = scene.outline_radius(direction);
-        [0.5 + radius * direction.cos(), 0.5 + radius * direction.sin()]
+        [
+            0.5 + radius * direction.cos(),
+            0.5 + radius * direction.sin(),
+        ]
     };
     let places = steps().take(STEPS).map(place).collect();
-    SceneOutline { kind, name: String::new(), height: None, shape: UnitShape::Area(places) }
+    SceneOutline {
+        kind,
+        name: String::new(),
+        height: None,
+        shape: UnitShape::Area(places),
+    }
 }
 
 fn channels(scene: &SampleScene) -> Vec<SceneOutline> {
     let arm = |at: usize| {
         let places = steps().map(|y| [scene.channels(y)[at][0], y]);
         let on_land = places.take_while(|[x, y]| (0.0..=1.0).contains(x) && *y <= scene.sea(*x));
-        SceneOutline { kind: "channel", name: format!("arm {}", at + 1), height: None, shape: UnitShape::Line(on_land.collect()) }
+        SceneOutline {
+            kind: "channel",
+            name: format!("arm {}", at + 1),
+            height: None,
+            shape: UnitShape::Line(on_land.collect()),
+        }
     };
     (0..3).map(arm).collect()
 }
@@ -113,10 +156,17 @@ fn fields(scene: &SampleScene) -> Vec<SceneOutline> {
     let surveyed = cells.filter(|[u, v]| hashed(scene.seed, *u, *v, 9) < 0.3);
     let outlined = surveyed.filter_map(|[u, v]| {
         let corners = corners([u, v], 0.06).map(place_of_field);
-        let is_dry = corners.iter().all(|place| scene.river_distance(*place) > 0.15 && scene.river_distance(*place) < 0.36);
-        let crop = ["barley", "maize", "rice", "wheat"][(hashed(scene.seed, u, v, 8) * 3.99) as usize];
-        let field =
-            || SceneOutline { kind: "field", name: crop.to_owned(), height: None, shape: UnitShape::Area(corners.to_vec()) };
+        let is_dry = corners.iter().all(|place| {
+            scene.river_distance(*place) > 0.15 && scene.river_distance(*place) < 0.36
+        });
+        let crop =
+            ["barley", "maize", "rice", "wheat"][(hashed(scene.seed, u, v, 8) * 3.99) as usize];
+        let field = || SceneOutline {
+            kind: "field",
+            name: crop.to_owned(),
+            height: None,
+            shape: UnitShape::Area(corners.to_vec()),
+        };
         (is_dry && corners.iter().all(|corner| scene.holds(*corner))).then(field)
     });
     outlined.collect()
@@ -128,9 +178,16 @@ fn parks(scene: &SampleScene) -> Vec<SceneOutline> {
     let open = cells.filter(|block| block_number(scene, *block) > BUILT_BLOCKS);
     let outlined = open.filter_map(|block| {
         let corners = corners(block, 0.09).map(|corner| place_of_block(scene, corner));
-        let is_dry = corners.iter().all(|place| scene.river_distance(*place) > 0.06);
+        let is_dry = corners
+            .iter()
+            .all(|place| scene.river_distance(*place) > 0.06);
         let name = || format!("block {} {}", block[0], block[1]);
-        let park = || SceneOutline { kind: "park", name: name(), height: None, shape: UnitShape::Area(corners.to_vec()) };
+        let park = || SceneOutline {
+            kind: "park",
+            name: name(),
+            height: None,
+            shape: UnitShape::Area(corners.to_vec()),
+        };
         (is_dry && corners.iter().all(|corner| scene.holds(*corner))).then(park)
     });
     outlined.collect()
@@ -139,13 +196,18 @@ fn parks(scene: &SampleScene) -> Vec<SceneOutline> {
 fn summits(scene: &SampleScene, terrain: &Terrain) -> Vec<SceneOutline> {
     let height = |column: usize, row: usize| terrain.heights[row * SIZE + column];
     let is_summit = |column: usize, row: usize| {
-        let around =
-            (row - SUMMIT..=row + SUMMIT).flat_map(|row| (column - SUMMIT..=column + SUMMIT).map(move |column| [column, row]));
-        around.into_iter().all(|[other_column, other_row]| height(other_column, other_row) <= height(column, row))
+        let around = (row - SUMMIT..=row + SUMMIT)
+            .flat_map(|row| (column - SUMMIT..=column + SUMMIT).map(move |column| [column, row]));
+        around
+            .into_iter()
+            .all(|[other_column, other_row]| height(other_column, other_row) <= height(column, row))
     };
     let inner = SUMMIT..SIZE - SUMMIT;
-    let places = inner.clone().flat_map(|row| inner.clone().map(move |column| [column, row]));
-    let tops = places.filter(|[column, row]| height(*column, *row) > 1_300.0 && is_summit(*column, *row));
+    let places = inner
+        .clone()
+        .flat_map(|row| inner.clone().map(move |column| [column, row]));
+    let tops =
+        places.filter(|[column, row]| height(*column, *row) > 1_300.0 && is_summit(*column, *row));
     tops.enumerate()
         .map(|(at, [column, row])| SceneOutline {
             kind: "summit",
@@ -157,12 +219,18 @@ fn summits(scene: &SampleScene, terrain: &Terrain) -> Vec<SceneOutline> {
 }
 
 /// The cells of a grid that the scene may reach.
-fn cells_of(scene: &SampleScene, grid: impl Fn([f64; 2]) -> [f64; 2]) -> impl Iterator<Item = [i64; 2]> {
-    let corners = [[0, 0], [SIZE, 0], [0, SIZE], [SIZE, SIZE]].map(|[column, row]| grid(scene.place(column, row)));
+fn cells_of(
+    scene: &SampleScene,
+    grid: impl Fn([f64; 2]) -> [f64; 2],
+) -> impl Iterator<Item = [i64; 2]> {
+    let corners = [[0, 0], [SIZE, 0], [0, SIZE], [SIZE, SIZE]]
+        .map(|[column, row]| grid(scene.place(column, row)));
     let range = |axis: usize| {
         let numbers = corners.map(|corner| corner[axis]);
-        let [low, high] =
-            [numbers.iter().copied().fold(f64::INFINITY, f64::min), numbers.iter().copied().fold(-f64::INFINITY, f64::max)];
+        let [low, high] = [
+            numbers.iter().copied().fold(f64::INFINITY, f64::min),
+            numbers.iter().copied().fold(-f64::INFINITY, f64::max),
+        ];
         low.floor() as i64..=high.floor() as i64
     };
     let across = range(1);
@@ -173,11 +241,21 @@ fn cells_of(scene: &SampleScene, grid: impl Fn([f64; 2]) -> [f64; 2]) -> impl It
 fn corners([u, v]: [i64; 2], margin: f64) -> [[f64; 2]; 4] {
     let [u, v] = [u as f64, v as f64];
     let [low, high] = [margin, 1.0 - margin];
-    [[u + low, v + low], [u + high, v + low], [u + high, v + high], [u + low, v + high]]
+    [
+        [u + low, v + low],
+        [u + high, v + low],
+        [u + high, v + high],
+        [u + low, v + high],
+    ]
 }
 
 /// Area of a polygon; positive where its corners turn right in the drawing, whose rows run down.
 fn area(corners: &[[f64; 2]]) -> f64 {
     let next = corners.iter().cycle().skip(1);
-    corners.iter().zip(next).map(|(one, other)| one[0] * other[1] - other[0] * one[1]).sum::<f64>() / 2.0
+    corners
+        .iter()
+        .zip(next)
+        .map(|(one, other)| one[0] * other[1] - other[0] * one[1])
+        .sum::<f64>()
+        / 2.0
 }

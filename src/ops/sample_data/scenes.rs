@@ -67,16 +67,47 @@ struct River {
 const RIVERS: [River; 6] = {
     use Landscape::{City, Coast, Delta, Fields, Forest, Lake, Mountains};
     [
-        River { name: "ebro", epsg: 32631, corner: [303_792.0, 4_508_089.0], landscapes: [Delta, Fields, Coast, City] },
-        River { name: "po", epsg: 32633, corner: [270_310.0, 4_980_120.0], landscapes: [Fields, City, Delta, Fields] },
-        River { name: "danube", epsg: 32635, corner: [640_400.0, 5_010_500.0], landscapes: [City, Delta, Fields, Delta] },
-        River { name: "rhone", epsg: 32632, corner: [384_100.0, 5_117_300.0], landscapes: [Mountains, Fields, Mountains, City] },
-        River { name: "minho", epsg: 32629, corner: [530_100.0, 4_650_900.0], landscapes: [Forest, Coast, Fields, Forest] },
-        River { name: "vistula", epsg: 32634, corner: [350_800.0, 6_010_300.0], landscapes: [Lake, City, City, Lake] },
+        River {
+            name: "ebro",
+            epsg: 32631,
+            corner: [303_792.0, 4_508_089.0],
+            landscapes: [Delta, Fields, Coast, City],
+        },
+        River {
+            name: "po",
+            epsg: 32633,
+            corner: [270_310.0, 4_980_120.0],
+            landscapes: [Fields, City, Delta, Fields],
+        },
+        River {
+            name: "danube",
+            epsg: 32635,
+            corner: [640_400.0, 5_010_500.0],
+            landscapes: [City, Delta, Fields, Delta],
+        },
+        River {
+            name: "rhone",
+            epsg: 32632,
+            corner: [384_100.0, 5_117_300.0],
+            landscapes: [Mountains, Fields, Mountains, City],
+        },
+        River {
+            name: "minho",
+            epsg: 32629,
+            corner: [530_100.0, 4_650_900.0],
+            landscapes: [Forest, Coast, Fields, Forest],
+        },
+        River {
+            name: "vistula",
+            epsg: 32634,
+            corner: [350_800.0, 6_010_300.0],
+            landscapes: [Lake, City, City, Lake],
+        },
     ]
 };
 
-/// The scene that shows most of the place of [`OVERLAPPED`], in another part of the split: a leak to find.
+/// The scene that shows most of the place of [`OVERLAPPED`], in another part of the split: a leak
+/// to find.
 const OVERLAPPING: usize = 17;
 /// See [`OVERLAPPING`].
 const OVERLAPPED: usize = 11;
@@ -116,8 +147,16 @@ pub struct SampleScene {
 impl SampleScene {
     /// One of the scenes.
     pub fn numbered(index: usize) -> Self {
-        let drawn = if index == OVERLAPPING { OVERLAPPED } else { index };
-        let shift = if index == OVERLAPPING { OVERLAP_SHIFT } else { 0.0 };
+        let drawn = if index == OVERLAPPING {
+            OVERLAPPED
+        } else {
+            index
+        };
+        let shift = if index == OVERLAPPING {
+            OVERLAP_SHIFT
+        } else {
+            0.0
+        };
         let river = &RIVERS[index % RIVERS.len()];
         let landscape = river.landscapes[drawn / RIVERS.len()];
         let place = (drawn / RIVERS.len()) as f64;
@@ -137,14 +176,22 @@ impl SampleScene {
             },
             date: [first + index / RIVERS.len() % months, 10 + index % 10],
             shift,
-            clouds: noise(index as u32 * 31 + 3, 3.3, 1.7) * if index % CLOUDED == CLOUDED - 1 { 0.9 } else { 0.2 },
+            clouds: noise(index as u32 * 31 + 3, 3.3, 1.7)
+                * if index % CLOUDED == CLOUDED - 1 {
+                    0.9
+                } else {
+                    0.2
+                },
             is_cut: index == CUT_BY_SWATH,
         }
     }
 
     /// Where a pixel is in the unit square of the drawing.
     pub fn place(&self, column: usize, row: usize) -> [f64; 2] {
-        [self.shift + column as f64 / SIZE as f64, row as f64 / SIZE as f64]
+        [
+            self.shift + column as f64 / SIZE as f64,
+            row as f64 / SIZE as f64,
+        ]
     }
 
     /// True for a place of the drawing that the scene shows.
@@ -155,7 +202,10 @@ impl SampleScene {
     /// Coordinates in metres of a place of the drawing.
     pub fn coordinates(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let side = PIXEL * SIZE as f64;
-        [self.corner[0] + (x - self.shift) * side, self.corner[1] - y * side]
+        [
+            self.corner[0] + (x - self.shift) * side,
+            self.corner[1] - y * side,
+        ]
     }
 
     /// How green plants are: 0 in winter, 1 in summer.
@@ -165,7 +215,8 @@ impl SampleScene {
 
     /// The column of the river at a row, from its middle.
     pub fn river_at(&self, y: f64) -> f64 {
-        0.5 + 0.22 * (noise(self.seed, 0.5, y * 2.4) - 0.5) + 0.16 * (y * 5.0 + f64::from(self.seed % 7)).sin()
+        0.5 + 0.22 * (noise(self.seed, 0.5, y * 2.4) - 0.5)
+            + 0.16 * (y * 5.0 + f64::from(self.seed % 7)).sin()
     }
 
     /// Distance from the middle of the river along a row.
@@ -175,10 +226,12 @@ impl SampleScene {
 
     /// The column where the sea ends.
     pub fn shore(&self, y: f64) -> f64 {
-        0.16 + 0.42 * noise(self.seed.wrapping_add(3), 0.5, y * 1.7) + 0.02 * noise(self.seed.wrapping_add(4), 0.5, y * 14.0)
+        0.16 + 0.42 * noise(self.seed.wrapping_add(3), 0.5, y * 1.7)
+            + 0.02 * noise(self.seed.wrapping_add(4), 0.5, y * 14.0)
     }
 
-    /// How far a place is outside of the lake or of the burnt area, as part of a scene; negative inside.
+    /// How far a place is outside of the lake or of the burnt area, as part of a scene; negative
+    /// inside.
     pub fn outline_distance(&self, [x, y]: [f64; 2]) -> f64 {
         let (east, south) = (x - 0.5, y - 0.5);
         east.hypot(south) - self.outline_radius(south.atan2(east))
@@ -187,19 +240,31 @@ impl SampleScene {
     /// Distance of the outline from the middle in a direction, in radians.
     pub fn outline_radius(&self, direction: f64) -> f64 {
         let (sine, cosine) = direction.sin_cos();
-        0.14 + 0.36 * noise(self.seed.wrapping_add(71), 4.0 + 1.1 * cosine, 4.0 + 1.1 * sine)
+        0.14 + 0.36
+            * noise(
+                self.seed.wrapping_add(71),
+                4.0 + 1.1 * cosine,
+                4.0 + 1.1 * sine,
+            )
     }
 
     /// The columns of the channels of a delta at a row, and half of their width.
     pub fn channels(&self, y: f64) -> [[f64; 2]; 3] {
-        let bend = |channel: u32| 0.5 * (noise(self.seed.wrapping_add(channel), 0.5, y * 2.0) - 0.5);
+        let bend =
+            |channel: u32| 0.5 * (noise(self.seed.wrapping_add(channel), 0.5, y * 2.0) - 0.5);
         let chance = |channel: u32| noise(self.seed.wrapping_add(channel), 7.5, 7.5) - 0.5;
         let middle = 0.5 + 0.6 * bend(1);
         let arm = |channel: u32, way: f64, fork: f64| {
             let spread = (y - fork - 0.3 * chance(channel)).max(0.0);
-            middle + (way + 0.5 * chance(channel + 30)) * spread + bend(channel) * (spread * 3.0).min(1.0)
+            middle
+                + (way + 0.5 * chance(channel + 30)) * spread
+                + bend(channel) * (spread * 3.0).min(1.0)
         };
-        [[arm(2, -0.7, 0.2), 0.011], [arm(3, 0.05, 0.2), 0.017], [arm(4, 0.6, 0.34), 0.012]]
+        [
+            [arm(2, -0.7, 0.2), 0.011],
+            [arm(3, 0.05, 0.2), 0.017],
+            [arm(4, 0.6, 0.34), 0.012],
+        ]
     }
 
     /// The row where the sea begins below a delta.

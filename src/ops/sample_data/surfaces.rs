@@ -74,7 +74,16 @@ impl SceneView<'_> {
     pub fn surface(&self, column: usize, row: usize) -> Surface {
         let at = row * SIZE + column;
         let [x, y] = self.scene.place(column, row);
-        let Terrain { heights, light, relief, grain, slope, rows, sea, .. } = self.terrain;
+        let Terrain {
+            heights,
+            light,
+            relief,
+            grain,
+            slope,
+            rows,
+            sea,
+            ..
+        } = self.terrain;
         let pixel = Pixel {
             x,
             y,
@@ -94,24 +103,44 @@ impl SceneView<'_> {
             Landscape::Lake => self.lake(&pixel),
             Landscape::Forest => self.forest(&pixel),
         };
-        let light = if surface.cover == Cover::Water { 1.0 } else { light[at] * (0.9 + 0.2 * pixel.grain) };
-        Surface { bands: surface.bands.map(|band| band * light), ..surface }
+        let light = if surface.cover == Cover::Water {
+            1.0
+        } else {
+            light[at] * (0.9 + 0.2 * pixel.grain)
+        };
+        Surface {
+            bands: surface.bands.map(|band| band * light),
+            ..surface
+        }
     }
 
     fn seed(&self, layer: u32) -> u32 {
         self.scene.seed.wrapping_add(layer)
     }
 
-    /// Water between banks: a flood carries silt, most of it at the banks. `depth` is 1 in the middle.
+    /// Water between banks: a flood carries silt, most of it at the banks. `depth` is 1 in the
+    /// middle.
     fn river(&self, depth: f64, grain: f64) -> Surface {
-        let muddy = if self.is_after { 0.95 - 0.5 * depth } else { 0.3 - 0.25 * depth };
+        let muddy = if self.is_after {
+            0.95 - 0.5 * depth
+        } else {
+            0.3 - 0.25 * depth
+        };
         let bands = mixed(CLEAR_WATER, SILT, muddy).map(|band| band * (0.93 + 0.14 * grain));
-        Surface { cover: Cover::Water, bands, backscatter: -19.5 + 1.5 * grain }
+        Surface {
+            cover: Cover::Water,
+            bands,
+            backscatter: -19.5 + 1.5 * grain,
+        }
     }
 
     /// Half of the width of the river.
     fn river_width(&self, relief: f64) -> f64 {
-        if self.is_after { 0.045 + 0.13 * (0.72 - relief).max(0.0) } else { 0.026 + 0.012 * relief }
+        if self.is_after {
+            0.045 + 0.13 * (0.72 - relief).max(0.0)
+        } else {
+            0.026 + 0.012 * relief
+        }
     }
 
     fn river_valley(&self, pixel: &Pixel<'_>) -> Surface {
@@ -124,21 +153,38 @@ impl SceneView<'_> {
         // Woods on the hills beside the valley, a village on either bank.
         let slope = pixel.slope;
         let hill = ((distance - 0.22) * 4.0).clamp(0.0, 1.0) * (0.35 + pixel.relief);
-        let wooded = blend(fields, self.wood(slope), ((hill - 0.42) * 7.0).clamp(0.0, 1.0));
+        let wooded = blend(
+            fields,
+            self.wood(slope),
+            ((hill - 0.42) * 7.0).clamp(0.0, 1.0),
+        );
         let middle = 0.2 + 0.6 * noise(self.seed(67), 0.5, 0.5);
-        let village = ((distance - 0.24) / 0.075).powi(2) + ((pixel.y - middle) / 0.12).powi(2) < 0.1 + 1.9 * slope * slope.sqrt();
-        if village && pixel.grain > 0.4 { blend(wooded, roofs(self.seed(79), pixel), 0.8) } else { wooded }
+        let village = ((distance - 0.24) / 0.075).powi(2) + ((pixel.y - middle) / 0.12).powi(2)
+            < 0.1 + 1.9 * slope * slope.sqrt();
+        if village && pixel.grain > 0.4 {
+            blend(wooded, roofs(self.seed(79), pixel), 0.8)
+        } else {
+            wooded
+        }
     }
 
-    /// A grid of fields, each with a crop of its own, from dark green to dry straw and ploughed soil.
+    /// A grid of fields, each with a crop of its own, from dark green to dry straw and ploughed
+    /// soil.
     fn fields(&self, pixel: &Pixel<'_>) -> Surface {
         let [u, v] = field_grid([pixel.x, pixel.y]);
         let crop = noise(self.seed(37), u.floor() * 3.7 + 0.5, v.floor() * 5.3 + 0.5);
         let dry = ((crop - 0.5) * 2.6 + 0.42).clamp(0.0, 1.0);
         let ripe = mixed(LEAF, STRAW, dry);
         let bands = mixed(ripe, SOIL, (0.9 - self.scene.green()).max(0.0) * dry);
-        let edge = u.fract().min(1.0 - u.fract()).min(v.fract().min(1.0 - v.fract()));
-        let bands = if edge < 0.05 { mixed(bands, TRACK, 0.5) } else { bands };
+        let edge = u
+            .fract()
+            .min(1.0 - u.fract())
+            .min(v.fract().min(1.0 - v.fract()));
+        let bands = if edge < 0.05 {
+            mixed(bands, TRACK, 0.5)
+        } else {
+            bands
+        };
         land(bands, -12.5 + 3.0 * (1.0 - dry))
     }
 
@@ -148,18 +194,37 @@ impl SceneView<'_> {
     }
 
     fn delta(&self, pixel: &Pixel<'_>) -> Surface {
-        let Pixel { x, y, relief, grain, row, sea, .. } = *pixel;
+        let Pixel {
+            x,
+            y,
+            relief,
+            grain,
+            row,
+            sea,
+            ..
+        } = *pixel;
         let out = y - sea;
         if out > 0.0 {
             // Silt is carried out before the mouths of the channels.
-            let plume = row.channels.map(|[middle, _]| (1.0 - (x - middle).abs() * 6.0).max(0.0));
-            let plume = plume.into_iter().fold(0.0, f64::max) * if self.is_after { 1.0 } else { 0.45 };
+            let plume = row
+                .channels
+                .map(|[middle, _]| (1.0 - (x - middle).abs() * 6.0).max(0.0));
+            let plume =
+                plume.into_iter().fold(0.0, f64::max) * if self.is_after { 1.0 } else { 0.45 };
             let bands = mixed(mixed(SHALLOWS, SEA, (out * 6.0).min(1.0)), SILT, plume);
-            return Surface { cover: Cover::Water, bands, backscatter: -17.0 + 2.0 * grain };
+            return Surface {
+                cover: Cover::Water,
+                bands,
+                backscatter: -17.0 + 2.0 * grain,
+            };
         }
         let banks = row.channels.map(|[middle, half]| (x - middle).abs() / half);
         let bank = banks.into_iter().fold(f64::INFINITY, f64::min);
-        let rise = if self.is_after { 1.0 + 7.0 * (0.62 - relief).max(0.0) } else { 1.0 };
+        let rise = if self.is_after {
+            1.0 + 7.0 * (0.62 - relief).max(0.0)
+        } else {
+            1.0
+        };
         if bank < rise {
             return self.river(1.0 - bank / rise, grain);
         }
@@ -167,35 +232,84 @@ impl SceneView<'_> {
         if pools < 0.3 {
             return self.river(0.8, grain);
         }
-        let marsh = land(mixed(MARSH, STRAW, (0.8 - 0.6 * self.scene.green()) * relief), -10.5);
+        let marsh = land(
+            mixed(MARSH, STRAW, (0.8 - 0.6 * self.scene.green()) * relief),
+            -10.5,
+        );
         // Higher ground along the upper course is farmed; sand builds up at the shore.
-        let farmed = blend(marsh, self.fields(pixel), ((0.42 - y) * 6.0).clamp(0.0, 1.0));
-        blend(farmed, land(SAND, -14.0), (1.0 + out * 28.0).clamp(0.0, 1.0))
+        let farmed = blend(
+            marsh,
+            self.fields(pixel),
+            ((0.42 - y) * 6.0).clamp(0.0, 1.0),
+        );
+        blend(
+            farmed,
+            land(SAND, -14.0),
+            (1.0 + out * 28.0).clamp(0.0, 1.0),
+        )
     }
 
     fn coast(&self, pixel: &Pixel<'_>) -> Surface {
-        let Pixel { x, y, relief, grain, height, .. } = *pixel;
+        let Pixel {
+            x,
+            y,
+            relief,
+            grain,
+            height,
+            ..
+        } = *pixel;
         let out = pixel.row.shore - x;
         if out > 0.0 {
             // Rows of waves run to the shore; a storm breaks them into foam.
-            let wave = (0.5 + 0.5 * (out * 420.0 + 9.0 * relief + 40.0 * y).sin()) * (1.0 - out * 3.0).max(0.0);
-            let foam = if self.is_after { wave.powi(3) * 0.75 } else { wave.powi(6) * 0.3 };
-            let bands = mixed(mixed(SHALLOWS, SEA, (out * 9.0).min(1.0)), CLOUD, foam * (1.0 - out * 5.0).max(0.0));
+            let wave = (0.5 + 0.5 * (out * 420.0 + 9.0 * relief + 40.0 * y).sin())
+                * (1.0 - out * 3.0).max(0.0);
+            let foam = if self.is_after {
+                wave.powi(3) * 0.75
+            } else {
+                wave.powi(6) * 0.3
+            };
+            let bands = mixed(
+                mixed(SHALLOWS, SEA, (out * 9.0).min(1.0)),
+                CLOUD,
+                foam * (1.0 - out * 5.0).max(0.0),
+            );
             let wind = if self.is_after { 5.0 } else { 0.0 };
-            return Surface { cover: Cover::Water, bands, backscatter: -18.0 + wind + 2.0 * grain };
+            return Surface {
+                cover: Cover::Water,
+                bands,
+                backscatter: -18.0 + wind + 2.0 * grain,
+            };
         }
         if self.is_after && height < 2.6 + 3.0 * (relief - 0.5) {
             return self.river(0.3, grain);
         }
-        let inland = blend(self.fields(pixel), self.wood(relief), ((relief - 0.62) * 9.0).clamp(0.0, 1.0));
-        let dunes = blend(land(MEADOW, -11.5), land(SAND, -14.5), (1.0 + out * 34.0).clamp(0.0, 1.0));
+        let inland = blend(
+            self.fields(pixel),
+            self.wood(relief),
+            ((relief - 0.62) * 9.0).clamp(0.0, 1.0),
+        );
+        let dunes = blend(
+            land(MEADOW, -11.5),
+            land(SAND, -14.5),
+            (1.0 + out * 34.0).clamp(0.0, 1.0),
+        );
         let village = noise(self.seed(61), x * 6.0, y * 6.0) > 0.68 && grain > 0.42;
-        let inland = if village { blend(inland, roofs(self.seed(79), pixel), 0.8) } else { inland };
+        let inland = if village {
+            blend(inland, roofs(self.seed(79), pixel), 0.8)
+        } else {
+            inland
+        };
         blend(inland, dunes, (1.5 + out * 17.0).clamp(0.0, 1.0))
     }
 
     fn city(&self, pixel: &Pixel<'_>) -> Surface {
-        let Pixel { x, y, relief, grain, .. } = *pixel;
+        let Pixel {
+            x,
+            y,
+            relief,
+            grain,
+            ..
+        } = *pixel;
         let distance = (x - pixel.row.river).abs();
         let width = self.river_width(relief);
         if distance < width {
@@ -203,44 +317,90 @@ impl SceneView<'_> {
         }
         let [u, v] = street_grid(self.scene, [x, y]);
         let block = hashed(self.seed(89), u.floor() as i64, v.floor() as i64, 0);
-        let street = u.fract().min(1.0 - u.fract()).min(v.fract().min(1.0 - v.fract()));
+        let street = u
+            .fract()
+            .min(1.0 - u.fract())
+            .min(v.fract().min(1.0 - v.fract()));
         let avenue = (u / 6.0).fract() * 6.0 < 0.34 || (v / 6.0).fract() * 6.0 < 0.34;
         if street < 0.09 || avenue {
             return land(ROAD.map(|band| band * (0.9 + 0.2 * grain)), -13.0);
         }
         if block > BUILT_BLOCKS {
             let trees = noise(self.seed(51), x * 30.0, y * 30.0);
-            return blend(land(mixed(MEADOW, STRAW, 0.5 * (1.0 - self.scene.green())), -11.5), self.wood(trees), trees);
+            return blend(
+                land(
+                    mixed(MEADOW, STRAW, 0.5 * (1.0 - self.scene.green())),
+                    -11.5,
+                ),
+                self.wood(trees),
+                trees,
+            );
         }
         // Gardens between the roofs of the outer quarters.
         let outer = ((distance - 0.2) * 3.0).clamp(0.0, 0.75);
         let built = roofs(self.seed(79), pixel);
-        let built = land(built.bands.map(|band| band * (0.65 + 0.75 * block)), -3.5 - 3.0 * outer);
-        if grain < outer { blend(built, self.wood(grain), 0.7) } else { built }
+        let built = land(
+            built.bands.map(|band| band * (0.65 + 0.75 * block)),
+            -3.5 - 3.0 * outer,
+        );
+        if grain < outer {
+            blend(built, self.wood(grain), 0.7)
+        } else {
+            built
+        }
     }
 
     fn mountains(&self, pixel: &Pixel<'_>) -> Surface {
-        let Pixel { relief, grain, height, slope, .. } = *pixel;
-        let line = if self.is_after { 1_240.0 } else { 1_680.0 } + 260.0 * (relief - 0.5) + 90.0 * (grain - 0.5);
+        let Pixel {
+            relief,
+            grain,
+            height,
+            slope,
+            ..
+        } = *pixel;
+        let line = if self.is_after { 1_240.0 } else { 1_680.0 }
+            + 260.0 * (relief - 0.5)
+            + 90.0 * (grain - 0.5);
         if height > line {
             let deep = ((height - line) / 60.0).min(1.0);
             let rock = land(ROCK, -9.5);
-            let snow = Surface { cover: Cover::Snow, bands: SNOW, backscatter: -14.0 };
-            return Surface { cover: Cover::Snow, ..blend(rock, snow, 0.55 + 0.45 * deep) };
+            let snow = Surface {
+                cover: Cover::Snow,
+                bands: SNOW,
+                backscatter: -14.0,
+            };
+            return Surface {
+                cover: Cover::Snow,
+                ..blend(rock, snow, 0.55 + 0.45 * deep)
+            };
         }
         let above_trees = ((height - 1_330.0 - 200.0 * (slope - 0.5)) / 90.0).clamp(0.0, 1.0);
-        let open =
-            blend(land(MEADOW, -11.0), land(ROCK, -9.0), ((height - 1_480.0 + 240.0 * (relief - 0.5)) / 160.0).clamp(0.0, 1.0));
-        let below = blend(self.wood(slope), land(MEADOW, -11.5), ((1_010.0 - height) / 50.0).clamp(0.0, 0.9));
+        let open = blend(
+            land(MEADOW, -11.0),
+            land(ROCK, -9.0),
+            ((height - 1_480.0 + 240.0 * (relief - 0.5)) / 160.0).clamp(0.0, 1.0),
+        );
+        let below = blend(
+            self.wood(slope),
+            land(MEADOW, -11.5),
+            ((1_010.0 - height) / 50.0).clamp(0.0, 0.9),
+        );
         blend(below, open, above_trees)
     }
 
     fn lake(&self, pixel: &Pixel<'_>) -> Surface {
-        let Pixel { x, y, relief, grain, .. } = *pixel;
+        let Pixel {
+            x,
+            y,
+            relief,
+            grain,
+            ..
+        } = *pixel;
         let out = self.scene.outline_distance([x, y]);
         let cracks = (2.0 * noise(self.seed(97), x * 7.0, y * 7.0) - 1.0).abs();
         if out < 0.0 {
-            // The thaw begins in the south, where the sun reaches; ice remains along the northern shore.
+            // The thaw begins in the south, where the sun reaches; ice remains along the northern
+            // shore.
             let melted = self.is_after && y > 0.42 + 0.25 * (relief - 0.5);
             if melted || cracks < 0.012 {
                 return Surface {
@@ -249,24 +409,55 @@ impl SceneView<'_> {
                     backscatter: -20.5,
                 };
             }
-            let bands = mixed(ICE, SNOW, (relief * 1.6 - 0.4).clamp(0.0, 1.0)).map(|band| band * (0.8 + 0.4 * cracks.min(0.5)));
-            let bands = if self.is_after { mixed(bands, CLEAR_WATER, 0.45) } else { bands };
-            return Surface { cover: Cover::Ice, bands, backscatter: -15.0 + 6.0 * cracks };
+            let bands = mixed(ICE, SNOW, (relief * 1.6 - 0.4).clamp(0.0, 1.0))
+                .map(|band| band * (0.8 + 0.4 * cracks.min(0.5)));
+            let bands = if self.is_after {
+                mixed(bands, CLEAR_WATER, 0.45)
+            } else {
+                bands
+            };
+            return Surface {
+                cover: Cover::Ice,
+                bands,
+                backscatter: -15.0 + 6.0 * cracks,
+            };
         }
         let slope = pixel.slope;
-        let open = if self.is_after { land(mixed(STRAW, MEADOW, 0.3), -11.5) } else { land(mixed(STRAW, SNOW, 0.75), -12.5) };
-        let wooded = blend(open, self.wood(slope), ((slope - 0.42) * 9.0).clamp(0.0, 0.92));
+        let open = if self.is_after {
+            land(mixed(STRAW, MEADOW, 0.3), -11.5)
+        } else {
+            land(mixed(STRAW, SNOW, 0.75), -12.5)
+        };
+        let wooded = blend(
+            open,
+            self.wood(slope),
+            ((slope - 0.42) * 9.0).clamp(0.0, 0.92),
+        );
         let village = noise(self.seed(61), x * 6.0, y * 6.0) > 0.66 && grain > 0.45;
-        if village { blend(wooded, roofs(self.seed(79), pixel), 0.7) } else { wooded }
+        if village {
+            blend(wooded, roofs(self.seed(79), pixel), 0.7)
+        } else {
+            wooded
+        }
     }
 
     fn forest(&self, pixel: &Pixel<'_>) -> Surface {
-        let Pixel { x, y, relief, grain, .. } = *pixel;
+        let Pixel {
+            x,
+            y,
+            relief,
+            grain,
+            ..
+        } = *pixel;
         let slope = pixel.slope;
         // Clearings and forest roads.
         let [u, v] = field_grid([x * 0.5, y * 0.5]);
         let cleared = hashed(self.seed(101), u.floor() as i64, v.floor() as i64, 0) > 0.88;
-        let stands = if cleared { land(mixed(MEADOW, WOOD, 0.4 * relief), -11.0) } else { self.wood(slope) };
+        let stands = if cleared {
+            land(mixed(MEADOW, WOOD, 0.4 * relief), -11.0)
+        } else {
+            self.wood(slope)
+        };
         let road = (2.0 * noise(self.seed(103), x * 2.3, y * 2.3) - 1.0).abs() < 0.012;
         let stands = if road { land(SOIL, -12.0) } else { stands };
         if !self.is_after || self.scene.outline_distance([x, y]) > 0.0 {
@@ -278,12 +469,19 @@ impl SceneView<'_> {
             return stands;
         }
         let burnt = land(ASH.map(|band| band * (0.75 + 0.5 * grain)), -11.5);
-        Surface { cover: Cover::Burnt, ..blend(burnt, stands, ((heat - 0.52) * 4.0).clamp(0.0, 0.45)) }
+        Surface {
+            cover: Cover::Burnt,
+            ..blend(burnt, stands, ((heat - 0.52) * 4.0).clamp(0.0, 0.45))
+        }
     }
 
     /// How much of the sky over a pixel is cloud: 0..1. Clouds are on the second date alone.
     pub fn cloud(&self, column: usize, row: usize) -> f64 {
-        if self.is_after && column < SIZE && row < SIZE { self.terrain.clouds[row * SIZE + column] } else { 0.0 }
+        if self.is_after && column < SIZE && row < SIZE {
+            self.terrain.clouds[row * SIZE + column]
+        } else {
+            0.0
+        }
     }
 
     /// What the optical sensor sees at a pixel: the ground, the shadows of clouds, the clouds.
@@ -298,16 +496,26 @@ impl SceneView<'_> {
     pub fn backscatter(&self, surface: &Surface, column: usize, row: usize) -> [f64; 2] {
         let light = self.terrain.light[row * SIZE + column];
         let speckle = |band: u32| {
-            let looks = (0..4).map(|look| -(1.0 - hashed(self.seed(500 + band), column as i64, row as i64, look)).max(1e-6).ln());
+            let looks = (0..4).map(|look| {
+                -(1.0 - hashed(self.seed(500 + band), column as i64, row as i64, look))
+                    .max(1e-6)
+                    .ln()
+            });
             10.0 * (looks.sum::<f64>() / 4.0).log10()
         };
-        let tilt = if surface.cover == Cover::Water { 0.0 } else { 4.0 * (light - 1.0) };
+        let tilt = if surface.cover == Cover::Water {
+            0.0
+        } else {
+            4.0 * (light - 1.0)
+        };
         let cross = match surface.cover {
             Cover::Water => -7.0,
             Cover::Land if surface.backscatter > -9.5 && surface.backscatter < -7.0 => -5.0,
             _ => -6.5,
         };
-        [0, 1].map(|band| surface.backscatter + tilt + speckle(band) + if band == 0 { 0.0 } else { cross })
+        [0, 1].map(|band| {
+            surface.backscatter + tilt + speckle(band) + if band == 0 { 0.0 } else { cross }
+        })
     }
 }
 
@@ -329,14 +537,20 @@ pub fn place_of_field([u, v]: [f64; 2]) -> [f64; 2] {
 /// Street coordinates of a place: each block is a unit square of them.
 pub fn street_grid(scene: &SampleScene, [x, y]: [f64; 2]) -> [f64; 2] {
     let (sine, cosine) = (0.2 + f64::from(scene.seed % 5) * 0.12).sin_cos();
-    [(x * cosine + y * sine) * 30.0 + 40.0, (y * cosine - x * sine) * 24.0 + 40.0]
+    [
+        (x * cosine + y * sine) * 30.0 + 40.0,
+        (y * cosine - x * sine) * 24.0 + 40.0,
+    ]
 }
 
 /// The place of street coordinates, the inverse of [`street_grid`].
 pub fn place_of_block(scene: &SampleScene, [u, v]: [f64; 2]) -> [f64; 2] {
     let (sine, cosine) = (0.2 + f64::from(scene.seed % 5) * 0.12).sin_cos();
     let (along, across) = ((u - 40.0) / 30.0, (v - 40.0) / 24.0);
-    [along * cosine - across * sine, along * sine + across * cosine]
+    [
+        along * cosine - across * sine,
+        along * sine + across * cosine,
+    ]
 }
 
 /// The number of a block that says whether it is built up.
@@ -350,13 +564,21 @@ fn roofs(seed: u32, pixel: &Pixel<'_>) -> Surface {
 }
 
 fn land(bands: Reflectance, backscatter: f64) -> Surface {
-    Surface { cover: Cover::Land, bands, backscatter }
+    Surface {
+        cover: Cover::Land,
+        bands,
+        backscatter,
+    }
 }
 
 /// The part `share` of the second surface over the first; the cover is that of the first.
 fn blend(first: Surface, second: Surface, share: f64) -> Surface {
     let backscatter = first.backscatter + (second.backscatter - first.backscatter) * share;
-    Surface { cover: first.cover, bands: mixed(first.bands, second.bands, share), backscatter }
+    Surface {
+        cover: first.cover,
+        bands: mixed(first.bands, second.bands, share),
+        backscatter,
+    }
 }
 
 fn mixed(first: Reflectance, second: Reflectance, share: f64) -> Reflectance {
@@ -370,10 +592,15 @@ mod tests {
     #[test]
     fn grids_of_fields_and_blocks_lead_back_to_their_places() {
         let scene = SampleScene::numbered(11);
-        let is_at = |found: [f64; 2], wanted: [f64; 2]| (0..2).all(|axis| (found[axis] - wanted[axis]).abs() < 1e-12);
+        let is_at = |found: [f64; 2], wanted: [f64; 2]| {
+            (0..2).all(|axis| (found[axis] - wanted[axis]).abs() < 1e-12)
+        };
         for place in [[0.0, 0.0], [0.3, 0.9], [1.25, 0.5]] {
             assert!(is_at(place_of_field(field_grid(place)), place), "{place:?}");
-            assert!(is_at(place_of_block(&scene, street_grid(&scene, place)), place), "{place:?}");
+            assert!(
+                is_at(place_of_block(&scene, street_grid(&scene, place)), place),
+                "{place:?}"
+            );
         }
     }
 
@@ -381,16 +608,28 @@ mod tests {
     #[test]
     fn overlapping_scenes_show_one_ground() {
         let [first, second] = [11, 17].map(SampleScene::numbered);
-        let moved = ((second.corner[0] - first.corner[0]) / crate::ops::sample_data::terrain::PIXEL) as usize;
+        let moved = ((second.corner[0] - first.corner[0]) / crate::ops::sample_data::terrain::PIXEL)
+            as usize;
         assert_eq!(moved, SIZE / 4);
         let [old, new] = [&first, &second].map(Terrain::of);
-        let view = |scene, terrain| SceneView { scene, terrain, is_after: false };
-        let [one, other] = [(&first, &old), (&second, &new)].map(|(scene, terrain)| view(scene, terrain));
+        let view = |scene, terrain| SceneView {
+            scene,
+            terrain,
+            is_after: false,
+        };
+        let [one, other] =
+            [(&first, &old), (&second, &new)].map(|(scene, terrain)| view(scene, terrain));
         // Not at the edges, where the light of a slope is measured with fewer neighbours.
         for (column, row) in [(moved + 1, 1), (200, 100), (254, 254)] {
             let [one, other] = [one.surface(column, row), other.surface(column - moved, row)];
             assert_eq!(one.cover, other.cover);
-            assert!(one.bands.iter().zip(other.bands).all(|(one, other)| (one - other).abs() < 1.0), "{column} {row}");
+            assert!(
+                one.bands
+                    .iter()
+                    .zip(other.bands)
+                    .all(|(one, other)| (one - other).abs() < 1.0),
+                "{column} {row}"
+            );
         }
     }
 }

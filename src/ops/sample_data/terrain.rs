@@ -8,10 +8,12 @@ pub const SIZE: usize = 256;
 pub const PIXEL: f64 = 10.0;
 /// Height of the sun: sine and cosine of its elevation of 38 degrees.
 const SUN: [f64; 2] = [0.6157, 0.788];
-/// Direction to the sun in columns and rows: from the south-east, as in the morning when satellites pass.
+/// Direction to the sun in columns and rows: from the south-east, as in the morning when satellites
+/// pass.
 const SUN_AT: [f64; 2] = [0.5, 0.866];
 
-/// What belongs to a place and no date: heights, light, and the noise that more than one surface needs.
+/// What belongs to a place and no date: heights, light, and the noise that more than one surface
+/// needs.
 pub struct Terrain {
     /// Metres above the sea, row by row.
     pub heights: Vec<f64>,
@@ -46,26 +48,49 @@ impl Terrain {
     pub fn of(scene: &SampleScene) -> Self {
         let places = || (0..SIZE * SIZE).map(|at| scene.place(at % SIZE, at / SIZE));
         let smooth = |layer: u32, scale: f64| -> Vec<f64> {
-            places().map(|[x, y]| noise(scene.seed.wrapping_add(layer), x * scale, y * scale)).collect()
+            places()
+                .map(|[x, y]| noise(scene.seed.wrapping_add(layer), x * scale, y * scale))
+                .collect()
         };
         let courses = |row: usize| {
             let [_, y] = scene.place(0, row);
-            Courses { river: scene.river_at(y), shore: scene.shore(y), channels: scene.channels(y) }
+            Courses {
+                river: scene.river_at(y),
+                shore: scene.shore(y),
+                channels: scene.channels(y),
+            }
         };
         let rows: Vec<Courses> = (0..SIZE).map(courses).collect();
         let relief = smooth(11, 5.0);
-        let heights: Vec<f64> =
-            places().enumerate().map(|(at, place)| height(scene, place, &rows[at / SIZE], relief[at])).collect();
-        let light = (0..SIZE * SIZE).map(|at| light(&heights, at % SIZE, at / SIZE)).collect();
+        let heights: Vec<f64> = places()
+            .enumerate()
+            .map(|(at, place)| height(scene, place, &rows[at / SIZE], relief[at]))
+            .collect();
+        let light = (0..SIZE * SIZE)
+            .map(|at| light(&heights, at % SIZE, at / SIZE))
+            .collect();
         let clouds = places().map(|place| cloud(scene, place)).collect();
-        let sea = (0..SIZE).map(|column| scene.sea(scene.place(column, 0)[0])).collect();
-        Self { heights, light, relief, grain: smooth(23, 48.0), slope: smooth(51, 9.0), clouds, rows, sea }
+        let sea = (0..SIZE)
+            .map(|column| scene.sea(scene.place(column, 0)[0]))
+            .collect();
+        Self {
+            heights,
+            light,
+            relief,
+            grain: smooth(23, 48.0),
+            slope: smooth(51, 9.0),
+            clouds,
+            rows,
+            sea,
+        }
     }
 }
 
 /// How much of the sky over a place is cloud.
 fn cloud(scene: &SampleScene, [x, y]: [f64; 2]) -> f64 {
-    let seed = (scene.date[1] as u32).wrapping_mul(911).wrapping_add(scene.seed.wrapping_add(401));
+    let seed = (scene.date[1] as u32)
+        .wrapping_mul(911)
+        .wrapping_add(scene.seed.wrapping_add(401));
     let density = noise(seed, x * 3.4 + 0.6 * y, y * 4.6);
     ((density - 0.8 + 0.62 * scene.clouds) * 9.0).clamp(0.0, 1.0)
 }
@@ -82,10 +107,14 @@ fn height(scene: &SampleScene, [x, y]: [f64; 2], row: &Courses, relief: f64) -> 
     match scene.landscape {
         Landscape::Mountains => 900.0 + 1_150.0 * ridge(2.1).powi(3) + 90.0 * relief,
         Landscape::Forest => 180.0 + 330.0 * ridge(1.6).powi(2) + 40.0 * relief,
-        Landscape::Lake => 95.0 + 60.0 * (scene.outline_distance([x, y]) * 2.0).clamp(0.0, 1.0) + 12.0 * relief,
+        Landscape::Lake => {
+            95.0 + 60.0 * (scene.outline_distance([x, y]) * 2.0).clamp(0.0, 1.0) + 12.0 * relief
+        }
         Landscape::Coast => (90.0 * (x - row.shore)).max(0.0) * (0.5 + relief),
         Landscape::Delta => 3.0 * relief * (1.0 - y).max(0.0),
-        Landscape::Fields | Landscape::City => 12.0 + 14.0 * relief + 30.0 * (x - row.river).powi(2),
+        Landscape::Fields | Landscape::City => {
+            12.0 + 14.0 * relief + 30.0 * (x - row.river).powi(2)
+        }
     }
 }
 

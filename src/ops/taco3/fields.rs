@@ -1,5 +1,5 @@
-//! Columns of a level of 2.0 → groups of fields of TACO 3: each field has a namespace (`namespace:field`), a type as the library spells
-//! it, and a description.
+//! Columns of a level of 2.0 → groups of fields of TACO 3: each field has a namespace
+//! (`namespace:field`), a type as the library spells it, and a description.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,9 @@ use crate::table::written_field;
 /// The namespace of columns that have none, or one that the library keeps for itself.
 pub const OWN_NAMESPACE: &str = "meta";
 /// Namespaces that are reserved, or have fields of their own in TACO 3.
-const RESERVED: [&str; 10] = ["cozip", "internal", "taco", "rumi", "stac", "spatial", "temporal", "majortom", "name", "self"];
+const RESERVED: [&str; 10] = [
+    "cozip", "internal", "taco", "rumi", "stac", "spatial", "temporal", "majortom", "name", "self",
+];
 /// Parts of a dataset that the library's model of splits knows.
 const SPLITS: [&str; 3] = ["train", "test", "validation"];
 /// What becomes of a column.
@@ -48,7 +50,8 @@ pub struct LevelFields {
     pub moves: Vec<FieldMove>,
 }
 
-/// Maps the columns of `batch`, the rows of one level of TACO 3. `described` gives the description of a column.
+/// Maps the columns of `batch`, the rows of one level of TACO 3. `described` gives the description
+/// of a column.
 ///
 /// # Errors
 /// When a column cannot be converted.
@@ -62,11 +65,15 @@ pub fn level_fields(
     let mut names = FieldNames::default();
     let mut plain: Vec<(String, Vec<Json>)> = Vec::new();
     let parts = profile.as_ref().map(ProfileParts::of).unwrap_or_default();
-    let centroid = profile.as_ref().filter(|profile| profile.profile != Taco3Profile::Temporal && !profile.is_optional);
+    let centroid = profile
+        .as_ref()
+        .filter(|profile| profile.profile != Taco3Profile::Temporal && !profile.is_optional);
     let centroid = centroid.map(|profile| format!("{}:centroid", profile.profile.namespace()));
     if let Some(profile) = profile {
         let kind = profile.profile.namespace();
-        fields.groups.push(json!({ "namespace": kind, "kind": kind, "optional": profile.is_optional }));
+        fields
+            .groups
+            .push(json!({ "namespace": kind, "kind": kind, "optional": profile.is_optional }));
         fields.columns.extend(profile.columns);
     }
     for (field, array) in batch.schema().fields().iter().zip(batch.columns()) {
@@ -74,8 +81,13 @@ pub fn level_fields(
         if matches!(name, "id" | "type" | "path") || name.starts_with("internal:") {
             continue;
         }
-        let mut moved =
-            FieldMove { level: level.to_owned(), from: name.to_owned(), to: None, type_name: None, note: String::new() };
+        let mut moved = FieldMove {
+            level: level.to_owned(),
+            from: name.to_owned(),
+            to: None,
+            type_name: None,
+            note: String::new(),
+        };
         if let Some((to, note)) = parts.field_of(name) {
             let stays = is_deep_shape(name, array) || (parts.keeps_grid && is_of_grid(name));
             if !stays {
@@ -89,7 +101,12 @@ pub fn level_fields(
             && name == "majortom:code"
             && let (Some(distance), Some(centroid)) = (grid_distance(array), &centroid)
         {
-            fields.groups.push(json!({ "namespace": "majortom", "kind": "majortom", "dist_km": distance, "centroid": centroid }));
+            fields.groups.push(json!({
+                "namespace": "majortom",
+                "kind": "majortom",
+                "dist_km": distance,
+                "centroid": centroid,
+            }));
             moved.to = Some(name.to_owned());
             moved.note = tr!("the library computes it from the centre").to_owned();
             fields.moves.push(moved);
@@ -101,7 +118,9 @@ pub fn level_fields(
                 if !note.is_empty() {
                     moved.note = note.to_owned();
                 }
-                let dtype = written_field(&Field::new(name, array.data_type().clone(), true)).data_type().clone();
+                let dtype = written_field(&Field::new(name, array.data_type().clone(), true))
+                    .data_type()
+                    .clone();
                 (array, dtype)
             }
             None => {
@@ -120,13 +139,24 @@ pub fn level_fields(
             fields.moves.push(moved);
             continue;
         };
-        // The model of the library has one field: others of its namespace make it a group of plain fields.
-        let is_alone = || !batch.schema().fields().iter().any(|field| field.name().starts_with("split:"));
+        // The model of the library has one field: others of its namespace make it a group of plain
+        // fields.
+        let is_alone = || {
+            !batch
+                .schema()
+                .fields()
+                .iter()
+                .any(|field| field.name().starts_with("split:"))
+        };
         if level == "sample" && name == "split" && is_split(&array) && is_alone() {
-            fields.groups.push(json!({ "namespace": "split", "kind": "split" }));
+            fields
+                .groups
+                .push(json!({ "namespace": "split", "kind": "split" }));
             names.taken.insert("split:split".into());
             (moved.to, moved.type_name) = (Some("split:split".into()), Some(spec));
-            fields.columns.push((Field::new("split:split", DataType::Utf8, true), array));
+            fields
+                .columns
+                .push((Field::new("split:split", DataType::Utf8, true), array));
             fields.moves.push(moved);
             continue;
         }
@@ -138,11 +168,15 @@ pub fn level_fields(
             Some((_, list)) => list.push(declared),
             None => plain.push((namespace, vec![declared])),
         }
-        fields.columns.push((Field::new(&to, array.data_type().clone(), true), array));
+        fields
+            .columns
+            .push((Field::new(&to, array.data_type().clone(), true), array));
         (moved.to, moved.type_name) = (Some(to), Some(spec));
         fields.moves.push(moved);
     }
-    let groups = plain.into_iter().map(|(namespace, list)| json!({ "namespace": namespace, "kind": "fields", "fields": list }));
+    let groups = plain.into_iter().map(
+        |(namespace, list)| json!({ "namespace": namespace, "kind": "fields", "fields": list }),
+    );
     fields.groups.extend(groups);
     Ok(fields)
 }
@@ -175,7 +209,9 @@ impl ProfileParts {
                 "crs" | "proj_code" => ("proj_code", ""),
                 "geotransform" => ("proj_transform", tr!("in the order of rasterio")),
                 "proj_transform" => ("proj_transform", ""),
-                "tensor_shape" | "raster_shape" | "proj_shape" => ("proj_shape", tr!("height and width")),
+                "tensor_shape" | "raster_shape" | "proj_shape" => {
+                    ("proj_shape", tr!("height and width"))
+                }
                 "geometry" => ("geometry", tr!("in longitude and latitude")),
                 "bbox" => ("bbox", tr!("the library computes it from the geometry")),
                 _ => ("centroid", tr!("the library computes it")),
@@ -183,7 +219,10 @@ impl ProfileParts {
         } else if self.time && (TIME_COLUMNS.contains(&column) || TIME_MIDDLES.contains(&column)) {
             match own {
                 "time_end" | "end_datetime" => ("end_datetime", ""),
-                "time_middle" => ("datetime", tr!("where it is not halfway between start and end")),
+                "time_middle" => (
+                    "datetime",
+                    tr!("where it is not halfway between start and end"),
+                ),
                 "datetime" => ("datetime", ""),
                 _ => ("start_datetime", tr!("datetime where there is no end")),
             }
@@ -195,13 +234,23 @@ impl ProfileParts {
 }
 
 fn is_of_grid(column: &str) -> bool {
-    matches!(column.split_once(':'), Some((_, "crs" | "geotransform" | "tensor_shape" | "raster_shape")))
+    matches!(
+        column.split_once(':'),
+        Some((_, "crs" | "geotransform" | "tensor_shape" | "raster_shape"))
+    )
 }
 
 /// True for shapes with more than height and width.
 fn is_deep_shape(column: &str, array: &ArrayRef) -> bool {
-    let is_shape = matches!(column.split_once(':'), Some((_, "tensor_shape" | "raster_shape")));
-    let lengths = || array.as_list_opt::<i32>().map(|lists| lists.iter().flatten().any(|list| list.len() > 2));
+    let is_shape = matches!(
+        column.split_once(':'),
+        Some((_, "tensor_shape" | "raster_shape"))
+    );
+    let lengths = || {
+        array
+            .as_list_opt::<i32>()
+            .map(|lists| lists.iter().flatten().any(|list| list.len() > 2))
+    };
     is_shape && lengths().unwrap_or(false)
 }
 
@@ -216,28 +265,44 @@ fn grid_distance(codes: &ArrayRef) -> Option<f64> {
         number.parse::<f64>().ok().filter(|km| *km > 0.0)
     };
     let first = codes.iter().flatten().next().and_then(distance)?;
-    codes.iter().flatten().all(|code| distance(code) == Some(first)).then_some(first)
+    codes
+        .iter()
+        .flatten()
+        .all(|code| distance(code) == Some(first))
+        .then_some(first)
 }
 
 fn is_split(array: &ArrayRef) -> bool {
-    array.as_string_opt::<i32>().is_some_and(|texts| texts.iter().all(|text| text.is_some_and(|text| SPLITS.contains(&text))))
+    array.as_string_opt::<i32>().is_some_and(|texts| {
+        texts
+            .iter()
+            .all(|text| text.is_some_and(|text| SPLITS.contains(&text)))
+    })
 }
 
-/// The array in a type that Parquet and the library both store, and what changed; `None` where there is none.
+/// The array in a type that Parquet and the library both store, and what changed; `None` where
+/// there is none.
 fn storable(array: &ArrayRef, written: &DataType) -> Result<Option<(ArrayRef, &'static str)>> {
     let (target, note) = match written {
-        DataType::Null | DataType::Union(..) | DataType::RunEndEncoded(..) | DataType::Interval(_) => return Ok(None),
+        DataType::Null
+        | DataType::Union(..)
+        | DataType::RunEndEncoded(..)
+        | DataType::Interval(_) => return Ok(None),
         DataType::ListView(_) | DataType::LargeListView(_) => return Ok(None),
         DataType::Dictionary(_, values) => (values.as_ref().clone(), ""),
         DataType::Utf8View => (DataType::Utf8, ""),
         DataType::BinaryView => (DataType::Binary, ""),
-        DataType::Float16 => (DataType::Float32, tr!("as 32-bit numbers, which have all its values")),
+        DataType::Float16 => (
+            DataType::Float32,
+            tr!("as 32-bit numbers, which have all its values"),
+        ),
         DataType::Duration(TimeUnit::Nanosecond) | DataType::Time64(TimeUnit::Nanosecond) => {
             (DataType::Int64, tr!("as numbers of nanoseconds"))
         }
         _ => return Ok(Some((array.clone(), ""))),
     };
-    let changed = cast(array, &target).map_err(|error| Error::internal("a column cannot be converted").because(error))?;
+    let changed = cast(array, &target)
+        .map_err(|error| Error::internal("a column cannot be converted").because(error))?;
     Ok(Some((changed, note)))
 }
 
@@ -262,7 +327,10 @@ impl FieldNames {
         let plain = plain_field(&own);
         let mut free = plain.clone();
         let mut number = 2;
-        while !self.taken.insert(format!("{namespace}:{}", free.to_lowercase())) {
+        while !self
+            .taken
+            .insert(format!("{namespace}:{}", free.to_lowercase()))
+        {
             free = format!("{plain}_{number}");
             number += 1;
         }
@@ -270,10 +338,22 @@ impl FieldNames {
     }
 }
 
-/// A namespace that the library takes: lower-case letters, digits and single underscores, beginning with a letter.
+/// A namespace that the library takes: lower-case letters, digits and single underscores, beginning
+/// with a letter.
 fn plain_namespace(text: &str) -> String {
     let lower = text.to_lowercase();
-    let plain = collapsed(lower.chars().map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '_' }).collect());
+    let plain = collapsed(
+        lower
+            .chars()
+            .map(|c| {
+                if c.is_ascii_lowercase() || c.is_ascii_digit() {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect(),
+    );
     let plain = plain.trim_matches('_');
     match plain.chars().next() {
         Some(first) if first.is_ascii_lowercase() => plain.to_owned(),
@@ -282,9 +362,20 @@ fn plain_namespace(text: &str) -> String {
     }
 }
 
-/// A field name that the library takes: no `:`, `/` or `__`, and none that its models use themselves.
+/// A field name that the library takes: no `:`, `/` or `__`, and none that its models use
+/// themselves.
 fn plain_field(text: &str) -> String {
-    let plain = collapsed(text.chars().map(|c| if matches!(c, ':' | '/') || c.is_control() { '_' } else { c }).collect());
+    let plain = collapsed(
+        text.chars()
+            .map(|c| {
+                if matches!(c, ':' | '/') || c.is_control() {
+                    '_'
+                } else {
+                    c
+                }
+            })
+            .collect(),
+    );
     let plain = plain.trim_matches('_').trim();
     match plain {
         "" => "field".to_owned(),
@@ -326,20 +417,48 @@ mod tests {
     #[test]
     fn the_parts_of_a_profile_replace_their_columns_alone() {
         let of = |place: bool, time: bool, column: &str| {
-            let parts = ProfileParts { namespace: "stac", place, time, keeps_grid: false };
+            let parts = ProfileParts {
+                namespace: "stac",
+                place,
+                time,
+                keeps_grid: false,
+            };
             parts.field_of(column).map(|(field, _)| field)
         };
-        assert_eq!(of(true, true, "stac:time_middle").as_deref(), Some("stac:datetime"));
-        assert_eq!(of(true, true, "istac:time_end").as_deref(), Some("stac:end_datetime"));
-        assert_eq!(of(true, true, "stac:geotransform").as_deref(), Some("stac:proj_transform"));
-        assert_eq!((of(true, false, "stac:time_start"), of(false, true, "stac:crs")), (None, None));
-        assert_eq!((of(true, true, "datetime"), of(true, true, "stac:orbit")), (None, None));
+        assert_eq!(
+            of(true, true, "stac:time_middle").as_deref(),
+            Some("stac:datetime")
+        );
+        assert_eq!(
+            of(true, true, "istac:time_end").as_deref(),
+            Some("stac:end_datetime")
+        );
+        assert_eq!(
+            of(true, true, "stac:geotransform").as_deref(),
+            Some("stac:proj_transform")
+        );
+        assert_eq!(
+            (
+                of(true, false, "stac:time_start"),
+                of(false, true, "stac:crs")
+            ),
+            (None, None)
+        );
+        assert_eq!(
+            (of(true, true, "datetime"), of(true, true, "stac:orbit")),
+            (None, None)
+        );
     }
 
     #[test]
     fn codes_of_a_grid_state_its_distance() {
-        let of = |codes: Vec<Option<&str>>| grid_distance(&(Arc::new(arrow::array::StringArray::from(codes)) as ArrayRef));
-        assert_eq!(of(vec![Some("0100km_0045U_0004L"), Some("0100km_0001D_0004R")]), Some(100.0));
+        let of = |codes: Vec<Option<&str>>| {
+            grid_distance(&(Arc::new(arrow::array::StringArray::from(codes)) as ArrayRef))
+        };
+        assert_eq!(
+            of(vec![Some("0100km_0045U_0004L"), Some("0100km_0001D_0004R")]),
+            Some(100.0)
+        );
         assert_eq!(of(vec![Some("MT10km_0045U_0004L")]), Some(10.0));
         assert_eq!(of(vec![Some("0100km_x"), None]), None);
         assert_eq!(of(vec![Some("0100km_x"), Some("0010km_x")]), None);

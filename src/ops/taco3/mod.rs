@@ -1,6 +1,6 @@
-//! A dataset of 2.0 or of the first generation → what the official library needs to write it as TACO 3: the contract (structure, fields,
-//! collection), tables of values, the files, and a short Python program. TACO 3 is written by its own library alone; this module never
-//! writes it.
+//! A dataset of 2.0 or of the first generation → what the official library needs to write it as
+//! TACO 3: the contract (structure, fields, collection), tables of values, the files, and a short
+//! Python program. TACO 3 is written by its own library alone; this module never writes it.
 
 mod collection;
 mod fields;
@@ -30,7 +30,8 @@ use super::migrate::{CollectionMapping, MigrateRequest, Migrated, assembly_for_r
 use super::missing_parts::need_all_parts;
 use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::container::{
-    self, Assembly, CopySources, Format, OnDamage, PartialFolder, RowSource, check_space, dataset_around, is_same_file,
+    self, Assembly, CopySources, Format, OnDamage, PartialFolder, RowSource, check_space,
+    dataset_around, is_same_file,
 };
 use crate::error::{Error, IoContext as _, Result};
 use crate::extensions::Program;
@@ -48,12 +49,12 @@ const PLACEHOLDER: &[u8] = &[0];
 /// Longest run of the library, in seconds.
 const LIBRARY_SECONDS: f64 = 86_400.0;
 
-/// Prepares a dataset for the official library of TACO 3, and runs the library where the request says so. A tree that TACO 3 cannot
-/// hold gives findings, and nothing is written. Plain data.
+/// Prepares a dataset for the official library of TACO 3, and runs the library where the request
+/// says so. A tree that TACO 3 cannot hold gives findings, and nothing is written. Plain data.
 ///
 /// # Errors
-/// For a dataset of TACO 3, missing parts, files that cannot be read or written, and a library that is not installed or refuses the
-/// dataset; the folder stays then.
+/// For a dataset of TACO 3, missing parts, files that cannot be read or written, and a library that
+/// is not installed or refuses the dataset; the folder stays then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Taco3Request {
     /// The dataset: 2.0, TACO 0.2 or TORTILLA 0.5.
@@ -94,7 +95,11 @@ impl LibraryRun {
     /// The program and its arguments, for a folder that [`Taco3Request`] wrote.
     pub fn command(&self, folder: &Path, overwrite: bool) -> Vec<String> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let mut command = vec![self.python.clone(), text(&folder.join(PROGRAM_NAME)), text(&self.output)];
+        let mut command = vec![
+            self.python.clone(),
+            text(&folder.join(PROGRAM_NAME)),
+            text(&self.output),
+        ];
         command.extend(overwrite.then(|| "--overwrite".to_owned()));
         command
     }
@@ -142,7 +147,9 @@ pub struct Taco3Prepared {
 impl Taco3Prepared {
     /// True when no finding prevents it.
     pub fn is_possible(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity != Severity::Error)
+        self.findings
+            .iter()
+            .all(|finding| finding.severity != Severity::Error)
     }
 }
 
@@ -155,7 +162,10 @@ impl OperationOutput for Taco3Prepared {
     }
 
     fn summary(&self) -> String {
-        match (self.output.as_ref().or(self.folder.as_ref()), self.is_possible()) {
+        match (
+            self.output.as_ref().or(self.folder.as_ref()),
+            self.is_possible(),
+        ) {
             (Some(path), _) => tr!("Saved {path}", path = path.display()),
             (None, true) => tr!("TACO 3 can hold this dataset").into(),
             (None, false) => tr!("TACO 3 can't hold this dataset").into(),
@@ -163,7 +173,11 @@ impl OperationOutput for Taco3Prepared {
     }
 
     fn written(&self) -> Vec<&Path> {
-        self.folder.iter().chain(&self.output).map(PathBuf::as_path).collect()
+        self.folder
+            .iter()
+            .chain(&self.output)
+            .map(PathBuf::as_path)
+            .collect()
     }
 
     fn is_sound(&self) -> bool {
@@ -180,13 +194,19 @@ impl Operation for Taco3Request {
 
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
-        self.target.iter_mut().for_each(|target| visit(PathUse::Write, target));
-        self.run.iter_mut().for_each(|run| visit(PathUse::Write, &mut run.output));
+        self.target
+            .iter_mut()
+            .for_each(|target| visit(PathUse::Write, target));
+        self.run
+            .iter_mut()
+            .for_each(|run| visit(PathUse::Write, &mut run.output));
     }
 
     fn programs(&self) -> Vec<Vec<String>> {
         let run = self.run.as_ref().zip(self.target.as_ref());
-        run.map(|(run, folder)| run.command(folder, self.overwrite)).into_iter().collect()
+        run.map(|(run, folder)| run.command(folder, self.overwrite))
+            .into_iter()
+            .collect()
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Taco3Prepared> {
@@ -201,7 +221,8 @@ fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Prepar
     }
     if let Some(run) = &request.run {
         if is_same_file(&request.input, &run.output) {
-            let error = Error::usage("the library would replace the dataset that is read").at_path(&run.output);
+            let error = Error::usage("the library would replace the dataset that is read")
+                .at_path(&run.output);
             return Err(error.hint("choose another name"));
         }
         if !request.overwrite && run.output.symlink_metadata().is_ok() {
@@ -209,7 +230,10 @@ fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Prepar
         }
     }
     let missing = need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
-    let asked = MigrateRequest { fill_missing: true, ..MigrateRequest::of(request.input.clone()) };
+    let asked = MigrateRequest {
+        fill_missing: true,
+        ..MigrateRequest::of(request.input.clone())
+    };
     let (mut assembly, migrated) = assembly_for_rewriting(reader.as_ref(), &asked, ctx)?;
     for (key, value) in &request.collection {
         assembly.collection.set(key, Some(value.clone()));
@@ -218,31 +242,51 @@ fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Prepar
     validate::check_tree(&assembly.tree, &mut report);
     report.fold();
     let mut findings = missing;
-    findings.extend(migrated.iter().flat_map(|migrated| migrated.findings.iter().cloned()));
+    findings.extend(
+        migrated
+            .iter()
+            .flat_map(|migrated| migrated.findings.iter().cloned()),
+    );
     findings.extend(report.findings);
-    if findings.iter().any(|finding| finding.severity == Severity::Error) {
-        return Ok(Taco3Prepared { findings, ..Taco3Prepared::default() });
+    if findings
+        .iter()
+        .any(|finding| finding.severity == Severity::Error)
+    {
+        return Ok(Taco3Prepared {
+            findings,
+            ..Taco3Prepared::default()
+        });
     }
     let (mut prepared, contract) = plan(&assembly, request.lacking, ctx)?;
     prepared.findings = findings;
     prepared.to_2_0 = migrated.as_ref().map(Migrated::to_json);
     if prepared.samples == 0 || prepared.structure.is_empty() {
         let error = Error::invalid("no sample has the files of the others").at_path(&request.input);
-        return Err(error.hint("choose placeholders for files that are missing, or remove the padding first"));
+        return Err(error
+            .hint("choose placeholders for files that are missing, or remove the padding first"));
     }
-    let Some(target) = &request.target else { return Ok(prepared) };
+    let Some(target) = &request.target else {
+        return Ok(prepared);
+    };
     if let Some(around) = dataset_around(target) {
-        return Err(Error::usage("the folder would be inside a dataset").at_path(&around).hint("choose another folder"));
+        return Err(Error::usage("the folder would be inside a dataset")
+            .at_path(&around)
+            .hint("choose another folder"));
     }
     prepared.folder = Some(target.clone());
     prepared.damaged = write(&assembly, &contract, &prepared, request, target, ctx)?;
     if let Some(run) = &request.run {
         ctx.stage(tr!("Running the library of TACO 3"), None);
-        let program = Program::new("taco", run.command(target, request.overwrite), LIBRARY_SECONDS)?;
+        let program = Program::new(
+            "taco",
+            run.command(target, request.overwrite),
+            LIBRARY_SECONDS,
+        )?;
         let said = program.call(String::new(), ctx).map_err(|error| {
-            error
-                .at_path(target)
-                .hint("the library comes with: pip install 'taco-eo[writer]'; rebuild.py in this folder runs it again")
+            error.at_path(target).hint(
+                "the library comes with: pip install 'taco-eo[writer]'; rebuild.py in this \
+                    folder runs it again",
+            )
         })?;
         prepared.library = Some(said);
         prepared.output = Some(run.output.clone());
@@ -259,7 +303,11 @@ struct WrittenContract {
     tables: Vec<(String, RecordBatch)>,
 }
 
-fn plan(assembly: &Assembly, lacking: LackingFiles, ctx: &JobContext) -> Result<(Taco3Prepared, WrittenContract)> {
+fn plan(
+    assembly: &Assembly,
+    lacking: LackingFiles,
+    ctx: &JobContext,
+) -> Result<(Taco3Prepared, WrittenContract)> {
     ctx.stage(tr!("Laying out the samples"), None);
     let tree = &assembly.tree;
     let size = |depth: usize, row: u32| assembly.levels[depth].sources[row as usize].size_bytes();
@@ -267,9 +315,16 @@ fn plan(assembly: &Assembly, lacking: LackingFiles, ctx: &JobContext) -> Result<
     let mut levels = Vec::new();
     let mut tables = Vec::new();
     let mut moves = Vec::new();
-    let ids: ArrayRef =
-        Arc::new(tree.levels.first().map_or_else(|| StringArray::from(Vec::<&str>::new()), |level| level.ids.clone()));
-    let mut add = |name: &str, depth: usize, rows: Vec<u32>, own: Vec<(Field, ArrayRef)>, below: bool| -> Result<()> {
+    let ids: ArrayRef = Arc::new(tree.levels.first().map_or_else(
+        || StringArray::from(Vec::<&str>::new()),
+        |level| level.ids.clone(),
+    ));
+    let mut add = |name: &str,
+                   depth: usize,
+                   rows: Vec<u32>,
+                   own: Vec<(Field, ArrayRef)>,
+                   below: bool|
+     -> Result<()> {
         ctx.check()?;
         let made = match below {
             true => fields_of(assembly, name, depth, &rows, ctx)?,
@@ -277,7 +332,8 @@ fn plan(assembly: &Assembly, lacking: LackingFiles, ctx: &JobContext) -> Result<
             false => LevelFields::default(),
         };
         levels.push(json!({ "name": name, "groups": made.groups }));
-        let (names, arrays): (Vec<Field>, Vec<ArrayRef>) = own.into_iter().chain(made.columns).unzip();
+        let (names, arrays): (Vec<Field>, Vec<ArrayRef>) =
+            own.into_iter().chain(made.columns).unzip();
         let table = RecordBatch::try_new(Arc::new(Schema::new(names)), arrays)
             .map_err(|error| Error::internal("a level does not fit its columns").because(error))?;
         tables.push((name.to_owned(), table));
@@ -286,35 +342,56 @@ fn plan(assembly: &Assembly, lacking: LackingFiles, ctx: &JobContext) -> Result<
     };
     let samples = structure.samples.clone();
     let ids = take(&ids, &UInt32Array::from(samples.clone()), None).map_err(not_taken)?;
-    add("sample", 0, samples, vec![(Field::new("id", DataType::Utf8, false), ids)], true)?;
+    add(
+        "sample",
+        0,
+        samples,
+        vec![(Field::new("id", DataType::Utf8, false), ids)],
+        true,
+    )?;
     for level in &structure.levels {
         let rows = level.rows.iter().map(|row| row.row).collect();
         let own: Vec<(Field, ArrayRef)> = vec![
             (
                 Field::new("sample", DataType::UInt64, false),
-                Arc::new(UInt64Array::from_iter_values(level.rows.iter().map(|row| u64::from(row.sample)))),
+                Arc::new(UInt64Array::from_iter_values(
+                    level.rows.iter().map(|row| u64::from(row.sample)),
+                )),
             ),
             (
                 Field::new("name", DataType::Utf8, false),
-                Arc::new(StringArray::from_iter_values(level.rows.iter().map(|row| &row.name))),
+                Arc::new(StringArray::from_iter_values(
+                    level.rows.iter().map(|row| &row.name),
+                )),
             ),
             (
                 Field::new("is_folder", DataType::Boolean, false),
-                Arc::new(BooleanArray::from_iter(level.rows.iter().map(|row| Some(row.is_folder)))),
+                Arc::new(BooleanArray::from_iter(
+                    level.rows.iter().map(|row| Some(row.is_folder)),
+                )),
             ),
         ];
         add(&level.name, level.depth, rows, own, level.depth > 0)?;
     }
     let (collection, collection_moves) = collection::library_collection(&assembly.collection);
-    let files =
-        structure.levels.iter().flat_map(|level| level.rows.iter().filter(|row| !row.is_folder).map(move |row| (level, row)));
+    let files = structure.levels.iter().flat_map(|level| {
+        level
+            .rows
+            .iter()
+            .filter(|row| !row.is_folder)
+            .map(move |row| (level, row))
+    });
     let id_of = |row: u32| tree.levels[0].id(row).to_owned();
     let (mut count, mut bytes, mut placeholders) = (0, 0, Vec::new());
     for (level, row) in files {
         count += 1;
         bytes += size(level.depth, row.row);
         if row.is_placeholder {
-            placeholders.push(format!("{}/{}", id_of(structure.samples[row.sample as usize]), level.path(row)));
+            placeholders.push(format!(
+                "{}/{}",
+                id_of(structure.samples[row.sample as usize]),
+                level.path(row)
+            ));
         }
     }
     let prepared = Taco3Prepared {
@@ -330,7 +407,14 @@ fn plan(assembly: &Assembly, lacking: LackingFiles, ctx: &JobContext) -> Result<
         ..Taco3Prepared::default()
     };
     let json = json!({ "structure": structure.paths, "levels": levels, "collection": collection });
-    Ok((prepared, WrittenContract { json, structure, tables }))
+    Ok((
+        prepared,
+        WrittenContract {
+            json,
+            structure,
+            tables,
+        },
+    ))
 }
 
 fn not_taken(error: arrow::error::ArrowError) -> Error {
@@ -338,10 +422,18 @@ fn not_taken(error: arrow::error::ArrowError) -> Error {
 }
 
 /// The fields of these rows of a level of 2.0.
-fn fields_of(assembly: &Assembly, name: &str, depth: usize, rows: &[u32], ctx: &JobContext) -> Result<LevelFields> {
+fn fields_of(
+    assembly: &Assembly,
+    name: &str,
+    depth: usize,
+    rows: &[u32],
+    ctx: &JobContext,
+) -> Result<LevelFields> {
     let level = &assembly.levels[depth];
-    let batch = take_record_batch(&level.batch, &UInt32Array::from(rows.to_vec())).map_err(not_taken)?;
-    // Columns that the folders of this level do not have are those of other folders of the same depth.
+    let batch =
+        take_record_batch(&level.batch, &UInt32Array::from(rows.to_vec())).map_err(not_taken)?;
+    // Columns that the folders of this level do not have are those of other folders of the same
+    // depth.
     let parents = &assembly.tree.levels[depth].parents;
     let mut kept = vec![level.meta_columns.is_empty() || depth == 0; batch.num_columns()];
     for &row in rows {
@@ -352,7 +444,13 @@ fn fields_of(assembly: &Assembly, name: &str, depth: usize, rows: &[u32], ctx: &
     }
     let columns: Vec<usize> = (0..kept.len()).filter(|&at| kept[at]).collect();
     let batch = batch.project(&columns).map_err(not_taken)?;
-    let described = |column: &str| assembly.collection.column_description(depth, column).unwrap_or_default().to_owned();
+    let described = |column: &str| {
+        assembly
+            .collection
+            .column_description(depth, column)
+            .unwrap_or_default()
+            .to_owned()
+    };
     level_fields(name, &batch, level_profile(&batch, ctx)?, &described)
 }
 
@@ -368,9 +466,13 @@ fn write(
     check_space(target, prepared.bytes)?;
     let folder = PartialFolder::of_files(target, request.overwrite)?;
     let place = folder.path();
-    let put = |name: &str, bytes: &[u8]| std::fs::write(place.join(name), bytes).io_at("write", place.join(name));
+    let put = |name: &str, bytes: &[u8]| {
+        std::fs::write(place.join(name), bytes).io_at("write", place.join(name))
+    };
     let pretty = |json: &Json| {
-        serde_json::to_vec_pretty(json).map_err(|error| Error::internal("the contract can't be written as JSON").because(error))
+        serde_json::to_vec_pretty(json).map_err(|error| {
+            Error::internal("the contract can't be written as JSON").because(error)
+        })
     };
     put("contract.json", &pretty(&contract.json)?)?;
     put("report.json", &pretty(&prepared.to_json())?)?;
@@ -378,9 +480,15 @@ fn write(
     std::fs::create_dir(place.join("tables")).io_at("make a folder", place)?;
     for (name, table) in &contract.tables {
         ctx.check()?;
-        let path = place.join("tables").join(format!("{}.parquet", name.replace('/', "__")));
+        let path = place
+            .join("tables")
+            .join(format!("{}.parquet", name.replace('/', "__")));
         let file = File::create(&path).io_at("write", &path)?;
-        let mut sink = ParquetSink::new(BufWriter::new(file), table.schema().as_ref(), &ParquetOptions::default())?;
+        let mut sink = ParquetSink::new(
+            BufWriter::new(file),
+            table.schema().as_ref(),
+            &ParquetOptions::default(),
+        )?;
         sink.write(table)?;
         sink.finish()?.flush().io_at("write", &path)?;
     }
@@ -389,7 +497,9 @@ fn write(
     let data = place.join("data");
     for level in &contract.structure.levels {
         let files: Vec<&MemberRow> = level.rows.iter().filter(|row| !row.is_folder).collect();
-        files.par_iter().try_for_each(|row| write_file(assembly, &sources, level, row, &data, ctx))?;
+        files
+            .par_iter()
+            .try_for_each(|row| write_file(assembly, &sources, level, row, &data, ctx))?;
     }
     let damaged = sources.finish()?;
     folder.finish()?;
@@ -415,6 +525,8 @@ fn write_file(
     let source: &RowSource = &assembly.levels[level.depth].sources[row.row as usize];
     let mut file = File::create(&path).io_at("write", &path)?;
     let name = || assembly.tree.path(level.depth, row.row).to_string();
-    sources.stream(source, &name, ctx, &mut |bytes| file.write_all(bytes).io_at("write", &path))?;
+    sources.stream(source, &name, ctx, &mut |bytes| {
+        file.write_all(bytes).io_at("write", &path)
+    })?;
     Ok(())
 }

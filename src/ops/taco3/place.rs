@@ -1,19 +1,22 @@
-//! Places and times of the rows of a level → a profile of TACO 3: `stac` (both), `spatial` or `temporal`. Pure but for the database
-//! of coordinate systems.
+//! Places and times of the rows of a level → a profile of TACO 3: `stac` (both), `spatial` or
+//! `temporal`. Pure but for the database of coordinate systems.
 //!
-//! A grid whose coordinate system has a code stays a grid; every other place becomes its outline in longitude and latitude. A level has
-//! one profile, and a row has all of it or nothing.
+//! A grid whose coordinate system has a code stays a grid; every other place becomes its outline in
+//! longitude and latitude. A level has one profile, and a row has all of it or nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryBuilder, Float64Builder, Int64Builder, ListBuilder, RecordBatch, StringArray, TimestampMicrosecondArray,
+    ArrayRef, BinaryBuilder, Float64Builder, Int64Builder, ListBuilder, RecordBatch, StringArray,
+    TimestampMicrosecondArray,
 };
 use arrow::datatypes::{DataType, Field, TimeUnit};
 
 use crate::error::Result;
-use crate::footprint::{PlaceColumns, SampleTimes, StatedLocation, footprints, micros_of, sample_times};
+use crate::footprint::{
+    PlaceColumns, SampleTimes, StatedLocation, footprints, micros_of, sample_times,
+};
 use crate::jobs::JobContext;
 use crate::raster;
 use crate::table::write_wkb;
@@ -74,8 +77,13 @@ pub fn level_profile(batch: &RecordBatch, ctx: &JobContext) -> Result<Option<Lev
     if placed == 0 && timed == 0 {
         return Ok(None);
     }
-    let both = outlines.iter().zip(&times).filter(|(outline, times)| outline.is_some() && times.is_some()).count();
-    // Of parts that are not in the same rows, the one in more rows is the profile; the other's columns stay plain fields.
+    let both = outlines
+        .iter()
+        .zip(&times)
+        .filter(|(outline, times)| outline.is_some() && times.is_some())
+        .count();
+    // Of parts that are not in the same rows, the one in more rows is the profile; the other's
+    // columns stay plain fields.
     let profile = match (placed, timed) {
         (_, 0) => Taco3Profile::Spatial,
         (0, _) => Taco3Profile::Temporal,
@@ -95,7 +103,12 @@ pub fn level_profile(batch: &RecordBatch, ctx: &JobContext) -> Result<Option<Lev
     if profile != Taco3Profile::Spatial {
         add_times(&mut columns, profile, &times);
     }
-    Ok(Some(LevelProfile { profile, is_optional: full < rows, columns, outlines: without_code }))
+    Ok(Some(LevelProfile {
+        profile,
+        is_optional: full < rows,
+        columns,
+        outlines: without_code,
+    }))
 }
 
 /// Adds the places; the number of grids without a code.
@@ -112,9 +125,14 @@ fn add_places(
     let mut shapes = ListBuilder::new(Int64Builder::new());
     let mut transforms = ListBuilder::new(Float64Builder::new());
     for (stated, drawn) in stated.iter().zip(outlines) {
-        let grid = stated.grid_in_pixels().filter(|_| drawn.is_some() && !stated.has_geometry());
+        let grid = stated
+            .grid_in_pixels()
+            .filter(|_| drawn.is_some() && !stated.has_geometry());
         let code = grid.as_ref().and_then(|grid| {
-            codes.entry(grid.crs.clone()).or_insert_with(|| raster::code_of_crs(&grid.crs).map(Into::into)).clone()
+            codes
+                .entry(grid.crs.clone())
+                .or_insert_with(|| raster::code_of_crs(&grid.crs).map(Into::into))
+                .clone()
         });
         without_code += usize::from(grid.is_some() && code.is_none());
         match (grid, &code) {
@@ -140,7 +158,9 @@ fn add_places(
         ("proj_shape", Arc::new(shapes.finish())),
         ("proj_transform", Arc::new(transforms.finish())),
     ];
-    columns.extend(arrays.map(|(name, array)| (qualified(profile, name, array.data_type().clone()), array)));
+    columns.extend(
+        arrays.map(|(name, array)| (qualified(profile, name, array.data_type().clone()), array)),
+    );
     without_code
 }
 
@@ -151,8 +171,14 @@ fn add_times(columns: &mut Vec<(Field, ArrayRef)>, profile: Taco3Profile, times:
     let dtype = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
     let arrays = [
         ("datetime", column(|times| times.instant)),
-        ("start_datetime", column(|times| times.range.map(|(start, _)| start))),
-        ("end_datetime", column(|times| times.range.map(|(_, end)| end))),
+        (
+            "start_datetime",
+            column(|times| times.range.map(|(start, _)| start)),
+        ),
+        (
+            "end_datetime",
+            column(|times| times.range.map(|(_, end)| end)),
+        ),
     ];
     columns.extend(arrays.map(|(name, array)| (qualified(profile, name, dtype.clone()), array)));
 }
@@ -173,23 +199,39 @@ impl RowInterval {
         self.instant.is_some() || self.range.is_some()
     }
 
-    /// Times of 2.0: a start, perhaps an end, perhaps a middle, which is the instant where it is not halfway.
+    /// Times of 2.0: a start, perhaps an end, perhaps a middle, which is the instant where it is
+    /// not halfway.
     fn of(times: SampleTimes, middle: Option<i64>) -> Self {
         match (times.start, times.end) {
             (Some(start), Some(end)) if start < end => {
                 let halfway = start + (end - start) / 2;
                 let own = times.nominal.filter(|nominal| *nominal != start);
                 let instant = own.or(middle.filter(|middle| middle.abs_diff(halfway) > 1_000_000));
-                Self { instant, range: Some((start, end)) }
+                Self {
+                    instant,
+                    range: Some((start, end)),
+                }
             }
-            (Some(start), _) => Self { instant: Some(start), range: None },
-            (None, _) => Self { instant: times.nominal.or(middle), range: None },
+            (Some(start), _) => Self {
+                instant: Some(start),
+                range: None,
+            },
+            (None, _) => Self {
+                instant: times.nominal.or(middle),
+                range: None,
+            },
         }
     }
 }
 
 fn row_times(batch: &RecordBatch) -> Vec<RowInterval> {
-    let middles = TIME_MIDDLES.iter().find_map(|name| micros_of(batch.column_by_name(name)?));
+    let middles = TIME_MIDDLES
+        .iter()
+        .find_map(|name| micros_of(batch.column_by_name(name)?));
     let middle = |row: usize| middles.as_ref().and_then(|middles| middles[row]);
-    sample_times(batch).into_iter().enumerate().map(|(row, times)| RowInterval::of(times, middle(row))).collect()
+    sample_times(batch)
+        .into_iter()
+        .enumerate()
+        .map(|(row, times)| RowInterval::of(times, middle(row)))
+        .collect()
 }

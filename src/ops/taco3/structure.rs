@@ -1,8 +1,10 @@
-//! The tree of 2.0 → `taco:structure`: the files that every sample has, by path, and the rows of each level of TACO 3. Pure.
+//! The tree of 2.0 → `taco:structure`: the files that every sample has, by path, and the rows of
+//! each level of TACO 3. Pure.
 //!
-//! TACO 3 knows no padding: a file is in every sample, or it is one of a sequence `prefix*[least,most].ext`, numbered from 0 without
-//! gaps. Padding at the end of numbered files becomes a sequence; other padding is a placeholder of one byte, as no file may be empty,
-//! or its sample is left out.
+//! TACO 3 knows no padding: a file is in every sample, or it is one of a sequence
+//! `prefix*[least,most].ext`, numbered from 0 without gaps. Padding at the end of numbered files
+//! becomes a sequence; other padding is a placeholder of one byte, as no file may be empty, or its
+//! sample is left out.
 
 use std::collections::HashSet;
 
@@ -37,7 +39,8 @@ pub struct MemberRow {
     pub is_placeholder: bool,
 }
 
-/// A level of TACO 3 below the samples: the members of one folder of the samples, or of the samples themselves.
+/// A level of TACO 3 below the samples: the members of one folder of the samples, or of the samples
+/// themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberLevel {
     /// `children`, or `children/FOLDER/…`.
@@ -107,45 +110,102 @@ enum Naming {
 }
 
 impl SampleStructure {
-    /// Arranges a tree whose FOLDERs of one position have the same children ([`crate::validate::check_tree`] without errors). `sizes`
-    /// gives the bytes of a FILE by level and row.
+    /// Arranges a tree whose FOLDERs of one position have the same children
+    /// ([`crate::validate::check_tree`] without errors). `sizes` gives the bytes of a FILE by level
+    /// and row.
     pub fn of(tree: &Skeleton, sizes: &dyn Fn(usize, u32) -> u64, lacking: LackingFiles) -> Self {
-        let Some(top) = tree.levels.first() else { return Self::default() };
-        let samples: Vec<u32> = (0..top.len() as u32).filter(|&row| !is_padding(top.id(row))).collect();
-        // Padding may be a FILE where others have a FOLDER, so that a sample lacks all that is in it.
+        let Some(top) = tree.levels.first() else {
+            return Self::default();
+        };
+        let samples: Vec<u32> = (0..top.len() as u32)
+            .filter(|&row| !is_padding(top.id(row)))
+            .collect();
+        // Padding may be a FILE where others have a FOLDER, so that a sample lacks all that is in
+        // it.
         let shapes: Vec<Vec<bool>> = samples.iter().map(|&row| shape_of(tree, row)).collect();
-        let common = shapes.iter().max_by_key(|shape| shape.len()).cloned().unwrap_or_default();
-        let (samples, others): (Vec<_>, Vec<_>) = samples.into_iter().zip(shapes).partition(|(_, shape)| *shape == common);
+        let common = shapes
+            .iter()
+            .max_by_key(|shape| shape.len())
+            .cloned()
+            .unwrap_or_default();
+        let (samples, others): (Vec<_>, Vec<_>) = samples
+            .into_iter()
+            .zip(shapes)
+            .partition(|(_, shape)| *shape == common);
         let samples: Vec<u32> = samples.into_iter().map(|(row, _)| row).collect();
         let others: Vec<u32> = others.into_iter().map(|(row, _)| row).collect();
         let arranged = Self::arrange(tree, sizes, &samples);
         if lacking == LackingFiles::Placeholder {
-            return Self { left_out: others, ..arranged };
+            return Self {
+                left_out: others,
+                ..arranged
+            };
         }
-        let placeholders = arranged.levels.iter().flat_map(|level| &level.rows).filter(|row| row.is_placeholder);
-        let lacking: HashSet<u32> = placeholders.map(|row| arranged.samples[row.sample as usize]).collect();
-        let whole: Vec<u32> = samples.iter().copied().filter(|row| !lacking.contains(row)).collect();
+        let placeholders = arranged
+            .levels
+            .iter()
+            .flat_map(|level| &level.rows)
+            .filter(|row| row.is_placeholder);
+        let lacking: HashSet<u32> = placeholders
+            .map(|row| arranged.samples[row.sample as usize])
+            .collect();
+        let whole: Vec<u32> = samples
+            .iter()
+            .copied()
+            .filter(|row| !lacking.contains(row))
+            .collect();
         let mut left_out: Vec<u32> = lacking.into_iter().chain(others).collect();
         left_out.sort_unstable();
-        Self { left_out, ..Self::arrange(tree, sizes, &whole) }
+        Self {
+            left_out,
+            ..Self::arrange(tree, sizes, &whole)
+        }
     }
 
     fn arrange(tree: &Skeleton, sizes: &dyn Fn(usize, u32) -> u64, samples: &[u32]) -> Self {
-        let mut structure = Self { samples: samples.to_vec(), ..Self::default() };
-        let Some(&first) = samples.first() else { return structure };
+        let mut structure = Self {
+            samples: samples.to_vec(),
+            ..Self::default()
+        };
+        let Some(&first) = samples.first() else {
+            return structure;
+        };
         let top = &tree.levels[0];
-        let owners: Vec<(u32, u32)> = samples.iter().enumerate().map(|(number, &row)| (number as u32, row)).collect();
+        let owners: Vec<(u32, u32)> = samples
+            .iter()
+            .enumerate()
+            .map(|(number, &row)| (number as u32, row))
+            .collect();
         if top.folder[first as usize] {
-            Folder { tree, sizes, depth: 1, names: Vec::new() }.arrange(&owners, &mut structure);
+            Folder {
+                tree,
+                sizes,
+                depth: 1,
+                names: Vec::new(),
+            }
+            .arrange(&owners, &mut structure);
             return structure;
         }
         // Samples of one file: the id is that of the sample, and the file gets a name of its own.
-        let name = format!("data{}", common_ending(samples.iter().map(|&row| top.id(row))));
+        let name = format!(
+            "data{}",
+            common_ending(samples.iter().map(|&row| top.id(row)))
+        );
         let rows = owners.iter().map(|&(sample, row)| {
             let is_placeholder = sizes(0, row) == 0;
-            MemberRow { sample, row, name: name.clone(), is_folder: false, is_placeholder }
+            MemberRow {
+                sample,
+                row,
+                name: name.clone(),
+                is_folder: false,
+                is_placeholder,
+            }
         });
-        structure.levels.push(MemberLevel { name: "children".into(), depth: 0, rows: rows.collect() });
+        structure.levels.push(MemberLevel {
+            name: "children".into(),
+            depth: 0,
+            rows: rows.collect(),
+        });
         structure.paths.push(name);
         structure
     }
@@ -157,7 +217,10 @@ fn shape_of(tree: &Skeleton, row: u32) -> Vec<bool> {
         let is_folder = tree.levels[depth].folder[row as usize];
         shape.push(is_folder);
         if is_folder && depth + 1 < tree.levels.len() {
-            tree.levels[depth].children(row).iter().for_each(|&child| walk(tree, depth + 1, child, shape));
+            tree.levels[depth]
+                .children(row)
+                .iter()
+                .for_each(|&child| walk(tree, depth + 1, child, shape));
         }
     }
     let mut shape = Vec::new();
@@ -167,23 +230,41 @@ fn shape_of(tree: &Skeleton, row: u32) -> Vec<bool> {
 
 impl Folder<'_> {
     fn level(&self) -> String {
-        std::iter::once("children").chain(self.names.iter().map(String::as_str)).collect::<Vec<_>>().join("/")
+        std::iter::once("children")
+            .chain(self.names.iter().map(String::as_str))
+            .collect::<Vec<_>>()
+            .join("/")
     }
 
     /// Adds the members of these FOLDERs, given as number of the sample and row in the level above.
     fn arrange(&self, owners: &[(u32, u32)], structure: &mut SampleStructure) {
         let above = &self.tree.levels[self.depth - 1];
         // FOLDERs without children are findings of their own, and have no members.
-        let Some(level) = self.tree.levels.get(self.depth) else { return };
-        // By position, the row of each owner. A position that is padding in every sample is no member.
-        let positions: Vec<Vec<u32>> = (0..above.children(owners.first().map_or(0, |&(_, row)| row)).len())
-            .map(|at| owners.iter().filter_map(|&(_, row)| above.children(row).get(at).copied()).collect())
+        let Some(level) = self.tree.levels.get(self.depth) else {
+            return;
+        };
+        // By position, the row of each owner. A position that is padding in every sample is no
+        // member.
+        let positions: Vec<Vec<u32>> = (0..above
+            .children(owners.first().map_or(0, |&(_, row)| row))
+            .len())
+            .map(|at| {
+                owners
+                    .iter()
+                    .filter_map(|&(_, row)| above.children(row).get(at).copied())
+                    .collect()
+            })
             .filter(|rows: &Vec<u32>| rows.iter().any(|&row| !is_padding(level.id(row))))
             .collect();
         let count = positions.len();
-        let lacks: Vec<Vec<bool>> = positions.iter().map(|rows| rows.iter().map(|&row| self.lacks(row)).collect()).collect();
-        let is_folder: Vec<bool> =
-            positions.iter().map(|rows| rows.first().is_some_and(|&row| level.folder[row as usize])).collect();
+        let lacks: Vec<Vec<bool>> = positions
+            .iter()
+            .map(|rows| rows.iter().map(|&row| self.lacks(row)).collect())
+            .collect();
+        let is_folder: Vec<bool> = positions
+            .iter()
+            .map(|rows| rows.first().is_some_and(|&row| level.folder[row as usize]))
+            .collect();
         let namings = self.namings(&positions, &lacks, &is_folder, structure);
         let name = self.level();
         let mut rows = Vec::with_capacity(owners.len() * count);
@@ -193,28 +274,58 @@ impl Folder<'_> {
                 let name = match &namings[at] {
                     Naming::Fixed(name) => name.clone(),
                     Naming::Sequence { .. } if lacking => continue,
-                    Naming::Sequence { prefix, suffix, index, .. } => format!("{prefix}{index}{suffix}"),
+                    Naming::Sequence {
+                        prefix,
+                        suffix,
+                        index,
+                        ..
+                    } => format!("{prefix}{index}{suffix}"),
                 };
                 let is_placeholder = lacking && !is_folder[at];
-                rows.push(MemberRow { sample, row: positions[at][owner], name, is_folder: is_folder[at], is_placeholder });
+                rows.push(MemberRow {
+                    sample,
+                    row: positions[at][owner],
+                    name,
+                    is_folder: is_folder[at],
+                    is_placeholder,
+                });
             }
         }
-        structure.levels.push(MemberLevel { name, depth: self.depth, rows });
+        structure.levels.push(MemberLevel {
+            name,
+            depth: self.depth,
+            rows,
+        });
         for at in 0..count {
             match &namings[at] {
                 Naming::Fixed(name) if is_folder[at] => {
                     let names = self.names.iter().chain([name]).cloned().collect();
-                    let below = Folder { depth: self.depth + 1, names, ..*self };
-                    let owners: Vec<(u32, u32)> =
-                        owners.iter().zip(&positions[at]).map(|(&(sample, _), &row)| (sample, row)).collect();
+                    let below = Folder {
+                        depth: self.depth + 1,
+                        names,
+                        ..*self
+                    };
+                    let owners: Vec<(u32, u32)> = owners
+                        .iter()
+                        .zip(&positions[at])
+                        .map(|(&(sample, _), &row)| (sample, row))
+                        .collect();
                     below.arrange(&owners, structure);
                 }
                 Naming::Fixed(name) => structure.paths.push(self.path(name)),
-                Naming::Sequence { prefix, suffix, index: 0, length } => {
+                Naming::Sequence {
+                    prefix,
+                    suffix,
+                    index: 0,
+                    length,
+                } => {
                     let run = at..at + length;
-                    let counts = (0..owners.len()).map(|owner| run.clone().filter(|&at| !lacks[at][owner]).count());
+                    let counts = (0..owners.len())
+                        .map(|owner| run.clone().filter(|&at| !lacks[at][owner]).count());
                     let least = counts.min().unwrap_or(*length);
-                    structure.paths.push(self.path(&format!("{prefix}*[{least},{length}]{suffix}")));
+                    structure
+                        .paths
+                        .push(self.path(&format!("{prefix}*[{least},{length}]{suffix}")));
                 }
                 Naming::Sequence { .. } => {}
             }
@@ -222,13 +333,19 @@ impl Folder<'_> {
     }
 
     fn path(&self, name: &str) -> String {
-        self.names.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join("/")
+        self.names
+            .iter()
+            .map(String::as_str)
+            .chain([name])
+            .collect::<Vec<_>>()
+            .join("/")
     }
 
     /// True for padding, and for a FILE without bytes.
     fn lacks(&self, row: u32) -> bool {
         let level = &self.tree.levels[self.depth];
-        is_padding(level.id(row)) || (!level.folder[row as usize] && (self.sizes)(self.depth, row) == 0)
+        is_padding(level.id(row))
+            || (!level.folder[row as usize] && (self.sizes)(self.depth, row) == 0)
     }
 
     fn namings(
@@ -242,7 +359,10 @@ impl Folder<'_> {
         let ids: Vec<&str> = positions
             .iter()
             .map(|rows| {
-                let real = rows.iter().map(|&row| level.id(row)).find(|id| !is_padding(id));
+                let real = rows
+                    .iter()
+                    .map(|&row| level.id(row))
+                    .find(|id| !is_padding(id));
                 real.unwrap_or_default()
             })
             .collect();
@@ -253,7 +373,12 @@ impl Folder<'_> {
             if let Some((prefix, suffix)) = numbered(ids[at]).filter(|_| length > 1) {
                 for index in 0..length {
                     let (prefix, suffix) = (prefix.clone(), suffix.clone());
-                    namings[at + index] = Some(Naming::Sequence { prefix, suffix, index, length });
+                    namings[at + index] = Some(Naming::Sequence {
+                        prefix,
+                        suffix,
+                        index,
+                        length,
+                    });
                 }
             }
             at += length.max(1);
@@ -261,42 +386,64 @@ impl Folder<'_> {
         let mut taken: HashSet<String> = HashSet::new();
         let mut made = Vec::with_capacity(ids.len());
         for (at, naming) in namings.into_iter().enumerate() {
-            let naming = naming.unwrap_or_else(|| Naming::Fixed(free_name(&member_name(ids[at]), &mut taken)));
+            let naming = naming
+                .unwrap_or_else(|| Naming::Fixed(free_name(&member_name(ids[at]), &mut taken)));
             let name = match &naming {
                 Naming::Fixed(name) => name.clone(),
-                Naming::Sequence { prefix, suffix, index, .. } => format!("{prefix}{index}{suffix}"),
+                Naming::Sequence {
+                    prefix,
+                    suffix,
+                    index,
+                    ..
+                } => format!("{prefix}{index}{suffix}"),
             };
             if name != ids[at] {
-                structure.renamed.push(RenamedMember { level: self.level(), from: ids[at].to_owned(), to: name });
+                structure.renamed.push(RenamedMember {
+                    level: self.level(),
+                    from: ids[at].to_owned(),
+                    to: name,
+                });
             }
             made.push(naming);
         }
         made
     }
 
-    /// Number of positions from `first` that are one sequence: numbered files alike, of which some sample lacks the last ones. 0 for
-    /// others.
+    /// Number of positions from `first` that are one sequence: numbered files alike, of which some
+    /// sample lacks the last ones. 0 for others.
     fn run(&self, first: usize, ids: &[&str], lacks: &[Vec<bool>], is_folder: &[bool]) -> usize {
-        let Some(shape) = numbered(ids[first]) else { return 0 };
+        let Some(shape) = numbered(ids[first]) else {
+            return 0;
+        };
         let alike = |at: &usize| !is_folder[*at] && numbered(ids[*at]).as_ref() == Some(&shape);
         let length = (first..ids.len()).take_while(alike).count();
         let run = &lacks[first..first + length];
         let owners = run.first().map_or(0, Vec::len);
         let is_lacking = run.iter().flatten().any(|&lacks| lacks);
         // The first is there, and none is there after one that is not.
-        let begins = (0..owners).all(|owner| !run[0][owner] && run.windows(2).all(|pair| !pair[0][owner] || pair[1][owner]));
-        // Another file that the pattern would match.
-        let others = ids.iter().enumerate().filter(|(at, _)| !(first..first + length).contains(at));
-        let is_alone = others.clone().all(|(_, id)| {
-            numbered(&member_name(id))
-                .is_none_or(|(prefix, suffix)| !(prefix.eq_ignore_ascii_case(&shape.0) && suffix.eq_ignore_ascii_case(&shape.1)))
+        let begins = (0..owners).all(|owner| {
+            !run[0][owner] && run.windows(2).all(|pair| !pair[0][owner] || pair[1][owner])
         });
-        if is_lacking && begins && is_alone { length } else { 0 }
+        // Another file that the pattern would match.
+        let others = ids
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !(first..first + length).contains(at));
+        let is_alone = others.clone().all(|(_, id)| {
+            numbered(&member_name(id)).is_none_or(|(prefix, suffix)| {
+                !(prefix.eq_ignore_ascii_case(&shape.0) && suffix.eq_ignore_ascii_case(&shape.1))
+            })
+        });
+        if is_lacking && begins && is_alone {
+            length
+        } else {
+            0
+        }
     }
 }
 
-/// The text before and after the number at the end of a stem: `t03.tif` is `t` and `.tif`. `None` without a number, or with nothing
-/// before it.
+/// The text before and after the number at the end of a stem: `t03.tif` is `t` and `.tif`. `None`
+/// without a number, or with nothing before it.
 fn numbered(id: &str) -> Option<(String, String)> {
     let name = member_name(id);
     let (stem, ending) = split_ending(&name);
@@ -316,12 +463,19 @@ fn split_ending(name: &str) -> (&str, &str) {
 
 /// The ending that all names have; empty where they differ.
 fn common_ending<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
-    let Some(first) = names.next().map(|name| split_ending(name).1) else { return String::new() };
+    let Some(first) = names.next().map(|name| split_ending(name).1) else {
+        return String::new();
+    };
     let is_plain = first.len() > 1 && first[1..].chars().all(|c| c.is_ascii_alphanumeric());
-    if is_plain && names.all(|name| split_ending(name).1 == first) { first.to_owned() } else { String::new() }
+    if is_plain && names.all(|name| split_ending(name).1 == first) {
+        first.to_owned()
+    } else {
+        String::new()
+    }
 }
 
-/// A name of a file or folder that TACO 3 allows: printable ASCII without `<>:"/\|?*[]` and `__`, not ending in a dot or blank.
+/// A name of a file or folder that TACO 3 allows: printable ASCII without `<>:"/\|?*[]` and `__`,
+/// not ending in a dot or blank.
 pub fn member_name(id: &str) -> String {
     let plain = |c: char| match c {
         '<' | '>' | ':' | '"' | '/' | '\\' | '|' | '?' | '*' | '[' | ']' => '_',
@@ -333,7 +487,11 @@ pub fn member_name(id: &str) -> String {
         name = name.replace("__", "_");
     }
     let name = name.trim_end_matches(['.', ' ']).trim_start();
-    if name.is_empty() { "member".to_owned() } else { name.to_owned() }
+    if name.is_empty() {
+        "member".to_owned()
+    } else {
+        name.to_owned()
+    }
 }
 
 /// `name`, or with a number before its ending, so that no taken name differs from it by case alone.
@@ -357,8 +515,13 @@ mod tests {
     type Level<'a> = (&'a [&'a str], &'a [bool], &'a [u32]);
 
     fn tree(levels: &[Level]) -> Skeleton {
-        let columns =
-            levels.iter().map(|(ids, folder, parents)| (StringArray::from(ids.to_vec()), folder.to_vec(), parents.to_vec()));
+        let columns = levels.iter().map(|(ids, folder, parents)| {
+            (
+                StringArray::from(ids.to_vec()),
+                folder.to_vec(),
+                parents.to_vec(),
+            )
+        });
         Skeleton::from_columns(columns.collect())
     }
 
@@ -371,17 +534,41 @@ mod tests {
     fn nested_folders_become_paths_and_levels() {
         let tree = tree(&[
             (&["a", "b"], &[true; 2], &[0, 1]),
-            (&["before", "mask.tif", "before", "mask.tif"], &[true, false, true, false], &[0, 0, 1, 1]),
-            (&["x.tif", "y.tif", "x.tif", "y.tif"], &[false; 4], &[0, 0, 2, 2]),
+            (
+                &["before", "mask.tif", "before", "mask.tif"],
+                &[true, false, true, false],
+                &[0, 0, 1, 1],
+            ),
+            (
+                &["x.tif", "y.tif", "x.tif", "y.tif"],
+                &[false; 4],
+                &[0, 0, 2, 2],
+            ),
         ]);
         let found = arranged(&tree, LackingFiles::Placeholder);
         assert_eq!(found.paths, ["before/x.tif", "before/y.tif", "mask.tif"]);
-        let levels: Vec<(&str, usize, usize)> = found.levels.iter().map(|l| (l.name.as_str(), l.depth, l.rows.len())).collect();
+        let levels: Vec<(&str, usize, usize)> = found
+            .levels
+            .iter()
+            .map(|l| (l.name.as_str(), l.depth, l.rows.len()))
+            .collect();
         assert_eq!(levels, [("children", 1, 4), ("children/before", 2, 4)]);
         let last = &found.levels[1];
-        let paths: Vec<(u32, u32, String)> = last.rows.iter().map(|row| (row.sample, row.row, last.path(row))).collect();
-        let expected = [(0, 0, "before/x.tif"), (0, 1, "before/y.tif"), (1, 2, "before/x.tif"), (1, 3, "before/y.tif")];
-        assert_eq!(paths, expected.map(|(sample, row, path)| (sample, row, path.to_owned())));
+        let paths: Vec<(u32, u32, String)> = last
+            .rows
+            .iter()
+            .map(|row| (row.sample, row.row, last.path(row)))
+            .collect();
+        let expected = [
+            (0, 0, "before/x.tif"),
+            (0, 1, "before/y.tif"),
+            (1, 2, "before/x.tif"),
+            (1, 3, "before/y.tif"),
+        ];
+        assert_eq!(
+            paths,
+            expected.map(|(sample, row, path)| (sample, row, path.to_owned()))
+        );
         assert!(found.renamed.is_empty());
     }
 
@@ -389,7 +576,11 @@ mod tests {
     fn samples_of_one_file_get_a_name_with_their_common_ending() {
         let of = |ids: &[&str]| {
             arranged(
-                &tree(&[(ids, &vec![false; ids.len()], &(0..ids.len() as u32).collect::<Vec<_>>())]),
+                &tree(&[(
+                    ids,
+                    &vec![false; ids.len()],
+                    &(0..ids.len() as u32).collect::<Vec<_>>(),
+                )]),
                 LackingFiles::Placeholder,
             )
         };
@@ -404,47 +595,108 @@ mod tests {
         let tree = tree(&[
             (&["a", "b"], &[true; 2], &[0, 1]),
             (
-                &["mask.tif", "t1.tif", "t2.tif", "t3.tif", "mask.tif", "t1.tif", "__TACOPAD__0", "__TACOPAD__1"],
+                &[
+                    "mask.tif",
+                    "t1.tif",
+                    "t2.tif",
+                    "t3.tif",
+                    "mask.tif",
+                    "t1.tif",
+                    "__TACOPAD__0",
+                    "__TACOPAD__1",
+                ],
                 &[false; 8],
                 &[0, 0, 0, 0, 1, 1, 1, 1],
             ),
         ]);
         let found = arranged(&tree, LackingFiles::Placeholder);
         assert_eq!(found.paths, ["mask.tif", "t*[1,3].tif"]);
-        let names: Vec<(u32, &str)> = found.levels[0].rows.iter().map(|row| (row.sample, row.name.as_str())).collect();
-        assert_eq!(names, [(0, "mask.tif"), (0, "t0.tif"), (0, "t1.tif"), (0, "t2.tif"), (1, "mask.tif"), (1, "t0.tif")]);
+        let names: Vec<(u32, &str)> = found.levels[0]
+            .rows
+            .iter()
+            .map(|row| (row.sample, row.name.as_str()))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                (0, "mask.tif"),
+                (0, "t0.tif"),
+                (0, "t1.tif"),
+                (0, "t2.tif"),
+                (1, "mask.tif"),
+                (1, "t0.tif")
+            ]
+        );
         assert!(found.levels[0].rows.iter().all(|row| !row.is_placeholder));
         assert_eq!(found.renamed.len(), 3);
     }
 
     #[test]
     fn other_padding_is_a_placeholder_or_leaves_its_sample_out() {
-        let tree =
-            tree(&[(&["a", "b"], &[true; 2], &[0, 1]), (&["x.tif", "y.tif", "__TACOPAD__0", "y.tif"], &[false; 4], &[0, 0, 1, 1])]);
+        let tree = tree(&[
+            (&["a", "b"], &[true; 2], &[0, 1]),
+            (
+                &["x.tif", "y.tif", "__TACOPAD__0", "y.tif"],
+                &[false; 4],
+                &[0, 0, 1, 1],
+            ),
+        ]);
         let found = arranged(&tree, LackingFiles::Placeholder);
         assert_eq!(found.paths, ["x.tif", "y.tif"]);
-        let placeholders: Vec<bool> = found.levels[0].rows.iter().map(|row| row.is_placeholder).collect();
+        let placeholders: Vec<bool> = found.levels[0]
+            .rows
+            .iter()
+            .map(|row| row.is_placeholder)
+            .collect();
         assert_eq!(placeholders, [false, false, true, false]);
         let found = arranged(&tree, LackingFiles::LeaveOut);
-        assert_eq!((found.samples, found.left_out, found.levels[0].rows.len()), (vec![0], vec![1], 2));
+        assert_eq!(
+            (found.samples, found.left_out, found.levels[0].rows.len()),
+            (vec![0], vec![1], 2)
+        );
         // A position that is padding everywhere is none.
         let empty = super::tests::tree(&[
             (&["a", "b"], &[true; 2], &[0, 1]),
-            (&["x.tif", "__TACOPAD__0", "x.tif", "__TACOPAD__0"], &[false; 4], &[0, 0, 1, 1]),
+            (
+                &["x.tif", "__TACOPAD__0", "x.tif", "__TACOPAD__0"],
+                &[false; 4],
+                &[0, 0, 1, 1],
+            ),
         ]);
         let found = arranged(&empty, LackingFiles::LeaveOut);
-        assert_eq!((found.paths, found.levels[0].rows.len(), found.left_out.len()), (vec!["x.tif".to_owned()], 2, 0));
+        assert_eq!(
+            (
+                found.paths,
+                found.levels[0].rows.len(),
+                found.left_out.len()
+            ),
+            (vec!["x.tif".to_owned()], 2, 0)
+        );
         // FOLDERs without children have no files.
         let hollow = super::tests::tree(&[(&["a", "b"], &[true; 2], &[0, 1])]);
-        assert!(arranged(&hollow, LackingFiles::Placeholder).paths.is_empty());
+        assert!(
+            arranged(&hollow, LackingFiles::Placeholder)
+                .paths
+                .is_empty()
+        );
         // Nor is a prefix that ends in a blank one of a sequence.
-        assert_eq!((numbered("img 1.tif"), numbered("img1.tif")), (None, Some(("img".into(), ".tif".into()))));
+        assert_eq!(
+            (numbered("img 1.tif"), numbered("img1.tif")),
+            (None, Some(("img".into(), ".tif".into())))
+        );
         // A gap in numbered files is no sequence.
         let gap = super::tests::tree(&[
             (&["a", "b"], &[true; 2], &[0, 1]),
-            (&["t0.tif", "t1.tif", "__TACOPAD__0", "t1.tif"], &[false; 4], &[0, 0, 1, 1]),
+            (
+                &["t0.tif", "t1.tif", "__TACOPAD__0", "t1.tif"],
+                &[false; 4],
+                &[0, 0, 1, 1],
+            ),
         ]);
-        assert_eq!(arranged(&gap, LackingFiles::Placeholder).paths, ["t0.tif", "t1.tif"]);
+        assert_eq!(
+            arranged(&gap, LackingFiles::Placeholder).paths,
+            ["t0.tif", "t1.tif"]
+        );
     }
 
     #[test]
@@ -459,7 +711,13 @@ mod tests {
         ] {
             assert_eq!(member_name(id), name);
         }
-        let tree = tree(&[(&["a"], &[true], &[0]), (&["B.tif", "b.tif"], &[false; 2], &[0, 0])]);
-        assert_eq!(arranged(&tree, LackingFiles::Placeholder).paths, ["B.tif", "b-2.tif"]);
+        let tree = tree(&[
+            (&["a"], &[true], &[0]),
+            (&["B.tif", "b.tif"], &[false; 2], &[0, 0]),
+        ]);
+        assert_eq!(
+            arranged(&tree, LackingFiles::Placeholder).paths,
+            ["B.tif", "b-2.tif"]
+        );
     }
 }

@@ -1,11 +1,13 @@
-//! The statement for DuckDB. Conditions are DuckDB's SQL already; names are quoted and geometries read from WKB.
+//! The statement for DuckDB. Conditions are DuckDB's SQL already; names are quoted and geometries
+//! read from WKB.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use arrow::datatypes::DataType;
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, UnaryOperator, visit_expressions_mut,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, UnaryOperator,
+    visit_expressions_mut,
 };
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
@@ -32,7 +34,11 @@ pub fn text(text: &str) -> String {
 /// The statement for the rows of level 0 that are left.
 pub fn statement(levels: &[LevelFile], steps: &[StatementStep<'_>]) -> Result<String> {
     let mut script = String::new();
-    match levels.first().and_then(|level| Address::parse(&level.address)).map(|address| address.scheme) {
+    match levels
+        .first()
+        .and_then(|level| Address::parse(&level.address))
+        .map(|address| address.scheme)
+    {
         None => {}
         Some(Scheme::Az) => script.push_str("INSTALL azure; LOAD azure;\n"),
         Some(_) => script.push_str("INSTALL httpfs; LOAD httpfs;\n"),
@@ -42,21 +48,37 @@ pub fn statement(levels: &[LevelFile], steps: &[StatementStep<'_>]) -> Result<St
     let mut parts: Vec<(String, String)> = Vec::new();
     for step in steps {
         let level = step.level();
-        let from = names[level].clone().unwrap_or_else(|| read(&levels[level].address));
+        let from = names[level]
+            .clone()
+            .unwrap_or_else(|| read(&levels[level].address));
         let condition = match step {
             StatementStep::Keep { tests, .. } => {
-                let conditions = tests.iter().map(|test| condition(test, &levels[level].columns)).collect::<Result<Vec<_>>>()?;
+                let conditions = tests
+                    .iter()
+                    .map(|test| condition(test, &levels[level].columns))
+                    .collect::<Result<Vec<_>>>()?;
                 conditions.join("\n  AND ")
             }
             StatementStep::Parents { by_source, .. } => {
                 let (own, parent) = keys(*by_source);
-                let list = |columns: &[&str]| columns.iter().map(|column| name(column)).collect::<Vec<_>>().join(", ");
-                let below = names[level + 1].clone().unwrap_or_else(|| read(&levels[level + 1].address));
+                let list = |columns: &[&str]| {
+                    columns
+                        .iter()
+                        .map(|column| name(column))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                };
+                let below = names[level + 1]
+                    .clone()
+                    .unwrap_or_else(|| read(&levels[level + 1].address));
                 format!("({}) IN (SELECT {} FROM {below})", list(own), list(parent))
             }
         };
         let made = format!("level{level}_{}", parts.len());
-        parts.push((made.clone(), format!("SELECT * FROM {from}\nWHERE {condition}")));
+        parts.push((
+            made.clone(),
+            format!("SELECT * FROM {from}\nWHERE {condition}"),
+        ));
         names[level] = Some(made);
     }
     let all: String = parts.iter().map(|(_, part)| part.as_str()).collect();
@@ -76,7 +98,10 @@ pub fn statement(levels: &[LevelFile], steps: &[StatementStep<'_>]) -> Result<St
         }
         _ => {
             let last = names[0].clone().unwrap_or_else(|| read(&levels[0].address));
-            let parts: Vec<String> = parts.iter().map(|(name, part)| format!("{name} AS (\n{part}\n)")).collect();
+            let parts: Vec<String> = parts
+                .iter()
+                .map(|(name, part)| format!("{name} AS (\n{part}\n)"))
+                .collect();
             let _ = writeln!(script, "WITH {}\nSELECT * FROM {last};", parts.join(",\n"));
         }
     }
@@ -87,11 +112,19 @@ pub fn statement(levels: &[LevelFile], steps: &[StatementStep<'_>]) -> Result<St
 fn read(address: &str) -> String {
     let plain: String = address
         .chars()
-        .map(|letter| if matches!(letter, '*' | '?' | '[') { format!("[{letter}]") } else { letter.to_string() })
+        .map(|letter| {
+            if matches!(letter, '*' | '?' | '[') {
+                format!("[{letter}]")
+            } else {
+                letter.to_string()
+            }
+        })
         .collect();
     // DuckDB has no escapes in texts: what shows nothing is joined by its code point.
     let quoted = text(&plain);
-    let joined = with_deceptive(&quoted, |letter, written| written.push_str(&format!("' || chr({}) || '", u32::from(letter))));
+    let joined = with_deceptive(&quoted, |letter, written| {
+        written.push_str(&format!("' || chr({}) || '", u32::from(letter)))
+    });
     format!("read_parquet({joined}, hive_partitioning = false)")
 }
 
@@ -104,19 +137,45 @@ pub fn condition(test: &Test<'_>, columns: &[FieldSpec]) -> Result<String> {
         Test::NoPadding => format!("NOT coalesce(starts_with(id, {}), false)", text(PAD_PREFIX)),
         Test::Condition(sql) => format!("({})", quoted(sql, columns)?),
         Test::Expression(expression) => printed(expression)?,
-        Test::DaysOfText { column, first, last } => {
+        Test::DaysOfText {
+            column,
+            first,
+            last,
+        } => {
             let day = |bound: &Option<i64>, order: &str| {
                 let bound = (*bound)?;
-                Some(format!("TRY_CAST({} AS DATE) {order} DATE {}", name(column), text(&instant(bound, "%Y-%m-%d"))))
+                Some(format!(
+                    "TRY_CAST({} AS DATE) {order} DATE {}",
+                    name(column),
+                    text(&instant(bound, "%Y-%m-%d"))
+                ))
             };
-            [day(first, ">="), day(last, "<=")].into_iter().flatten().collect::<Vec<_>>().join(" AND ")
+            [day(first, ">="), day(last, "<=")]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join(" AND ")
         }
-        Test::Box { boxes, with: BoxWith::Column(column) } => {
+        Test::Box {
+            boxes,
+            with: BoxWith::Column(column),
+        } => {
             let place = format!("ST_GeomFromWKB({})", name(column));
-            let touch = |one: &[f64; 4]| format!("ST_Intersects({place}, ST_GeomFromText('{}'))", well_known_text(&[*one]));
-            format!("({})", boxes.iter().map(touch).collect::<Vec<_>>().join(" OR "))
+            let touch = |one: &[f64; 4]| {
+                format!(
+                    "ST_Intersects({place}, ST_GeomFromText('{}'))",
+                    well_known_text(&[*one])
+                )
+            };
+            format!(
+                "({})",
+                boxes.iter().map(touch).collect::<Vec<_>>().join(" OR ")
+            )
         }
-        Test::Box { boxes, with: BoxWith::Footprint(columns) } => footprint(boxes, columns),
+        Test::Box {
+            boxes,
+            with: BoxWith::Footprint(columns),
+        } => footprint(boxes, columns),
     })
 }
 
@@ -124,11 +183,17 @@ pub fn condition(test: &Test<'_>, columns: &[FieldSpec]) -> Result<String> {
 fn quoted(sql: &str, columns: &[FieldSpec]) -> Result<String> {
     let source = StatementSource::alone(sql);
     let tokens = sql_dialect::tokens(&source)?;
-    let mut tree = sql_dialect::condition(&source, &tokens, &|name| columns.iter().any(|column| column.name == name))?;
+    let mut tree = sql_dialect::condition(&source, &tokens, &|name| {
+        columns.iter().any(|column| column.name == name)
+    })?;
     let find = |wanted: &str| column_named(columns, wanted);
-    // DuckDB excludes row groups by their largest number, which is none of those that are no number, although they are greater.
+    // DuckDB excludes row groups by their largest number, which is none of those that are no
+    // number, although they are greater.
     let is_reversed = tokens.iter().any(|token| match &token.token {
-        Token::Word(word) => matches!(word.keyword, Keyword::NOT | Keyword::FALSE | Keyword::DISTINCT),
+        Token::Word(word) => matches!(
+            word.keyword,
+            Keyword::NOT | Keyword::FALSE | Keyword::DISTINCT
+        ),
         _ => false,
     });
     let float = |side: &Expr| match side {
@@ -145,8 +210,12 @@ fn quoted(sql: &str, columns: &[FieldSpec]) -> Result<String> {
         {
             let is_nan = format!("isnan({})", name(&column.name));
             let more = match op {
-                BinaryOperator::Gt | BinaryOperator::GtEq | BinaryOperator::NotEq => Some(format!("OR {is_nan}")),
-                BinaryOperator::Lt | BinaryOperator::LtEq | BinaryOperator::Eq if is_reversed => Some(format!("AND NOT {is_nan}")),
+                BinaryOperator::Gt | BinaryOperator::GtEq | BinaryOperator::NotEq => {
+                    Some(format!("OR {is_nan}"))
+                }
+                BinaryOperator::Lt | BinaryOperator::LtEq | BinaryOperator::Eq if is_reversed => {
+                    Some(format!("AND NOT {is_nan}"))
+                }
                 _ => None,
             };
             if let Some(more) = more {
@@ -164,17 +233,29 @@ fn quoted(sql: &str, columns: &[FieldSpec]) -> Result<String> {
             }
             Expr::Function(function)
                 if function.name.to_string().to_lowercase().starts_with("st_")
-                    && !function.name.to_string().eq_ignore_ascii_case("ST_GeomFromWKB") =>
+                    && !function
+                        .name
+                        .to_string()
+                        .eq_ignore_ascii_case("ST_GeomFromWKB") =>
             {
-                let FunctionArguments::List(list) = &mut function.args else { return ControlFlow::<()>::Continue(()) };
+                let FunctionArguments::List(list) = &mut function.args else {
+                    return ControlFlow::<()>::Continue(());
+                };
                 for argument in &mut list.args {
-                    let FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) = argument else { continue };
-                    let Expr::Identifier(ident) = &*inner else { continue };
+                    let FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) = argument else {
+                        continue;
+                    };
+                    let Expr::Identifier(ident) = &*inner else {
+                        continue;
+                    };
                     if let Some(column) = find(&ident.value)
                         && is_binary(&column.dtype)
                     {
                         // It stays one name: the visitor goes on with it.
-                        *inner = Expr::Identifier(Ident::new(format!("ST_GeomFromWKB({})", name(&column.name))));
+                        *inner = Expr::Identifier(Ident::new(format!(
+                            "ST_GeomFromWKB({})",
+                            name(&column.name)
+                        )));
                     }
                 }
             }
@@ -188,7 +269,11 @@ fn quoted(sql: &str, columns: &[FieldSpec]) -> Result<String> {
 fn is_number(expr: &Expr) -> bool {
     match expr {
         Expr::Value(_) => true,
-        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } | Expr::Nested(expr) => is_number(expr),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus | UnaryOperator::Plus,
+            expr,
+        }
+        | Expr::Nested(expr) => is_number(expr),
         _ => false,
     }
 }
@@ -209,8 +294,15 @@ fn printed(expression: &Expression) -> Result<String> {
         Expression::Column { name: column, .. } => name(column),
         Expression::Int(number) => number.to_string(),
         Expression::Float(number) => format!("{number:?}"),
-        Expression::Day(day) => format!("DATE '{}'", instant(day.saturating_mul(super::DAY), "%Y-%m-%d")),
-        Expression::Instant { micros, zone, nanos } => {
+        Expression::Day(day) => format!(
+            "DATE '{}'",
+            instant(day.saturating_mul(super::DAY), "%Y-%m-%d")
+        ),
+        Expression::Instant {
+            micros,
+            zone,
+            nanos,
+        } => {
             let written = instant(*micros, "%Y-%m-%d %H:%M:%S%.6f");
             match (zone, nanos) {
                 (true, _) => format!("TIMESTAMPTZ '{written}+00'"),
@@ -218,7 +310,11 @@ fn printed(expression: &Expression) -> Result<String> {
                 (false, false) => format!("TIMESTAMP '{written}'"),
             }
         }
-        Expression::All(list) => list.iter().map(printed).collect::<Result<Vec<_>>>()?.join(" AND "),
+        Expression::All(list) => list
+            .iter()
+            .map(printed)
+            .collect::<Result<Vec<_>>>()?
+            .join(" AND "),
         Expression::Compare(comparison, left, right) => {
             let sign = match comparison {
                 Comparison::Equal => "=",
@@ -234,7 +330,14 @@ fn printed(expression: &Expression) -> Result<String> {
 /// Boxes of one dimension as a geometry.
 fn well_known_text(boxes: &[[f64; 4]]) -> String {
     let point = |[x, y]: [f64; 2]| format!("{x} {y}");
-    let list = |points: &[[f64; 2]]| points.iter().copied().map(point).collect::<Vec<_>>().join(", ");
+    let list = |points: &[[f64; 2]]| {
+        points
+            .iter()
+            .copied()
+            .map(point)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let each = |one: &[f64; 4]| {
         let corners = corners_of(*one);
         match corners.len() {
@@ -247,7 +350,14 @@ fn well_known_text(boxes: &[[f64; 4]]) -> String {
     match parts.as_slice() {
         [(kind, text)] => format!("{kind} {text}"),
         [(kind, _), ..] => {
-            format!("MULTI{kind} ({})", parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", "))
+            format!(
+                "MULTI{kind} ({})",
+                parts
+                    .iter()
+                    .map(|(_, text)| text.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )
         }
         [] => "POINT EMPTY".to_owned(),
     }
@@ -259,15 +369,28 @@ fn footprint(boxes: &[[f64; 4]], columns: &[&str]) -> String {
     let has = |wanted: &str| columns.contains(&wanted);
     let mut found = Vec::new();
     if has("istac:geometry") {
-        let crs = if has("istac:crs") { "coalesce(\"istac:crs\", 'OGC:CRS84')" } else { "'OGC:CRS84'" };
+        let crs = if has("istac:crs") {
+            "coalesce(\"istac:crs\", 'OGC:CRS84')"
+        } else {
+            "'OGC:CRS84'"
+        };
         found.push(format!(
-            "TRY(ST_Intersects(ST_Transform(ST_GeomFromWKB(\"istac:geometry\"), {crs}, 'OGC:CRS84', always_xy := true), {area}))"
+            "TRY(ST_Intersects(ST_Transform(ST_GeomFromWKB(\"istac:geometry\"), {crs}, \
+                'OGC:CRS84', always_xy := true), {area}))"
         ));
     }
     let shapes = ["stac:tensor_shape", "stac:raster_shape"];
     if has("stac:crs") && has("stac:geotransform") && shapes.iter().any(|shape| has(shape)) {
-        let shapes: Vec<String> = shapes.iter().filter(|shape| has(shape)).map(|shape| name(shape)).collect();
-        let shape = if shapes.len() > 1 { format!("coalesce({})", shapes.join(", ")) } else { shapes.concat() };
+        let shapes: Vec<String> = shapes
+            .iter()
+            .filter(|shape| has(shape))
+            .map(|shape| name(shape))
+            .collect();
+        let shape = if shapes.len() > 1 {
+            format!("coalesce({})", shapes.join(", "))
+        } else {
+            shapes.concat()
+        };
         // 16 points an edge: it bends in degrees. Longitudes go on over the antimeridian.
         let part = "((i % 16) / 16.0)";
         let along = format!("[{part}, 1, 1 - {part}, 0][i // 16 % 4 + 1] * {shape}[-1]");
@@ -277,19 +400,33 @@ fn footprint(boxes: &[[f64; 4]], columns: &[&str]) -> String {
             format!("{} + {along} * {} + {down} * {}", g(1), g(2), g(3)),
             format!("{} + {along} * {} + {down} * {}", g(4), g(5), g(6)),
         );
-        let points =
-            format!("[ST_Transform(ST_Point({x},\n      {y}), \"stac:crs\", 'OGC:CRS84', always_xy := true) for i in range(65)]");
-        let degrees = format!("abs(ST_X(points[1]) - {}) < 0.01 AND abs(ST_Y(points[1]) - {}) < 0.01", g(1), g(4));
+        let points = format!(
+            "[ST_Transform(ST_Point({x},\n      {y}), \"stac:crs\", 'OGC:CRS84', always_xy := \
+                true) for i in range(65)]"
+        );
+        let degrees = format!(
+            "abs(ST_X(points[1]) - {}) < 0.01 AND abs(ST_Y(points[1]) - {}) < 0.01",
+            g(1),
+            g(4)
+        );
         let lon = format!(
-            "CASE WHEN {degrees} THEN ST_X(point)\n      ELSE ST_X(point) - 360 * round((ST_X(point) - ST_X(points[1])) / 360) END"
+            "CASE WHEN {degrees} THEN ST_X(point)\n      ELSE ST_X(point) - 360 * \
+                round((ST_X(point) - ST_X(points[1])) / 360) END"
         );
         found.push(format!(
-            "TRY(ST_Intersects([ST_MakePolygon(ST_MakeLine([ST_Point({lon}, ST_Y(point)) for point in points]))\n    \
+            "TRY(ST_Intersects([ST_MakePolygon(ST_MakeLine([ST_Point({lon}, ST_Y(point)) for point \
+                in points]))\n    \
              for points in [{points}]][1],\n    {area}))"
         ));
     }
-    for column in ["stac:centroid", "istac:centroid"].into_iter().filter(|column| has(column)) {
-        found.push(format!("ST_Intersects(ST_GeomFromWKB({}), {area})", name(column)));
+    for column in ["stac:centroid", "istac:centroid"]
+        .into_iter()
+        .filter(|column| has(column))
+    {
+        found.push(format!(
+            "ST_Intersects(ST_GeomFromWKB({}), {area})",
+            name(column)
+        ));
     }
     format!("coalesce({}, false)", found.join(",\n    "))
 }

@@ -1,10 +1,11 @@
-//! Conditions with types, for engines that do not read DuckDB's SQL: comparisons, lists, patterns, parts of times, nulls. What the
-//! engines evaluate differently from DuckDB is rewritten or refused with its position.
+//! Conditions with types, for engines that do not read DuckDB's SQL: comparisons, lists, patterns,
+//! parts of times, nulls. What the engines evaluate differently from DuckDB is rewritten or refused
+//! with its position.
 
 use arrow::datatypes::{DataType, TimeUnit};
 use sqlparser::ast::{
-    BinaryOperator, DataType as SqlType, DateTimeField, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Spanned,
-    UnaryOperator, Value, ValueWithSpan,
+    BinaryOperator, DataType as SqlType, DateTimeField, Expr, FunctionArg, FunctionArgExpr,
+    FunctionArguments, Ident, Spanned, UnaryOperator, Value, ValueWithSpan,
 };
 
 use super::super::source_span::StatementSource;
@@ -44,7 +45,10 @@ impl ExpressionType {
             DataType::Float64 => Self::Float { single: false },
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Text,
             DataType::Date32 => Self::Date,
-            DataType::Timestamp(unit, zone) => Self::Time { zone: zone.is_some(), nanos: *unit == TimeUnit::Nanosecond },
+            DataType::Timestamp(unit, zone) => Self::Time {
+                zone: zone.is_some(),
+                nanos: *unit == TimeUnit::Nanosecond,
+            },
             DataType::Dictionary(_, values) => Self::of(values),
             _ => Self::Other,
         }
@@ -120,7 +124,8 @@ pub enum ValueFunction {
     Date,
 }
 
-/// A condition or a value. Null is unknown, as in SQL: a comparison with it is null, and rows whose condition is null are left out.
+/// A condition or a value. Null is unknown, as in SQL: a comparison with it is null, and rows whose
+/// condition is null are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     /// `dictionary`: values are stored once.
@@ -174,7 +179,10 @@ impl Expression {
             Self::Float(_) => ExpressionType::Float { single: false },
             Self::Text(_) => ExpressionType::Text,
             Self::Day(_) => ExpressionType::Date,
-            Self::Instant { zone, nanos, .. } => ExpressionType::Time { zone: *zone, nanos: *nanos },
+            Self::Instant { zone, nanos, .. } => ExpressionType::Time {
+                zone: *zone,
+                nanos: *nanos,
+            },
             Self::Coalesce(value, _) => value.kind(),
             Self::Arithmetic('/', ..) => ExpressionType::Float { single: false },
             Self::Arithmetic(_, left, right) => match (left.kind(), right.kind()) {
@@ -189,13 +197,25 @@ impl Expression {
     }
 
     fn is_constant(&self) -> bool {
-        matches!(self, Self::Bool(_) | Self::Int(_) | Self::Float(_) | Self::Text(_) | Self::Day(_) | Self::Instant { .. })
+        matches!(
+            self,
+            Self::Bool(_)
+                | Self::Int(_)
+                | Self::Float(_)
+                | Self::Text(_)
+                | Self::Day(_)
+                | Self::Instant { .. }
+        )
     }
 
     /// The column's values as text patterns are compared with.
     pub fn column(field: &FieldSpec) -> Self {
         let dictionary = matches!(field.dtype, DataType::Dictionary(..));
-        Self::Column { name: field.name.clone(), kind: ExpressionType::of(&field.dtype), dictionary }
+        Self::Column {
+            name: field.name.clone(),
+            kind: ExpressionType::of(&field.dtype),
+            dictionary,
+        }
     }
 
     /// A comparison of two values of one kind.
@@ -206,9 +226,15 @@ impl Expression {
     /// True where this is a bounded number of nested expressions of a kind that satisfies `wanted`.
     pub fn any(&self, wanted: &dyn Fn(&Self) -> bool) -> bool {
         let inner: Vec<&Self> = match self {
-            Self::Not(a) | Self::IsNull(a) | Self::Matches(a, _) | Self::Call(_, a) | Self::In(a, _) => vec![a.as_ref()],
+            Self::Not(a)
+            | Self::IsNull(a)
+            | Self::Matches(a, _)
+            | Self::Call(_, a)
+            | Self::In(a, _) => vec![a.as_ref()],
             Self::All(list) | Self::Any(list) => list.iter().collect(),
-            Self::Compare(_, a, b) | Self::Arithmetic(_, a, b) | Self::Coalesce(a, b) => vec![a.as_ref(), b.as_ref()],
+            Self::Compare(_, a, b) | Self::Arithmetic(_, a, b) | Self::Coalesce(a, b) => {
+                vec![a.as_ref(), b.as_ref()]
+            }
             _ => Vec::new(),
         };
         wanted(self) || inner.into_iter().any(|inner| inner.any(wanted))
@@ -227,8 +253,8 @@ impl ConditionConversion<'_> {
     /// A condition.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Unsupported`] with the position of what can't be written for the engine;
-    /// [`crate::error::Kind::Usage`] for an unknown column.
+    /// [`crate::error::Kind::Unsupported`] with the position of what can't be written for the
+    /// engine; [`crate::error::Kind::Usage`] for an unknown column.
     pub fn condition(&self, expr: &Expr) -> Result<Expression> {
         let found = self.value(expr)?;
         match found.kind() {
@@ -239,7 +265,10 @@ impl ConditionConversion<'_> {
 
     fn refused(&self, expr: &Expr, what: &str) -> Error {
         let error = Error::unsupported(format!("{what} can't be written for {}", self.engine));
-        self.source.locate(error.hint("copy the filter for DuckDB, or write the condition in another form"), expr.span())
+        self.source.locate(
+            error.hint("copy the filter for DuckDB, or write the condition in another form"),
+            expr.span(),
+        )
     }
 
     fn boxed(&self, expr: &Expr) -> Result<Box<Expression>> {
@@ -247,46 +276,93 @@ impl ConditionConversion<'_> {
     }
 
     fn value(&self, expr: &Expr) -> Result<Expression> {
-        let not = |negated: bool, inner: Expression| if negated { Expression::Not(Box::new(inner)) } else { inner };
+        let not = |negated: bool, inner: Expression| {
+            if negated {
+                Expression::Not(Box::new(inner))
+            } else {
+                inner
+            }
+        };
         Ok(match expr {
             Expr::Nested(inner) => self.value(inner)?,
             Expr::Identifier(name) => self.column(name, expr)?,
             Expr::Value(value) => self.constant(&value.value, expr)?,
             Expr::TypedString(typed) => {
                 let text = typed.value.clone().into_string();
-                self.cast(Expression::Text(text.ok_or_else(|| self.refused(expr, "this value"))?), &typed.data_type, expr)?
+                self.cast(
+                    Expression::Text(text.ok_or_else(|| self.refused(expr, "this value"))?),
+                    &typed.data_type,
+                    expr,
+                )?
             }
-            Expr::Cast { expr: inner, data_type, .. } => self.cast(self.value(inner)?, data_type, expr)?,
-            Expr::UnaryOp { op: UnaryOperator::Not, expr: inner } => not(true, self.condition(inner)?),
-            Expr::UnaryOp { op: UnaryOperator::Plus, expr: inner } => self.value(inner)?,
-            Expr::UnaryOp { op: UnaryOperator::Minus, expr: inner } => match self.value(inner)? {
+            Expr::Cast {
+                expr: inner,
+                data_type,
+                ..
+            } => self.cast(self.value(inner)?, data_type, expr)?,
+            Expr::UnaryOp {
+                op: UnaryOperator::Not,
+                expr: inner,
+            } => not(true, self.condition(inner)?),
+            Expr::UnaryOp {
+                op: UnaryOperator::Plus,
+                expr: inner,
+            } => self.value(inner)?,
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr: inner,
+            } => match self.value(inner)? {
                 Expression::Int(number) => Expression::Int(-number),
                 Expression::Float(number) => Expression::Float(-number),
-                value if value.kind().is_number() => Expression::Call(ValueFunction::Negative, Box::new(value)),
+                value if value.kind().is_number() => {
+                    Expression::Call(ValueFunction::Negative, Box::new(value))
+                }
                 _ => return Err(self.refused(expr, "a minus before what is no number")),
             },
-            Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-                Expression::All(joined(self.condition(left)?, self.condition(right)?, |list| matches!(list, Expression::All(_))))
-            }
-            Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
-                Expression::Any(joined(self.condition(left)?, self.condition(right)?, |list| matches!(list, Expression::Any(_))))
-            }
-            Expr::BinaryOp { left, op: BinaryOperator::PGRegexMatch, right } => self.matches_whole(left, right, expr)?,
-            Expr::BinaryOp { left, op: BinaryOperator::PGRegexNotMatch, right } => {
-                not(true, self.matches_whole(left, right, expr)?)
-            }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And,
+                right,
+            } => Expression::All(joined(
+                self.condition(left)?,
+                self.condition(right)?,
+                |list| matches!(list, Expression::All(_)),
+            )),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Or,
+                right,
+            } => Expression::Any(joined(
+                self.condition(left)?,
+                self.condition(right)?,
+                |list| matches!(list, Expression::Any(_)),
+            )),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::PGRegexMatch,
+                right,
+            } => self.matches_whole(left, right, expr)?,
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::PGRegexNotMatch,
+                right,
+            } => not(true, self.matches_whole(left, right, expr)?),
             Expr::BinaryOp { left, op, right } => match Comparison::of(op) {
-                Some(comparison) => self.compare(comparison, self.value(left)?, self.value(right)?, expr)?,
+                Some(comparison) => {
+                    self.compare(comparison, self.value(left)?, self.value(right)?, expr)?
+                }
                 None => self.arithmetic(op, left, right, expr)?,
             },
             Expr::IsNull(inner) => Expression::IsNull(self.boxed(inner)?),
             Expr::IsNotNull(inner) => not(true, Expression::IsNull(self.boxed(inner)?)),
-            Expr::IsTrue(inner) | Expr::IsNotTrue(inner) => {
-                not(matches!(expr, Expr::IsNotTrue(_)), known(self.condition(inner)?, false))
-            }
-            Expr::IsFalse(inner) | Expr::IsNotFalse(inner) => {
-                not(matches!(expr, Expr::IsFalse(_)), known(self.condition(inner)?, true))
-            }
+            Expr::IsTrue(inner) | Expr::IsNotTrue(inner) => not(
+                matches!(expr, Expr::IsNotTrue(_)),
+                known(self.condition(inner)?, false),
+            ),
+            Expr::IsFalse(inner) | Expr::IsNotFalse(inner) => not(
+                matches!(expr, Expr::IsFalse(_)),
+                known(self.condition(inner)?, true),
+            ),
             Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
                 let (left, right) = (self.value(left)?, self.value(right)?);
                 if !right.is_constant() {
@@ -295,23 +371,56 @@ impl ConditionConversion<'_> {
                 let same = known(self.compare(Comparison::Equal, left, right, expr)?, false);
                 not(matches!(expr, Expr::IsDistinctFrom(..)), same)
             }
-            Expr::Between { expr: inner, negated, low, high } => {
+            Expr::Between {
+                expr: inner,
+                negated,
+                low,
+                high,
+            } => {
                 let value = self.value(inner)?;
-                let low = self.compare(Comparison::GreaterOrEqual, value.clone(), self.value(low)?, expr)?;
+                let low = self.compare(
+                    Comparison::GreaterOrEqual,
+                    value.clone(),
+                    self.value(low)?,
+                    expr,
+                )?;
                 let high = self.compare(Comparison::LessOrEqual, value, self.value(high)?, expr)?;
                 not(*negated, Expression::All(vec![low, high]))
             }
-            Expr::InList { expr: inner, list, negated } => not(*negated, self.is_in(self.value(inner)?, list, expr)?),
-            Expr::Like { negated, any: false, expr: inner, pattern, escape_char } => {
-                not(*negated, self.like(inner, pattern, escape_char.as_ref(), false, expr)?)
-            }
-            Expr::ILike { negated, any: false, expr: inner, pattern, escape_char } => {
-                not(*negated, self.like(inner, pattern, escape_char.as_ref(), true, expr)?)
-            }
-            Expr::SimilarTo { negated, expr: inner, pattern, escape_char: None } => {
-                not(*negated, self.matches_whole(inner, pattern, expr)?)
-            }
-            Expr::Extract { field, expr: inner, .. } => {
+            Expr::InList {
+                expr: inner,
+                list,
+                negated,
+            } => not(*negated, self.is_in(self.value(inner)?, list, expr)?),
+            Expr::Like {
+                negated,
+                any: false,
+                expr: inner,
+                pattern,
+                escape_char,
+            } => not(
+                *negated,
+                self.like(inner, pattern, escape_char.as_ref(), false, expr)?,
+            ),
+            Expr::ILike {
+                negated,
+                any: false,
+                expr: inner,
+                pattern,
+                escape_char,
+            } => not(
+                *negated,
+                self.like(inner, pattern, escape_char.as_ref(), true, expr)?,
+            ),
+            Expr::SimilarTo {
+                negated,
+                expr: inner,
+                pattern,
+                escape_char: None,
+            } => not(*negated, self.matches_whole(inner, pattern, expr)?),
+            Expr::Extract {
+                field, expr: inner, ..
+            } => {
                 let part = match field {
                     DateTimeField::Year => ValueFunction::Year,
                     DateTimeField::Month => ValueFunction::Month,
@@ -330,9 +439,19 @@ impl ConditionConversion<'_> {
         match column_named(self.columns, &name.value) {
             Some(field) => Ok(Expression::column(field)),
             None => {
-                let names: Vec<&str> = self.columns.iter().map(|field| field.name.as_str()).collect();
-                let error = Error::usage(format!("the level's table has no column {}", name.value.printable_line()));
-                Err(self.source.locate(error.hint(format!("its columns: {}", names.join(", "))), expr.span()))
+                let names: Vec<&str> = self
+                    .columns
+                    .iter()
+                    .map(|field| field.name.as_str())
+                    .collect();
+                let error = Error::usage(format!(
+                    "the level's table has no column {}",
+                    name.value.printable_line()
+                ));
+                Err(self.source.locate(
+                    error.hint(format!("its columns: {}", names.join(", "))),
+                    expr.span(),
+                ))
             }
         }
     }
@@ -360,34 +479,73 @@ impl ConditionConversion<'_> {
     fn cast(&self, value: Expression, to: &SqlType, expr: &Expr) -> Result<Expression> {
         let instant = |text: &str, zone| {
             let time = parse_time(text);
-            time.map(|micros| Expression::Instant { micros, zone, nanos: false })
+            time.map(|micros| Expression::Instant {
+                micros,
+                zone,
+                nanos: false,
+            })
         };
         let found = match (to, &value) {
-            (SqlType::Date, Expression::Text(text)) => parse_time(text).map(|micros| Expression::Day(micros.div_euclid(DAY))),
+            (SqlType::Date, Expression::Text(text)) => {
+                parse_time(text).map(|micros| Expression::Day(micros.div_euclid(DAY)))
+            }
             (SqlType::Date, Expression::Day(_)) => Some(value.clone()),
-            (SqlType::Date, Expression::Instant { micros, .. }) => Some(Expression::Day(micros.div_euclid(DAY))),
+            (SqlType::Date, Expression::Instant { micros, .. }) => {
+                Some(Expression::Day(micros.div_euclid(DAY)))
+            }
             (SqlType::Date, value) if value.kind() == ExpressionType::Date => Some(value.clone()),
-            (SqlType::Date, Expression::Column { kind: ExpressionType::Time { .. }, .. }) => {
-                Some(Expression::Call(ValueFunction::Date, Box::new(value.clone())))
-            }
-            (SqlType::Timestamp(_, info), Expression::Text(text)) => {
-                instant(text, matches!(info, sqlparser::ast::TimezoneInfo::Tz | sqlparser::ast::TimezoneInfo::WithTimeZone))
-            }
-            (SqlType::Timestamp(..), Expression::Day(day)) => {
-                Some(Expression::Instant { micros: day * DAY, zone: false, nanos: false })
-            }
-            (SqlType::Timestamp(..), value) if matches!(value.kind(), ExpressionType::Time { .. }) => Some(value.clone()),
-            (SqlType::Double(_) | SqlType::DoublePrecision, Expression::Int(number)) => Some(Expression::Float(*number as f64)),
-            (SqlType::Double(_) | SqlType::DoublePrecision, value) if value.kind() == (ExpressionType::Float { single: false }) => {
+            (
+                SqlType::Date,
+                Expression::Column {
+                    kind: ExpressionType::Time { .. },
+                    ..
+                },
+            ) => Some(Expression::Call(
+                ValueFunction::Date,
+                Box::new(value.clone()),
+            )),
+            (SqlType::Timestamp(_, info), Expression::Text(text)) => instant(
+                text,
+                matches!(
+                    info,
+                    sqlparser::ast::TimezoneInfo::Tz | sqlparser::ast::TimezoneInfo::WithTimeZone
+                ),
+            ),
+            (SqlType::Timestamp(..), Expression::Day(day)) => Some(Expression::Instant {
+                micros: day * DAY,
+                zone: false,
+                nanos: false,
+            }),
+            (SqlType::Timestamp(..), value)
+                if matches!(value.kind(), ExpressionType::Time { .. }) =>
+            {
                 Some(value.clone())
             }
-            (SqlType::Varchar(_) | SqlType::Text, value) if value.kind() == ExpressionType::Text => Some(value.clone()),
+            (SqlType::Double(_) | SqlType::DoublePrecision, Expression::Int(number)) => {
+                Some(Expression::Float(*number as f64))
+            }
+            (SqlType::Double(_) | SqlType::DoublePrecision, value)
+                if value.kind() == (ExpressionType::Float { single: false }) =>
+            {
+                Some(value.clone())
+            }
+            (SqlType::Varchar(_) | SqlType::Text, value)
+                if value.kind() == ExpressionType::Text =>
+            {
+                Some(value.clone())
+            }
             _ => None,
         };
         found.ok_or_else(|| self.refused(expr, "this conversion of types"))
     }
 
-    fn arithmetic(&self, op: &BinaryOperator, left: &Expr, right: &Expr, expr: &Expr) -> Result<Expression> {
+    fn arithmetic(
+        &self,
+        op: &BinaryOperator,
+        left: &Expr,
+        right: &Expr,
+        expr: &Expr,
+    ) -> Result<Expression> {
         let sign = match op {
             BinaryOperator::Plus => '+',
             BinaryOperator::Minus => '-',
@@ -396,19 +554,33 @@ impl ConditionConversion<'_> {
             _ => return Err(self.refused(expr, "this operator")),
         };
         let (left, right) = (self.value(left)?, self.value(right)?);
-        let zero = matches!(&right, Expression::Int(0)) || matches!(&right, Expression::Float(number) if *number == 0.0);
+        let zero = matches!(&right, Expression::Int(0))
+            || matches!(&right, Expression::Float(number) if *number == 0.0);
         // Engines differ in what a division by zero gives.
         if sign == '/' && (!right.is_constant() || zero) {
             return Err(self.refused(expr, "a division by a column or by zero"));
         }
-        if !left.kind().is_number() || !right.kind().is_number() || left.is_constant() && right.is_constant() {
+        if !left.kind().is_number()
+            || !right.kind().is_number()
+            || left.is_constant() && right.is_constant()
+        {
             return Err(self.refused(expr, "this calculation"));
         }
-        Ok(Expression::Arithmetic(sign, Box::new(left), Box::new(right)))
+        Ok(Expression::Arithmetic(
+            sign,
+            Box::new(left),
+            Box::new(right),
+        ))
     }
 
     /// A comparison, with constants in the type of the other side.
-    fn compare(&self, comparison: Comparison, left: Expression, right: Expression, expr: &Expr) -> Result<Expression> {
+    fn compare(
+        &self,
+        comparison: Comparison,
+        left: Expression,
+        right: Expression,
+        expr: &Expr,
+    ) -> Result<Expression> {
         if left.is_constant() {
             return match right.is_constant() {
                 true => Err(self.refused(expr, "a comparison without a column")),
@@ -420,31 +592,56 @@ impl ConditionConversion<'_> {
         }
         let right = match (left.kind(), right) {
             (ExpressionType::Time { zone, nanos }, Expression::Text(text)) => {
-                let micros = parse_time(&text).ok_or_else(|| self.refused(expr, "a text that is no time"))?;
-                Expression::Instant { micros, zone, nanos }
+                let micros = parse_time(&text)
+                    .ok_or_else(|| self.refused(expr, "a text that is no time"))?;
+                Expression::Instant {
+                    micros,
+                    zone,
+                    nanos,
+                }
             }
-            (ExpressionType::Time { zone, nanos }, Expression::Day(day)) => Expression::Instant { micros: day * DAY, zone, nanos },
+            (ExpressionType::Time { zone, nanos }, Expression::Day(day)) => Expression::Instant {
+                micros: day * DAY,
+                zone,
+                nanos,
+            },
             (ExpressionType::Time { zone, nanos }, Expression::Instant { micros, .. }) => {
-                Expression::Instant { micros, zone, nanos }
+                Expression::Instant {
+                    micros,
+                    zone,
+                    nanos,
+                }
             }
             (ExpressionType::Date, Expression::Text(text)) => {
                 let micros = parse_time(&text);
-                let day = micros.filter(|micros| micros % DAY == 0).ok_or_else(|| self.refused(expr, "a text that is no date"))?;
+                let day = micros
+                    .filter(|micros| micros % DAY == 0)
+                    .ok_or_else(|| self.refused(expr, "a text that is no date"))?;
                 Expression::Day(day / DAY)
             }
-            (ExpressionType::Date, Expression::Instant { micros, .. }) if micros % DAY == 0 => Expression::Day(micros / DAY),
-            (kind, Expression::Text(text)) if kind.is_number() => match (text.trim().parse::<i64>(), text.trim().parse::<f64>()) {
-                (Ok(number), _) => Expression::Int(number),
-                (_, Ok(number)) if number.is_finite() && kind != ExpressionType::Int => Expression::Float(number),
-                _ => return Err(self.refused(expr, "a text that is no number")),
-            },
+            (ExpressionType::Date, Expression::Instant { micros, .. }) if micros % DAY == 0 => {
+                Expression::Day(micros / DAY)
+            }
+            (kind, Expression::Text(text)) if kind.is_number() => {
+                match (text.trim().parse::<i64>(), text.trim().parse::<f64>()) {
+                    (Ok(number), _) => Expression::Int(number),
+                    (_, Ok(number)) if number.is_finite() && kind != ExpressionType::Int => {
+                        Expression::Float(number)
+                    }
+                    _ => return Err(self.refused(expr, "a text that is no number")),
+                }
+            }
             // DuckDB compares with the number as the column stores it.
-            (ExpressionType::Float { single: true }, Expression::Float(number)) => Expression::Float(f64::from(number as f32)),
+            (ExpressionType::Float { single: true }, Expression::Float(number)) => {
+                Expression::Float(f64::from(number as f32))
+            }
             (_, right) => right,
         };
         let alike = match (left.kind(), right.kind()) {
             (ExpressionType::Other, _) => false,
-            (ExpressionType::Time { zone, .. }, ExpressionType::Time { zone: other, .. }) => zone == other,
+            (ExpressionType::Time { zone, .. }, ExpressionType::Time { zone: other, .. }) => {
+                zone == other
+            }
             (a, b) if a.is_number() && b.is_number() => true,
             (a, b) => a == b,
         };
@@ -455,20 +652,40 @@ impl ConditionConversion<'_> {
     }
 
     /// The comparison of a time's day as comparisons of times.
-    fn compare_days(&self, comparison: Comparison, time: Expression, right: Expression, expr: &Expr) -> Result<Expression> {
-        let ExpressionType::Time { zone, nanos } = time.kind() else { return Err(self.refused(expr, "a day of what is no time")) };
+    fn compare_days(
+        &self,
+        comparison: Comparison,
+        time: Expression,
+        right: Expression,
+        expr: &Expr,
+    ) -> Result<Expression> {
+        let ExpressionType::Time { zone, nanos } = time.kind() else {
+            return Err(self.refused(expr, "a day of what is no time"));
+        };
         let day = match right {
             Expression::Day(day) => day,
             Expression::Text(text) => {
-                let micros = parse_time(&text).ok_or_else(|| self.refused(expr, "a text that is no date"))?;
+                let micros = parse_time(&text)
+                    .ok_or_else(|| self.refused(expr, "a text that is no date"))?;
                 micros.div_euclid(DAY)
             }
             _ => return Err(self.refused(expr, "a comparison of a day with this")),
         };
         let bound = |comparison, day: i64| {
-            Expression::compare(comparison, time.clone(), Expression::Instant { micros: day * DAY, zone, nanos })
+            Expression::compare(
+                comparison,
+                time.clone(),
+                Expression::Instant {
+                    micros: day * DAY,
+                    zone,
+                    nanos,
+                },
+            )
         };
-        let whole = Expression::All(vec![bound(Comparison::GreaterOrEqual, day), bound(Comparison::Less, day + 1)]);
+        let whole = Expression::All(vec![
+            bound(Comparison::GreaterOrEqual, day),
+            bound(Comparison::Less, day + 1),
+        ]);
         Ok(match comparison {
             Comparison::Equal => whole,
             Comparison::NotEqual => Expression::Not(Box::new(whole)),
@@ -483,10 +700,13 @@ impl ConditionConversion<'_> {
         if value.is_constant() {
             return Err(self.refused(expr, "IN without a column"));
         }
-        let equal = |item: &Expr| self.compare(Comparison::Equal, value.clone(), self.value(item)?, expr);
+        let equal =
+            |item: &Expr| self.compare(Comparison::Equal, value.clone(), self.value(item)?, expr);
         let equals = list.iter().map(equal).collect::<Result<Vec<_>>>()?;
         let plain = |one: &Expression| match one {
-            Expression::Compare(_, _, right) if matches!(**right, Expression::Text(_) | Expression::Int(_)) => {
+            Expression::Compare(_, _, right)
+                if matches!(**right, Expression::Text(_) | Expression::Int(_)) =>
+            {
                 Some((**right).clone())
             }
             _ => None,
@@ -506,13 +726,18 @@ impl ConditionConversion<'_> {
         any_case: bool,
         expr: &Expr,
     ) -> Result<Expression> {
-        let Expression::Text(pattern) = self.value(pattern)? else { return Err(self.refused(expr, "a pattern that is no text")) };
-        let regex = like_regex(&pattern, escape, any_case).map_err(|reason| self.refused(expr, reason))?;
+        let Expression::Text(pattern) = self.value(pattern)? else {
+            return Err(self.refused(expr, "a pattern that is no text"));
+        };
+        let regex =
+            like_regex(&pattern, escape, any_case).map_err(|reason| self.refused(expr, reason))?;
         self.matches(self.value(value)?, regex, expr)
     }
 
     fn matches_whole(&self, value: &Expr, pattern: &Expr, expr: &Expr) -> Result<Expression> {
-        let Expression::Text(pattern) = self.value(pattern)? else { return Err(self.refused(expr, "a pattern that is no text")) };
+        let Expression::Text(pattern) = self.value(pattern)? else {
+            return Err(self.refused(expr, "a pattern that is no text"));
+        };
         self.matches(self.value(value)?, of_whole_text(&pattern), expr)
     }
 
@@ -533,54 +758,85 @@ impl ConditionConversion<'_> {
     }
 
     fn function(&self, function: &sqlparser::ast::Function, expr: &Expr) -> Result<Expression> {
-        let FunctionArguments::List(list) = &function.args else { return Err(self.refused(expr, "this function")) };
+        let FunctionArguments::List(list) = &function.args else {
+            return Err(self.refused(expr, "this function"));
+        };
         let plain = |argument: &FunctionArg| match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) => self.value(inner),
             _ => Err(self.refused(expr, "this argument")),
         };
         let arguments = list.args.iter().map(plain).collect::<Result<Vec<_>>>()?;
-        if function.over.is_some() || function.filter.is_some() || !list.clauses.is_empty() || list.duplicate_treatment.is_some() {
+        if function.over.is_some()
+            || function.filter.is_some()
+            || !list.clauses.is_empty()
+            || list.duplicate_treatment.is_some()
+        {
             return Err(self.refused(expr, "an aggregate or window function"));
         }
         let name = function.name.to_string().to_lowercase();
-        let of_text = |made: ValueFunction, value: &Expression| match value.kind() == ExpressionType::Text && !value.is_constant() {
+        let of_text = |made: ValueFunction, value: &Expression| match value.kind()
+            == ExpressionType::Text
+            && !value.is_constant()
+        {
             true => Ok(Expression::Call(made, Box::new(value.clone()))),
             false => Err(self.refused(expr, "a text function of what is no text")),
         };
         match (name.as_str(), arguments.as_slice()) {
             ("lower" | "lcase", [value]) => of_text(ValueFunction::Lower, value),
             ("upper" | "ucase", [value]) => of_text(ValueFunction::Upper, value),
-            ("length" | "len" | "char_length" | "character_length", [value]) => of_text(ValueFunction::Length, value),
-            ("abs", [value]) if value.kind().is_number() && !value.is_constant() => {
-                Ok(Expression::Call(ValueFunction::Absolute, Box::new(value.clone())))
+            ("length" | "len" | "char_length" | "character_length", [value]) => {
+                of_text(ValueFunction::Length, value)
             }
+            ("abs", [value]) if value.kind().is_number() && !value.is_constant() => Ok(
+                Expression::Call(ValueFunction::Absolute, Box::new(value.clone())),
+            ),
             ("year", [value]) => self.part(ValueFunction::Year, value.clone(), expr),
             ("month", [value]) => self.part(ValueFunction::Month, value.clone(), expr),
             ("day" | "dayofmonth", [value]) => self.part(ValueFunction::Day, value.clone(), expr),
             ("hour", [value]) => self.part(ValueFunction::Hour, value.clone(), expr),
-            ("coalesce" | "ifnull", [value, other]) if other.is_constant() && !value.is_constant() => {
-                let alike = value.kind() == other.kind() || value.kind().is_number() && other.kind().is_number();
+            ("coalesce" | "ifnull", [value, other])
+                if other.is_constant() && !value.is_constant() =>
+            {
+                let alike = value.kind() == other.kind()
+                    || value.kind().is_number() && other.kind().is_number();
                 match alike && value.kind() != ExpressionType::Other {
-                    true => Ok(Expression::Coalesce(Box::new(value.clone()), Box::new(other.clone()))),
+                    true => Ok(Expression::Coalesce(
+                        Box::new(value.clone()),
+                        Box::new(other.clone()),
+                    )),
                     false => Err(self.refused(expr, "COALESCE of two types")),
                 }
             }
-            ("starts_with" | "prefix", [value, Expression::Text(text)]) => {
-                self.matches(value.clone(), format!(r"(?s)\A{}", regex::escape(text)), expr)
+            ("starts_with" | "prefix", [value, Expression::Text(text)]) => self.matches(
+                value.clone(),
+                format!(r"(?s)\A{}", regex::escape(text)),
+                expr,
+            ),
+            ("ends_with" | "suffix", [value, Expression::Text(text)]) => self.matches(
+                value.clone(),
+                format!(r"(?s){}\z", regex::escape(text)),
+                expr,
+            ),
+            ("contains", [value, Expression::Text(text)]) => {
+                self.matches(value.clone(), regex::escape(text), expr)
             }
-            ("ends_with" | "suffix", [value, Expression::Text(text)]) => {
-                self.matches(value.clone(), format!(r"(?s){}\z", regex::escape(text)), expr)
+            ("regexp_matches", [value, Expression::Text(regex)]) => {
+                self.matches(value.clone(), regex.clone(), expr)
             }
-            ("contains", [value, Expression::Text(text)]) => self.matches(value.clone(), regex::escape(text), expr),
-            ("regexp_matches", [value, Expression::Text(regex)]) => self.matches(value.clone(), regex.clone(), expr),
-            ("regexp_full_match", [value, Expression::Text(regex)]) => self.matches(value.clone(), of_whole_text(regex), expr),
+            ("regexp_full_match", [value, Expression::Text(regex)]) => {
+                self.matches(value.clone(), of_whole_text(regex), expr)
+            }
             _ => Err(self.refused(expr, &format!("the function {name}"))),
         }
     }
 }
 
 /// A list of conditions out of two, which may be such lists themselves.
-fn joined(left: Expression, right: Expression, is_list: fn(&Expression) -> bool) -> Vec<Expression> {
+fn joined(
+    left: Expression,
+    right: Expression,
+    is_list: fn(&Expression) -> bool,
+) -> Vec<Expression> {
     let parts = |one: Expression| match one {
         Expression::All(list) | Expression::Any(list) => list,
         one => vec![one],

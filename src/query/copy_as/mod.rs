@@ -1,8 +1,10 @@
-//! Filters as statements of engines that read level tables where they are: DuckDB, Polars, Spark and Dask. The rows are those of level
-//! 0 that the filters keep, in any order, with the columns of the file.
+//! Filters as statements of engines that read level tables where they are: DuckDB, Polars, Spark
+//! and Dask. The rows are those of level 0 that the filters keep, in any order, with the columns of
+//! the file.
 //!
-//! Conditions go to DuckDB as they are, with quoted names. For the others they are converted to `expression::Expression` and printed
-//! as Python. What an engine can't express is refused with its position, never left out.
+//! Conditions go to DuckDB as they are, with quoted names. For the others they are converted to
+//! `expression::Expression` and printed as Python. What an engine can't express is refused with its
+//! position, never left out.
 
 mod duckdb;
 mod expression;
@@ -12,7 +14,8 @@ use chrono::DateTime;
 
 use self::expression::{Comparison, ConditionConversion, Expression};
 use super::filter::{
-    Filter, GEOMETRIES, TIMES, TimeRange, check_box, chosen, is_binary, is_count, is_text, no_time, unit_of_counts,
+    Filter, GEOMETRIES, TIMES, TimeRange, check_box, chosen, is_binary, is_count, is_text, no_time,
+    unit_of_counts,
 };
 use super::source_span::StatementSource;
 use super::sql_dialect;
@@ -102,16 +105,24 @@ enum Test<'a> {
     /// A condition that is converted, or comparisons with times.
     Expression(Expression),
     /// The date that a text begins with is within these microseconds, ends included.
-    DaysOfText { column: &'a str, first: Option<i64>, last: Option<i64> },
+    DaysOfText {
+        column: &'a str,
+        first: Option<i64>,
+        last: Option<i64>,
+    },
     /// A place touches one of the boxes: west, south, east, north in degrees.
-    Box { boxes: Vec<[f64; 4]>, with: BoxWith<'a> },
+    Box {
+        boxes: Vec<[f64; 4]>,
+        with: BoxWith<'a>,
+    },
 }
 
 /// A step of the statement.
 enum StatementStep<'a> {
     /// Keeps the rows of a level that pass the tests.
     Keep { level: usize, tests: Vec<Test<'a>> },
-    /// Keeps the rows of a level that have rows left on the level below; `by_source`: rows are numbered within their part.
+    /// Keeps the rows of a level that have rows left on the level below; `by_source`: rows are
+    /// numbered within their part.
     Parents { level: usize, by_source: bool },
 }
 
@@ -126,10 +137,18 @@ impl StatementStep<'_> {
 /// The filters as a statement of an engine over the tables of the levels, level 0 first.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] for an unknown level or column, an invalid box, range or condition;
-/// [`crate::error::Kind::Unsupported`] for what the engine does not express, with a way that works.
-pub fn statement(engine: ParquetEngine, levels: &[LevelFile], filters: &[Filter]) -> Result<String> {
-    if let Some(level) = levels.iter().find(|level| level.member.is_some() && !engine.reads_members()) {
+/// [`crate::error::Kind::Usage`] for an unknown level or column, an invalid box, range or
+/// condition; [`crate::error::Kind::Unsupported`] for what the engine does not express, with a way
+/// that works.
+pub fn statement(
+    engine: ParquetEngine,
+    levels: &[LevelFile],
+    filters: &[Filter],
+) -> Result<String> {
+    if let Some(level) = levels
+        .iter()
+        .find(|level| level.member.is_some() && !engine.reads_members())
+    {
         return Err(within_a_file(engine).at(&level.address));
     }
     let steps = steps(engine, levels, filters)?;
@@ -141,8 +160,13 @@ pub fn statement(engine: ParquetEngine, levels: &[LevelFile], filters: &[Filter]
 
 /// The error for an engine that reads no tables within other files.
 pub fn within_a_file(engine: ParquetEngine) -> Error {
-    let summary = format!("{} reads Parquet files, and this dataset has its tables within a file", engine.name());
-    Error::unsupported(summary).hint("write an index: `taco-studio tacocat IN.tacozip -o FOLDER`, then copy from its .tacocat")
+    let summary = format!(
+        "{} reads Parquet files, and this dataset has its tables within a file",
+        engine.name()
+    );
+    Error::unsupported(summary).hint(
+        "write an index: `taco-studio tacocat IN.tacozip -o FOLDER`, then copy from its .tacocat",
+    )
 }
 
 /// A filter of one level as a condition of DuckDB, for the SQL of the Python reader.
@@ -151,20 +175,35 @@ pub fn within_a_file(engine: ParquetEngine) -> Error {
 /// As [`statement`].
 pub fn duckdb_condition(filter: &Filter, columns: &[FieldSpec]) -> Result<String> {
     let tests = tests(ParquetEngine::DuckDb, filter, columns)?;
-    let conditions = tests.iter().map(|test| duckdb::condition(test, columns)).collect::<Result<Vec<_>>>()?;
+    let conditions = tests
+        .iter()
+        .map(|test| duckdb::condition(test, columns))
+        .collect::<Result<Vec<_>>>()?;
     Ok(conditions.join("\n  AND "))
 }
 
-/// A filter of one level as a condition of the studio's own SQL that keeps the same rows; `None` where SQL has no such condition:
-/// footprints, times as text, with a zone or in nanoseconds, and columns that the level does not have.
+/// A filter of one level as a condition of the studio's own SQL that keeps the same rows; `None`
+/// where SQL has no such condition: footprints, times as text, with a zone or in nanoseconds, and
+/// columns that the level does not have.
 pub fn sql_condition(filter: &Filter, columns: &[FieldSpec]) -> Option<String> {
     let mut conditions = Vec::new();
     for test in tests(ParquetEngine::DuckDb, filter, columns).ok()? {
         conditions.push(match test {
             Test::Condition(sql) => format!("({sql})"),
-            Test::Expression(ref expression) if has_plain_times(expression) => duckdb::condition(&test, columns).ok()?,
-            Test::Box { with: BoxWith::Column(_), .. } => duckdb::condition(&test, columns).ok()?,
-            Test::Expression(_) | Test::NoPadding | Test::DaysOfText { .. } | Test::Box { with: BoxWith::Footprint(_), .. } => {
+            Test::Expression(ref expression) if has_plain_times(expression) => {
+                duckdb::condition(&test, columns).ok()?
+            }
+            Test::Box {
+                with: BoxWith::Column(_),
+                ..
+            } => duckdb::condition(&test, columns).ok()?,
+            Test::Expression(_)
+            | Test::NoPadding
+            | Test::DaysOfText { .. }
+            | Test::Box {
+                with: BoxWith::Footprint(_),
+                ..
+            } => {
                 return None;
             }
         });
@@ -182,7 +221,11 @@ fn has_plain_times(expression: &Expression) -> bool {
     }
 }
 
-fn steps<'a>(engine: ParquetEngine, levels: &'a [LevelFile], filters: &'a [Filter]) -> Result<Vec<StatementStep<'a>>> {
+fn steps<'a>(
+    engine: ParquetEngine,
+    levels: &'a [LevelFile],
+    filters: &'a [Filter],
+) -> Result<Vec<StatementStep<'a>>> {
     if levels.is_empty() {
         return Err(Error::usage("the dataset has no level tables"));
     }
@@ -196,20 +239,31 @@ fn steps<'a>(engine: ParquetEngine, levels: &'a [LevelFile], filters: &'a [Filte
     for filter in filters {
         let Some(file) = levels.get(filter.level) else {
             let last = levels.len() - 1;
-            return Err(Error::usage(format!("there is no level {}", filter.level)).hint(format!("the deepest is level {last}")));
+            return Err(Error::usage(format!("there is no level {}", filter.level))
+                .hint(format!("the deepest is level {last}")));
         };
         let mut tests = tests(engine, filter, &file.columns)?;
         begin(filter.level, &mut tests);
         match steps.last_mut() {
-            Some(StatementStep::Keep { level, tests: known }) if *level == filter.level => known.extend(tests),
+            Some(StatementStep::Keep {
+                level,
+                tests: known,
+            }) if *level == filter.level => known.extend(tests),
             _ if tests.is_empty() => {}
-            _ => steps.push(StatementStep::Keep { level: filter.level, tests }),
+            _ => steps.push(StatementStep::Keep {
+                level: filter.level,
+                tests,
+            }),
         }
         for level in (0..filter.level).rev() {
             let (above, below) = (&levels[level], &levels[level + 1]);
             if !above.has("internal:current_id") || !below.has("internal:parent_id") {
-                let error = Error::unsupported(format!("levels {level} and {} have no columns that join them", level + 1));
-                return Err(error.hint("write the index again with `taco-studio tacocat`, or filter level 0"));
+                let error = Error::unsupported(format!(
+                    "levels {level} and {} have no columns that join them",
+                    level + 1
+                ));
+                return Err(error
+                    .hint("write the index again with `taco-studio tacocat`, or filter level 0"));
             }
             let mut tests = Vec::new();
             begin(level, &mut tests);
@@ -228,7 +282,11 @@ fn steps<'a>(engine: ParquetEngine, levels: &'a [LevelFile], filters: &'a [Filte
     Ok(steps)
 }
 
-fn tests<'a>(engine: ParquetEngine, filter: &'a Filter, columns: &'a [FieldSpec]) -> Result<Vec<Test<'a>>> {
+fn tests<'a>(
+    engine: ParquetEngine,
+    filter: &'a Filter,
+    columns: &'a [FieldSpec],
+) -> Result<Vec<Test<'a>>> {
     let mut tests = Vec::new();
     if let Some(range) = &filter.datetime {
         tests.push(times(filter, range, columns)?);
@@ -239,11 +297,20 @@ fn tests<'a>(engine: ParquetEngine, filter: &'a Filter, columns: &'a [FieldSpec]
             _ => {
                 let source = StatementSource::alone(condition);
                 let tokens = sql_dialect::tokens(&source)?;
-                let tree = sql_dialect::condition(&source, &tokens, &|name| columns.iter().any(|column| column.name == name))?;
-                match (ConditionConversion { source, columns, engine: engine.name() }).condition(&tree)? {
+                let tree = sql_dialect::condition(&source, &tokens, &|name| {
+                    columns.iter().any(|column| column.name == name)
+                })?;
+                match (ConditionConversion {
+                    source,
+                    columns,
+                    engine: engine.name(),
+                })
+                .condition(&tree)?
+                {
                     Expression::Bool(true) => {}
                     Expression::Bool(false) => {
-                        return Err(Error::usage("the condition keeps no row").at(condition.printable_line()));
+                        return Err(Error::usage("the condition keeps no row")
+                            .at(condition.printable_line()));
                     }
                     expression => tests.push(Test::Expression(expression)),
                 }
@@ -273,13 +340,17 @@ fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> R
     check_box(bbox)?;
     if let Some((mut names, only)) = filter.footprint_columns(columns) {
         if let Some(column) = names.iter().find(|name| !SPELLED_PLACES.contains(name)) {
-            let error = Error::unsupported(format!("places of the column {column} can't be compared by other engines"));
+            let error = Error::unsupported(format!(
+                "places of the column {column} can't be compared by other engines"
+            ));
             return Err(error.hint("migrate the dataset to 2.0, then copy the filter from there"));
         }
         let of_grid = |name: &str| name.starts_with("stac:") && name != "stac:centroid";
         match only {
             None => {}
-            Some(PlaceSource::Geometry) => names.retain(|name| matches!(*name, "istac:geometry" | "istac:crs")),
+            Some(PlaceSource::Geometry) => {
+                names.retain(|name| matches!(*name, "istac:geometry" | "istac:crs"))
+            }
             Some(PlaceSource::Grid) => names.retain(|name| of_grid(name)),
             Some(PlaceSource::Centroid) => names.retain(|name| name.ends_with(":centroid")),
         }
@@ -288,39 +359,87 @@ fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> R
         let east = if west > east { east + 360.0 } else { east };
         let boxes = match east - west >= 360.0 {
             true => vec![[-540.0, south, 540.0, north]],
-            false => [-360.0, 0.0, 360.0].map(|turn| [west + turn, south, east + turn, north]).to_vec(),
+            false => [-360.0, 0.0, 360.0]
+                .map(|turn| [west + turn, south, east + turn, north])
+                .to_vec(),
         };
-        return Ok(Test::Box { boxes, with: BoxWith::Footprint(names) });
+        return Ok(Test::Box {
+            boxes,
+            with: BoxWith::Footprint(names),
+        });
     }
-    let field = chosen(columns, filter.geometry_column.as_deref(), &GEOMETRIES, "geometry", filter.level)?;
+    let field = chosen(
+        columns,
+        filter.geometry_column.as_deref(),
+        &GEOMETRIES,
+        "geometry",
+        filter.level,
+    )?;
     if !is_binary(&field.dtype) {
-        let error = Error::unsupported(format!("column {} is no column of WKB geometries", field.name));
+        let error = Error::unsupported(format!(
+            "column {} is no column of WKB geometries",
+            field.name
+        ));
         return Err(error.hint("name a column as stac:centroid"));
     }
-    Ok(Test::Box { boxes: Boxes::new(bbox).corners(), with: BoxWith::Column(&field.name) })
+    Ok(Test::Box {
+        boxes: Boxes::new(bbox).corners(),
+        with: BoxWith::Column(&field.name),
+    })
 }
 
 fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Result<Test<'a>> {
     use arrow::datatypes::{DataType, TimeUnit};
     let range = TimeRange::parse(range)?;
     if let Some(interval) = filter.interval_columns(columns) {
-        let error = Error::unsupported(format!("intervals of {} can't be compared by other engines", interval.start));
-        return Err(error.hint(format!("name one column: --time-column {}", interval.instant)));
+        let error = Error::unsupported(format!(
+            "intervals of {} can't be compared by other engines",
+            interval.start
+        ));
+        return Err(error.hint(format!(
+            "name one column: --time-column {}",
+            interval.instant
+        )));
     }
-    let field = chosen(columns, filter.time_column.as_deref(), &TIMES, "time", filter.level)?;
+    let field = chosen(
+        columns,
+        filter.time_column.as_deref(),
+        &TIMES,
+        "time",
+        filter.level,
+    )?;
     let column = Expression::column(field);
     let all = |bounds: Vec<Option<(Comparison, Expression)>>| {
         let bounds = bounds.into_iter().flatten();
-        Expression::All(bounds.map(|(comparison, bound)| Expression::compare(comparison, column.clone(), bound)).collect())
+        Expression::All(
+            bounds
+                .map(|(comparison, bound)| Expression::compare(comparison, column.clone(), bound))
+                .collect(),
+        )
     };
     let (first, last) = (range.first, range.last);
-    let upper = |day: bool| if day { Comparison::Less } else { Comparison::LessOrEqual };
+    let upper = |day: bool| {
+        if day {
+            Comparison::Less
+        } else {
+            Comparison::LessOrEqual
+        }
+    };
     Ok(match &field.dtype {
         DataType::Timestamp(unit, zone) => {
-            let instant = |micros| Expression::Instant { micros, zone: zone.is_some(), nanos: *unit == TimeUnit::Nanosecond };
+            let instant = |micros| Expression::Instant {
+                micros,
+                zone: zone.is_some(),
+                nanos: *unit == TimeUnit::Nanosecond,
+            };
             Test::Expression(all(vec![
                 first.map(|first| (Comparison::GreaterOrEqual, instant(first.micros))),
-                last.map(|last| (upper(last.day), instant(if last.day { last.end() } else { last.micros }))),
+                last.map(|last| {
+                    (
+                        upper(last.day),
+                        instant(if last.day { last.end() } else { last.micros }),
+                    )
+                }),
             ]))
         }
         DataType::Date32 => {
@@ -339,7 +458,11 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
                 ))
                 .hint("filter by days, or store the column as timestamps")),
             };
-            Test::DaysOfText { column: &field.name, first: first.map(day).transpose()?, last: last.map(day).transpose()? }
+            Test::DaysOfText {
+                column: &field.name,
+                first: first.map(day).transpose()?,
+                last: last.map(day).transpose()?,
+            }
         }
         dtype if is_count(dtype) => {
             let per_second = unit_of_counts(field)?;
@@ -352,7 +475,12 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
             };
             Test::Expression(all(vec![
                 first.map(|first| (Comparison::GreaterOrEqual, count(first.micros))),
-                last.map(|last| (upper(last.day), count(if last.day { last.end() } else { last.micros }))),
+                last.map(|last| {
+                    (
+                        upper(last.day),
+                        count(if last.day { last.end() } else { last.micros }),
+                    )
+                }),
             ]))
         }
         _ => return Err(no_time(field)),
@@ -362,13 +490,20 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
 /// The column of this name; of names that differ in case alone, the one that is equal.
 fn column_named<'a>(columns: &'a [FieldSpec], name: &str) -> Option<&'a FieldSpec> {
     let exact = columns.iter().find(|column| column.name == name);
-    exact.or_else(|| columns.iter().find(|column| column.name.eq_ignore_ascii_case(name)))
+    exact.or_else(|| {
+        columns
+            .iter()
+            .find(|column| column.name.eq_ignore_ascii_case(name))
+    })
 }
 
 /// Key columns of a level's rows, and the columns of the level below that name them.
 fn keys(by_source: bool) -> (&'static [&'static str], &'static [&'static str]) {
     match by_source {
-        true => (&["internal:source_file", "internal:current_id"], &["internal:source_file", "internal:parent_id"]),
+        true => (
+            &["internal:source_file", "internal:current_id"],
+            &["internal:source_file", "internal:parent_id"],
+        ),
         false => (&["internal:current_id"], &["internal:parent_id"]),
     }
 }
@@ -376,7 +511,9 @@ fn keys(by_source: bool) -> (&'static [&'static str], &'static [&'static str]) {
 /// Microseconds since 1970 in this form; the nearest that can be written for those out of range.
 fn instant(micros: i64, form: &str) -> String {
     // The years 1 and 9999, which all engines can write.
-    let time = DateTime::from_timestamp_micros(micros.clamp(-62_135_596_800_000_000, 253_402_300_799_999_999));
+    let time = DateTime::from_timestamp_micros(
+        micros.clamp(-62_135_596_800_000_000, 253_402_300_799_999_999),
+    );
     time.unwrap_or_default().format(form).to_string()
 }
 
@@ -385,7 +522,13 @@ fn corners_of([west, south, east, north]: [f64; 4]) -> Vec<[f64; 2]> {
     match (west == east, south == north) {
         (true, true) => vec![[west, south]],
         (true, false) | (false, true) => vec![[west, south], [east, north]],
-        (false, false) => vec![[west, south], [east, south], [east, north], [west, north], [west, south]],
+        (false, false) => vec![
+            [west, south],
+            [east, south],
+            [east, north],
+            [west, north],
+            [west, south],
+        ],
     }
 }
 

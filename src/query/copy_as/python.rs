@@ -1,5 +1,5 @@
-//! Scripts for Polars, Spark and Dask. They differ from DuckDB, and from one another, in how names, constants, patterns and numbers
-//! that are no number (NaN) are written.
+//! Scripts for Polars, Spark and Dask. They differ from DuckDB, and from one another, in how names,
+//! constants, patterns and numbers that are no number (NaN) are written.
 
 use super::expression::{Comparison, Expression, ExpressionType, ValueFunction};
 use super::{BoxWith, LevelFile, ParquetEngine, StatementStep, Test, instant, keys, within_a_file};
@@ -13,10 +13,14 @@ const TOUCHES_BOX: &str = include_str!("touches_box.py");
 /// Functions that compare stored geometries with a box.
 const INTERSECTS_BOX: &str = include_str!("intersects_box.py");
 
-/// A text as a string literal of Python; what shows nothing in an editor, or changes the order of the line, is escaped.
+/// A text as a string literal of Python; what shows nothing in an editor, or changes the order of
+/// the line, is escaped.
 pub fn string(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
-    with_deceptive(&quoted, |letter, written| written.push_str(&format!("\\U{:08x}", u32::from(letter)))).into_owned()
+    with_deceptive(&quoted, |letter, written| {
+        written.push_str(&format!("\\U{:08x}", u32::from(letter)))
+    })
+    .into_owned()
 }
 
 fn number(number: f64) -> String {
@@ -24,7 +28,11 @@ fn number(number: f64) -> String {
 }
 
 /// The script for the rows of level 0 that are left.
-pub fn script(engine: ParquetEngine, levels: &[LevelFile], steps: &[StatementStep<'_>]) -> Result<String> {
+pub fn script(
+    engine: ParquetEngine,
+    levels: &[LevelFile],
+    steps: &[StatementStep<'_>],
+) -> Result<String> {
     let mut used: Vec<usize> = steps.iter().map(StatementStep::level).chain([0]).collect();
     used.sort_unstable();
     used.dedup();
@@ -32,27 +40,43 @@ pub fn script(engine: ParquetEngine, levels: &[LevelFile], steps: &[StatementSte
     let mut boxes = 0;
     let mut helpers = String::new();
     for &level in &used {
-        body.push_str(&format!("level{level} = {}\n", read(engine, &levels[level])?));
+        body.push_str(&format!(
+            "level{level} = {}\n",
+            read(engine, &levels[level])?
+        ));
     }
     for step in steps {
         match step {
             StatementStep::Keep { level, tests } => {
                 for test in tests {
-                    if let Test::Box { boxes: wanted, with } = test {
+                    if let Test::Box {
+                        boxes: wanted,
+                        with,
+                    } = test
+                    {
                         boxes += 1;
                         let function = format!("touches_box_{boxes}");
                         helpers.push_str(&helper(wanted, with, boxes));
                         body.push_str(&apply(engine, *level, &function, &with.columns()));
                     } else {
-                        let condition = Printer { engine, level: *level, is_reversed: false }.test(test)?;
+                        let condition = Printer {
+                            engine,
+                            level: *level,
+                            is_reversed: false,
+                        }
+                        .test(test)?;
                         body.push_str(&match engine {
-                            ParquetEngine::Dask => format!("level{level} = level{level}[{condition}]\n"),
+                            ParquetEngine::Dask => {
+                                format!("level{level} = level{level}[{condition}]\n")
+                            }
                             _ => format!("level{level} = level{level}.filter({condition})\n"),
                         });
                     }
                 }
             }
-            StatementStep::Parents { level, by_source } => body.push_str(&parents(engine, *level, *by_source)),
+            StatementStep::Parents { level, by_source } => {
+                body.push_str(&parents(engine, *level, *by_source))
+            }
         }
     }
     let mut head = String::new();
@@ -61,7 +85,10 @@ pub fn script(engine: ParquetEngine, levels: &[LevelFile], steps: &[StatementSte
     }
     match engine {
         ParquetEngine::Polars => {
-            let mut members = used.iter().map(|&level| &levels[level]).filter(|level| level.member.is_some());
+            let mut members = used
+                .iter()
+                .map(|&level| &levels[level])
+                .filter(|level| level.member.is_some());
             match members.next().map(|level| Address::parse(&level.address)) {
                 Some(Some(_)) => head.push_str("import fsspec\n"),
                 Some(None) => head.push_str("import zipfile\n\n"),
@@ -69,7 +96,9 @@ pub fn script(engine: ParquetEngine, levels: &[LevelFile], steps: &[StatementSte
             }
             head.push_str("import polars as pl\n");
         }
-        ParquetEngine::Spark => head.push_str("from pyspark.sql import SparkSession, functions as F\n"),
+        ParquetEngine::Spark => {
+            head.push_str("from pyspark.sql import SparkSession, functions as F\n")
+        }
         _ => {
             head.push_str("import dask.dataframe as dd\n");
             head.push_str("import pandas as pd\nimport pyarrow as pa\n\n");
@@ -79,10 +108,21 @@ pub fn script(engine: ParquetEngine, levels: &[LevelFile], steps: &[StatementSte
     head.push_str(&helpers);
     head.push('\n');
     if engine == ParquetEngine::Spark {
-        let nanos = |column: &FieldSpec| matches!(column.dtype, DataType::Timestamp(TimeUnit::Nanosecond, _));
-        head.push_str("spark = SparkSession.builder.getOrCreate()\nspark.conf.set(\"spark.sql.session.timeZone\", \"UTC\")\n");
-        if used.iter().any(|&level| levels[level].columns.iter().any(nanos)) {
-            head.push_str("# Times in nanoseconds are read as whole numbers.\nspark.conf.set(\"spark.sql.legacy.parquet.nanosAsLong\", \"true\")\n");
+        let nanos = |column: &FieldSpec| {
+            matches!(column.dtype, DataType::Timestamp(TimeUnit::Nanosecond, _))
+        };
+        head.push_str(
+            "spark = SparkSession.builder.getOrCreate()\n\
+            spark.conf.set(\"spark.sql.session.timeZone\", \"UTC\")\n",
+        );
+        if used
+            .iter()
+            .any(|&level| levels[level].columns.iter().any(nanos))
+        {
+            head.push_str(
+                "# Times in nanoseconds are read as whole numbers.\n\
+                spark.conf.set(\"spark.sql.legacy.parquet.nanosAsLong\", \"true\")\n",
+            );
         }
     }
     let end = match engine {
@@ -103,63 +143,105 @@ fn read(engine: ParquetEngine, level: &LevelFile) -> Result<String> {
         ParquetEngine::Polars => format!("pl.scan_parquet({}, glob=False)", string(&level.address)),
         ParquetEngine::Spark => {
             for column in &level.columns {
-                if matches!(column.dtype, DataType::Time32(_) | DataType::Time64(_) | DataType::Float16) {
-                    let error = Error::unsupported(format!("Spark does not read column {}", column.name));
-                    return Err(error.because(super::expression::type_name(column)).hint("copy the filter for another engine"));
+                if matches!(
+                    column.dtype,
+                    DataType::Time32(_) | DataType::Time64(_) | DataType::Float16
+                ) {
+                    let error =
+                        Error::unsupported(format!("Spark does not read column {}", column.name));
+                    return Err(error
+                        .because(super::expression::type_name(column))
+                        .hint("copy the filter for another engine"));
                 }
             }
             let path = match (scheme, level.address.split_once("://")) {
                 (Some(Scheme::S3), Some((_, rest))) => format!("s3a://{rest}"),
                 (Some(Scheme::Http | Scheme::Https | Scheme::Az), _) => {
-                    let error = Error::unsupported("Spark does not read tables at this address").at(&level.address);
-                    return Err(error.hint("copy the index to a store or a folder that Spark reads, or take another engine"));
+                    let error = Error::unsupported("Spark does not read tables at this address")
+                        .at(&level.address);
+                    return Err(error.hint(
+                        "copy the index to a store or a folder that Spark reads, \
+                        or take another engine",
+                    ));
                 }
                 _ => level.address.clone(),
             };
             // A path is a pattern; colons and blanks are none.
             let plain: String = path
                 .chars()
-                .flat_map(|letter| if r"*?[]{}\".contains(letter) { vec!['\\', letter] } else { vec![letter] })
+                .flat_map(|letter| {
+                    if r"*?[]{}\".contains(letter) {
+                        vec!['\\', letter]
+                    } else {
+                        vec![letter]
+                    }
+                })
                 .collect();
             format!("spark.read.parquet({})", string(&plain))
         }
         _ if level.address.contains('*') => {
-            let error = Error::unsupported("Dask takes a path with * for a pattern").at(&level.address);
+            let error =
+                Error::unsupported("Dask takes a path with * for a pattern").at(&level.address);
             return Err(error.hint("rename the folder, or copy the filter for another engine"));
         }
-        _ => format!("dd.read_parquet({}, index=False, dtype_backend=\"pyarrow\")", string(&level.address)),
+        _ => format!(
+            "dd.read_parquet({}, index=False, dtype_backend=\"pyarrow\")",
+            string(&level.address)
+        ),
     })
 }
 
 /// Reads a table that is a member of a ZIP, through fsspec where the ZIP is not on this machine.
-fn read_member(engine: ParquetEngine, level: &LevelFile, member: &str, scheme: Option<Scheme>) -> Result<String> {
+fn read_member(
+    engine: ParquetEngine,
+    level: &LevelFile,
+    member: &str,
+    scheme: Option<Scheme>,
+) -> Result<String> {
     // fsspec takes `::` for the end of an inner address.
     if level.address.contains("::") && (engine == ParquetEngine::Dask || scheme.is_some()) {
-        let error = Error::unsupported("addresses with :: can't be read within a ZIP").at(&level.address);
+        let error =
+            Error::unsupported("addresses with :: can't be read within a ZIP").at(&level.address);
         return Err(error.hint("rename the file, or copy the code for tacoreader"));
     }
     let chained = string(&format!("zip://{member}::{}", level.address));
     match (engine, scheme) {
-        (ParquetEngine::Polars, None) => {
-            Ok(format!("pl.scan_parquet(zipfile.ZipFile({}).read({}))", string(&level.address), string(member)))
+        (ParquetEngine::Polars, None) => Ok(format!(
+            "pl.scan_parquet(zipfile.ZipFile({}).read({}))",
+            string(&level.address),
+            string(member)
+        )),
+        (ParquetEngine::Polars, Some(_)) => Ok(format!(
+            "pl.scan_parquet(fsspec.open({chained}).open().read())"
+        )),
+        (ParquetEngine::Dask, _) => Ok(format!(
+            "dd.read_parquet({chained}, index=False, dtype_backend=\"pyarrow\")"
+        )),
+        (ParquetEngine::DuckDb | ParquetEngine::Spark, _) => {
+            Err(within_a_file(engine).at(&level.address))
         }
-        (ParquetEngine::Polars, Some(_)) => Ok(format!("pl.scan_parquet(fsspec.open({chained}).open().read())")),
-        (ParquetEngine::Dask, _) => Ok(format!("dd.read_parquet({chained}, index=False, dtype_backend=\"pyarrow\")")),
-        (ParquetEngine::DuckDb | ParquetEngine::Spark, _) => Err(within_a_file(engine).at(&level.address)),
     }
 }
 
 /// The functions that compare a row with the boxes.
 fn helper(boxes: &[[f64; 4]], with: &BoxWith<'_>, count: usize) -> String {
-    let list: Vec<String> = boxes.iter().map(|one| format!("({})", one.map(number).join(", "))).collect();
+    let list: Vec<String> = boxes
+        .iter()
+        .map(|one| format!("({})", one.map(number).join(", ")))
+        .collect();
     let code = match with {
         BoxWith::Footprint(_) => TOUCHES_BOX,
         BoxWith::Column(_) => INTERSECTS_BOX,
     };
     // Several boxes have an area and a function each.
-    let code = code.replace("AREA", &format!("AREA_{count}")).replace("touches_box", &format!("touches_box_{count}"));
+    let code = code
+        .replace("AREA", &format!("AREA_{count}"))
+        .replace("touches_box", &format!("touches_box_{count}"));
     let code = code.replace("BOXES", &format!("BOXES_{count}"));
-    format!("\n# west, south, east, north in degrees\nBOXES_{count} = [{}]\n{code}", list.join(", "))
+    format!(
+        "\n# west, south, east, north in degrees\nBOXES_{count} = [{}]\n{code}",
+        list.join(", ")
+    )
 }
 
 /// Keeps the rows for which a function of a row is true.
@@ -168,46 +250,73 @@ fn apply(engine: ParquetEngine, level: usize, function: &str, columns: &[&str]) 
     let list = quoted.join(", ");
     match engine {
         ParquetEngine::Polars => format!(
-            "level{level} = level{level}.filter(\n    pl.struct({list}).map_batches(\n        lambda rows: pl.Series([{function}(row) \
+            "level{level} = level{level}.filter(\n    pl.struct({list}).map_batches(\n        \
+                lambda rows: pl.Series([{function}(row) \
              for row in rows.to_list()], dtype=pl.Boolean), return_dtype=pl.Boolean\n    )\n)\n"
         ),
         ParquetEngine::Spark => {
             let columns: Vec<String> = columns.iter().map(|column| spark_column(column)).collect();
             format!(
-                "level{level} = level{level}.filter(F.udf(lambda row: {function}(row.asDict()), \"boolean\")(F.struct({})))\n",
+                "level{level} = level{level}.filter(F.udf(lambda row: {function}(row.asDict()), \
+                    \"boolean\")(F.struct({})))\n",
                 columns.join(", ")
             )
         }
         _ => format!(
-            "level{level} = level{level}.map_partitions(\n    lambda part: part[[{function}(row) for row in \
-             pa.Table.from_pandas(part[[{list}]], preserve_index=False).to_pylist()]], meta=level{level}._meta\n)\n"
+            "level{level} = level{level}.map_partitions(\n    lambda part: part[[{function}(row) \
+                for row in \
+             pa.Table.from_pandas(part[[{list}]], preserve_index=False).to_pylist()]], \
+                meta=level{level}._meta\n)\n"
         ),
     }
 }
 
 fn spark_column(name: &str) -> String {
-    format!("F.col({})", string(&format!("`{}`", name.replace('`', "``"))))
+    format!(
+        "F.col({})",
+        string(&format!("`{}`", name.replace('`', "``")))
+    )
 }
 
 /// Keeps the rows of a level that have a row left below them.
 fn parents(engine: ParquetEngine, level: usize, by_source: bool) -> String {
     let (own, parent) = keys(by_source);
-    let list = |columns: &[&str]| format!("[{}]", columns.iter().map(|column| string(column)).collect::<Vec<_>>().join(", "));
+    let list = |columns: &[&str]| {
+        format!(
+            "[{}]",
+            columns
+                .iter()
+                .map(|column| string(column))
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
+    };
     let below = level + 1;
     match engine {
         ParquetEngine::Polars => {
             let (own, parent) = (list(own), list(parent));
-            format!("level{level} = level{level}.join(level{below}, left_on={own}, right_on={parent}, how=\"semi\")\n")
+            format!(
+                "level{level} = level{level}.join(level{below}, left_on={own}, right_on={parent}, \
+                    how=\"semi\")\n"
+            )
         }
         ParquetEngine::Spark => {
-            let renamed = parent.iter().zip(own).map(|(from, to)| format!("{}.alias({})", spark_column(from), string(to)));
+            let renamed = parent
+                .iter()
+                .zip(own)
+                .map(|(from, to)| format!("{}.alias({})", spark_column(from), string(to)));
             let renamed = renamed.collect::<Vec<_>>().join(", ");
-            format!("level{level} = level{level}.join(level{below}.select({renamed}), {}, \"left_semi\")\n", list(own))
+            format!(
+                "level{level} = level{level}.join(level{below}.select({renamed}), {}, \
+                    \"left_semi\")\n",
+                list(own)
+            )
         }
         _ => {
             let (own, parent) = (list(own), list(parent));
             format!(
-                "keys = level{below}[{parent}].rename(columns={{\"internal:parent_id\": \"internal:current_id\"}}).drop_duplicates()\n\
+                "keys = level{below}[{parent}].rename(columns={{\"internal:parent_id\": \
+                    \"internal:current_id\"}}).drop_duplicates()\n\
                  level{level} = level{level}.merge(keys, on={own})\n"
             )
         }
@@ -228,33 +337,52 @@ impl Printer {
                 let id = self.text_column("id", false);
                 let prefix = string(PAD_PREFIX);
                 Ok(match self.engine {
-                    ParquetEngine::Polars => format!("~{id}.str.starts_with({prefix}).fill_null(False)"),
-                    ParquetEngine::Spark => format!("~F.coalesce({id}.startswith({prefix}), F.lit(False))"),
+                    ParquetEngine::Polars => {
+                        format!("~{id}.str.starts_with({prefix}).fill_null(False)")
+                    }
+                    ParquetEngine::Spark => {
+                        format!("~F.coalesce({id}.startswith({prefix}), F.lit(False))")
+                    }
                     _ => format!("~{id}.str.startswith({prefix}).fillna(False)"),
                 })
             }
             Test::Expression(expression) => self.checked(expression),
             Test::DaysOfText { column, .. } => {
-                let error =
-                    Error::unsupported(format!("times in the text of column {column} can't be written for {}", self.engine.name()));
+                let error = Error::unsupported(format!(
+                    "times in the text of column {column} can't be written for {}",
+                    self.engine.name()
+                ));
                 Err(error.hint("copy the filter for DuckDB, or store the column as timestamps"))
             }
-            Test::Condition(_) | Test::Box { .. } => Err(Error::internal("a test of another engine")),
+            Test::Condition(_) | Test::Box { .. } => {
+                Err(Error::internal("a test of another engine"))
+            }
         }
     }
 
     fn checked(&self, expression: &Expression) -> Result<String> {
         // Spark has nanoseconds as numbers.
         let part_of_nanos = |one: &Expression| {
-            matches!(one, Expression::Call(ValueFunction::Year | ValueFunction::Month | ValueFunction::Day | ValueFunction::Hour, time)
-                if time.kind() == ExpressionType::Time { zone: true, nanos: true } || time.kind() == ExpressionType::Time { zone: false, nanos: true })
+            use ValueFunction::{Day, Hour, Month, Year};
+            let Expression::Call(Year | Month | Day | Hour, time) = one else {
+                return false;
+            };
+            matches!(time.kind(), ExpressionType::Time { nanos: true, .. })
         };
         if self.engine == ParquetEngine::Spark && expression.any(&part_of_nanos) {
-            let error = Error::unsupported("a part of a time in nanoseconds can't be written for Spark");
-            return Err(error.hint("compare the column with times, or copy the filter for another engine"));
+            let error =
+                Error::unsupported("a part of a time in nanoseconds can't be written for Spark");
+            return Err(
+                error.hint("compare the column with times, or copy the filter for another engine")
+            );
         }
-        let is_reversed = expression.any(&|one| matches!(one, Expression::Not(_) | Expression::Coalesce(..)));
-        Ok(Self { is_reversed, ..*self }.print(expression))
+        let is_reversed =
+            expression.any(&|one| matches!(one, Expression::Not(_) | Expression::Coalesce(..)));
+        Ok(Self {
+            is_reversed,
+            ..*self
+        }
+        .print(expression))
     }
 
     fn column(&self, name: &str) -> String {
@@ -277,9 +405,16 @@ impl Printer {
     }
 
     fn print(&self, expression: &Expression) -> String {
-        let (polars, spark) = (self.engine == ParquetEngine::Polars, self.engine == ParquetEngine::Spark);
+        let (polars, spark) = (
+            self.engine == ParquetEngine::Polars,
+            self.engine == ParquetEngine::Spark,
+        );
         match expression {
-            Expression::Column { name, kind, dictionary } => {
+            Expression::Column {
+                name,
+                kind,
+                dictionary,
+            } => {
                 let column = self.column(name);
                 match (kind, self.engine) {
                     (ExpressionType::Text, _) => self.text_column(name, *dictionary),
@@ -287,16 +422,29 @@ impl Printer {
                     (ExpressionType::Time { zone: true, .. }, ParquetEngine::Polars) => {
                         format!("{column}.dt.convert_time_zone(\"UTC\")")
                     }
-                    (ExpressionType::Time { zone: true, .. }, ParquetEngine::Dask) => format!("{column}.dt.tz_convert(\"UTC\")"),
+                    (ExpressionType::Time { zone: true, .. }, ParquetEngine::Dask) => {
+                        format!("{column}.dt.tz_convert(\"UTC\")")
+                    }
                     _ => column,
                 }
             }
-            Expression::Bool(value) => self.literal(if *value { "True".to_owned() } else { "False".to_owned() }),
+            Expression::Bool(value) => self.literal(if *value {
+                "True".to_owned()
+            } else {
+                "False".to_owned()
+            }),
             Expression::Int(number) => number.to_string(),
             Expression::Float(value) => number(*value),
             Expression::Text(text) => self.literal(string(text)),
-            Expression::Day(day) => self.literal(instant(day.saturating_mul(super::DAY), "datetime.date(%-Y, %-m, %-d)")),
-            Expression::Instant { micros, zone, nanos } => self.instant(*micros, *zone, *nanos),
+            Expression::Day(day) => self.literal(instant(
+                day.saturating_mul(super::DAY),
+                "datetime.date(%-Y, %-m, %-d)",
+            )),
+            Expression::Instant {
+                micros,
+                zone,
+                nanos,
+            } => self.instant(*micros, *zone, *nanos),
             Expression::Not(inner) => format!("~{}", self.grouped(inner)),
             Expression::All(list) => self.chain(list, " & "),
             Expression::Any(list) => self.chain(list, " | "),
@@ -342,7 +490,8 @@ impl Printer {
                 if polars {
                     format!("{value}.str.contains({})", string(regex))
                 } else if spark {
-                    // In Java $ also matches before a last line break, and (?i) compares ASCII alone.
+                    // In Java $ also matches before a last line break, and (?i) compares ASCII
+                    // alone.
                     let regex = match regex.strip_suffix('$') {
                         Some(rest) if !rest.ends_with('\\') => format!("{rest}\\z"),
                         _ => regex.clone(),
@@ -352,7 +501,9 @@ impl Printer {
                     format!("{value}.str.contains({}, regex=True)", string(regex))
                 }
             }
-            Expression::Arithmetic(sign, left, right) => format!("({} {sign} {})", self.print(left), self.print(right)),
+            Expression::Arithmetic(sign, left, right) => {
+                format!("({} {sign} {})", self.print(left), self.print(right))
+            }
             Expression::Call(function, value) => self.call(*function, value),
         }
     }
@@ -370,33 +521,57 @@ impl Printer {
     fn grouped(&self, expression: &Expression) -> String {
         let printed = self.print(expression);
         match expression {
-            Expression::Not(_) | Expression::Call(ValueFunction::Negative, _) => format!("({printed})"),
+            Expression::Not(_) | Expression::Call(ValueFunction::Negative, _) => {
+                format!("({printed})")
+            }
             _ => printed,
         }
     }
 
     fn chain(&self, list: &[Expression], sign: &str) -> String {
-        format!("({})", list.iter().map(|one| self.grouped(one)).collect::<Vec<_>>().join(sign))
+        format!(
+            "({})",
+            list.iter()
+                .map(|one| self.grouped(one))
+                .collect::<Vec<_>>()
+                .join(sign)
+        )
     }
 
     fn instant(&self, micros: i64, zone: bool, nanos: bool) -> String {
         let written = |form: &str| instant(micros, form);
         match self.engine {
             // Nanoseconds are compared as numbers: as times they would be cut to microseconds.
-            ParquetEngine::Polars | ParquetEngine::Spark if nanos => (i128::from(micros) * 1_000).to_string(),
+            ParquetEngine::Polars | ParquetEngine::Spark if nanos => {
+                (i128::from(micros) * 1_000).to_string()
+            }
             ParquetEngine::Polars => {
-                let zone = if zone { ", tzinfo=datetime.timezone.utc" } else { "" };
+                let zone = if zone {
+                    ", tzinfo=datetime.timezone.utc"
+                } else {
+                    ""
+                };
                 let fraction = micros.rem_euclid(1_000_000);
                 let parts = written("%-Y, %-m, %-d, %-H, %-M, %-S");
                 format!("pl.lit(datetime.datetime({parts}, {fraction}{zone}))")
             }
             ParquetEngine::Spark => {
-                let (end, kind) = if zone { ("Z", "timestamp") } else { ("", "timestamp_ntz") };
-                format!("F.lit(\"{}{end}\").cast(\"{kind}\")", written("%Y-%m-%dT%H:%M:%S%.6f"))
+                let (end, kind) = if zone {
+                    ("Z", "timestamp")
+                } else {
+                    ("", "timestamp_ntz")
+                };
+                format!(
+                    "F.lit(\"{}{end}\").cast(\"{kind}\")",
+                    written("%Y-%m-%dT%H:%M:%S%.6f")
+                )
             }
             _ => {
                 let zone = if zone { ", tz=\"UTC\"" } else { "" };
-                format!("pd.Timestamp(\"{}\"{zone})", written("%Y-%m-%dT%H:%M:%S%.6f"))
+                format!(
+                    "pd.Timestamp(\"{}\"{zone})",
+                    written("%Y-%m-%dT%H:%M:%S%.6f")
+                )
             }
         }
     }
@@ -404,7 +579,9 @@ impl Printer {
     fn compare(&self, comparison: Comparison, left: &Expression, right: &Expression) -> String {
         let sign = comparison.python();
         let (l, r) = (self.grouped(left), self.grouped(right));
-        if self.engine == ParquetEngine::Polars && matches!(left.kind(), ExpressionType::Time { nanos: true, .. }) {
+        if self.engine == ParquetEngine::Polars
+            && matches!(left.kind(), ExpressionType::Time { nanos: true, .. })
+        {
             let number = |one: &Expression, text: String| match one {
                 Expression::Instant { .. } => text,
                 _ => format!("{text}.dt.timestamp(\"ns\")"),
@@ -412,13 +589,16 @@ impl Printer {
             return format!("({} {sign} {})", number(left, l), number(right, r));
         }
         let plain = format!("({l} {sign} {r})");
-        let is_float =
-            |one: &Expression| matches!(one.kind(), ExpressionType::Float { .. }) && !matches!(one, Expression::Float(_));
+        let is_float = |one: &Expression| {
+            matches!(one.kind(), ExpressionType::Float { .. })
+                && !matches!(one, Expression::Float(_))
+        };
         if self.engine == ParquetEngine::Polars || !is_float(left) && !is_float(right) {
             return plain;
         }
         if self.engine == ParquetEngine::Spark {
-            // Spark excludes row groups by their largest number, which is none of those that are no number, although they are greater.
+            // Spark excludes row groups by their largest number, which is none of those that are no
+            // number, although they are greater.
             return match (right, comparison) {
                 (
                     Expression::Float(_) | Expression::Int(_),
@@ -426,7 +606,9 @@ impl Printer {
                 ) => {
                     format!("({plain} | F.isnan({l}))")
                 }
-                (Expression::Float(_) | Expression::Int(_), _) if self.is_reversed => format!("({plain} & ~F.isnan({l}))"),
+                (Expression::Float(_) | Expression::Int(_), _) if self.is_reversed => {
+                    format!("({plain} & ~F.isnan({l}))")
+                }
                 _ => plain,
             };
         }
@@ -434,7 +616,9 @@ impl Printer {
         let nan = |one: &str| format!("({one} != {one})");
         if matches!(right, Expression::Float(_) | Expression::Int(_)) {
             return match comparison {
-                Comparison::Greater | Comparison::GreaterOrEqual => format!("({plain} | {})", nan(&l)),
+                Comparison::Greater | Comparison::GreaterOrEqual => {
+                    format!("({plain} | {})", nan(&l))
+                }
                 _ => plain,
             };
         }

@@ -8,8 +8,12 @@ use crate::query::nested_values::{broadcast_row, cast_to, row_count};
 use crate::text::PrintableLine;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
-    scalar("format", (1, 100), text, |columns| formatted(columns, brace_parts)),
-    scalar("printf", (1, 100), text, |columns| formatted(columns, percent_parts)),
+    scalar("format", (1, 100), text, |columns| {
+        formatted(columns, brace_parts)
+    }),
+    scalar("printf", (1, 100), text, |columns| {
+        formatted(columns, percent_parts)
+    }),
 ];
 
 /// Widest field and most digits, so that a mistaken number takes no memory.
@@ -93,13 +97,18 @@ fn brace_field(letters: &mut std::iter::Peekable<std::str::Chars>) -> PolarsResu
     let mut field = Field::default();
     let is_align = |letter: char| matches!(letter, '<' | '>' | '^');
     let mut ahead = letters.clone();
-    if let (Some(fill), Some(align)) = (ahead.next(), ahead.next().filter(|letter| is_align(*letter))) {
+    if let (Some(fill), Some(align)) = (
+        ahead.next(),
+        ahead.next().filter(|letter| is_align(*letter)),
+    ) {
         (field.fill, field.align) = (Some(fill), Some(align));
         *letters = ahead;
     } else {
         field.align = letters.next_if(|letter| is_align(*letter));
     }
-    field.sign = letters.next_if(|letter| matches!(letter, '+' | '-' | ' ')).filter(|sign| *sign != '-');
+    field.sign = letters
+        .next_if(|letter| matches!(letter, '+' | '-' | ' '))
+        .filter(|sign| *sign != '-');
     field.alternate = letters.next_if_eq(&'#').is_some();
     field.zeros = letters.next_if_eq(&'0').is_some();
     field.width = number(letters)?.unwrap_or(0);
@@ -108,7 +117,8 @@ fn brace_field(letters: &mut std::iter::Peekable<std::str::Chars>) -> PolarsResu
         field.separator = letters.next();
     }
     if letters.next_if_eq(&'.').is_some() {
-        field.precision = Some(number(letters)?.ok_or_else(|| fault("a number follows the point of a field"))?);
+        field.precision =
+            Some(number(letters)?.ok_or_else(|| fault("a number follows the point of a field"))?);
     }
     field.kind = letters.next_if(|letter| letter.is_ascii_alphabetic());
     Ok(field)
@@ -131,7 +141,9 @@ fn percent_parts(format: &str) -> PolarsResult<Vec<FormatPart>> {
         }
         parts.push(FormatPart::Text(std::mem::take(&mut text)));
         let mut field = Field::default();
-        while let Some(flag) = letters.next_if(|letter| matches!(letter, '-' | '+' | ' ' | '#' | '0' | ',' | '_' | '\'')) {
+        while let Some(flag) = letters
+            .next_if(|letter| matches!(letter, '-' | '+' | ' ' | '#' | '0' | ',' | '_' | '\''))
+        {
             match flag {
                 '-' => field.align = Some('<'),
                 '#' => field.alternate = true,
@@ -144,9 +156,16 @@ fn percent_parts(format: &str) -> PolarsResult<Vec<FormatPart>> {
         if letters.next_if_eq(&'.').is_some() {
             field.precision = Some(number(&mut letters)?.unwrap_or(0));
         }
-        while letters.next_if(|letter| matches!(letter, 'l' | 'h')).is_some() {}
+        while letters
+            .next_if(|letter| matches!(letter, 'l' | 'h'))
+            .is_some()
+        {}
         let kind = letters.next().ok_or_else(|| fault("a letter follows %"))?;
-        field.kind = Some(if kind == 'i' || kind == 'u' { 'd' } else { kind });
+        field.kind = Some(if kind == 'i' || kind == 'u' {
+            'd'
+        } else {
+            kind
+        });
         field.align = field.align.or(Some('>'));
         parts.push(FormatPart::Field(next, field));
         next += 1;
@@ -155,12 +174,17 @@ fn percent_parts(format: &str) -> PolarsResult<Vec<FormatPart>> {
     Ok(parts)
 }
 
-fn formatted(columns: &[Column], parts_of: fn(&str) -> PolarsResult<Vec<FormatPart>>) -> PolarsResult<Column> {
+fn formatted(
+    columns: &[Column],
+    parts_of: fn(&str) -> PolarsResult<Vec<FormatPart>>,
+) -> PolarsResult<Column> {
     let formats = cast_to(&columns[0], &DataType::String)?;
     let formats = formats.str()?;
     let mut known: Option<(String, Vec<FormatPart>)> = None;
     let mut row_text = |row: usize| {
-        let Some(format) = formats.get(broadcast_row(formats.len(), row)) else { return Ok(None) };
+        let Some(format) = formats.get(broadcast_row(formats.len(), row)) else {
+            return Ok(None);
+        };
         if known.as_ref().is_none_or(|(text, _)| text != format) {
             known = Some((format.to_owned(), parts_of(format)?));
         }
@@ -170,7 +194,9 @@ fn formatted(columns: &[Column], parts_of: fn(&str) -> PolarsResult<Vec<FormatPa
             match part {
                 FormatPart::Text(part) => text.push_str(part),
                 FormatPart::Field(place, field) => {
-                    let column = columns.get(place + 1).ok_or_else(|| fault("there are fewer values than fields"))?;
+                    let column = columns
+                        .get(place + 1)
+                        .ok_or_else(|| fault("there are fewer values than fields"))?;
                     let value = column.get(broadcast_row(column.len(), row))?;
                     if value.is_null() {
                         return Ok(None);
@@ -181,15 +207,24 @@ fn formatted(columns: &[Column], parts_of: fn(&str) -> PolarsResult<Vec<FormatPa
         }
         Ok(Some(text))
     };
-    Ok(texts_column((0..row_count(columns)).map(&mut row_text).collect::<PolarsResult<_>>()?))
+    Ok(texts_column(
+        (0..row_count(columns))
+            .map(&mut row_text)
+            .collect::<PolarsResult<_>>()?,
+    ))
 }
 
 /// A value as its field writes it.
 fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
     let dtype = value.dtype();
     let kind = field.kind;
-    let refused =
-        |kind: char| fault(&format!("the letter {} does not write {}", kind.to_string().printable_line(), type_name(&dtype)));
+    let refused = |kind: char| {
+        fault(&format!(
+            "the letter {} does not write {}",
+            kind.to_string().printable_line(),
+            type_name(&dtype)
+        ))
+    };
     let whole = || value.extract::<i128>();
     let is_number = dtype.is_numeric();
     let (negative, digits) = match kind {
@@ -204,7 +239,9 @@ fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
             };
             return Ok(in_width(&text, field, '<'));
         }
-        None | Some('s') if dtype.is_integer() => of_whole(whole(), field, |number| number.to_string()),
+        None | Some('s') if dtype.is_integer() => {
+            of_whole(whole(), field, |number| number.to_string())
+        }
         None | Some('s') => {
             let number = value.extract::<f64>().unwrap_or(f64::NAN);
             let text = match field.precision {
@@ -213,13 +250,25 @@ fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
             };
             (number.is_sign_negative() && !number.is_nan(), text)
         }
-        Some('d') if dtype.is_integer() || dtype.is_bool() => of_whole(whole(), field, |number| number.to_string()),
-        Some('x') if dtype.is_integer() => of_whole(whole(), field, |number| format!("{}{number:x}", prefix(field, "0x"))),
-        Some('X') if dtype.is_integer() => of_whole(whole(), field, |number| format!("{}{number:X}", prefix(field, "0X"))),
-        Some('o') if dtype.is_integer() => of_whole(whole(), field, |number| format!("{}{number:o}", prefix(field, "0"))),
-        Some('b' | 'B') if dtype.is_integer() => of_whole(whole(), field, |number| format!("{}{number:b}", prefix(field, "0b"))),
+        Some('d') if dtype.is_integer() || dtype.is_bool() => {
+            of_whole(whole(), field, |number| number.to_string())
+        }
+        Some('x') if dtype.is_integer() => of_whole(whole(), field, |number| {
+            format!("{}{number:x}", prefix(field, "0x"))
+        }),
+        Some('X') if dtype.is_integer() => of_whole(whole(), field, |number| {
+            format!("{}{number:X}", prefix(field, "0X"))
+        }),
+        Some('o') if dtype.is_integer() => of_whole(whole(), field, |number| {
+            format!("{}{number:o}", prefix(field, "0"))
+        }),
+        Some('b' | 'B') if dtype.is_integer() => of_whole(whole(), field, |number| {
+            format!("{}{number:b}", prefix(field, "0b"))
+        }),
         Some('c') if dtype.is_integer() => {
-            let letter = whole().and_then(|number| char::from_u32(u32::try_from(number).ok()?)).ok_or_else(|| refused('c'))?;
+            let letter = whole()
+                .and_then(|number| char::from_u32(u32::try_from(number).ok()?))
+                .ok_or_else(|| refused('c'))?;
             return Ok(in_width(&letter.to_string(), field, '<'));
         }
         Some(kind @ ('f' | 'F' | 'e' | 'E' | 'g' | 'G')) if is_number => {
@@ -230,7 +279,11 @@ fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
                 'e' | 'E' => exponential(number.abs(), digits),
                 _ => general(number.abs(), digits),
             };
-            let text = if kind.is_ascii_uppercase() { text.to_uppercase() } else { text };
+            let text = if kind.is_ascii_uppercase() {
+                text.to_uppercase()
+            } else {
+                text
+            };
             (number.is_sign_negative() && !number.is_nan(), text)
         }
         Some(kind) => return Err(refused(kind)),
@@ -239,9 +292,15 @@ fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
         Some(separator) => grouped(&digits, separator),
         None => digits,
     };
-    let sign = if negative { "-".to_owned() } else { field.sign.map_or_else(String::new, |sign| sign.to_string()) };
+    let sign = if negative {
+        "-".to_owned()
+    } else {
+        field.sign.map_or_else(String::new, |sign| sign.to_string())
+    };
     if field.zeros && field.align.is_none_or(|align| align == '>') && field.fill.is_none() {
-        let zeros = field.width.saturating_sub(sign.chars().count() + digits.chars().count());
+        let zeros = field
+            .width
+            .saturating_sub(sign.chars().count() + digits.chars().count());
         return Ok(format!("{sign}{}{digits}", "0".repeat(zeros)));
     }
     Ok(in_width(&format!("{sign}{digits}"), field, '>'))
@@ -252,7 +311,11 @@ fn prefix(field: &Field, text: &'static str) -> &'static str {
 }
 
 /// Sign and digits of an integer.
-fn of_whole(number: Option<i128>, field: &Field, digits: impl Fn(u128) -> String) -> (bool, String) {
+fn of_whole(
+    number: Option<i128>,
+    field: &Field,
+    digits: impl Fn(u128) -> String,
+) -> (bool, String) {
     let number = number.unwrap_or(0);
     let digits = digits(number.unsigned_abs());
     let zeros = field.precision.unwrap_or(0).saturating_sub(digits.len());
@@ -271,7 +334,9 @@ fn in_width(text: &str, field: &Field, side: char) -> String {
 
 /// The digits before the point in groups of three.
 fn grouped(digits: &str, separator: char) -> String {
-    let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+    let end = digits
+        .find(|letter: char| !letter.is_ascii_digit())
+        .unwrap_or(digits.len());
     let (whole, rest) = digits.split_at(end);
     let mut text = String::new();
     for (at, digit) in whole.chars().enumerate() {
@@ -302,7 +367,9 @@ fn exponential(number: f64, digits: usize) -> String {
     special(number).unwrap_or_else(|| {
         let text = format!("{number:.digits$e}");
         let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, power) = power.strip_prefix('-').map_or(('+', power), |power| ('-', power));
+        let (sign, power) = power
+            .strip_prefix('-')
+            .map_or(('+', power), |power| ('-', power));
         format!("{digits}e{sign}{power:0>2}")
     })
 }
@@ -316,15 +383,26 @@ fn general(number: f64, digits: usize) -> String {
     let power = if number == 0.0 {
         0
     } else {
-        exponential(number, digits - 1).split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0i64)
+        exponential(number, digits - 1)
+            .split_once('e')
+            .and_then(|(_, power)| power.parse().ok())
+            .unwrap_or(0i64)
     };
     let text = if power < -4 || power >= digits as i64 {
         exponential(number, digits - 1)
     } else {
         fixed(number, (digits as i64 - 1 - power).max(0) as usize)
     };
-    let (digits, power) = text.split_once('e').map_or((text.as_str(), None), |(digits, power)| (digits, Some(power)));
-    let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
+    let (digits, power) = text
+        .split_once('e')
+        .map_or((text.as_str(), None), |(digits, power)| {
+            (digits, Some(power))
+        });
+    let digits = if digits.contains('.') {
+        digits.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        digits
+    };
     match power {
         Some(power) => format!("{digits}e{power}"),
         None => digits.to_owned(),
@@ -335,7 +413,10 @@ fn general(number: f64, digits: usize) -> String {
 fn plain_double(number: f64) -> String {
     special(number).unwrap_or_else(|| {
         let text = format!("{number:e}");
-        let power: i64 = text.split_once('e').and_then(|(_, power)| power.parse().ok()).unwrap_or(0);
+        let power: i64 = text
+            .split_once('e')
+            .and_then(|(_, power)| power.parse().ok())
+            .unwrap_or(0);
         if (-5..16).contains(&power) {
             return format!("{number:?}");
         }
@@ -352,18 +433,39 @@ mod tests {
     #[test]
     fn parts_are_texts_and_fields() {
         let parts = brace_parts("{{a}} {:>5.2f}{0}").expect("parts");
-        let field = Field { align: Some('>'), width: 5, precision: Some(2), kind: Some('f'), ..Field::default() };
-        assert_eq!(parts[..2], [FormatPart::Text("{a} ".into()), FormatPart::Field(0, field)]);
-        assert!(brace_parts("{").is_err() && brace_parts("}").is_err() && brace_parts("{:99999}").is_err());
+        let field = Field {
+            align: Some('>'),
+            width: 5,
+            precision: Some(2),
+            kind: Some('f'),
+            ..Field::default()
+        };
+        assert_eq!(
+            parts[..2],
+            [FormatPart::Text("{a} ".into()), FormatPart::Field(0, field)]
+        );
+        assert!(
+            brace_parts("{").is_err()
+                && brace_parts("}").is_err()
+                && brace_parts("{:99999}").is_err()
+        );
     }
 
     #[test]
     fn numbers_are_written_as_printf_writes_them() {
         assert_eq!(
-            [general(100_000.0, 6), general(1_000_000.0, 6), general(0.000_01, 6), general(0.0, 6)],
+            [
+                general(100_000.0, 6),
+                general(1_000_000.0, 6),
+                general(0.000_01, 6),
+                general(0.0, 6)
+            ],
             ["100000", "1e+06", "1e-05", "0"]
         );
-        assert_eq!([exponential(0.0, 2), exponential(123.0, 1)], ["0.00e+00", "1.2e+02"]);
+        assert_eq!(
+            [exponential(0.0, 2), exponential(123.0, 1)],
+            ["0.00e+00", "1.2e+02"]
+        );
         assert_eq!(grouped("1234567.8912", ','), "1,234,567.8912");
     }
 }

@@ -6,7 +6,8 @@ use super::{ScalarFunction, scalar};
 use crate::query::engine::{refusal, type_name};
 use crate::query::nested_values::{ListRanges, broadcast_row, row_count};
 
-pub(super) const FUNCTIONS: &[ScalarFunction] = &[scalar("hash", (1, 64), |_| Ok(DataType::UInt64), hash)];
+pub(super) const FUNCTIONS: &[ScalarFunction] =
+    &[scalar("hash", (1, 64), |_| Ok(DataType::UInt64), hash)];
 
 /// The multiplier of the mixing.
 const MULTIPLIER: u64 = 0xd6e8_feb8_6659_fd93;
@@ -14,9 +15,20 @@ const MULTIPLIER: u64 = 0xd6e8_feb8_6659_fd93;
 const OF_NULL: u64 = 0xbf58_476d_1ce4_e5b9;
 
 fn hash(columns: &[Column]) -> PolarsResult<Column> {
-    let hashes = columns.iter().map(hashes_of).collect::<PolarsResult<Vec<_>>>()?;
-    let of_row = |row: usize| hashes.iter().map(|hashes| hashes[broadcast_row(hashes.len(), row)]).reduce(combined);
-    Ok((0..row_count(columns)).map(of_row).collect::<UInt64Chunked>().into_column())
+    let hashes = columns
+        .iter()
+        .map(hashes_of)
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let of_row = |row: usize| {
+        hashes
+            .iter()
+            .map(|hashes| hashes[broadcast_row(hashes.len(), row)])
+            .reduce(combined)
+    };
+    Ok((0..row_count(columns))
+        .map(of_row)
+        .collect::<UInt64Chunked>()
+        .into_column())
 }
 
 /// A hash of two values, whose order matters.
@@ -40,24 +52,41 @@ fn of_bytes(bytes: &[u8]) -> u64 {
     of_number(mixed)
 }
 
-/// The hash of each value. Numbers of at most 32 bits are hashed by their lowest 32 bits, zeros and NaN as one value each.
+/// The hash of each value. Numbers of at most 32 bits are hashed by their lowest 32 bits, zeros and
+/// NaN as one value each.
 fn hashes_of(column: &Column) -> PolarsResult<Vec<u64>> {
     let known = |hash: Option<u64>| hash.unwrap_or(OF_NULL);
     let wholes = |dtype: DataType| -> PolarsResult<Vec<Option<i64>>> {
         let numbers = column.cast(&dtype)?;
-        let numbers = numbers.as_materialized_series().to_physical_repr().cast(&DataType::Int64)?;
+        let numbers = numbers
+            .as_materialized_series()
+            .to_physical_repr()
+            .cast(&DataType::Int64)?;
         Ok(numbers.i64()?.iter().collect())
     };
-    let narrow = |number: Option<i64>| known(number.map(|number| of_number(u64::from(number as u32))));
+    let narrow =
+        |number: Option<i64>| known(number.map(|number| of_number(u64::from(number as u32))));
     let wide = |number: Option<i64>| known(number.map(|number| of_number(number as u64)));
     Ok(match column.dtype() {
         DataType::Null => vec![OF_NULL; column.len()],
         DataType::Int64 => wholes(DataType::Int64)?.into_iter().map(wide).collect(),
-        DataType::UInt64 => column.u64()?.iter().map(|number| known(number.map(of_number))).collect(),
-        dtype if dtype.is_integer() || dtype.is_bool() => wholes(DataType::Int64)?.into_iter().map(narrow).collect(),
+        DataType::UInt64 => column
+            .u64()?
+            .iter()
+            .map(|number| known(number.map(of_number)))
+            .collect(),
+        dtype if dtype.is_integer() || dtype.is_bool() => {
+            wholes(DataType::Int64)?.into_iter().map(narrow).collect()
+        }
         DataType::Date => wholes(DataType::Date)?.into_iter().map(narrow).collect(),
-        DataType::Datetime(..) => wholes(DataType::Datetime(TimeUnit::Microseconds, None))?.into_iter().map(wide).collect(),
-        DataType::Time => wholes(DataType::Time)?.into_iter().map(|nanos| wide(nanos.map(|nanos| nanos / 1000))).collect(),
+        DataType::Datetime(..) => wholes(DataType::Datetime(TimeUnit::Microseconds, None))?
+            .into_iter()
+            .map(wide)
+            .collect(),
+        DataType::Time => wholes(DataType::Time)?
+            .into_iter()
+            .map(|nanos| wide(nanos.map(|nanos| nanos / 1000)))
+            .collect(),
         DataType::Float32 => {
             let of = |number: f32| {
                 let one = if number == 0.0 {
@@ -69,7 +98,11 @@ fn hashes_of(column: &Column) -> PolarsResult<Vec<u64>> {
                 };
                 of_number(u64::from(one.to_bits()))
             };
-            column.f32()?.iter().map(|number| known(number.map(of))).collect()
+            column
+                .f32()?
+                .iter()
+                .map(|number| known(number.map(of)))
+                .collect()
         }
         DataType::Float64 => {
             let of = |number: f64| {
@@ -82,28 +115,57 @@ fn hashes_of(column: &Column) -> PolarsResult<Vec<u64>> {
                 };
                 of_number(one.to_bits())
             };
-            column.f64()?.iter().map(|number| known(number.map(of))).collect()
+            column
+                .f64()?
+                .iter()
+                .map(|number| known(number.map(of)))
+                .collect()
         }
-        DataType::Binary => column.binary()?.iter().map(|bytes| known(bytes.map(of_bytes))).collect(),
+        DataType::Binary => column
+            .binary()?
+            .iter()
+            .map(|bytes| known(bytes.map(of_bytes)))
+            .collect(),
         DataType::String | DataType::Categorical(..) | DataType::Enum(..) => {
             let texts = column.cast(&DataType::String)?;
-            texts.str()?.iter().map(|text| known(text.map(|text| of_bytes(text.as_bytes())))).collect()
+            texts
+                .str()?
+                .iter()
+                .map(|text| known(text.map(|text| of_bytes(text.as_bytes()))))
+                .collect()
         }
         DataType::List(_) => {
             let lists = ListRanges::of(column)?;
             let elements = hashes_of(&lists.elements.clone().into_column())?;
-            let of = |row: usize| lists.row(row).and_then(|range| elements[range].iter().copied().reduce(combined));
+            let of = |row: usize| {
+                lists
+                    .row(row)
+                    .and_then(|range| elements[range].iter().copied().reduce(combined))
+            };
             (0..lists.len()).map(|row| known(of(row))).collect()
         }
         DataType::Struct(_) => {
             let fields = column.struct_()?.fields_as_series();
-            let fields = fields.iter().map(|field| hashes_of(&field.clone().into_column())).collect::<PolarsResult<Vec<_>>>()?;
+            let fields = fields
+                .iter()
+                .map(|field| hashes_of(&field.clone().into_column()))
+                .collect::<PolarsResult<Vec<_>>>()?;
             let is_known = column.is_not_null();
-            let of =
-                |row: usize| fields.iter().map(|field| field[row]).reduce(combined).filter(|_| is_known.get(row) == Some(true));
+            let of = |row: usize| {
+                fields
+                    .iter()
+                    .map(|field| field[row])
+                    .reduce(combined)
+                    .filter(|_| is_known.get(row) == Some(true))
+            };
             (0..column.len()).map(|row| known(of(row))).collect()
         }
-        other => return Err(refusal(format!("hash() does not take values of the type {}", type_name(other)))),
+        other => {
+            return Err(refusal(format!(
+                "hash() does not take values of the type {}",
+                type_name(other)
+            )));
+        }
     })
 }
 
@@ -113,9 +175,15 @@ mod tests {
 
     #[test]
     fn hashes_are_those_of_duckdb() {
-        assert_eq!((of_number(1), of_bytes(b"a")), (4_717_996_019_076_358_352, 12_561_829_011_207_016_135));
+        assert_eq!(
+            (of_number(1), of_bytes(b"a")),
+            (4_717_996_019_076_358_352, 12_561_829_011_207_016_135)
+        );
         assert_eq!(of_bytes(b"abcdefghijklmnop"), 282_108_676_135_603_331);
-        assert_eq!(combined(of_bytes(b"a"), of_number(1)), 6_250_315_044_274_023_003);
+        assert_eq!(
+            combined(of_bytes(b"a"), of_number(1)),
+            6_250_315_044_274_023_003
+        );
         assert_eq!(combined(OF_NULL, of_number(1)), 188_980_735_975_220_076);
     }
 }

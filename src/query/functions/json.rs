@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 
 use super::MADE_FIELDS;
 use super::{
-    ScalarFunction, list_of_texts, of_texts, scalar, text, text_lists_column, texts_column, truth, truths_column, whole,
-    wholes_column,
+    ScalarFunction, list_of_texts, of_texts, scalar, text, text_lists_column, texts_column, truth,
+    truths_column, whole, wholes_column,
 };
 use crate::query::engine::refusal;
 use crate::query::nested_values::{ListRanges, broadcast_row, cast_to, row_count};
@@ -14,42 +14,76 @@ use crate::query::value_texts;
 use crate::text::PrintableLine;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
-    scalar("json_extract", (2, 2), text, |columns| of_path(columns, |found| Some(found.to_string()))),
-    scalar("json_extract_path", (2, 2), text, |columns| of_path(columns, |found| Some(found.to_string()))),
-    scalar("json_extract_string", (2, 2), text, |columns| of_path(columns, plain_text)),
-    scalar("json_extract_path_text", (2, 2), text, |columns| of_path(columns, plain_text)),
+    scalar("json_extract", (2, 2), text, |columns| {
+        of_path(columns, |found| Some(found.to_string()))
+    }),
+    scalar("json_extract_path", (2, 2), text, |columns| {
+        of_path(columns, |found| Some(found.to_string()))
+    }),
+    scalar("json_extract_string", (2, 2), text, |columns| {
+        of_path(columns, plain_text)
+    }),
+    scalar("json_extract_path_text", (2, 2), text, |columns| {
+        of_path(columns, plain_text)
+    }),
     scalar("json_value", (2, 2), text, |columns| {
-        of_path(columns, |found| (!found.is_array() && !found.is_object()).then(|| found.to_string()))
+        of_path(columns, |found| {
+            (!found.is_array() && !found.is_object()).then(|| found.to_string())
+        })
     }),
     scalar("json_exists", (2, 2), truth, |columns| {
-        Ok(truths_column(of_texts(columns, |[json, path]| Ok(Some(at_path(&parsed(json)?, path)?.is_some())))?))
+        Ok(truths_column(of_texts(columns, |[json, path]| {
+            Ok(Some(at_path(&parsed(json)?, path)?.is_some()))
+        })?))
     }),
     scalar("json_valid", (1, 1), truth, |columns| {
-        Ok(truths_column(of_texts(columns, |[json]| Ok(Some(serde_json::from_str::<Json>(json).is_ok())))?))
+        Ok(truths_column(of_texts(columns, |[json]| {
+            Ok(Some(serde_json::from_str::<Json>(json).is_ok()))
+        })?))
     }),
     scalar("json_array_length", (1, 2), whole, |columns| {
         let length = |json: &Json| json.as_array().map_or(0, |items| items.len() as i64);
-        Ok(wholes_column(at_optional_path(columns, |found| Some(length(found)))?))
+        Ok(wholes_column(at_optional_path(columns, |found| {
+            Some(length(found))
+        })?))
     }),
     scalar("json_type", (1, 2), text, |columns| {
-        Ok(texts_column(at_optional_path(columns, |found| Some(type_of(found).to_owned()))?))
+        Ok(texts_column(at_optional_path(columns, |found| {
+            Some(type_of(found).to_owned())
+        })?))
     }),
     scalar("to_json", (1, 1), text, |columns| {
         let texts = texts_of(&columns[0])?;
         let known = columns[0].is_not_null();
-        Ok(texts_column(texts.into_iter().zip(known.iter()).map(|(text, known)| (known == Some(true)).then_some(text)).collect()))
+        Ok(texts_column(
+            texts
+                .into_iter()
+                .zip(known.iter())
+                .map(|(text, known)| (known == Some(true)).then_some(text))
+                .collect(),
+        ))
     }),
     scalar("json_array", (0, ARGUMENTS_MAX), text, |columns| {
-        let texts = columns.iter().map(texts_of).collect::<PolarsResult<Vec<_>>>()?;
+        let texts = columns
+            .iter()
+            .map(texts_of)
+            .collect::<PolarsResult<Vec<_>>>()?;
         let array = |row: usize| {
-            let items: Vec<&str> = texts.iter().map(|texts| texts[broadcast_row(texts.len(), row)].as_str()).collect();
+            let items: Vec<&str> = texts
+                .iter()
+                .map(|texts| texts[broadcast_row(texts.len(), row)].as_str())
+                .collect();
             Some(format!("[{}]", items.join(",")))
         };
         Ok(texts_column((0..row_count(columns)).map(array).collect()))
     }),
     scalar("json_object", (0, ARGUMENTS_MAX), text, json_object),
     scalar("json_keys", (1, 2), list_of_texts, |columns| {
-        let keys = |json: &Json| json.as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default();
+        let keys = |json: &Json| {
+            json.as_object()
+                .map(|fields| fields.keys().cloned().collect())
+                .unwrap_or_default()
+        };
         text_lists_column(at_optional_path(columns, |found| Some(keys(found)))?)
     }),
 ];
@@ -62,17 +96,43 @@ fn json_object(columns: &[Column]) -> PolarsResult<Column> {
     if columns.len() % 2 == 1 {
         return Err(refusal("json_object takes names and values in turn"));
     }
-    let texts = columns.iter().map(texts_of).collect::<PolarsResult<Vec<_>>>()?;
-    let names = columns.iter().step_by(2).map(|column| cast_to(column, &DataType::String)).collect::<PolarsResult<Vec<_>>>()?;
-    let names = names.iter().map(|names| names.str()).collect::<PolarsResult<Vec<_>>>()?;
+    let texts = columns
+        .iter()
+        .map(texts_of)
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let names = columns
+        .iter()
+        .step_by(2)
+        .map(|column| cast_to(column, &DataType::String))
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let names = names
+        .iter()
+        .map(|names| names.str())
+        .collect::<PolarsResult<Vec<_>>>()?;
     let object = |row: usize| {
-        let fields = names.iter().zip(texts.iter().skip(1).step_by(2)).map(|(names, texts)| {
-            let name = names.get(broadcast_row(names.len(), row)).ok_or_else(|| refusal("a name of a JSON object is not null"))?;
-            Ok(format!("{}:{}", Json::from(name), texts[broadcast_row(texts.len(), row)]))
-        });
-        Ok(Some(format!("{{{}}}", fields.collect::<PolarsResult<Vec<_>>>()?.join(","))))
+        let fields = names
+            .iter()
+            .zip(texts.iter().skip(1).step_by(2))
+            .map(|(names, texts)| {
+                let name = names
+                    .get(broadcast_row(names.len(), row))
+                    .ok_or_else(|| refusal("a name of a JSON object is not null"))?;
+                Ok(format!(
+                    "{}:{}",
+                    Json::from(name),
+                    texts[broadcast_row(texts.len(), row)]
+                ))
+            });
+        Ok(Some(format!(
+            "{{{}}}",
+            fields.collect::<PolarsResult<Vec<_>>>()?.join(",")
+        )))
     };
-    Ok(texts_column((0..row_count(columns)).map(object).collect::<PolarsResult<_>>()?))
+    Ok(texts_column(
+        (0..row_count(columns))
+            .map(object)
+            .collect::<PolarsResult<_>>()?,
+    ))
 }
 
 /// The values as JSON; `null` for null. Fractions that are no JSON numbers are texts.
@@ -81,14 +141,29 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
     Ok(match column.dtype() {
         DataType::Null => vec!["null".to_owned(); column.len()],
         DataType::List(item) => {
-            let is_map = matches!(item.as_ref(), DataType::Struct(fields) if fields.iter().map(|field| field.name().as_str()).eq(MADE_FIELDS));
+            let is_map = matches!(
+                item.as_ref(),
+                DataType::Struct(fields)
+                    if fields.iter().map(|field| field.name().as_str()).eq(MADE_FIELDS)
+            );
             let lists = ListRanges::of(column)?;
             if is_map {
                 let members = lists.elements.struct_()?.fields_as_series();
                 let names = cast_to(&members[0].clone().into_column(), &DataType::String)?;
                 let (names, values) = (names.str()?, texts_of(&members[1].clone().into_column())?);
-                let field = |place: usize| format!("{}:{}", Json::from(names.get(place).unwrap_or_default()), values[place]);
-                let text = |row: usize| Some(format!("{{{}}}", lists.row(row)?.map(field).collect::<Vec<_>>().join(",")));
+                let field = |place: usize| {
+                    format!(
+                        "{}:{}",
+                        Json::from(names.get(place).unwrap_or_default()),
+                        values[place]
+                    )
+                };
+                let text = |row: usize| {
+                    Some(format!(
+                        "{{{}}}",
+                        lists.row(row)?.map(field).collect::<Vec<_>>().join(",")
+                    ))
+                };
                 (0..lists.len()).map(text).map(or_null).collect()
             } else {
                 let elements = texts_of(&lists.elements.clone().into_column())?;
@@ -99,35 +174,57 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
         DataType::Struct(_) => {
             let known = column.is_not_null();
             let fields = column.struct_()?.fields_as_series();
-            let texts = fields.iter().map(|field| texts_of(&field.clone().into_column())).collect::<PolarsResult<Vec<_>>>()?;
+            let texts = fields
+                .iter()
+                .map(|field| texts_of(&field.clone().into_column()))
+                .collect::<PolarsResult<Vec<_>>>()?;
             let text = |row: usize| {
-                let field =
-                    |(field, texts): (&Series, &Vec<String>)| format!("{}:{}", Json::from(field.name().as_str()), texts[row]);
+                let field = |(field, texts): (&Series, &Vec<String>)| {
+                    format!("{}:{}", Json::from(field.name().as_str()), texts[row])
+                };
                 let fields: Vec<String> = fields.iter().zip(&texts).map(field).collect();
                 (known.get(row) == Some(true)).then(|| format!("{{{}}}", fields.join(",")))
             };
             (0..column.len()).map(text).map(or_null).collect()
         }
-        DataType::Boolean => column.bool()?.iter().map(|truth| or_null(truth.map(|truth| truth.to_string()))).collect(),
+        DataType::Boolean => column
+            .bool()?
+            .iter()
+            .map(|truth| or_null(truth.map(|truth| truth.to_string())))
+            .collect(),
         dtype if dtype.is_integer() => {
             let texts = column.cast(&DataType::String)?;
-            texts.str()?.iter().map(|text| or_null(text.map(str::to_owned))).collect()
+            texts
+                .str()?
+                .iter()
+                .map(|text| or_null(text.map(str::to_owned)))
+                .collect()
         }
         dtype if dtype.is_numeric() => {
             let numbers = column.cast(&DataType::Float64)?;
-            let text =
-                |number: f64| serde_json::Number::from_f64(number).map_or_else(|| format!("\"{number}\""), |json| json.to_string());
-            numbers.f64()?.iter().map(|number| or_null(number.map(text))).collect()
+            let text = |number: f64| {
+                serde_json::Number::from_f64(number)
+                    .map_or_else(|| format!("\"{number}\""), |json| json.to_string())
+            };
+            numbers
+                .f64()?
+                .iter()
+                .map(|number| or_null(number.map(text)))
+                .collect()
         }
         _ => {
             let texts = value_texts::texts_of(column)?;
-            texts.into_iter().map(|text| or_null(text.map(|text| Json::from(text).to_string()))).collect()
+            texts
+                .into_iter()
+                .map(|text| or_null(text.map(|text| Json::from(text).to_string())))
+                .collect()
         }
     })
 }
 
 fn parsed(json: &str) -> PolarsResult<Json> {
-    serde_json::from_str(json).map_err(|_| refusal(format!("the text '{}' is not JSON", json.printable_line())))
+    serde_json::from_str(json)
+        .map_err(|_| refusal(format!("the text '{}' is not JSON", json.printable_line())))
 }
 
 /// The text of a JSON string without its quotes, the JSON of other values; `None` for null.
@@ -153,17 +250,25 @@ fn type_of(json: &Json) -> &'static str {
 }
 
 fn of_path(columns: &[Column], of: fn(&Json) -> Option<String>) -> PolarsResult<Column> {
-    Ok(texts_column(of_texts(columns, |[json, path]| Ok(at_path(&parsed(json)?, path)?.and_then(of)))?))
+    Ok(texts_column(of_texts(columns, |[json, path]| {
+        Ok(at_path(&parsed(json)?, path)?.and_then(of))
+    })?))
 }
 
-fn at_optional_path<R>(columns: &[Column], of: impl Fn(&Json) -> Option<R>) -> PolarsResult<Vec<Option<R>>> {
+fn at_optional_path<R>(
+    columns: &[Column],
+    of: impl Fn(&Json) -> Option<R>,
+) -> PolarsResult<Vec<Option<R>>> {
     match columns {
         [_] => of_texts(columns, |[json]| Ok(of(&parsed(json)?))),
-        _ => of_texts(columns, |[json, path]| Ok(at_path(&parsed(json)?, path)?.and_then(&of))),
+        _ => of_texts(columns, |[json, path]| {
+            Ok(at_path(&parsed(json)?, path)?.and_then(&of))
+        }),
     }
 }
 
-/// The value at a path: `$.a[0]."b c"` as in SQL/JSON, `/a/0` as a pointer, a number of an element, or the name of a field.
+/// The value at a path: `$.a[0]."b c"` as in SQL/JSON, `/a/0` as a pointer, a number of an element,
+/// or the name of a field.
 fn at_path<'j>(json: &'j Json, path: &str) -> PolarsResult<Option<&'j Json>> {
     if let Some(pointer) = path.strip_prefix('/') {
         return Ok(json.pointer(&format!("/{pointer}")));
@@ -172,7 +277,12 @@ fn at_path<'j>(json: &'j Json, path: &str) -> PolarsResult<Option<&'j Json>> {
         let element = path.parse::<usize>().ok().and_then(|at| json.get(at));
         return Ok(element.or_else(|| json.get(path)));
     };
-    let wrong = || refusal(format!("'{}' is not a path such as $.a[0].b", path.printable_line()));
+    let wrong = || {
+        refusal(format!(
+            "'{}' is not a path such as $.a[0].b",
+            path.printable_line()
+        ))
+    };
     let mut found = Some(json);
     while !rest.is_empty() {
         if let Some(after) = rest.strip_prefix('.') {
@@ -190,7 +300,11 @@ fn at_path<'j>(json: &'j Json, path: &str) -> PolarsResult<Option<&'j Json>> {
             let from_end = place.trim().strip_prefix('#').unwrap_or(place.trim());
             let place: i64 = from_end.parse().map_err(|_| wrong())?;
             found = found.and_then(Json::as_array).and_then(|items| {
-                let at = if place < 0 { items.len() as i64 + place } else { place };
+                let at = if place < 0 {
+                    items.len() as i64 + place
+                } else {
+                    place
+                };
                 items.get(usize::try_from(at).ok()?)
             });
             rest = behind;
@@ -208,12 +322,19 @@ mod tests {
     #[test]
     fn paths_lead_to_values() {
         let json: Json = serde_json::from_str(r#"{"a": {"b c": [1, 2]}, "1": "x"}"#).expect("JSON");
-        let at = |path: &str| at_path(&json, path).expect("a path").map(ToString::to_string);
+        let at = |path: &str| {
+            at_path(&json, path)
+                .expect("a path")
+                .map(ToString::to_string)
+        };
         assert_eq!(at("$.a.\"b c\"[1]").as_deref(), Some("2"));
         assert_eq!(at("$.a.\"b c\"[-1]").as_deref(), Some("2"));
         assert_eq!(at("/a/b c/0").as_deref(), Some("1"));
         assert_eq!(at("1").as_deref(), Some("\"x\""));
-        assert_eq!(at("$").as_deref().map(str::len), Some(json.to_string().len()));
+        assert_eq!(
+            at("$").as_deref().map(str::len),
+            Some(json.to_string().len())
+        );
         assert_eq!(at("$.none[3]"), None);
         assert!(at_path(&json, "$x").is_err() && at_path(&json, "$.a[").is_err());
     }

@@ -4,17 +4,22 @@ use std::collections::HashSet;
 
 use polars::prelude::*;
 
-use super::{ScalarFunction, double, doubles_column, scalar, text, texts_column, truth, truths_column, whole, wholes_column};
+use super::{
+    ScalarFunction, double, doubles_column, scalar, text, texts_column, truth, truths_column,
+    whole, wholes_column,
+};
 use crate::query::engine::{refusal, type_name};
 use crate::query::nested_values::{
-    ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, order_keys, row_count, stacked, taken,
+    ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, order_keys,
+    row_count, stacked, taken,
 };
 use crate::query::struct_values;
 
 /// Longest list that `list_resize` makes, so that a mistaken number takes no memory.
 const LENGTH_MAX: i64 = 1 << 20;
 
-/// Aggregates of the elements of a list, by DuckDB's name of the aggregate, and the function of the list.
+/// Aggregates of the elements of a list, by DuckDB's name of the aggregate, and the function of the
+/// list.
 pub(in crate::query) const LIST_AGGREGATES: &[(&str, &str)] = &[
     ("sum", "list_sum"),
     ("avg", "list_avg"),
@@ -44,10 +49,18 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("list_indexof", (2, 2), whole, list_position),
     scalar("array_position", (2, 2), whole, list_position),
     scalar("array_indexof", (2, 2), whole, list_position),
-    scalar("list_has_any", (2, 2), truth, |columns| list_has(columns, false)),
-    scalar("array_has_any", (2, 2), truth, |columns| list_has(columns, false)),
-    scalar("list_has_all", (2, 2), truth, |columns| list_has(columns, true)),
-    scalar("array_has_all", (2, 2), truth, |columns| list_has(columns, true)),
+    scalar("list_has_any", (2, 2), truth, |columns| {
+        list_has(columns, false)
+    }),
+    scalar("array_has_any", (2, 2), truth, |columns| {
+        list_has(columns, false)
+    }),
+    scalar("list_has_all", (2, 2), truth, |columns| {
+        list_has(columns, true)
+    }),
+    scalar("array_has_all", (2, 2), truth, |columns| {
+        list_has(columns, true)
+    }),
     scalar("list_intersect", (2, 2), list_type, list_intersect),
     scalar("array_intersect", (2, 2), list_type, list_intersect),
     scalar("list_slice_steps", (4, 4), list_type, list_slice_steps),
@@ -60,62 +73,136 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("array_select", (2, 2), list_type, list_select),
     scalar("list_resize", (2, 3), list_type, list_resize),
     scalar("array_resize", (2, 3), list_type, list_resize),
-    scalar("list_grade_up", (1, 1), |_| Ok(DataType::List(Box::new(DataType::Int64))), list_grade_up),
+    scalar(
+        "list_grade_up",
+        (1, 1),
+        |_| Ok(DataType::List(Box::new(DataType::Int64))),
+        list_grade_up,
+    ),
     scalar("array_pop_back", (1, 1), list_type, |columns| {
-        of_places(columns, |range| (range.start..range.end.max(range.start + 1) - 1).collect())
+        of_places(columns, |range| {
+            (range.start..range.end.max(range.start + 1) - 1).collect()
+        })
     }),
-    scalar("array_pop_front", (1, 1), list_type, |columns| of_places(columns, |range| (range.start + 1..range.end).collect())),
+    scalar("array_pop_front", (1, 1), list_type, |columns| {
+        of_places(columns, |range| (range.start + 1..range.end).collect())
+    }),
     scalar("list_sorted", (3, 3), list_type, list_sorted),
     scalar("list_count", (1, 1), whole, |columns| {
         let lists = ListRanges::of(&columns[0])?;
         let known = lists.elements.is_not_null();
-        let count = |row: usize| lists.row(row).map(|range| range.filter(|place| known.get(*place) == Some(true)).count() as i64);
+        let count = |row: usize| {
+            lists.row(row).map(|range| {
+                range
+                    .filter(|place| known.get(*place) == Some(true))
+                    .count() as i64
+            })
+        };
         Ok(wholes_column((0..lists.len()).map(count).collect()))
     }),
-    scalar("list_first", (1, 1), element_type, |columns| of_one_place(columns, |range, _| range.clone().next())),
-    scalar("list_last", (1, 1), element_type, |columns| of_one_place(columns, |range, _| range.clone().next_back())),
+    scalar("list_first", (1, 1), element_type, |columns| {
+        of_one_place(columns, |range, _| range.clone().next())
+    }),
+    scalar("list_last", (1, 1), element_type, |columns| {
+        of_one_place(columns, |range, _| range.clone().next_back())
+    }),
     scalar("list_any_value", (1, 1), element_type, |columns| {
-        of_one_place(columns, |range, known| range.clone().find(|place| known.get(*place) == Some(true)))
+        of_one_place(columns, |range, known| {
+            range.clone().find(|place| known.get(*place) == Some(true))
+        })
     }),
     scalar("list_mode", (1, 1), element_type, list_mode),
-    scalar("list_median", (1, 1), double, |columns| of_numbers(columns, median)),
-    scalar("list_product", (1, 1), double, |columns| {
-        of_numbers(columns, |numbers| (!numbers.is_empty()).then(|| numbers.iter().product()))
+    scalar("list_median", (1, 1), double, |columns| {
+        of_numbers(columns, median)
     }),
-    scalar("list_var_pop", (1, 1), double, |columns| of_numbers(columns, |numbers| variance(numbers, 0))),
-    scalar("list_var_samp", (1, 1), double, |columns| of_numbers(columns, |numbers| variance(numbers, 1))),
-    scalar("list_stddev_pop", (1, 1), double, |columns| of_numbers(columns, |numbers| variance(numbers, 0).map(f64::sqrt))),
-    scalar("list_stddev_samp", (1, 1), double, |columns| of_numbers(columns, |numbers| variance(numbers, 1).map(f64::sqrt))),
-    scalar("list_bool_and", (1, 1), truth, |columns| of_truths(columns, |truths| truths.iter().all(|truth| *truth))),
-    scalar("list_bool_or", (1, 1), truth, |columns| of_truths(columns, |truths| truths.contains(&true))),
+    scalar("list_product", (1, 1), double, |columns| {
+        of_numbers(columns, |numbers| {
+            (!numbers.is_empty()).then(|| numbers.iter().product())
+        })
+    }),
+    scalar("list_var_pop", (1, 1), double, |columns| {
+        of_numbers(columns, |numbers| variance(numbers, 0))
+    }),
+    scalar("list_var_samp", (1, 1), double, |columns| {
+        of_numbers(columns, |numbers| variance(numbers, 1))
+    }),
+    scalar("list_stddev_pop", (1, 1), double, |columns| {
+        of_numbers(columns, |numbers| variance(numbers, 0).map(f64::sqrt))
+    }),
+    scalar("list_stddev_samp", (1, 1), double, |columns| {
+        of_numbers(columns, |numbers| variance(numbers, 1).map(f64::sqrt))
+    }),
+    scalar("list_bool_and", (1, 1), truth, |columns| {
+        of_truths(columns, |truths| truths.iter().all(|truth| *truth))
+    }),
+    scalar("list_bool_or", (1, 1), truth, |columns| {
+        of_truths(columns, |truths| truths.contains(&true))
+    }),
     scalar("list_string_agg", (1, 1), text, list_string_agg),
     scalar("list_distance", (2, 2), double, |columns| {
-        of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()))
+        of_vectors(columns, |pairs| {
+            Some(
+                pairs
+                    .iter()
+                    .map(|(a, b)| (a - b).powi(2))
+                    .sum::<f64>()
+                    .sqrt(),
+            )
+        })
     }),
     scalar("array_distance", (2, 2), double, |columns| {
-        of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()))
+        of_vectors(columns, |pairs| {
+            Some(
+                pairs
+                    .iter()
+                    .map(|(a, b)| (a - b).powi(2))
+                    .sum::<f64>()
+                    .sqrt(),
+            )
+        })
     }),
     scalar("list_inner_product", (2, 2), double, |columns| {
-        of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| a * b).sum()))
+        of_vectors(columns, |pairs| {
+            Some(pairs.iter().map(|(a, b)| a * b).sum())
+        })
     }),
-    scalar("list_dot_product", (2, 2), double, |columns| of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| a * b).sum()))),
+    scalar("list_dot_product", (2, 2), double, |columns| {
+        of_vectors(columns, |pairs| {
+            Some(pairs.iter().map(|(a, b)| a * b).sum())
+        })
+    }),
     scalar("array_inner_product", (2, 2), double, |columns| {
-        of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| a * b).sum()))
+        of_vectors(columns, |pairs| {
+            Some(pairs.iter().map(|(a, b)| a * b).sum())
+        })
     }),
     scalar("array_dot_product", (2, 2), double, |columns| {
-        of_vectors(columns, |pairs| Some(pairs.iter().map(|(a, b)| a * b).sum()))
+        of_vectors(columns, |pairs| {
+            Some(pairs.iter().map(|(a, b)| a * b).sum())
+        })
     }),
-    scalar("list_cosine_similarity", (2, 2), double, |columns| of_vectors(columns, |pairs| Some(cosine(pairs)))),
-    scalar("array_cosine_similarity", (2, 2), double, |columns| of_vectors(columns, |pairs| Some(cosine(pairs)))),
-    scalar("list_cosine_distance", (2, 2), double, |columns| of_vectors(columns, |pairs| Some(1.0 - cosine(pairs)))),
-    scalar("array_cosine_distance", (2, 2), double, |columns| of_vectors(columns, |pairs| Some(1.0 - cosine(pairs)))),
+    scalar("list_cosine_similarity", (2, 2), double, |columns| {
+        of_vectors(columns, |pairs| Some(cosine(pairs)))
+    }),
+    scalar("array_cosine_similarity", (2, 2), double, |columns| {
+        of_vectors(columns, |pairs| Some(cosine(pairs)))
+    }),
+    scalar("list_cosine_distance", (2, 2), double, |columns| {
+        of_vectors(columns, |pairs| Some(1.0 - cosine(pairs)))
+    }),
+    scalar("array_cosine_distance", (2, 2), double, |columns| {
+        of_vectors(columns, |pairs| Some(1.0 - cosine(pairs)))
+    }),
 ];
 
 fn list_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     match dtypes.first() {
         Some(dtype @ (DataType::List(_) | DataType::Null)) => Ok(dtype.clone()),
         Some(DataType::Array(item, _)) => Ok(DataType::List(item.clone())),
-        Some(other) => Err(refusal(format!("a list is needed, not a value of the type {}", type_name(other)))),
+        Some(other) => Err(refusal(format!(
+            "a list is needed, not a value of the type {}",
+            type_name(other)
+        ))),
         None => Ok(DataType::Null),
     }
 }
@@ -136,30 +223,59 @@ fn zipped<'c>(dtypes: &[DataType], arguments: &'c [Column]) -> (&'c [Column], Op
 }
 
 fn zip_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
-    let lists = if dtypes.last() == Some(&DataType::Boolean) { &dtypes[..dtypes.len() - 1] } else { dtypes };
+    let lists = if dtypes.last() == Some(&DataType::Boolean) {
+        &dtypes[..dtypes.len() - 1]
+    } else {
+        dtypes
+    };
     let names = struct_values::unnamed(lists.len());
-    let field = |(name, dtype): (String, &DataType)| Ok(Field::new(name.into(), element_type(std::slice::from_ref(dtype))?));
-    let fields = names.into_iter().zip(lists).map(field).collect::<PolarsResult<_>>()?;
+    let field = |(name, dtype): (String, &DataType)| {
+        Ok(Field::new(
+            name.into(),
+            element_type(std::slice::from_ref(dtype))?,
+        ))
+    };
+    let fields = names
+        .into_iter()
+        .zip(lists)
+        .map(field)
+        .collect::<PolarsResult<_>>()?;
     Ok(DataType::List(Box::new(DataType::Struct(fields))))
 }
 
-/// Structs of the elements of several lists at one place: as many as the longest has, or with a last argument that is true as the
-/// shortest has.
+/// Structs of the elements of several lists at one place: as many as the longest has, or with a
+/// last argument that is true as the shortest has.
 fn list_zip(columns: &[Column]) -> PolarsResult<Column> {
-    let dtypes: Vec<DataType> = columns.iter().map(|column| column.dtype().clone()).collect();
+    let dtypes: Vec<DataType> = columns
+        .iter()
+        .map(|column| column.dtype().clone())
+        .collect();
     let (arguments, cuts) = zipped(&dtypes, columns);
     let cuts = cuts.map(|column| column.bool()).transpose()?;
-    let all = arguments.iter().map(ListRanges::of).collect::<PolarsResult<Vec<_>>>()?;
+    let all = arguments
+        .iter()
+        .map(ListRanges::of)
+        .collect::<PolarsResult<Vec<_>>>()?;
     let mut places: Vec<Vec<Option<usize>>> = vec![Vec::new(); all.len()];
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
-        let ranges: Vec<_> = all.iter().map(|lists| lists.row(broadcast_row(lists.len(), row)).unwrap_or_default()).collect();
+        let ranges: Vec<_> = all
+            .iter()
+            .map(|lists| {
+                lists
+                    .row(broadcast_row(lists.len(), row))
+                    .unwrap_or_default()
+            })
+            .collect();
         let lengths = ranges.iter().map(ExactSizeIterator::len);
-        let is_cut = cuts.is_some_and(|cuts| cuts.get(broadcast_row(cuts.len(), row)) == Some(true));
+        let is_cut =
+            cuts.is_some_and(|cuts| cuts.get(broadcast_row(cuts.len(), row)) == Some(true));
         let length = if is_cut { lengths.min() } else { lengths.max() }.unwrap_or(0);
         let start = places.first().map_or(0, Vec::len);
         for (places, range) in places.iter_mut().zip(&ranges) {
-            places.extend((0..length).map(|at| Some(range.start + at).filter(|place| *place < range.end)));
+            places.extend(
+                (0..length).map(|at| Some(range.start + at).filter(|place| *place < range.end)),
+            );
         }
         builder.push((start..start + length).map(Some));
     }
@@ -168,7 +284,12 @@ fn list_zip(columns: &[Column]) -> PolarsResult<Column> {
     let field = |((lists, places), name): ((&ListRanges, Vec<Option<usize>>), String)| {
         Ok(taken(&lists.elements, places)?.with_name(name.into()))
     };
-    let fields = all.iter().zip(places).zip(names).map(field).collect::<PolarsResult<Vec<Series>>>()?;
+    let fields = all
+        .iter()
+        .zip(places)
+        .zip(names)
+        .map(field)
+        .collect::<PolarsResult<Vec<Series>>>()?;
     let structs = StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_series();
     Ok(builder.finish(&structs)?.into_column())
 }
@@ -176,14 +297,23 @@ fn list_zip(columns: &[Column]) -> PolarsResult<Column> {
 fn flattened_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     match element_type(dtypes)? {
         inner @ (DataType::List(_) | DataType::Null) => Ok(inner),
-        other => Err(refusal(format!("flatten takes a list of lists, not of values of the type {}", type_name(&other)))),
+        other => Err(refusal(format!(
+            "flatten takes a list of lists, not of values of the type {}",
+            type_name(&other)
+        ))),
     }
 }
 
 /// Keys of the elements of two lists, or of a list and a value, as values of one type.
-fn keys_of_both(lists: &ListRanges, others: &Column) -> PolarsResult<(BinaryChunked, BinaryChunked)> {
+fn keys_of_both(
+    lists: &ListRanges,
+    others: &Column,
+) -> PolarsResult<(BinaryChunked, BinaryChunked)> {
     let dtype = comparable_type(lists.elements.dtype(), others.dtype())?;
-    Ok((order_keys(&lists.elements.clone().into_column(), &dtype)?, order_keys(others, &dtype)?))
+    Ok((
+        order_keys(&lists.elements.clone().into_column(), &dtype)?,
+        order_keys(others, &dtype)?,
+    ))
 }
 
 /// Number of the first element that equals a value, from 1; null when there is none.
@@ -193,9 +323,13 @@ fn list_position(columns: &[Column]) -> PolarsResult<Column> {
     let position = |row: usize| {
         let value = values.get(broadcast_row(values.len(), row));
         let mut range = lists.row(broadcast_row(lists.len(), row))?;
-        range.position(|place| keys.get(place) == value).map(|at| at as i64 + 1)
+        range
+            .position(|place| keys.get(place) == value)
+            .map(|at| at as i64 + 1)
     };
-    Ok(wholes_column((0..row_count(columns)).map(position).collect()))
+    Ok(wholes_column(
+        (0..row_count(columns)).map(position).collect(),
+    ))
 }
 
 /// Whether a list has any, or all, of the elements of another one that are not null.
@@ -203,10 +337,17 @@ fn list_has(columns: &[Column], all: bool) -> PolarsResult<Column> {
     let (lists, others) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
     let (keys, wanted) = keys_of_both(&lists, &others.elements.clone().into_column())?;
     let has = |row: usize| {
-        let (own, other) = (lists.row(broadcast_row(lists.len(), row))?, others.row(broadcast_row(others.len(), row))?);
+        let (own, other) = (
+            lists.row(broadcast_row(lists.len(), row))?,
+            others.row(broadcast_row(others.len(), row))?,
+        );
         let own: HashSet<&[u8]> = own.filter_map(|place| keys.get(place)).collect();
         let mut wanted = other.filter_map(|place| wanted.get(place));
-        Some(if all { wanted.all(|key| own.contains(key)) } else { wanted.any(|key| own.contains(key)) })
+        Some(if all {
+            wanted.all(|key| own.contains(key))
+        } else {
+            wanted.any(|key| own.contains(key))
+        })
     };
     Ok(truths_column((0..row_count(columns)).map(has).collect()))
 }
@@ -217,13 +358,17 @@ fn list_intersect(columns: &[Column]) -> PolarsResult<Column> {
     let (keys, wanted) = keys_of_both(&lists, &others.elements.clone().into_column())?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
-        let rows = lists.row(broadcast_row(lists.len(), row)).zip(others.row(broadcast_row(others.len(), row)));
+        let rows = lists
+            .row(broadcast_row(lists.len(), row))
+            .zip(others.row(broadcast_row(others.len(), row)));
         let Some((own, other)) = rows else {
             builder.push_null();
             continue;
         };
         let mut wanted: HashSet<&[u8]> = other.filter_map(|place| wanted.get(place)).collect();
-        let found: Vec<usize> = own.filter(|place| keys.get(*place).is_some_and(|key| wanted.remove(key))).collect();
+        let found: Vec<usize> = own
+            .filter(|place| keys.get(*place).is_some_and(|key| wanted.remove(key)))
+            .collect();
         builder.push(found.into_iter().map(Some));
     }
     Ok(builder.finish(&lists.elements)?.into_column())
@@ -233,14 +378,22 @@ fn whole_at(column: &Column) -> PolarsResult<Int64Chunked> {
     Ok(column.cast(&DataType::Int64)?.i64()?.clone())
 }
 
-/// Elements from a position to another one, every so many; negative positions count from the end, a negative step goes back.
+/// Elements from a position to another one, every so many; negative positions count from the end, a
+/// negative step goes back.
 fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
-    let bounds = columns[1..].iter().map(whole_at).collect::<PolarsResult<Vec<_>>>()?;
+    let bounds = columns[1..]
+        .iter()
+        .map(whole_at)
+        .collect::<PolarsResult<Vec<_>>>()?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
         let bound = |at: usize| bounds[at].get(broadcast_row(bounds[at].len(), row));
-        let known = lists.row(broadcast_row(lists.len(), row)).zip(bound(0)).zip(bound(1)).zip(bound(2));
+        let known = lists
+            .row(broadcast_row(lists.len(), row))
+            .zip(bound(0))
+            .zip(bound(1))
+            .zip(bound(2));
         let Some((((range, first), last), step)) = known else {
             builder.push_null();
             continue;
@@ -249,12 +402,22 @@ fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
             return Err(refusal("a part of a list has a step that is not zero"));
         }
         let length = range.len() as i64;
-        let place = |bound: i64| if bound < 0 { length.saturating_add(bound).saturating_add(1) } else { bound };
+        let place = |bound: i64| {
+            if bound < 0 {
+                length.saturating_add(bound).saturating_add(1)
+            } else {
+                bound
+            }
+        };
         let (first, last) = (place(first).max(1), place(last).min(length));
         let steps = (first..=last).step_by(step.unsigned_abs() as usize);
         let mut places: Vec<usize> = match step > 0 {
             true => steps.map(|at| range.start + at as usize - 1).collect(),
-            false => (first..=last).rev().step_by(step.unsigned_abs() as usize).map(|at| range.start + at as usize - 1).collect(),
+            false => (first..=last)
+                .rev()
+                .step_by(step.unsigned_abs() as usize)
+                .map(|at| range.start + at as usize - 1)
+                .collect(),
         };
         builder.push(places.drain(..).map(Some));
     }
@@ -271,7 +434,12 @@ fn flattened(columns: &[Column]) -> PolarsResult<Column> {
     let mut builder = ListsBuilder::default();
     for row in 0..outer.len() {
         match outer.row(row) {
-            Some(range) => builder.push(range.filter_map(|place| inner.row(place)).flatten().map(Some)),
+            Some(range) => builder.push(
+                range
+                    .filter_map(|place| inner.row(place))
+                    .flatten()
+                    .map(Some),
+            ),
             None => builder.push_null(),
         }
     }
@@ -285,9 +453,17 @@ fn list_where(columns: &[Column]) -> PolarsResult<Column> {
     let chosen = chosen.bool()?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
-        match lists.row(broadcast_row(lists.len(), row)).zip(masks.row(broadcast_row(masks.len(), row))) {
+        match lists
+            .row(broadcast_row(lists.len(), row))
+            .zip(masks.row(broadcast_row(masks.len(), row)))
+        {
             Some((range, mask)) => {
-                builder.push(range.zip(mask).filter(|(_, at)| chosen.get(*at) == Some(true)).map(|(place, _)| Some(place)));
+                builder.push(
+                    range
+                        .zip(mask)
+                        .filter(|(_, at)| chosen.get(*at) == Some(true))
+                        .map(|(place, _)| Some(place)),
+                );
             }
             None => builder.push_null(),
         }
@@ -301,13 +477,22 @@ fn list_select(columns: &[Column]) -> PolarsResult<Column> {
     let numbers = whole_at(&positions.elements.clone().into_column())?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
-        match lists.row(broadcast_row(lists.len(), row)).zip(positions.row(broadcast_row(positions.len(), row))) {
+        match lists
+            .row(broadcast_row(lists.len(), row))
+            .zip(positions.row(broadcast_row(positions.len(), row)))
+        {
             Some((range, at)) => {
                 let length = range.len() as i64;
                 builder.push(at.map(|at| {
                     let position = numbers.get(at)?;
-                    let position = if position < 0 { length + position } else { position - 1 };
-                    (0..length).contains(&position).then(|| range.start + position as usize)
+                    let position = if position < 0 {
+                        length + position
+                    } else {
+                        position - 1
+                    };
+                    (0..length)
+                        .contains(&position)
+                        .then(|| range.start + position as usize)
                 }));
             }
             None => builder.push_null(),
@@ -320,22 +505,39 @@ fn list_select(columns: &[Column]) -> PolarsResult<Column> {
 fn list_resize(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
     let lengths = whole_at(&columns[1])?;
-    let filling = columns.get(2).map(|column| cast_to(column, lists.elements.dtype())).transpose()?;
+    let filling = columns
+        .get(2)
+        .map(|column| cast_to(column, lists.elements.dtype()))
+        .transpose()?;
     let own = lists.elements.clone().into_column();
-    let parts: Vec<Column> = std::iter::once(own).chain(filling.map(Series::into_column)).collect();
+    let parts: Vec<Column> = std::iter::once(own)
+        .chain(filling.map(Series::into_column))
+        .collect();
     let (elements, starts) = stacked(&parts, lists.elements.dtype())?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
-        let Some((range, length)) = lists.row(broadcast_row(lists.len(), row)).zip(lengths.get(broadcast_row(lengths.len(), row)))
+        let Some((range, length)) = lists
+            .row(broadcast_row(lists.len(), row))
+            .zip(lengths.get(broadcast_row(lengths.len(), row)))
         else {
             builder.push_null();
             continue;
         };
         if !(0..=LENGTH_MAX).contains(&length) {
-            return Err(refusal(format!("a list has 0 to {LENGTH_MAX} elements, not {length}")));
+            return Err(refusal(format!(
+                "a list has 0 to {LENGTH_MAX} elements, not {length}"
+            )));
         }
-        let filling = starts.get(1).map(|start| start + broadcast_row(parts[1].len(), row));
-        builder.push((0..length as usize).map(|at| if at < range.len() { Some(range.start + at) } else { filling }));
+        let filling = starts
+            .get(1)
+            .map(|start| start + broadcast_row(parts[1].len(), row));
+        builder.push((0..length as usize).map(|at| {
+            if at < range.len() {
+                Some(range.start + at)
+            } else {
+                filling
+            }
+        }));
     }
     Ok(builder.finish(&elements)?.into_column())
 }
@@ -344,7 +546,12 @@ fn list_resize(columns: &[Column]) -> PolarsResult<Column> {
 fn list_sorted(columns: &[Column]) -> PolarsResult<Column> {
     let word = |column: &Column| -> PolarsResult<String> {
         let texts = cast_to(column, &DataType::String)?;
-        Ok(texts.str()?.get(0).unwrap_or_default().trim().to_uppercase())
+        Ok(texts
+            .str()?
+            .get(0)
+            .unwrap_or_default()
+            .trim()
+            .to_uppercase())
     };
     let descending = match word(&columns[1])?.as_str() {
         "ASC" | "" | "DEFAULT" => false,
@@ -357,14 +564,23 @@ fn list_sorted(columns: &[Column]) -> PolarsResult<Column> {
         _ => return Err(refusal("nulls of a list are 'NULLS FIRST' or 'NULLS LAST'")),
     };
     let lists = ListRanges::of(&columns[0])?;
-    let keys = order_keys(&lists.elements.clone().into_column(), lists.elements.dtype())?;
+    let keys = order_keys(
+        &lists.elements.clone().into_column(),
+        lists.elements.dtype(),
+    )?;
     of_places(columns, |range| {
         let mut places: Vec<usize> = range.collect();
         places.sort_by(|one, other| {
             let (one, other) = (keys.get(*one), keys.get(*other));
             let nulls = one.is_none().cmp(&other.is_none());
             let nulls = if nulls_first { nulls.reverse() } else { nulls };
-            nulls.then_with(|| if descending { other.cmp(&one) } else { one.cmp(&other) })
+            nulls.then_with(|| {
+                if descending {
+                    other.cmp(&one)
+                } else {
+                    one.cmp(&other)
+                }
+            })
         });
         places
     })
@@ -373,7 +589,10 @@ fn list_sorted(columns: &[Column]) -> PolarsResult<Column> {
 /// The positions of the elements in their order, from 1.
 fn list_grade_up(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
-    let keys = order_keys(&lists.elements.clone().into_column(), lists.elements.dtype())?;
+    let keys = order_keys(
+        &lists.elements.clone().into_column(),
+        lists.elements.dtype(),
+    )?;
     let (mut numbers, mut builder) = (Vec::new(), ListsBuilder::default());
     for row in 0..lists.len() {
         let Some(range) = lists.row(row) else {
@@ -384,16 +603,23 @@ fn list_grade_up(columns: &[Column]) -> PolarsResult<Column> {
         let mut places: Vec<usize> = range.collect();
         places.sort_by(|one, other| {
             let (one, other) = (keys.get(*one), keys.get(*other));
-            one.is_none().cmp(&other.is_none()).then_with(|| one.cmp(&other))
+            one.is_none()
+                .cmp(&other.is_none())
+                .then_with(|| one.cmp(&other))
         });
         numbers.extend(places.iter().map(|place| (place - first) as i64 + 1));
         builder.push((start..numbers.len()).map(Some));
     }
-    Ok(builder.finish(&Series::new(PlSmallStr::EMPTY, numbers))?.into_column())
+    Ok(builder
+        .finish(&Series::new(PlSmallStr::EMPTY, numbers))?
+        .into_column())
 }
 
 /// Lists of some of the elements of each list.
-fn of_places(columns: &[Column], choose: impl Fn(std::ops::Range<usize>) -> Vec<usize>) -> PolarsResult<Column> {
+fn of_places(
+    columns: &[Column],
+    choose: impl Fn(std::ops::Range<usize>) -> Vec<usize>,
+) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
     let mut builder = ListsBuilder::default();
     for row in 0..lists.len() {
@@ -406,7 +632,10 @@ fn of_places(columns: &[Column], choose: impl Fn(std::ops::Range<usize>) -> Vec<
 }
 
 /// One element of each list.
-fn of_one_place(columns: &[Column], choose: fn(&std::ops::Range<usize>, &BooleanChunked) -> Option<usize>) -> PolarsResult<Column> {
+fn of_one_place(
+    columns: &[Column],
+    choose: fn(&std::ops::Range<usize>, &BooleanChunked) -> Option<usize>,
+) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
     let known = lists.elements.is_not_null();
     let places = (0..lists.len()).map(|row| choose(&lists.row(row)?, &known));
@@ -416,9 +645,15 @@ fn of_one_place(columns: &[Column], choose: fn(&std::ops::Range<usize>, &Boolean
 /// The most frequent element, the first of several.
 fn list_mode(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
-    let keys = order_keys(&lists.elements.clone().into_column(), lists.elements.dtype())?;
+    let keys = order_keys(
+        &lists.elements.clone().into_column(),
+        lists.elements.dtype(),
+    )?;
     let mode = |row: usize| {
-        let known: Vec<(usize, &[u8])> = lists.row(row)?.filter_map(|place| Some((place, keys.get(place)?))).collect();
+        let known: Vec<(usize, &[u8])> = lists
+            .row(row)?
+            .filter_map(|place| Some((place, keys.get(place)?)))
+            .collect();
         let count = |wanted: &[u8]| known.iter().filter(|(_, key)| *key == wanted).count();
         known
             .iter()
@@ -427,7 +662,10 @@ fn list_mode(columns: &[Column]) -> PolarsResult<Column> {
             .and_then(|(_, best)| known.iter().find(|(_, key)| key == best))
             .map(|(place, _)| *place)
     };
-    Ok(crate::query::nested_values::taken(&lists.elements, (0..lists.len()).map(mode))?.into_column())
+    Ok(
+        crate::query::nested_values::taken(&lists.elements, (0..lists.len()).map(mode))?
+            .into_column(),
+    )
 }
 
 /// The result of the numbers of each list that are not null.
@@ -435,7 +673,12 @@ fn of_numbers(columns: &[Column], of: fn(&[f64]) -> Option<f64>) -> PolarsResult
     let lists = ListRanges::of(&columns[0])?;
     let numbers = lists.elements.cast(&DataType::Float64)?;
     let numbers = numbers.f64()?;
-    let result = |row: usize| of(&lists.row(row)?.filter_map(|place| numbers.get(place)).collect::<Vec<f64>>());
+    let result = |row: usize| {
+        of(&lists
+            .row(row)?
+            .filter_map(|place| numbers.get(place))
+            .collect::<Vec<f64>>())
+    };
     Ok(doubles_column((0..lists.len()).map(result).collect()))
 }
 
@@ -444,7 +687,10 @@ fn of_truths(columns: &[Column], of: fn(&[bool]) -> bool) -> PolarsResult<Column
     let truths = lists.elements.cast(&DataType::Boolean)?;
     let truths = truths.bool()?;
     let result = |row: usize| {
-        let known: Vec<bool> = lists.row(row)?.filter_map(|place| truths.get(place)).collect();
+        let known: Vec<bool> = lists
+            .row(row)?
+            .filter_map(|place| truths.get(place))
+            .collect();
         (!known.is_empty()).then(|| of(&known))
     };
     Ok(truths_column((0..lists.len()).map(result).collect()))
@@ -465,7 +711,13 @@ fn median(numbers: &[f64]) -> Option<f64> {
 fn variance(numbers: &[f64], lost: usize) -> Option<f64> {
     let count = numbers.len().checked_sub(lost).filter(|count| *count > 0)?;
     let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
-    Some(numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / count as f64)
+    Some(
+        numbers
+            .iter()
+            .map(|number| (number - mean).powi(2))
+            .sum::<f64>()
+            / count as f64,
+    )
 }
 
 /// Texts of the elements that are not null, with commas between them.
@@ -474,7 +726,10 @@ fn list_string_agg(columns: &[Column]) -> PolarsResult<Column> {
     let texts = cast_to(&lists.elements.clone().into_column(), &DataType::String)?;
     let texts = texts.str()?;
     let joined = |row: usize| {
-        let known: Vec<&str> = lists.row(row)?.filter_map(|place| texts.get(place)).collect();
+        let known: Vec<&str> = lists
+            .row(row)?
+            .filter_map(|place| texts.get(place))
+            .collect();
         (!known.is_empty()).then(|| known.join(","))
     };
     Ok(texts_column((0..lists.len()).map(joined).collect()))
@@ -484,25 +739,41 @@ fn list_string_agg(columns: &[Column]) -> PolarsResult<Column> {
 fn of_vectors(columns: &[Column], of: fn(&[(f64, f64)]) -> Option<f64>) -> PolarsResult<Column> {
     let (one, other) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
     common_type(&[one.elements.dtype().clone(), other.elements.dtype().clone()])?;
-    let numbers =
-        |lists: &ListRanges| -> PolarsResult<Float64Chunked> { Ok(lists.elements.cast(&DataType::Float64)?.f64()?.clone()) };
+    let numbers = |lists: &ListRanges| -> PolarsResult<Float64Chunked> {
+        Ok(lists.elements.cast(&DataType::Float64)?.f64()?.clone())
+    };
     let (left, right) = (numbers(&one)?, numbers(&other)?);
     let result = |row: usize| {
-        let Some((range, with)) = one.row(broadcast_row(one.len(), row)).zip(other.row(broadcast_row(other.len(), row))) else {
+        let Some((range, with)) = one
+            .row(broadcast_row(one.len(), row))
+            .zip(other.row(broadcast_row(other.len(), row)))
+        else {
             return Ok(None);
         };
         if range.len() != with.len() {
-            return Err(refusal(format!("two lists of {} and {} elements are not of one length", range.len(), with.len())));
+            return Err(refusal(format!(
+                "two lists of {} and {} elements are not of one length",
+                range.len(),
+                with.len()
+            )));
         }
-        let pairs: Option<Vec<(f64, f64)>> = range.zip(with).map(|(a, b)| Some((left.get(a)?, right.get(b)?))).collect();
+        let pairs: Option<Vec<(f64, f64)>> = range
+            .zip(with)
+            .map(|(a, b)| Some((left.get(a)?, right.get(b)?)))
+            .collect();
         let pairs = pairs.ok_or_else(|| refusal("a vector has no null"))?;
         Ok(of(&pairs))
     };
-    Ok(doubles_column((0..row_count(columns)).map(result).collect::<PolarsResult<_>>()?))
+    Ok(doubles_column(
+        (0..row_count(columns))
+            .map(result)
+            .collect::<PolarsResult<_>>()?,
+    ))
 }
 
 fn cosine(pairs: &[(f64, f64)]) -> f64 {
     let sum = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
-    let similarity = sum(|(a, b)| a * b) / (sum(|(a, _)| a * a).sqrt() * sum(|(_, b)| b * b).sqrt());
+    let similarity =
+        sum(|(a, b)| a * b) / (sum(|(a, _)| a * a).sqrt() * sum(|(_, b)| b * b).sqrt());
     similarity.clamp(-1.0, 1.0)
 }

@@ -6,30 +6,64 @@ use polars::prelude::*;
 
 use super::{ScalarFunction, scalar, truth, truths_column, whole, wholes_column};
 use crate::query::engine::{refusal, type_name};
-use crate::query::nested_values::{ListRanges, ListsBuilder, broadcast_row, comparable_type, order_keys, row_count, taken};
+use crate::query::nested_values::{
+    ListRanges, ListsBuilder, broadcast_row, comparable_type, order_keys, row_count, taken,
+};
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("map_value", (2, 2), map_type, map_value),
     scalar("map_from_entries", (1, 1), entries_type, map_from_entries),
-    scalar("map_keys", (1, 1), |dtypes| member_type(dtypes, 0), |columns| members(columns, 0)),
-    scalar("map_values", (1, 1), |dtypes| member_type(dtypes, 1), |columns| members(columns, 1)),
+    scalar(
+        "map_keys",
+        (1, 1),
+        |dtypes| member_type(dtypes, 0),
+        |columns| members(columns, 0),
+    ),
+    scalar(
+        "map_values",
+        (1, 1),
+        |dtypes| member_type(dtypes, 1),
+        |columns| members(columns, 1),
+    ),
     scalar("cardinality", (1, 1), whole, |columns| {
         let lists = ListRanges::of(&columns[0])?;
-        Ok(wholes_column((0..lists.len()).map(|row| lists.row(row).map(|range| range.len() as i64)).collect()))
+        Ok(wholes_column(
+            (0..lists.len())
+                .map(|row| lists.row(row).map(|range| range.len() as i64))
+                .collect(),
+        ))
     }),
     scalar("map_entries", (1, 1), pairs_type, map_entries),
     scalar("map_contains", (2, 2), truth, |columns| {
-        Ok(truths_column(places(columns)?.into_iter().map(|found| found.map(|place| place.is_some())).collect()))
+        Ok(truths_column(
+            places(columns)?
+                .into_iter()
+                .map(|found| found.map(|place| place.is_some()))
+                .collect(),
+        ))
     }),
     scalar("map_extract_value", (2, 2), value_type, map_extract_value),
-    scalar("map_extract", (2, 2), |dtypes| member_type(dtypes, 1), map_extract),
-    scalar("element_at", (2, 2), |dtypes| member_type(dtypes, 1), map_extract),
+    scalar(
+        "map_extract",
+        (2, 2),
+        |dtypes| member_type(dtypes, 1),
+        map_extract,
+    ),
+    scalar(
+        "element_at",
+        (2, 2),
+        |dtypes| member_type(dtypes, 1),
+        map_extract,
+    ),
 ];
 
 fn item_of(dtype: Option<&DataType>) -> PolarsResult<DataType> {
     match dtype {
         Some(DataType::List(item)) => Ok(*item.clone()),
-        Some(other) => Err(refusal(format!("a list is needed, not a value of the type {}", type_name(other)))),
+        Some(other) => Err(refusal(format!(
+            "a list is needed, not a value of the type {}",
+            type_name(other)
+        ))),
         None => Ok(DataType::Null),
     }
 }
@@ -40,7 +74,10 @@ pub(in crate::query) const MADE_FIELDS: [&str; 2] = ["__map_key", "__map_value"]
 /// The type of a map.
 pub(in crate::query) fn map_of(key: DataType, value: DataType) -> DataType {
     let [key_name, value_name] = MADE_FIELDS;
-    let fields = vec![Field::new(key_name.into(), key), Field::new(value_name.into(), value)];
+    let fields = vec![
+        Field::new(key_name.into(), key),
+        Field::new(value_name.into(), value),
+    ];
     DataType::List(Box::new(DataType::Struct(fields)))
 }
 
@@ -50,8 +87,13 @@ fn map_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
 
 fn entries_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     match item_of(dtypes.first())? {
-        DataType::Struct(fields) if fields.len() == 2 => Ok(map_of(fields[0].dtype().clone(), fields[1].dtype().clone())),
-        other => Err(refusal(format!("a map is made of pairs, not of values of the type {}", type_name(&other)))),
+        DataType::Struct(fields) if fields.len() == 2 => {
+            Ok(map_of(fields[0].dtype().clone(), fields[1].dtype().clone()))
+        }
+        other => Err(refusal(format!(
+            "a map is made of pairs, not of values of the type {}",
+            type_name(&other)
+        ))),
     }
 }
 
@@ -59,19 +101,29 @@ fn entries_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
 fn pairs_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     match item_of(dtypes.first())? {
         DataType::Struct(fields) if fields.len() == 2 => {
-            let fields =
-                ["key", "value"].into_iter().zip(&fields).map(|(name, field)| Field::new(name.into(), field.dtype().clone()));
+            let fields = ["key", "value"]
+                .into_iter()
+                .zip(&fields)
+                .map(|(name, field)| Field::new(name.into(), field.dtype().clone()));
             Ok(DataType::List(Box::new(DataType::Struct(fields.collect()))))
         }
-        other => Err(refusal(format!("a map is needed, not a list of values of the type {}", type_name(&other)))),
+        other => Err(refusal(format!(
+            "a map is needed, not a list of values of the type {}",
+            type_name(&other)
+        ))),
     }
 }
 
 /// The type of the list of keys, or of values.
 fn member_type(dtypes: &[DataType], at: usize) -> PolarsResult<DataType> {
     match item_of(dtypes.first())? {
-        DataType::Struct(fields) if fields.len() == 2 => Ok(DataType::List(Box::new(fields[at].dtype().clone()))),
-        other => Err(refusal(format!("a map is needed, not a list of values of the type {}", type_name(&other)))),
+        DataType::Struct(fields) if fields.len() == 2 => {
+            Ok(DataType::List(Box::new(fields[at].dtype().clone())))
+        }
+        other => Err(refusal(format!(
+            "a map is needed, not a list of values of the type {}",
+            type_name(&other)
+        ))),
     }
 }
 
@@ -82,27 +134,41 @@ fn value_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
 /// Maps of keys to values, both lists of the same length.
 fn map_value(columns: &[Column]) -> PolarsResult<Column> {
     let (keys, values) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
-    let (mut of_keys, mut of_values, mut builder) = (Vec::new(), Vec::new(), ListsBuilder::default());
+    let (mut of_keys, mut of_values, mut builder) =
+        (Vec::new(), Vec::new(), ListsBuilder::default());
     for row in 0..row_count(columns) {
-        let Some((own, other)) = keys.row(broadcast_row(keys.len(), row)).zip(values.row(broadcast_row(values.len(), row))) else {
+        let Some((own, other)) = keys
+            .row(broadcast_row(keys.len(), row))
+            .zip(values.row(broadcast_row(values.len(), row)))
+        else {
             builder.push_null();
             continue;
         };
         if own.len() != other.len() {
-            return Err(refusal(format!("a map has as many values as keys, not {} and {}", other.len(), own.len())));
+            return Err(refusal(format!(
+                "a map has as many values as keys, not {} and {}",
+                other.len(),
+                own.len()
+            )));
         }
         let start = of_keys.len();
         of_keys.extend(own.map(Some));
         of_values.extend(other.map(Some));
         builder.push((start..of_keys.len()).map(Some));
     }
-    let pairs = pairs_of(&taken(&keys.elements, of_keys)?, &taken(&values.elements, of_values)?)?;
+    let pairs = pairs_of(
+        &taken(&keys.elements, of_keys)?,
+        &taken(&values.elements, of_values)?,
+    )?;
     checked(builder.finish(&pairs)?)
 }
 
 fn pairs_of(keys: &Series, values: &Series) -> PolarsResult<Series> {
     let [key_name, value_name] = MADE_FIELDS;
-    let fields = [keys.clone().with_name(key_name.into()), values.clone().with_name(value_name.into())];
+    let fields = [
+        keys.clone().with_name(key_name.into()),
+        values.clone().with_name(value_name.into()),
+    ];
     Ok(StructChunked::from_series(PlSmallStr::EMPTY, keys.len(), fields.iter())?.into_series())
 }
 
@@ -124,8 +190,12 @@ fn map_from_entries(columns: &[Column]) -> PolarsResult<Column> {
 fn map_entries(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
     let [keys, values] = members_of(&lists)?;
-    let fields = [keys.with_name("key".into()), values.with_name("value".into())];
-    let pairs = StructChunked::from_series(PlSmallStr::EMPTY, fields[0].len(), fields.iter())?.into_series();
+    let fields = [
+        keys.with_name("key".into()),
+        values.with_name("value".into()),
+    ];
+    let pairs = StructChunked::from_series(PlSmallStr::EMPTY, fields[0].len(), fields.iter())?
+        .into_series();
     let mut builder = ListsBuilder::default();
     for row in 0..lists.len() {
         match lists.row(row) {
@@ -145,7 +215,9 @@ fn checked(maps: Series) -> PolarsResult<Column> {
     for row in 0..lists.len() {
         let mut known = HashSet::new();
         for place in lists.row(row).unwrap_or_default() {
-            let key = keys.get(place).ok_or_else(|| refusal("a key of a map is not null"))?;
+            let key = keys
+                .get(place)
+                .ok_or_else(|| refusal("a key of a map is not null"))?;
             if !known.insert(key) {
                 return Err(refusal("a map has each key once"));
             }
@@ -175,7 +247,8 @@ fn members(columns: &[Column], at: usize) -> PolarsResult<Column> {
     Ok(builder.finish(members)?.into_column())
 }
 
-/// The place of the entry with a key in each row, and whether there is one; `None` where the map is null.
+/// The place of the entry with a key in each row, and whether there is one; `None` where the map is
+/// null.
 fn places(columns: &[Column]) -> PolarsResult<Vec<Option<Option<usize>>>> {
     let lists = ListRanges::of(&columns[0])?;
     let [keys, _] = members_of(&lists)?;

@@ -1,5 +1,6 @@
-//! Scalar functions of DuckDB that the engine lacks, by what they take: texts, times, numbers, lists, JSON. Each is a row of a table with
-//! the type of its result and its code; null arguments give null where nothing else is said.
+//! Scalar functions of DuckDB that the engine lacks, by what they take: texts, times, numbers,
+//! lists, JSON. Each is a row of a table with the type of its result and its code; null arguments
+//! give null where nothing else is said.
 
 mod formats;
 mod hashes;
@@ -35,7 +36,12 @@ const fn scalar(
     dtype: fn(&[DataType]) -> PolarsResult<DataType>,
     run: fn(&[Column]) -> PolarsResult<Column>,
 ) -> ScalarFunction {
-    ScalarFunction { name, takes, dtype, run }
+    ScalarFunction {
+        name,
+        takes,
+        dtype,
+        run,
+    }
 }
 
 fn functions() -> impl Iterator<Item = &'static ScalarFunction> {
@@ -65,7 +71,9 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// True for functions whose results are texts.
 pub(super) fn gives_text(name: &str) -> bool {
-    functions().any(|function| function.name == name && (function.dtype)(&[]).is_ok_and(|dtype| dtype == DataType::String))
+    functions().any(|function| {
+        function.name == name && (function.dtype)(&[]).is_ok_and(|dtype| dtype == DataType::String)
+    })
 }
 
 /// The function with this name.
@@ -76,8 +84,15 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
         if (least..=most).contains(&count) {
             return Ok(());
         }
-        let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        Err(refusal(format!("{} takes {wanted} arguments, not {count}", found.name)))
+        let wanted = if least == most {
+            least.to_string()
+        } else {
+            format!("{least} to {most}")
+        };
+        Err(refusal(format!(
+            "{} takes {wanted} arguments, not {count}",
+            found.name
+        )))
     };
     let dtype = move |dtypes: &[DataType]| {
         check(dtypes.len())?;
@@ -119,8 +134,14 @@ fn of_texts<const N: usize, R>(
     columns: &[Column],
     of: impl Fn([&str; N]) -> PolarsResult<Option<R>>,
 ) -> PolarsResult<Vec<Option<R>>> {
-    let texts = columns.iter().map(|column| cast_to(column, &DataType::String)).collect::<PolarsResult<Vec<_>>>()?;
-    let texts = texts.iter().map(|series| series.str()).collect::<PolarsResult<Vec<_>>>()?;
+    let texts = columns
+        .iter()
+        .map(|column| cast_to(column, &DataType::String))
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let texts = texts
+        .iter()
+        .map(|series| series.str())
+        .collect::<PolarsResult<Vec<_>>>()?;
     let result = |row: usize| {
         let mut arguments = [""; N];
         for (argument, column) in arguments.iter_mut().zip(&texts) {
@@ -139,8 +160,14 @@ fn of_doubles<const N: usize, R>(
     columns: &[Column],
     of: impl Fn([f64; N]) -> PolarsResult<Option<R>>,
 ) -> PolarsResult<Vec<Option<R>>> {
-    let numbers = columns.iter().map(|column| column.cast(&DataType::Float64)).collect::<PolarsResult<Vec<_>>>()?;
-    let numbers = numbers.iter().map(|column| column.f64()).collect::<PolarsResult<Vec<_>>>()?;
+    let numbers = columns
+        .iter()
+        .map(|column| column.cast(&DataType::Float64))
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let numbers = numbers
+        .iter()
+        .map(|column| column.f64())
+        .collect::<PolarsResult<Vec<_>>>()?;
     let result = |row: usize| {
         let mut arguments = [0.0; N];
         for (argument, column) in arguments.iter_mut().zip(&numbers) {
@@ -159,8 +186,14 @@ fn of_wholes<const N: usize, R>(
     columns: &[Column],
     of: impl Fn([i64; N]) -> PolarsResult<Option<R>>,
 ) -> PolarsResult<Vec<Option<R>>> {
-    let numbers = columns.iter().map(|column| column.cast(&DataType::Int64)).collect::<PolarsResult<Vec<_>>>()?;
-    let numbers = numbers.iter().map(|column| column.i64()).collect::<PolarsResult<Vec<_>>>()?;
+    let numbers = columns
+        .iter()
+        .map(|column| column.cast(&DataType::Int64))
+        .collect::<PolarsResult<Vec<_>>>()?;
+    let numbers = numbers
+        .iter()
+        .map(|column| column.i64())
+        .collect::<PolarsResult<Vec<_>>>()?;
     let result = |row: usize| {
         let mut arguments = [0; N];
         for (argument, column) in arguments.iter_mut().zip(&numbers) {
@@ -187,7 +220,10 @@ fn wholes_column(numbers: Vec<Option<i64>>) -> Column {
 }
 
 fn doubles_column(numbers: Vec<Option<f64>>) -> Column {
-    numbers.into_iter().collect::<Float64Chunked>().into_column()
+    numbers
+        .into_iter()
+        .collect::<Float64Chunked>()
+        .into_column()
 }
 
 fn truths_column(truths: Vec<Option<bool>>) -> Column {

@@ -2,7 +2,10 @@
 
 use polars::prelude::*;
 
-use super::{ScalarFunction, double, doubles_column, of_doubles, of_wholes, scalar, truth, truths_column, whole, wholes_column};
+use super::{
+    ScalarFunction, double, doubles_column, of_doubles, of_wholes, scalar, truth, truths_column,
+    whole, wholes_column,
+};
 use crate::query::engine::refusal;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
@@ -19,13 +22,27 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         })
     }),
     // The engine divides by the logarithm of the base, which gives other last digits.
-    scalar("common_logarithm", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.log10()))),
-    scalar("binary_logarithm", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.log2()))),
-    scalar("sinh", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.sinh()))),
-    scalar("cosh", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.cosh()))),
-    scalar("tanh", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.tanh()))),
-    scalar("asinh", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.asinh()))),
-    scalar("acosh", (1, 1), double, |columns| of_one_double(columns, |number| Ok(number.acosh()))),
+    scalar("common_logarithm", (1, 1), double, |columns| {
+        of_one_double(columns, |number| Ok(number.log10()))
+    }),
+    scalar("binary_logarithm", (1, 1), double, |columns| {
+        of_one_double(columns, |number| Ok(number.log2()))
+    }),
+    scalar("sinh", (1, 1), double, |columns| {
+        of_one_double(columns, |number| Ok(number.sinh()))
+    }),
+    scalar("cosh", (1, 1), double, |columns| {
+        of_one_double(columns, |number| Ok(number.cosh()))
+    }),
+    scalar("tanh", (1, 1), double, |columns| {
+        of_one_double(columns, |number| Ok(number.tanh()))
+    }),
+    scalar("asinh", (1, 1), double, |columns| {
+        of_one_double(columns, |number| Ok(number.asinh()))
+    }),
+    scalar("acosh", (1, 1), double, |columns| {
+        of_one_double(columns, |number| Ok(number.acosh()))
+    }),
     scalar("atanh", (1, 1), double, |columns| {
         of_one_double(columns, |number| match number.abs() <= 1.0 {
             true => Ok(number.atanh()),
@@ -33,24 +50,49 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         })
     }),
     scalar("nextafter", (2, 2), double, |columns| {
-        Ok(doubles_column(of_doubles(columns, |[from, to]| Ok(Some(libm::nextafter(from, to))))?))
+        Ok(doubles_column(of_doubles(columns, |[from, to]| {
+            Ok(Some(libm::nextafter(from, to)))
+        })?))
     }),
     scalar("signbit", (1, 1), truth, |columns| {
-        Ok(truths_column(of_doubles(columns, |[number]| Ok(Some(number.is_sign_negative())))?))
+        Ok(truths_column(of_doubles(columns, |[number]| {
+            Ok(Some(number.is_sign_negative()))
+        })?))
     }),
-    scalar("bits_and", (2, 2), whole, |columns| Ok(wholes_column(of_wholes(columns, |[one, other]| Ok(Some(one & other)))?))),
-    scalar("bits_or", (2, 2), whole, |columns| Ok(wholes_column(of_wholes(columns, |[one, other]| Ok(Some(one | other)))?))),
-    scalar("bits_not", (1, 1), whole, |columns| Ok(wholes_column(of_wholes(columns, |[number]| Ok(Some(!number)))?))),
-    scalar("shifted_left", (2, 2), whole, |columns| Ok(wholes_column(of_wholes(columns, shifted_left)?))),
-    scalar("shifted_right", (2, 2), whole, |columns| Ok(wholes_column(of_wholes(columns, shifted_right)?))),
+    scalar("bits_and", (2, 2), whole, |columns| {
+        Ok(wholes_column(of_wholes(columns, |[one, other]| {
+            Ok(Some(one & other))
+        })?))
+    }),
+    scalar("bits_or", (2, 2), whole, |columns| {
+        Ok(wholes_column(of_wholes(columns, |[one, other]| {
+            Ok(Some(one | other))
+        })?))
+    }),
+    scalar("bits_not", (1, 1), whole, |columns| {
+        Ok(wholes_column(of_wholes(columns, |[number]| {
+            Ok(Some(!number))
+        })?))
+    }),
+    scalar("shifted_left", (2, 2), whole, |columns| {
+        Ok(wholes_column(of_wholes(columns, shifted_left)?))
+    }),
+    scalar("shifted_right", (2, 2), whole, |columns| {
+        Ok(wholes_column(of_wholes(columns, shifted_right)?))
+    }),
     scalar("random_number", (2, 2), double, |columns| {
-        // The second argument tells the calls of one statement apart, which the engine would compute once.
-        Ok(doubles_column((0..columns[0].len()).map(|_| Some(rand_number())).collect()))
+        // The second argument tells the calls of one statement apart, which the engine would
+        // compute once.
+        Ok(doubles_column(
+            (0..columns[0].len()).map(|_| Some(rand_number())).collect(),
+        ))
     }),
 ];
 
 fn of_one_double(columns: &[Column], of: fn(f64) -> PolarsResult<f64>) -> PolarsResult<Column> {
-    Ok(doubles_column(of_doubles(columns, |[number]| of(number).map(Some))?))
+    Ok(doubles_column(of_doubles(columns, |[number]| {
+        of(number).map(Some)
+    })?))
 }
 
 /// A number from 0 to 1, without 1.
@@ -59,7 +101,10 @@ fn rand_number() -> f64 {
     /// 53 bits are the digits of a number of 64 bits.
     const BITS: u64 = 1 << 53;
     thread_local! {
-        static STATE: (RandomState, std::cell::Cell<u64>) = (RandomState::new(), std::cell::Cell::new(0));
+        static STATE: (RandomState, std::cell::Cell<u64>) = (
+            RandomState::new(),
+            std::cell::Cell::new(0),
+        );
     }
     STATE.with(|(state, count)| {
         count.set(count.get().wrapping_add(1));
@@ -75,9 +120,16 @@ fn shifted_left([number, bits]: [i64; 2]) -> PolarsResult<Option<i64>> {
         .ok()
         .filter(|bits| number == 0 || number.leading_zeros() > *bits)
         .map(|bits| number.checked_shl(bits).unwrap_or(0));
-    shifted.map(Some).ok_or_else(|| refusal(format!("{number} << {bits} does not fit in BIGINT")))
+    shifted
+        .map(Some)
+        .ok_or_else(|| refusal(format!("{number} << {bits} does not fit in BIGINT")))
 }
 
 fn shifted_right([number, bits]: [i64; 2]) -> PolarsResult<Option<i64>> {
-    Ok(Some(u32::try_from(bits).ok().and_then(|bits| number.checked_shr(bits)).unwrap_or(0)))
+    Ok(Some(
+        u32::try_from(bits)
+            .ok()
+            .and_then(|bits| number.checked_shr(bits))
+            .unwrap_or(0),
+    ))
 }

@@ -14,8 +14,9 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::{
-    ScalarFunction, bytes, bytes_column, double, doubles_column, list_of_texts, of_texts, of_wholes, scalar, text,
-    text_lists_column, texts_column, truth, truths_column, whole, wholes_column,
+    ScalarFunction, bytes, bytes_column, double, doubles_column, list_of_texts, of_texts,
+    of_wholes, scalar, text, text_lists_column, texts_column, truth, truths_column, whole,
+    wholes_column,
 };
 use crate::query::engine::{refusal, type_name};
 use crate::query::nested_values::cast_to;
@@ -23,68 +24,168 @@ use crate::query::text_patterns::with_options;
 use crate::text::PrintableLine;
 
 /// Bytes that `url_encode` keeps: letters, digits, `-`, `_`, `.` and `~`.
-const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
-    scalar("md5", (1, 1), text, |columns| Ok(texts_column(of_bytes(&columns[0], |bytes| hex::encode(Md5::digest(bytes)))?))),
-    scalar("sha1", (1, 1), text, |columns| Ok(texts_column(of_bytes(&columns[0], |bytes| hex::encode(Sha1::digest(bytes)))?))),
+    scalar("md5", (1, 1), text, |columns| {
+        Ok(texts_column(of_bytes(&columns[0], |bytes| {
+            hex::encode(Md5::digest(bytes))
+        })?))
+    }),
+    scalar("sha1", (1, 1), text, |columns| {
+        Ok(texts_column(of_bytes(&columns[0], |bytes| {
+            hex::encode(Sha1::digest(bytes))
+        })?))
+    }),
     scalar("type_of", (1, 1), text, |columns| {
         let name = type_name(columns[0].dtype());
-        Ok(Column::new_scalar(columns[0].name().clone(), Scalar::from(PlSmallStr::from(name)), columns[0].len()))
+        Ok(Column::new_scalar(
+            columns[0].name().clone(),
+            Scalar::from(PlSmallStr::from(name)),
+            columns[0].len(),
+        ))
     }),
     scalar("hex", (1, 1), text, hex_text),
     scalar("to_hex", (1, 1), text, hex_text),
     scalar("to_base", (2, 3), text, |columns| match columns.len() {
-        2 => Ok(texts_column(of_wholes(columns, |[number, base]| to_base(number, base, 0).map(Some))?)),
-        _ => Ok(texts_column(of_wholes(columns, |[number, base, length]| to_base(number, base, length).map(Some))?)),
+        2 => Ok(texts_column(of_wholes(columns, |[number, base]| {
+            to_base(number, base, 0).map(Some)
+        })?)),
+        _ => Ok(texts_column(of_wholes(
+            columns,
+            |[number, base, length]| to_base(number, base, length).map(Some),
+        )?)),
     }),
     scalar("bin", (1, 1), text, binary_digits),
     scalar("to_binary", (1, 1), text, binary_digits),
-    scalar("unhex", (1, 1), bytes, |columns| Ok(bytes_column(of_texts(columns, |[digits]| from_hex(digits).map(Some))?))),
-    scalar("from_hex", (1, 1), bytes, |columns| Ok(bytes_column(of_texts(columns, |[digits]| from_hex(digits).map(Some))?))),
-    scalar("base64", (1, 1), text, |columns| Ok(texts_column(of_bytes(&columns[0], |bytes| STANDARD.encode(bytes))?))),
-    scalar("to_base64", (1, 1), text, |columns| Ok(texts_column(of_bytes(&columns[0], |bytes| STANDARD.encode(bytes))?))),
-    scalar("from_base64", (1, 1), bytes, |columns| Ok(bytes_column(of_texts(columns, |[code]| from_base64(code).map(Some))?))),
-    scalar("encode", (1, 1), bytes, |columns| Ok(bytes_column(of_texts(columns, |[text]| Ok(Some(text.as_bytes().to_vec())))?))),
+    scalar("unhex", (1, 1), bytes, |columns| {
+        Ok(bytes_column(of_texts(columns, |[digits]| {
+            from_hex(digits).map(Some)
+        })?))
+    }),
+    scalar("from_hex", (1, 1), bytes, |columns| {
+        Ok(bytes_column(of_texts(columns, |[digits]| {
+            from_hex(digits).map(Some)
+        })?))
+    }),
+    scalar("base64", (1, 1), text, |columns| {
+        Ok(texts_column(of_bytes(&columns[0], |bytes| {
+            STANDARD.encode(bytes)
+        })?))
+    }),
+    scalar("to_base64", (1, 1), text, |columns| {
+        Ok(texts_column(of_bytes(&columns[0], |bytes| {
+            STANDARD.encode(bytes)
+        })?))
+    }),
+    scalar("from_base64", (1, 1), bytes, |columns| {
+        Ok(bytes_column(of_texts(columns, |[code]| {
+            from_base64(code).map(Some)
+        })?))
+    }),
+    scalar("encode", (1, 1), bytes, |columns| {
+        Ok(bytes_column(of_texts(columns, |[text]| {
+            Ok(Some(text.as_bytes().to_vec()))
+        })?))
+    }),
     scalar("decode", (1, 1), text, decoded),
-    scalar("levenshtein", (2, 2), whole, |columns| Ok(wholes_column(of_texts(columns, |[a, b]| Ok(Some(edits(a, b))))?))),
-    scalar("editdist3", (2, 2), whole, |columns| Ok(wholes_column(of_texts(columns, |[a, b]| Ok(Some(edits(a, b))))?))),
+    scalar("levenshtein", (2, 2), whole, |columns| {
+        Ok(wholes_column(of_texts(columns, |[a, b]| {
+            Ok(Some(edits(a, b)))
+        })?))
+    }),
+    scalar("editdist3", (2, 2), whole, |columns| {
+        Ok(wholes_column(of_texts(columns, |[a, b]| {
+            Ok(Some(edits(a, b)))
+        })?))
+    }),
     scalar("damerau_levenshtein", (2, 2), whole, |columns| {
-        let of = |[a, b]: [&str; 2]| Ok(Some(strsim::generic_damerau_levenshtein(a.as_bytes(), b.as_bytes()) as i64));
+        let of = |[a, b]: [&str; 2]| {
+            Ok(Some(
+                strsim::generic_damerau_levenshtein(a.as_bytes(), b.as_bytes()) as i64,
+            ))
+        };
         Ok(wholes_column(of_texts(columns, of)?))
     }),
-    scalar("hamming", (2, 2), whole, |columns| Ok(wholes_column(of_texts(columns, mismatches)?))),
-    scalar("mismatches", (2, 2), whole, |columns| Ok(wholes_column(of_texts(columns, mismatches)?))),
-    scalar("jaccard", (2, 2), double, |columns| Ok(doubles_column(of_texts(columns, jaccard)?))),
+    scalar("hamming", (2, 2), whole, |columns| {
+        Ok(wholes_column(of_texts(columns, mismatches)?))
+    }),
+    scalar("mismatches", (2, 2), whole, |columns| {
+        Ok(wholes_column(of_texts(columns, mismatches)?))
+    }),
+    scalar("jaccard", (2, 2), double, |columns| {
+        Ok(doubles_column(of_texts(columns, jaccard)?))
+    }),
     scalar("jaro_similarity", (2, 2), double, |columns| {
-        Ok(doubles_column(of_texts(columns, |[a, b]| Ok(Some(strsim::jaro(a, b))))?))
+        Ok(doubles_column(of_texts(columns, |[a, b]| {
+            Ok(Some(strsim::jaro(a, b)))
+        })?))
     }),
     scalar("jaro_winkler_similarity", (2, 2), double, |columns| {
-        Ok(doubles_column(of_texts(columns, |[a, b]| Ok(Some(strsim::jaro_winkler(a, b))))?))
+        Ok(doubles_column(of_texts(columns, |[a, b]| {
+            Ok(Some(strsim::jaro_winkler(a, b)))
+        })?))
     }),
     scalar("strip_accents", (1, 1), text, |columns| {
-        let of = |[text]: [&str; 1]| Ok(Some(text.nfd().filter(|letter| !is_combining_mark(*letter)).nfc().collect()));
+        let of = |[text]: [&str; 1]| {
+            Ok(Some(
+                text.nfd()
+                    .filter(|letter| !is_combining_mark(*letter))
+                    .nfc()
+                    .collect(),
+            ))
+        };
         Ok(texts_column(of_texts(columns, of)?))
     }),
-    scalar("nfc_normalize", (1, 1), text, |columns| Ok(texts_column(of_texts(columns, |[text]| Ok(Some(text.nfc().collect())))?))),
+    scalar("nfc_normalize", (1, 1), text, |columns| {
+        Ok(texts_column(of_texts(columns, |[text]| {
+            Ok(Some(text.nfc().collect()))
+        })?))
+    }),
     scalar("url_encode", (1, 1), text, |columns| {
-        Ok(texts_column(of_texts(columns, |[text]| Ok(Some(utf8_percent_encode(text, URL_ENCODED).to_string())))?))
+        Ok(texts_column(of_texts(columns, |[text]| {
+            Ok(Some(utf8_percent_encode(text, URL_ENCODED).to_string()))
+        })?))
     }),
     scalar("url_decode", (1, 1), text, |columns| {
-        Ok(texts_column(of_texts(columns, |[text]| Ok(Some(percent_decode_str(text).decode_utf8_lossy().into_owned())))?))
+        Ok(texts_column(of_texts(columns, |[text]| {
+            Ok(Some(
+                percent_decode_str(text).decode_utf8_lossy().into_owned(),
+            ))
+        })?))
     }),
-    scalar("regexp_extract_all", (2, 3), list_of_texts, regexp_extract_all),
+    scalar(
+        "regexp_extract_all",
+        (2, 3),
+        list_of_texts,
+        regexp_extract_all,
+    ),
     scalar("regexp_split_to_array", (2, 3), list_of_texts, regexp_split),
     scalar("regexp_split_to_table", (2, 3), list_of_texts, regexp_split),
     scalar("string_split_regex", (2, 3), list_of_texts, regexp_split),
     scalar("str_split_regex", (2, 3), list_of_texts, regexp_split),
-    scalar("regexp_escape", (1, 1), text, |columns| Ok(texts_column(of_texts(columns, |[text]| Ok(Some(escaped(text))))?))),
-    scalar("glob_match", (2, 2), truth, |columns| Ok(truths_column(of_texts(columns, glob)?))),
+    scalar("regexp_escape", (1, 1), text, |columns| {
+        Ok(texts_column(of_texts(columns, |[text]| {
+            Ok(Some(escaped(text)))
+        })?))
+    }),
+    scalar("glob_match", (2, 2), truth, |columns| {
+        Ok(truths_column(of_texts(columns, glob)?))
+    }),
     scalar("padded_left", (3, 3), text, |columns| padded(columns, true)),
-    scalar("padded_right", (3, 3), text, |columns| padded(columns, false)),
+    scalar("padded_right", (3, 3), text, |columns| {
+        padded(columns, false)
+    }),
     scalar("trimmed", (2, 2), text, |columns| {
         Ok(texts_column(of_texts(columns, |[text, letters]| {
-            Ok(Some(text.trim_matches(|letter| letters.contains(letter)).to_owned()))
+            Ok(Some(
+                text.trim_matches(|letter| letters.contains(letter))
+                    .to_owned(),
+            ))
         })?))
     }),
 ];
@@ -92,36 +193,66 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
 /// The results of a function of the bytes of a text or blob.
 fn of_bytes(column: &Column, of: impl Fn(&[u8]) -> String) -> PolarsResult<Vec<Option<String>>> {
     if *column.dtype() == DataType::Binary {
-        return Ok(column.binary()?.iter().map(|bytes| bytes.map(&of)).collect());
+        return Ok(column
+            .binary()?
+            .iter()
+            .map(|bytes| bytes.map(&of))
+            .collect());
     }
     let texts = cast_to(column, &DataType::String)?;
-    Ok(texts.str()?.iter().map(|text| text.map(|text| of(text.as_bytes()))).collect())
+    Ok(texts
+        .str()?
+        .iter()
+        .map(|text| text.map(|text| of(text.as_bytes())))
+        .collect())
 }
 
 fn hex_text(columns: &[Column]) -> PolarsResult<Column> {
     let column = &columns[0];
     if column.dtype().is_integer() {
-        return Ok(texts_column(of_wholes(columns, |[number]| Ok(Some(format!("{number:X}"))))?));
+        return Ok(texts_column(of_wholes(columns, |[number]| {
+            Ok(Some(format!("{number:X}")))
+        })?));
     }
-    Ok(texts_column(of_bytes(column, |bytes| hex::encode_upper(bytes))?))
+    Ok(texts_column(of_bytes(column, |bytes| {
+        hex::encode_upper(bytes)
+    })?))
 }
 
 fn binary_digits(columns: &[Column]) -> PolarsResult<Column> {
     let column = &columns[0];
     if column.dtype().is_integer() {
-        return Ok(texts_column(of_wholes(columns, |[number]| Ok(Some(format!("{number:b}"))))?));
+        return Ok(texts_column(of_wholes(columns, |[number]| {
+            Ok(Some(format!("{number:b}")))
+        })?));
     }
-    let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:08b}")).collect::<String>();
+    let digits = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .map(|byte| format!("{byte:08b}"))
+            .collect::<String>()
+    };
     Ok(texts_column(of_bytes(column, digits)?))
 }
 
 fn from_hex(digits: &str) -> PolarsResult<Vec<u8>> {
-    let even = if digits.len() % 2 == 1 { format!("0{digits}") } else { digits.to_owned() };
-    hex::decode(&even).map_err(|_| refusal(format!("'{}' has letters that are not hexadecimal digits", digits.printable_line())))
+    let even = if digits.len() % 2 == 1 {
+        format!("0{digits}")
+    } else {
+        digits.to_owned()
+    };
+    hex::decode(&even).map_err(|_| {
+        refusal(format!(
+            "'{}' has letters that are not hexadecimal digits",
+            digits.printable_line()
+        ))
+    })
 }
 
 fn from_base64(code: &str) -> PolarsResult<Vec<u8>> {
-    STANDARD.decode(code).map_err(|_| refusal(format!("'{}' is not base64", code.printable_line())))
+    STANDARD
+        .decode(code)
+        .map_err(|_| refusal(format!("'{}' is not base64", code.printable_line())))
 }
 
 /// The text of bytes in UTF-8.
@@ -130,10 +261,15 @@ fn decoded(columns: &[Column]) -> PolarsResult<Column> {
         return Ok(cast_to(&columns[0], &DataType::String)?.into_column());
     }
     let text = |bytes: &[u8]| {
-        let text = std::str::from_utf8(bytes).map_err(|_| refusal("decode: the bytes are not UTF-8"))?;
+        let text =
+            std::str::from_utf8(bytes).map_err(|_| refusal("decode: the bytes are not UTF-8"))?;
         Ok(text.to_owned())
     };
-    let texts = columns[0].binary()?.iter().map(|bytes| bytes.map(text).transpose()).collect::<PolarsResult<Vec<_>>>()?;
+    let texts = columns[0]
+        .binary()?
+        .iter()
+        .map(|bytes| bytes.map(text).transpose())
+        .collect::<PolarsResult<Vec<_>>>()?;
     Ok(texts_column(texts))
 }
 
@@ -159,7 +295,12 @@ fn mismatches([one, other]: [&str; 2]) -> PolarsResult<Option<i64>> {
     if one.len() != other.len() {
         return Err(refusal("hamming takes texts of the same length"));
     }
-    Ok(Some(one.bytes().zip(other.bytes()).filter(|(one, other)| one != other).count() as i64))
+    Ok(Some(
+        one.bytes()
+            .zip(other.bytes())
+            .filter(|(one, other)| one != other)
+            .count() as i64,
+    ))
 }
 
 /// Letters that both texts have, of those that one of them has.
@@ -168,7 +309,9 @@ fn jaccard([one, other]: [&str; 2]) -> PolarsResult<Option<f64>> {
         return Err(refusal("jaccard takes texts that are not empty"));
     }
     let (one, other): (HashSet<u8>, HashSet<u8>) = (one.bytes().collect(), other.bytes().collect());
-    Ok(Some(one.intersection(&other).count() as f64 / one.union(&other).count() as f64))
+    Ok(Some(
+        one.intersection(&other).count() as f64 / one.union(&other).count() as f64,
+    ))
 }
 
 /// Matches a shell's pattern: `*`, `?` and `[a-z]`, with `\` before a letter that is meant itself.
@@ -212,8 +355,12 @@ fn compiled(pattern: &str) -> PolarsResult<Regex> {
         if let Some(regex) = known.get(pattern) {
             return Ok(regex.clone());
         }
-        let regex = Regex::new(pattern)
-            .map_err(|_| refusal(format!("the pattern '{}' is not a regular expression", pattern.printable_line())))?;
+        let regex = Regex::new(pattern).map_err(|_| {
+            refusal(format!(
+                "the pattern '{}' is not a regular expression",
+                pattern.printable_line()
+            ))
+        })?;
         if known.len() >= KEPT_MAX {
             known.clear();
         }
@@ -227,15 +374,21 @@ fn regexp_extract_all(columns: &[Column]) -> PolarsResult<Column> {
     let matches = |text: &str, pattern: &str, group: usize| {
         let regex = compiled(pattern)?;
         if group >= regex.captures_len() {
-            return Err(refusal(format!("regexp_extract_all: the pattern has no group {group}")));
+            return Err(refusal(format!(
+                "regexp_extract_all: the pattern has no group {group}"
+            )));
         }
-        let found = regex.captures_iter(text).map(|found| found.get(group).map_or("", |part| part.as_str()).to_owned());
+        let found = regex
+            .captures_iter(text)
+            .map(|found| found.get(group).map_or("", |part| part.as_str()).to_owned());
         Ok(Some(found.collect::<Vec<String>>()))
     };
     let lists = match columns {
         [_, _] => of_texts(columns, |[text, pattern]| matches(text, pattern, 0))?,
         _ => of_texts(columns, |[text, pattern, group]| {
-            let group = group.parse().map_err(|_| refusal("regexp_extract_all takes the number of a group"))?;
+            let group = group
+                .parse()
+                .map_err(|_| refusal("regexp_extract_all takes the number of a group"))?;
             matches(text, pattern, group)
         })?,
     };
@@ -245,18 +398,25 @@ fn regexp_extract_all(columns: &[Column]) -> PolarsResult<Column> {
 /// The parts of a text between matches of a pattern; an empty match ends after each letter.
 fn regexp_split(columns: &[Column]) -> PolarsResult<Column> {
     let parts = |text: &str, pattern: &str, options: &str| {
-        let pattern = with_options(pattern, options).map_err(|option| refusal(format!("{option} is no option of a pattern")))?;
-        let parts = compiled(&pattern)?.split(text).map(str::to_owned).collect::<Vec<String>>();
+        let pattern = with_options(pattern, options)
+            .map_err(|option| refusal(format!("{option} is no option of a pattern")))?;
+        let parts = compiled(&pattern)?
+            .split(text)
+            .map(str::to_owned)
+            .collect::<Vec<String>>();
         Ok(Some(parts))
     };
     let lists = match columns {
         [_, _] => of_texts(columns, |[text, pattern]| parts(text, pattern, ""))?,
-        _ => of_texts(columns, |[text, pattern, options]| parts(text, pattern, options))?,
+        _ => of_texts(columns, |[text, pattern, options]| {
+            parts(text, pattern, options)
+        })?,
     };
     text_lists_column(lists)
 }
 
-/// The pattern that matches a text only, as RE2 writes it: every letter but letters, digits and `_` after a backslash.
+/// The pattern that matches a text only, as RE2 writes it: every letter but letters, digits and `_`
+/// after a backslash.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() * 2);
     for letter in text.chars() {
@@ -273,14 +433,18 @@ fn padded(columns: &[Column], left: bool) -> PolarsResult<Column> {
     /// Longest result, so that a mistaken number takes no memory.
     const LENGTH_MAX: usize = 1 << 20;
     let of = |[text, length, filling]: [&str; 3]| {
-        let length: f64 = length.parse().map_err(|_| refusal("a length is a number"))?;
+        let length: f64 = length
+            .parse()
+            .map_err(|_| refusal("a length is a number"))?;
         let length = length.max(0.0) as usize;
         let letters: Vec<char> = text.chars().collect();
         if letters.len() >= length {
             return Ok(Some(letters[..length].iter().collect::<String>()));
         }
         if length > LENGTH_MAX {
-            return Err(refusal(format!("a text is filled up to {LENGTH_MAX} letters at most")));
+            return Err(refusal(format!(
+                "a text is filled up to {LENGTH_MAX} letters at most"
+            )));
         }
         if filling.is_empty() {
             return Err(refusal("a text is filled up with a text that is not empty"));
@@ -298,7 +462,10 @@ fn padded(columns: &[Column], left: bool) -> PolarsResult<Column> {
 fn to_base(number: i64, base: i64, length: i64) -> PolarsResult<String> {
     const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     if number < 0 || !(2..=36).contains(&base) || !(0..=64).contains(&length) {
-        return Err(refusal("to_base takes a number that is not negative, a base from 2 to 36 and a length of at most 64"));
+        return Err(refusal(
+            "to_base takes a number that is not negative, a base from 2 to 36 and a length of at \
+                most 64",
+        ));
     }
     let (mut rest, mut digits) = (number, Vec::new());
     while rest > 0 || digits.is_empty() {

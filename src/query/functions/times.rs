@@ -1,11 +1,15 @@
 //! Functions of dates and times.
 
 use chrono::format::{Parsed, StrftimeItems};
-use chrono::{Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _, Timelike};
+use chrono::{
+    Datelike, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeZone as _, Timelike,
+};
 use chrono_tz::Tz;
 use polars::prelude::*;
 
-use super::{ScalarFunction, double, doubles_column, of_doubles, of_texts, scalar, whole, wholes_column};
+use super::{
+    ScalarFunction, double, doubles_column, of_doubles, of_texts, scalar, whole, wholes_column,
+};
 use crate::query::durations;
 use crate::query::engine::refusal;
 use crate::query::nested_values::{ListsBuilder, broadcast_row, cast_to, row_count};
@@ -19,42 +23,80 @@ const DAY: i64 = 86_400_000_000;
 const EPOCH_DAYS: i32 = 719_163;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
-    scalar("century", (1, 1), whole, |columns| parts(columns, |time| rounded_up(time.year(), 100))),
-    scalar("millennium", (1, 1), whole, |columns| parts(columns, |time| rounded_up(time.year(), 1000))),
-    scalar("decade", (1, 1), whole, |columns| parts(columns, |time| i64::from(time.year()).div_euclid(10))),
-    scalar("era", (1, 1), whole, |columns| parts(columns, |time| i64::from(time.year() > 0))),
-    scalar("isoyear", (1, 1), whole, |columns| parts(columns, |time| time.iso_week().year().into())),
+    scalar("century", (1, 1), whole, |columns| {
+        parts(columns, |time| rounded_up(time.year(), 100))
+    }),
+    scalar("millennium", (1, 1), whole, |columns| {
+        parts(columns, |time| rounded_up(time.year(), 1000))
+    }),
+    scalar("decade", (1, 1), whole, |columns| {
+        parts(columns, |time| i64::from(time.year()).div_euclid(10))
+    }),
+    scalar("era", (1, 1), whole, |columns| {
+        parts(columns, |time| i64::from(time.year() > 0))
+    }),
+    scalar("isoyear", (1, 1), whole, |columns| {
+        parts(columns, |time| time.iso_week().year().into())
+    }),
     scalar("yearweek", (1, 1), whole, |columns| {
         parts(columns, |time| {
             let week = time.iso_week();
             let year = i64::from(week.year());
-            year * 100 + if year > 0 { i64::from(week.week()) } else { -i64::from(week.week()) }
+            year * 100
+                + if year > 0 {
+                    i64::from(week.week())
+                } else {
+                    -i64::from(week.week())
+                }
         })
     }),
-    scalar("weekday", (1, 1), whole, |columns| parts(columns, |time| time.weekday().num_days_from_sunday().into())),
+    scalar("weekday", (1, 1), whole, |columns| {
+        parts(columns, |time| time.weekday().num_days_from_sunday().into())
+    }),
     scalar("microsecond", (1, 1), whole, |columns| {
-        parts(columns, |time| (time.second() * 1_000_000 + time.nanosecond() / 1000).into())
+        parts(columns, |time| {
+            (time.second() * 1_000_000 + time.nanosecond() / 1000).into()
+        })
     }),
     scalar("millisecond", (1, 1), whole, |columns| {
-        parts(columns, |time| (time.second() * 1000 + time.nanosecond() / 1_000_000).into())
+        parts(columns, |time| {
+            (time.second() * 1000 + time.nanosecond() / 1_000_000).into()
+        })
     }),
     scalar("epoch_ns", (1, 1), whole, |columns| {
-        Ok(wholes_column(micros(&columns[0])?.iter().map(|time| time.and_then(|time| time.checked_mul(1000))).collect()))
+        Ok(wholes_column(
+            micros(&columns[0])?
+                .iter()
+                .map(|time| time.and_then(|time| time.checked_mul(1000)))
+                .collect(),
+        ))
     }),
     scalar("julian", (1, 1), double, |columns| {
         let days = |time: i64| time as f64 / DAY as f64 + 2_440_588.0;
-        Ok(doubles_column(micros(&columns[0])?.iter().map(|time| time.map(days)).collect()))
+        Ok(doubles_column(
+            micros(&columns[0])?
+                .iter()
+                .map(|time| time.map(days))
+                .collect(),
+        ))
     }),
     scalar("date_sub", (3, 3), whole, whole_units_between),
     scalar("datesub", (3, 3), whole, whole_units_between),
     scalar(
         "to_timestamp",
         (1, 1),
-        |_| Ok(DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC))),
+        |_| {
+            Ok(DataType::Datetime(
+                TimeUnit::Microseconds,
+                Some(TimeZone::UTC),
+            ))
+        },
         |columns| {
             let micros = of_doubles(columns, |[seconds]| in_range(seconds * 1e6))?;
             let times: Int64Chunked = micros.into_iter().collect();
-            Ok(times.into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)).into_column())
+            Ok(times
+                .into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC))
+                .into_column())
         },
     ),
     scalar(
@@ -63,7 +105,11 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         |_| Ok(MICROSECONDS),
         |columns| {
             let micros = of_doubles(columns, |[milliseconds]| in_range(milliseconds * 1e3))?;
-            Ok(micros.into_iter().collect::<Int64Chunked>().into_datetime(TimeUnit::Microseconds, None).into_column())
+            Ok(micros
+                .into_iter()
+                .collect::<Int64Chunked>()
+                .into_datetime(TimeUnit::Microseconds, None)
+                .into_column())
         },
     ),
     scalar(
@@ -72,29 +118,64 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         |_| Ok(DataType::Time),
         |columns| {
             let nanos = of_doubles(columns, |[hour, minute, second]| {
-                let is_time = (0.0..24.0).contains(&hour) && (0.0..60.0).contains(&minute) && (0.0..60.0).contains(&second);
-                let micros = (hour.trunc() * 3600.0 + minute.trunc() * 60.0) * 1e6 + (second * 1e6).round();
+                let is_time = (0.0..24.0).contains(&hour)
+                    && (0.0..60.0).contains(&minute)
+                    && (0.0..60.0).contains(&second);
+                let micros =
+                    (hour.trunc() * 3600.0 + minute.trunc() * 60.0) * 1e6 + (second * 1e6).round();
                 if is_time {
                     Ok(Some(micros as i64 * 1000))
                 } else {
                     Err(refusal("make_time takes an hour, a minute and a second"))
                 }
             })?;
-            Ok(nanos.into_iter().collect::<Int64Chunked>().into_time().into_column())
+            Ok(nanos
+                .into_iter()
+                .collect::<Int64Chunked>()
+                .into_time()
+                .into_column())
         },
     ),
-    scalar("to_weeks", (1, 1), duration, |columns| durations::of_units(columns, 7 * DAY)),
-    scalar("to_days", (1, 1), duration, |columns| durations::of_units(columns, DAY)),
-    scalar("to_hours", (1, 1), duration, |columns| durations::of_units(columns, 3_600_000_000)),
-    scalar("to_minutes", (1, 1), duration, |columns| durations::of_units(columns, 60_000_000)),
-    scalar("to_seconds", (1, 1), duration, |columns| durations::of_units(columns, 1_000_000)),
-    scalar("to_milliseconds", (1, 1), duration, |columns| durations::of_units(columns, 1000)),
-    scalar("to_microseconds", (1, 1), duration, |columns| durations::of_units(columns, 1)),
-    scalar("instant_of_text", (1, 2), |_| Ok(DataType::Datetime(TimeUnit::Microseconds, Some(TimeZone::UTC))), instant_of_text),
+    scalar("to_weeks", (1, 1), duration, |columns| {
+        durations::of_units(columns, 7 * DAY)
+    }),
+    scalar("to_days", (1, 1), duration, |columns| {
+        durations::of_units(columns, DAY)
+    }),
+    scalar("to_hours", (1, 1), duration, |columns| {
+        durations::of_units(columns, 3_600_000_000)
+    }),
+    scalar("to_minutes", (1, 1), duration, |columns| {
+        durations::of_units(columns, 60_000_000)
+    }),
+    scalar("to_seconds", (1, 1), duration, |columns| {
+        durations::of_units(columns, 1_000_000)
+    }),
+    scalar("to_milliseconds", (1, 1), duration, |columns| {
+        durations::of_units(columns, 1000)
+    }),
+    scalar("to_microseconds", (1, 1), duration, |columns| {
+        durations::of_units(columns, 1)
+    }),
+    scalar(
+        "instant_of_text",
+        (1, 2),
+        |_| {
+            Ok(DataType::Datetime(
+                TimeUnit::Microseconds,
+                Some(TimeZone::UTC),
+            ))
+        },
+        instant_of_text,
+    ),
     scalar("timezone", (2, 2), zoned_type, in_zone),
     scalar("time_bucket", (2, 3), bucket_type, time_bucket),
-    scalar("times_before", (3, 3), series_type, |columns| time_series(columns, false)),
-    scalar("times_until", (3, 3), series_type, |columns| time_series(columns, true)),
+    scalar("times_before", (3, 3), series_type, |columns| {
+        time_series(columns, false)
+    }),
+    scalar("times_until", (3, 3), series_type, |columns| {
+        time_series(columns, true)
+    }),
     scalar(
         "incomplete_time",
         (2, 2),
@@ -102,8 +183,15 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         |columns| {
             let read = |[text, format]: [&str; 2]| {
                 let time = time_of_text(text, &crate::query::text_patterns::read_time(format));
-                let unread = || refusal(format!("'{}' does not have the form {}", text.printable_line(), format.printable_line()));
-                time.map(|time| Some(time.and_utc().timestamp_micros())).ok_or_else(unread)
+                let unread = || {
+                    refusal(format!(
+                        "'{}' does not have the form {}",
+                        text.printable_line(),
+                        format.printable_line()
+                    ))
+                };
+                time.map(|time| Some(time.and_utc().timestamp_micros()))
+                    .ok_or_else(unread)
             };
             Ok(of_texts(columns, read)?
                 .into_iter()
@@ -130,7 +218,8 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     ),
 ];
 
-/// The time that a text states in a format; what the format does not have is the year 1900, the first month, day, minute and second.
+/// The time that a text states in a format; what the format does not have is the year 1900, the
+/// first month, day, minute and second.
 fn time_of_text(text: &str, format: &str) -> Option<NaiveDateTime> {
     let mut parsed = Parsed::new();
     chrono::format::parse(&mut parsed, text, StrftimeItems::new(format)).ok()?;
@@ -160,17 +249,28 @@ fn in_range(micros: f64) -> PolarsResult<Option<i64>> {
 }
 
 fn rounded_up(year: i32, years: i32) -> i64 {
-    if year > 0 { i64::from((year - 1) / years + 1) } else { i64::from(year / years) - 1 }
+    if year > 0 {
+        i64::from((year - 1) / years + 1)
+    } else {
+        i64::from(year / years) - 1
+    }
 }
 
 /// Times as microseconds since 1970-01-01.
 fn micros(column: &Column) -> PolarsResult<Int64Chunked> {
     if !column.dtype().is_temporal() && !column.dtype().is_null() {
         let column_name = column.name().to_string();
-        return Err(refusal(format!("{0} is not a time; write CAST(\"{0}\" AS TIMESTAMP)", column_name.printable_line())));
+        return Err(refusal(format!(
+            "{0} is not a time; write CAST(\"{0}\" AS TIMESTAMP)",
+            column_name.printable_line()
+        )));
     }
     let times = column.cast(&MICROSECONDS)?;
-    Ok(times.as_materialized_series().to_physical_repr().i64()?.clone())
+    Ok(times
+        .as_materialized_series()
+        .to_physical_repr()
+        .i64()?
+        .clone())
 }
 
 fn time_of(micros: i64) -> Option<NaiveDateTime> {
@@ -178,7 +278,12 @@ fn time_of(micros: i64) -> Option<NaiveDateTime> {
 }
 
 fn parts(columns: &[Column], of: fn(NaiveDateTime) -> i64) -> PolarsResult<Column> {
-    Ok(wholes_column(micros(&columns[0])?.iter().map(|time| time.and_then(time_of).map(of)).collect()))
+    Ok(wholes_column(
+        micros(&columns[0])?
+            .iter()
+            .map(|time| time.and_then(time_of).map(of))
+            .collect(),
+    ))
 }
 
 /// Whole units that passed between two times.
@@ -187,8 +292,11 @@ fn whole_units_between(columns: &[Column]) -> PolarsResult<Column> {
     let (units, from, to) = (units.str()?, micros(&columns[1])?, micros(&columns[2])?);
     let of = |row: usize| {
         let at = |length: usize| broadcast_row(length, row);
-        let (Some(unit), Some(from), Some(to)) = (units.get(at(units.len())), from.get(at(from.len())), to.get(at(to.len())))
-        else {
+        let (Some(unit), Some(from), Some(to)) = (
+            units.get(at(units.len())),
+            from.get(at(from.len())),
+            to.get(at(to.len())),
+        ) else {
             return Ok(None);
         };
         let unit = unit.to_lowercase();
@@ -204,8 +312,12 @@ fn whole_units_between(columns: &[Column]) -> PolarsResult<Column> {
             "quarter" => return Ok(months_between(from, to).map(|months| months / 3)),
             "year" => return Ok(months_between(from, to).map(|months| months / 12)),
             "decade" => return Ok(months_between(from, to).map(|months| months / 120)),
-            "century" | "centurie" => return Ok(months_between(from, to).map(|months| months / 1200)),
-            "millennium" | "millennia" => return Ok(months_between(from, to).map(|months| months / 12_000)),
+            "century" | "centurie" => {
+                return Ok(months_between(from, to).map(|months| months / 1200));
+            }
+            "millennium" | "millennia" => {
+                return Ok(months_between(from, to).map(|months| months / 12_000));
+            }
             _ => {
                 return Err(refusal(format!(
                     "{} is not a unit: year, quarter, month, week, day, hour, minute, second",
@@ -215,18 +327,31 @@ fn whole_units_between(columns: &[Column]) -> PolarsResult<Column> {
         };
         Ok(to.checked_sub(from).map(|passed| passed / length))
     };
-    Ok(wholes_column((0..row_count(columns)).map(of).collect::<PolarsResult<_>>()?))
+    Ok(wholes_column(
+        (0..row_count(columns))
+            .map(of)
+            .collect::<PolarsResult<_>>()?,
+    ))
 }
 
-/// Whole months between two times; the last day of a month is a month after a later day of the one before it.
+/// Whole months between two times; the last day of a month is a month after a later day of the one
+/// before it.
 fn months_between(from: i64, to: i64) -> Option<i64> {
     if from > to {
         return months_between(to, from).map(|months| -months);
     }
     let (start, end) = (time_of(from)?, time_of(to)?);
-    let months = i64::from(end.year() - start.year()) * 12 + i64::from(end.month()) - i64::from(start.month());
-    let is_last = end.date().checked_add_days(Days::new(1)).is_some_and(|next| next.month() != end.month());
-    let day_of_start = if is_last { start.day().min(end.day()) } else { start.day() };
+    let months = i64::from(end.year() - start.year()) * 12 + i64::from(end.month())
+        - i64::from(start.month());
+    let is_last = end
+        .date()
+        .checked_add_days(Days::new(1))
+        .is_some_and(|next| next.month() != end.month());
+    let day_of_start = if is_last {
+        start.day().min(end.day())
+    } else {
+        start.day()
+    };
     let is_full = (end.day(), end.time()) >= (day_of_start, start.time());
     Some(months - i64::from(!is_full))
 }
@@ -237,12 +362,15 @@ fn instant_of_text(columns: &[Column]) -> PolarsResult<Column> {
         Ok(time) => Ok(Some(time.and_utc().timestamp_micros())),
         Err(UnreadText::Beyond) => Err(refusal(typed_texts::beyond(text, "TIMESTAMPTZ"))),
         Err(UnreadText::NoValue) if columns.len() > 1 => Ok(None),
-        Err(UnreadText::NoValue) => {
-            Err(refusal(format!("the text '{}' is no TIMESTAMPTZ; TRY_CAST gives null for such texts", text.printable_line())))
-        }
+        Err(UnreadText::NoValue) => Err(refusal(format!(
+            "the text '{}' is no TIMESTAMPTZ; TRY_CAST gives null for such texts",
+            text.printable_line()
+        ))),
     };
     let micros: Int64Chunked = of_texts(&columns[..1], read)?.into_iter().collect();
-    Ok(micros.into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)).into_column())
+    Ok(micros
+        .into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC))
+        .into_column())
 }
 
 fn duration(_: &[DataType]) -> PolarsResult<DataType> {
@@ -264,22 +392,41 @@ fn in_zone(columns: &[Column]) -> PolarsResult<Column> {
     let is_instant = matches!(columns[1].dtype(), DataType::Datetime(_, Some(_)));
     let mut known: Option<(String, Tz)> = None;
     let mut of = |row: usize| {
-        let (Some(zone), Some(time)) = (zones.get(broadcast_row(zones.len(), row)), times.get(broadcast_row(times.len(), row)))
-        else {
+        let (Some(zone), Some(time)) = (
+            zones.get(broadcast_row(zones.len(), row)),
+            times.get(broadcast_row(times.len(), row)),
+        ) else {
             return Ok(None);
         };
         if known.as_ref().is_none_or(|(name, _)| name != zone) {
-            let unknown = || refusal(format!("'{}' is not a time zone, such as 'Europe/Madrid'", zone.printable_line()));
-            known = Some((zone.to_owned(), time_texts::zone_named(zone).ok_or_else(unknown)?));
+            let unknown = || {
+                refusal(format!(
+                    "'{}' is not a time zone, such as 'Europe/Madrid'",
+                    zone.printable_line()
+                ))
+            };
+            known = Some((
+                zone.to_owned(),
+                time_texts::zone_named(zone).ok_or_else(unknown)?,
+            ));
         }
-        let (Some((_, zone)), Some(time)) = (&known, time_of(time)) else { return Ok(None) };
-        let moved =
-            if is_instant { Some(zone.from_utc_datetime(&time).naive_local()) } else { time_texts::instant_in(*zone, time) };
+        let (Some((_, zone)), Some(time)) = (&known, time_of(time)) else {
+            return Ok(None);
+        };
+        let moved = if is_instant {
+            Some(zone.from_utc_datetime(&time).naive_local())
+        } else {
+            time_texts::instant_in(*zone, time)
+        };
         Ok(moved.map(|time| time.and_utc().timestamp_micros()))
     };
-    let times: Int64Chunked = (0..row_count(columns)).map(&mut of).collect::<PolarsResult<_>>()?;
+    let times: Int64Chunked = (0..row_count(columns))
+        .map(&mut of)
+        .collect::<PolarsResult<_>>()?;
     let zone = (!is_instant).then_some(TimeZone::UTC);
-    Ok(times.into_datetime(TimeUnit::Microseconds, zone).into_column())
+    Ok(times
+        .into_datetime(TimeUnit::Microseconds, zone)
+        .into_column())
 }
 
 fn bucket_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
@@ -290,7 +437,8 @@ fn bucket_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     })
 }
 
-/// The starts of buckets of a width: those of months are counted from 2000-01-01, others from Monday, 2000-01-03, or from `origin`.
+/// The starts of buckets of a width: those of months are counted from 2000-01-01, others from
+/// Monday, 2000-01-03, or from `origin`.
 fn time_bucket(columns: &[Column]) -> PolarsResult<Column> {
     let widths = cast_to(&columns[0], &DataType::String)?;
     let widths = widths.str()?;
@@ -298,8 +446,10 @@ fn time_bucket(columns: &[Column]) -> PolarsResult<Column> {
     let origins = columns.get(2).map(micros).transpose()?;
     let mut known: Option<(String, time_texts::IntervalParts)> = None;
     let mut of = |row: usize| {
-        let (Some(width), Some(time)) = (widths.get(broadcast_row(widths.len(), row)), times.get(broadcast_row(times.len(), row)))
-        else {
+        let (Some(width), Some(time)) = (
+            widths.get(broadcast_row(widths.len(), row)),
+            times.get(broadcast_row(times.len(), row)),
+        ) else {
             return Ok(None);
         };
         let origin = match &origins {
@@ -310,19 +460,33 @@ fn time_bucket(columns: &[Column]) -> PolarsResult<Column> {
             None => None,
         };
         if known.as_ref().is_none_or(|(text, _)| text != width) {
-            let parts =
-                time_texts::interval(width).ok_or_else(|| refusal(format!("'{}' is not an interval", width.printable_line())))?;
+            let parts = time_texts::interval(width).ok_or_else(|| {
+                refusal(format!("'{}' is not an interval", width.printable_line()))
+            })?;
             known = Some((width.to_owned(), parts));
         }
-        let Some((_, parts)) = &known else { return Ok(None) };
+        let Some((_, parts)) = &known else {
+            return Ok(None);
+        };
         bucket_start(parts, time, origin).map(Some)
     };
-    let starts: Int64Chunked = (0..row_count(columns)).map(&mut of).collect::<PolarsResult<_>>()?;
-    let dtype = bucket_type(&columns.iter().map(|column| column.dtype().clone()).collect::<Vec<_>>())?;
-    starts.into_datetime(TimeUnit::Microseconds, None).into_column().cast(&MICROSECONDS)?.cast(&match dtype {
-        DataType::Datetime(_, Some(_)) => MICROSECONDS,
-        dtype => dtype,
-    })
+    let starts: Int64Chunked = (0..row_count(columns))
+        .map(&mut of)
+        .collect::<PolarsResult<_>>()?;
+    let dtype = bucket_type(
+        &columns
+            .iter()
+            .map(|column| column.dtype().clone())
+            .collect::<Vec<_>>(),
+    )?;
+    starts
+        .into_datetime(TimeUnit::Microseconds, None)
+        .into_column()
+        .cast(&MICROSECONDS)?
+        .cast(&match dtype {
+            DataType::Datetime(_, Some(_)) => MICROSECONDS,
+            dtype => dtype,
+        })
 }
 
 fn series_type(_: &[DataType]) -> PolarsResult<DataType> {
@@ -339,16 +503,22 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
     let (mut times, mut builder) = (Vec::new(), ListsBuilder::default());
     for row in 0..row_count(columns) {
         let at = |length: usize| broadcast_row(length, row);
-        let known = starts.get(at(starts.len())).zip(ends.get(at(ends.len()))).zip(steps.get(at(steps.len())));
+        let known = starts
+            .get(at(starts.len()))
+            .zip(ends.get(at(ends.len())))
+            .zip(steps.get(at(steps.len())));
         let Some(((start, end), step)) = known else {
             builder.push_null();
             continue;
         };
-        let step = time_texts::interval(step).ok_or_else(|| refusal(format!("'{}' is not an interval", step.printable_line())))?;
+        let step = time_texts::interval(step)
+            .ok_or_else(|| refusal(format!("'{}' is not an interval", step.printable_line())))?;
         let forward = step.months > 0 || step.days > 0 || step.micros > 0;
         let backward = step.months < 0 || step.days < 0 || step.micros < 0;
         if forward == backward {
-            return Err(refusal("a series has steps of one direction that are not 0"));
+            return Err(refusal(
+                "a series has steps of one direction that are not 0",
+            ));
         }
         let first = times.len();
         let mut next = Some(start);
@@ -358,14 +528,18 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
                 break;
             }
             if times.len() >= LENGTH_MAX {
-                return Err(refusal(format!("the series have more than {LENGTH_MAX} times")));
+                return Err(refusal(format!(
+                    "the series have more than {LENGTH_MAX} times"
+                )));
             }
             times.push(time);
             next = moved(time, &step);
         }
         builder.push((first..times.len()).map(Some));
     }
-    let times = Int64Chunked::from_vec(PlSmallStr::EMPTY, times).into_datetime(TimeUnit::Microseconds, None).into_series();
+    let times = Int64Chunked::from_vec(PlSmallStr::EMPTY, times)
+        .into_datetime(TimeUnit::Microseconds, None)
+        .into_series();
     Ok(builder.finish(&times)?.into_column())
 }
 
@@ -373,37 +547,59 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
 fn moved(time: i64, step: &time_texts::IntervalParts) -> Option<i64> {
     let shift = Months::new(u32::try_from(step.months.unsigned_abs()).ok()?);
     let time = time_of(time)?;
-    let time = if step.months < 0 { time.checked_sub_months(shift)? } else { time.checked_add_months(shift)? };
+    let time = if step.months < 0 {
+        time.checked_sub_months(shift)?
+    } else {
+        time.checked_add_months(shift)?
+    };
     let rest = step.days.checked_mul(DAY)?.checked_add(step.micros)?;
     time.and_utc().timestamp_micros().checked_add(rest)
 }
 
-fn bucket_start(width: &time_texts::IntervalParts, time: i64, origin: Option<i64>) -> PolarsResult<i64> {
+fn bucket_start(
+    width: &time_texts::IntervalParts,
+    time: i64,
+    origin: Option<i64>,
+) -> PolarsResult<i64> {
     let day = |year: i32, month: u32, day: u32| {
-        NaiveDate::from_ymd_opt(year, month, day).map_or(0, |day| i64::from(day.num_days_from_ce() - EPOCH_DAYS) * DAY)
+        NaiveDate::from_ymd_opt(year, month, day).map_or(0, |day| {
+            i64::from(day.num_days_from_ce() - EPOCH_DAYS) * DAY
+        })
     };
     if width.months > 0 && width.days == 0 && width.micros == 0 {
         let origin = origin.unwrap_or_else(|| day(2000, 1, 1));
-        let (Some(start), Some(time)) = (time_of(origin), time_of(time)) else { return Err(refusal("the time is out of range")) };
+        let (Some(start), Some(time)) = (time_of(origin), time_of(time)) else {
+            return Err(refusal("the time is out of range"));
+        };
         let count = |time: NaiveDateTime| i64::from(time.year()) * 12 + i64::from(time.month0());
         let mut steps = (count(time) - count(start)).div_euclid(width.months);
         let at = |steps: i64| {
             let months = steps * width.months;
             let shift = Months::new(u32::try_from(months.unsigned_abs()).unwrap_or(u32::MAX));
-            if months < 0 { start.checked_sub_months(shift) } else { start.checked_add_months(shift) }
+            if months < 0 {
+                start.checked_sub_months(shift)
+            } else {
+                start.checked_add_months(shift)
+            }
         };
         if at(steps).is_some_and(|begin| begin > time) {
             steps -= 1;
         }
-        return at(steps).map(|begin| begin.and_utc().timestamp_micros()).ok_or_else(|| refusal("the time is out of range"));
+        return at(steps)
+            .map(|begin| begin.and_utc().timestamp_micros())
+            .ok_or_else(|| refusal("the time is out of range"));
     }
     let length = width
         .days
         .checked_mul(DAY)
         .and_then(|days| days.checked_add(width.micros))
         .filter(|length| *length > 0 && width.months == 0);
-    let length = length.ok_or_else(|| refusal("a bucket has a width of months, or of days and hours, greater than zero"))?;
+    let length = length.ok_or_else(|| {
+        refusal("a bucket has a width of months, or of days and hours, greater than zero")
+    })?;
     let origin = origin.unwrap_or_else(|| day(2000, 1, 3));
-    let passed = time.checked_sub(origin).ok_or_else(|| refusal("the time is out of range"))?;
+    let passed = time
+        .checked_sub(origin)
+        .ok_or_else(|| refusal("the time is out of range"))?;
     Ok(origin + passed.div_euclid(length) * length)
 }

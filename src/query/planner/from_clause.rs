@@ -1,14 +1,15 @@
-//! FROM: joins tables, subqueries and unnested lists into one frame with unique column names. In outer joins, conditions on one
-//! side become filters of that side; conditions other than equalities between the sides are refused, since the engine would run an
-//! inner join.
+//! FROM: joins tables, subqueries and unnested lists into one frame with unique column names. In
+//! outer joins, conditions on one side become filters of that side; conditions other than
+//! equalities between the sides are refused, since the engine would run an inner join.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use polars::prelude::*;
 use sqlparser::ast::{
-    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, JoinConstraint, JoinOperator, ObjectName, Query,
-    Spanned, TableAlias, TableFactor, TableWithJoins, visit_expressions,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, JoinConstraint,
+    JoinOperator, ObjectName, Query, Spanned, TableAlias, TableFactor, TableWithJoins,
+    visit_expressions,
 };
 use sqlparser::tokenizer::Span;
 
@@ -62,47 +63,95 @@ impl JoinedFrame {
     }
 
     fn names(&self) -> HashSet<String> {
-        self.relations.iter().flat_map(|relation| relation.columns.iter().map(|column| column.inner.clone())).collect()
+        self.relations
+            .iter()
+            .flat_map(|relation| relation.columns.iter().map(|column| column.inner.clone()))
+            .collect()
     }
 }
 
 impl Planner<'_> {
-    /// Plans a FROM clause. Equalities in `conditions` (those of WHERE) that can serve as inner-join keys are removed from it.
+    /// Plans a FROM clause. Equalities in `conditions` (those of WHERE) that can serve as
+    /// inner-join keys are removed from it.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for unknown tables and unsupported joins.
-    pub(super) fn from(&self, from: &[TableWithJoins], conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<JoinedFrame> {
+    pub(super) fn from(
+        &self,
+        from: &[TableWithJoins],
+        conditions: &mut Vec<Expr>,
+        ctes: &Ctes,
+    ) -> Result<JoinedFrame> {
         let Some((first, others)) = from.split_first() else {
             // A single row, for SELECT without FROM.
             let one = df!("__one" => [true]).map_err(|error| engine_error(&error))?;
-            return Ok(JoinedFrame { frame: one.lazy(), relations: Vec::new() });
+            return Ok(JoinedFrame {
+                frame: one.lazy(),
+                relations: Vec::new(),
+            });
         };
         let extends_left = |table: &TableWithJoins| {
-            table.joins.iter().any(|join| matches!(kind_of(&join.join_operator), Some(JoinKind::Right | JoinKind::Full)))
+            table.joins.iter().any(|join| {
+                matches!(
+                    kind_of(&join.join_operator),
+                    Some(JoinKind::Right | JoinKind::Full)
+                )
+            })
         };
         // WHERE applies after an outer join adds its rows, so its equalities can't be join keys.
         let mut none = Vec::new();
-        let conditions = if from.iter().any(extends_left) { &mut none } else { conditions };
+        let conditions = if from.iter().any(extends_left) {
+            &mut none
+        } else {
+            conditions
+        };
         let mut joined = self.tables(first, conditions, ctes)?;
         for table in others {
-            self.join(&mut joined, &table.relation, &JoinOperator::CrossJoin(JoinConstraint::None), conditions, ctes)?;
+            self.join(
+                &mut joined,
+                &table.relation,
+                &JoinOperator::CrossJoin(JoinConstraint::None),
+                conditions,
+                ctes,
+            )?;
             for join in &table.joins {
-                self.join(&mut joined, &join.relation, &join.join_operator, conditions, ctes)?;
+                self.join(
+                    &mut joined,
+                    &join.relation,
+                    &join.join_operator,
+                    conditions,
+                    ctes,
+                )?;
             }
         }
         Ok(joined)
     }
 
-    fn tables(&self, table: &TableWithJoins, conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<JoinedFrame> {
+    fn tables(
+        &self,
+        table: &TableWithJoins,
+        conditions: &mut Vec<Expr>,
+        ctes: &Ctes,
+    ) -> Result<JoinedFrame> {
         let mut joined = self.relation(&table.relation, ctes)?;
         for join in &table.joins {
-            self.join(&mut joined, &join.relation, &join.join_operator, conditions, ctes)?;
+            self.join(
+                &mut joined,
+                &join.relation,
+                &join.join_operator,
+                conditions,
+                ctes,
+            )?;
         }
         Ok(joined)
     }
 
     pub(super) fn relation(&self, factor: &TableFactor, ctes: &Ctes) -> Result<JoinedFrame> {
-        let refused = |summary: String, hint: &str| Err(self.source.locate(Error::usage(summary).hint(hint), factor.span()));
+        let refused = |summary: String, hint: &str| {
+            Err(self
+                .source
+                .locate(Error::usage(summary).hint(hint), factor.span()))
+        };
         if let Some(turned) = self.turned(factor, ctes)? {
             return Ok(turned);
         }
@@ -112,26 +161,51 @@ impl Planner<'_> {
             return Ok(joined);
         }
         match factor {
-            TableFactor::Table { name, alias, args: None, .. } => {
+            TableFactor::Table {
+                name,
+                alias,
+                args: None,
+                ..
+            } => {
                 let (frame, plain) = self.table_named(name, ctes)?;
-                let frame = RowSampling::of_table(factor).map_or(frame.clone(), |sampling| sampled(frame, sampling));
+                let frame = RowSampling::of_table(factor)
+                    .map_or(frame.clone(), |sampling| sampled(frame, sampling));
                 self.named(frame, alias.as_ref(), &plain)
             }
-            TableFactor::Derived { lateral: false, subquery, alias, .. } => {
+            TableFactor::Derived {
+                lateral: false,
+                subquery,
+                alias,
+                ..
+            } => {
                 let frame = self.query(subquery, ctes, None)?.frame;
-                let frame = RowSampling::of_table(factor).map_or(frame.clone(), |sampling| sampled(frame, sampling));
+                let frame = RowSampling::of_table(factor)
+                    .map_or(frame.clone(), |sampling| sampled(frame, sampling));
                 self.named(frame, alias.as_ref(), "")
             }
-            TableFactor::NestedJoin { table_with_joins, alias } => {
-                let joined = self.from(std::slice::from_ref(table_with_joins), &mut Vec::new(), ctes)?;
+            TableFactor::NestedJoin {
+                table_with_joins,
+                alias,
+            } => {
+                let joined = self.from(
+                    std::slice::from_ref(table_with_joins),
+                    &mut Vec::new(),
+                    ctes,
+                )?;
                 match alias {
                     None => Ok(joined),
                     Some(alias) => {
                         let mut names = UniqueNames::default();
-                        let columns =
-                            joined.relations.iter().flat_map(|relation| &relation.columns).filter(|column| !column.qualified_only);
-                        let shown: Vec<_> =
-                            columns.map(|column| col(column.inner.as_str()).alias(names.take(&column.name))).collect();
+                        let columns = joined
+                            .relations
+                            .iter()
+                            .flat_map(|relation| &relation.columns)
+                            .filter(|column| !column.qualified_only);
+                        let shown: Vec<_> = columns
+                            .map(|column| {
+                                col(column.inner.as_str()).alias(names.take(&column.name))
+                            })
+                            .collect();
                         self.named(joined.frame.select(shown), Some(alias), "")
                     }
                 }
@@ -142,16 +216,26 @@ impl Planner<'_> {
                 refused(format!("{name}() can't stand in FROM"), hint)
             }
             // LATERAL without a table before it.
-            TableFactor::Derived { subquery, alias, .. } => self.named(self.query(subquery, ctes, None)?.frame, alias.as_ref(), ""),
-            TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => {
-                refused("this form of PIVOT is not supported".into(), "PIVOT data ON split USING count(*) GROUP BY river")
-            }
-            _ => refused("this can't stand in FROM".into(), "name a table, or a subquery with a name: (SELECT …) AS t"),
+            TableFactor::Derived {
+                subquery, alias, ..
+            } => self.named(self.query(subquery, ctes, None)?.frame, alias.as_ref(), ""),
+            TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => refused(
+                "this form of PIVOT is not supported".into(),
+                "PIVOT data ON split USING count(*) GROUP BY river",
+            ),
+            _ => refused(
+                "this can't stand in FROM".into(),
+                "name a table, or a subquery with a name: (SELECT …) AS t",
+            ),
         }
     }
 
     fn table_named(&self, name: &ObjectName, ctes: &Ctes) -> Result<(LazyFrame, String)> {
-        let plain = name.0.last().and_then(|part| part.as_ident()).map_or(String::new(), |ident| ident.value.clone());
+        let plain = name
+            .0
+            .last()
+            .and_then(|part| part.as_ident())
+            .map_or(String::new(), |ident| ident.value.clone());
         if let Some(frame) = ctes.find(&plain) {
             return Ok((frame, plain));
         }
@@ -159,14 +243,21 @@ impl Planner<'_> {
             return Ok((frame, plain));
         }
         if let [schema, _] = name.0.as_slice()
-            && schema.to_string().eq_ignore_ascii_case("information_schema")
+            && schema
+                .to_string()
+                .eq_ignore_ascii_case("information_schema")
         {
             let tables = self.columns.iter().map(|(name, _)| {
                 let frame = (self.table)(name)?.unwrap_or_default();
-                let schema = frame.clone().collect_schema().map_err(|error| engine_error(&error))?;
+                let schema = frame
+                    .clone()
+                    .collect_schema()
+                    .map_err(|error| engine_error(&error))?;
                 Ok((name.clone(), schema))
             });
-            if let Some(frame) = catalogue::information_schema(&plain, &tables.collect::<Result<Vec<_>>>()?) {
+            if let Some(frame) =
+                catalogue::information_schema(&plain, &tables.collect::<Result<Vec<_>>>()?)
+            {
                 return Ok((frame.map_err(|error| engine_error(&error))?.lazy(), plain));
             }
         }
@@ -182,16 +273,32 @@ impl Planner<'_> {
         if !near.is_empty() {
             error = error.hint(format!("did you mean {}?", near.join(" or ")));
         }
-        Err(self.source.locate(error.hint(format!("tables: {}", names().collect::<Vec<_>>().join(", "))), name.span()))
+        Err(self.source.locate(
+            error.hint(format!(
+                "tables: {}",
+                names().collect::<Vec<_>>().join(", ")
+            )),
+            name.span(),
+        ))
     }
 
-    pub(super) fn named(&self, mut frame: LazyFrame, alias: Option<&TableAlias>, name: &str) -> Result<JoinedFrame> {
+    pub(super) fn named(
+        &self,
+        mut frame: LazyFrame,
+        alias: Option<&TableAlias>,
+        name: &str,
+    ) -> Result<JoinedFrame> {
         if let Some(alias) = alias {
             frame = self.renamed(frame, alias)?;
         }
-        let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+        let schema = frame
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
         let alias = alias.map_or(name, |alias| alias.name.value.as_str());
-        Ok(JoinedFrame { frame, relations: vec![Relation::of_columns(alias, schema.iter_names())] })
+        Ok(JoinedFrame {
+            frame,
+            relations: vec![Relation::of_columns(alias, schema.iter_names())],
+        })
     }
 
     /// Renames columns as in `AS t(a, b)`.
@@ -199,13 +306,27 @@ impl Planner<'_> {
         if alias.columns.is_empty() {
             return Ok(frame);
         }
-        let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+        let schema = frame
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
         if alias.columns.len() > schema.len() {
-            let error = Error::usage(format!("{} has {} columns, not {}", alias.name.value, schema.len(), alias.columns.len()));
+            let error = Error::usage(format!(
+                "{} has {} columns, not {}",
+                alias.name.value,
+                schema.len(),
+                alias.columns.len()
+            ));
             return Err(self.source.locate(error, alias.name.span));
         }
-        let names = alias.columns.iter().map(|column| Some(column.name.value.as_str())).chain(std::iter::repeat(None));
-        let shown = schema.iter_names().zip(names).map(|(old, new)| col(old.clone()).alias(new.unwrap_or(old.as_str())));
+        let names = alias
+            .columns
+            .iter()
+            .map(|column| Some(column.name.value.as_str()))
+            .chain(std::iter::repeat(None));
+        let shown = schema
+            .iter_names()
+            .zip(names)
+            .map(|(old, new)| col(old.clone()).alias(new.unwrap_or(old.as_str())));
         Ok(frame.select(shown.collect::<Vec<_>>()))
     }
 
@@ -223,8 +344,8 @@ impl Planner<'_> {
             return Err(self.source.locate(error.hint(hint), factor.span()));
         };
         if let Some((alias, list)) = list_of(factor) {
-            let keeps_all =
-                kind == JoinKind::Left && matches!(constraint_of(operator), Some(JoinConstraint::On(on)) if is_true(on));
+            let keeps_all = kind == JoinKind::Left
+                && matches!(constraint_of(operator), Some(JoinConstraint::On(on)) if is_true(on));
             if keeps_all || list.iter().any(has_names) {
                 let condition = self.lateral_condition(operator, factor.span())?;
                 self.unnest(joined, alias, &list, kind == JoinKind::Left, ctes)?;
@@ -232,7 +353,12 @@ impl Planner<'_> {
             }
         }
         let mut right = match factor {
-            TableFactor::Derived { lateral: true, subquery, alias, .. } => {
+            TableFactor::Derived {
+                lateral: true,
+                subquery,
+                alias,
+                ..
+            } => {
                 let scope = joined.scope(None);
                 let planned = self.query(subquery, ctes, Some(&scope))?;
                 if !planned.keys.is_empty() {
@@ -249,7 +375,12 @@ impl Planner<'_> {
         match constraint_of(operator) {
             Some(JoinConstraint::On(condition)) => {
                 conjuncts(condition, &mut asked);
-                let is_mark = |condition: &Expr| matches!(condition, Expr::Identifier(ident) if ident.value == ASOF);
+                let is_mark = |condition: &Expr| {
+                    matches!(
+                        condition,
+                        Expr::Identifier(ident) if ident.value == ASOF
+                    )
+                };
                 is_asof = asked.iter().any(is_mark);
                 asked.retain(|condition| !is_mark(condition));
             }
@@ -271,16 +402,30 @@ impl Planner<'_> {
                     .iter()
                     .flat_map(|relation| relation.columns.iter().map(|column| column.name.clone()))
                     .collect();
-                let names = right.relations.iter().flat_map(|relation| relation.columns.iter().map(|column| column.name.clone()));
-                let names: Vec<(String, Span)> =
-                    names.filter(|name| of_left.contains(name)).map(|name| (name, Span::empty())).collect();
+                let names = right
+                    .relations
+                    .iter()
+                    .flat_map(|relation| relation.columns.iter().map(|column| column.name.clone()));
+                let names: Vec<(String, Span)> = names
+                    .filter(|name| of_left.contains(name))
+                    .map(|name| (name, Span::empty()))
+                    .collect();
                 pairs = self.shared(joined, &mut right, kind, names)?;
             }
             _ => {}
         }
-        let scope = SelectScope::new(joined.relations.iter().chain(&right.relations).cloned().collect(), None);
+        let scope = SelectScope::new(
+            joined
+                .relations
+                .iter()
+                .chain(&right.relations)
+                .cloned()
+                .collect(),
+            None,
+        );
         let (of_left, of_right) = (joined.names(), right.names());
-        let (mut keys, mut only_left, mut only_right, mut rest) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut keys, mut only_left, mut only_right, mut rest) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for condition in asked {
             let mut binder = Binder::new(self, &scope, ctes, &[]);
             let bound = binder.bind(&condition)?;
@@ -303,7 +448,13 @@ impl Planner<'_> {
             return self.asof(
                 joined,
                 right,
-                AsofConditions { keys, pairs, rest, keeps_left: kind == JoinKind::Left, span: factor.span() },
+                AsofConditions {
+                    keys,
+                    pairs,
+                    rest,
+                    keeps_left: kind == JoinKind::Left,
+                    span: factor.span(),
+                },
             );
         }
         if kind == JoinKind::Inner {
@@ -311,9 +462,19 @@ impl Planner<'_> {
             conditions.retain(|condition| {
                 let mut binder = Binder::new(self, &scope, ctes, &[]);
                 let plain = !matches!(condition, Expr::InSubquery { .. } | Expr::Exists { .. });
-                let is_equality = plain && matches!(unwrapped(condition), Expr::BinaryOp { op: BinaryOperator::Eq, .. });
+                let is_equality = plain
+                    && matches!(
+                        unwrapped(condition),
+                        Expr::BinaryOp {
+                            op: BinaryOperator::Eq,
+                            ..
+                        }
+                    );
                 let key = match is_equality && !has_subquery(condition) {
-                    true => binder.bind(condition).ok().and_then(|bound| equality(&bound, &of_left, &of_right)),
+                    true => binder
+                        .bind(condition)
+                        .ok()
+                        .and_then(|bound| equality(&bound, &of_left, &of_right)),
                     false => None,
                 };
                 let taken = key.is_some();
@@ -336,13 +497,16 @@ impl Planner<'_> {
                 return refused(condition);
             }
             if keys.is_empty() && pairs.is_empty() {
-                let summary = "a join of this kind needs a condition that has a column of each table be equal";
+                let summary = "a join of this kind needs a condition that has a column of each \
+                    table be equal";
                 return Err(self.source.locate(unequal(summary.into()), factor.span()));
             }
         }
         if kind != JoinKind::Inner {
             let one_side = |frame: LazyFrame, conditions: Vec<(Expr, Expr)>| {
-                conditions.into_iter().try_fold(frame, |frame, (bound, _)| self.engine.filtered(frame, &bound))
+                conditions.into_iter().try_fold(frame, |frame, (bound, _)| {
+                    self.engine.filtered(frame, &bound)
+                })
             };
             right.frame = one_side(right.frame, only_right)?;
             joined.frame = one_side(joined.frame.clone(), only_left)?;
@@ -350,11 +514,23 @@ impl Planner<'_> {
             rest.extend(only_left);
             rest.extend(only_right);
         }
-        let (left_sides, right_sides): (Vec<Expr>, Vec<Expr>) =
-            keys.into_iter().chain(pairs.iter().map(|(left, right)| (column(left), column(right)))).unzip();
+        let (left_sides, right_sides): (Vec<Expr>, Vec<Expr>) = keys
+            .into_iter()
+            .chain(
+                pairs
+                    .iter()
+                    .map(|(left, right)| (column(left), column(right))),
+            )
+            .unzip();
         let (mut left, left_on) = self.keys(joined.frame.clone(), &left_sides)?;
         let (mut right_frame, right_on) = self.keys(right.frame.clone(), &right_sides)?;
-        let (left_on, right_on) = self.of_one_type(&mut left, left_on, &mut right_frame, right_on, factor.span())?;
+        let (left_on, right_on) = self.of_one_type(
+            &mut left,
+            left_on,
+            &mut right_frame,
+            right_on,
+            factor.span(),
+        )?;
         let how = match kind {
             JoinKind::Inner if left_on.is_empty() => JoinType::Cross,
             JoinKind::Inner => JoinType::Inner,
@@ -364,14 +540,18 @@ impl Planner<'_> {
             JoinKind::Semi => JoinType::Semi,
             JoinKind::Anti => JoinType::Anti,
         };
-        let arguments = JoinArgs { coalesce: JoinCoalesce::KeepColumns, ..JoinArgs::new(how) };
+        let arguments = JoinArgs {
+            coalesce: JoinCoalesce::KeepColumns,
+            ..JoinArgs::new(how)
+        };
         joined.frame = left.join(right_frame, left_on, right_on, arguments);
         if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
             joined.relations.extend(right.relations);
         }
         if kind == JoinKind::Full {
             for (left, right) in &pairs {
-                let either = coalesce(&[col(left.as_str()), col(right.as_str())]).alias(left.as_str());
+                let either =
+                    coalesce(&[col(left.as_str()), col(right.as_str())]).alias(left.as_str());
                 joined.frame = joined.frame.clone().with_column(either);
             }
         }
@@ -384,18 +564,26 @@ impl Planner<'_> {
     /// The condition by which rows are joined with rows that are made of them; `None` for all.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for joins by the names of columns, and for others than JOIN and LEFT JOIN … ON TRUE.
-    fn lateral_condition<'a>(&self, operator: &'a JoinOperator, span: Span) -> Result<Option<&'a Expr>> {
+    /// [`crate::error::Kind::Usage`] for joins by the names of columns, and for others than JOIN
+    /// and LEFT JOIN … ON TRUE.
+    fn lateral_condition<'a>(
+        &self,
+        operator: &'a JoinOperator,
+        span: Span,
+    ) -> Result<Option<&'a Expr>> {
         let condition = match constraint_of(operator) {
             Some(JoinConstraint::On(condition)) if !is_true(condition) => Some(condition),
             Some(JoinConstraint::Using(_) | JoinConstraint::Natural) => {
-                let error = Error::usage("LATERAL is joined ON a condition").hint("JOIN LATERAL (SELECT …) AS t ON TRUE");
+                let error = Error::usage("LATERAL is joined ON a condition")
+                    .hint("JOIN LATERAL (SELECT …) AS t ON TRUE");
                 return Err(self.source.locate(error, span));
             }
             _ => None,
         };
         let kind = kind_of(operator);
-        if !matches!(kind, Some(JoinKind::Inner | JoinKind::Left)) || (kind == Some(JoinKind::Left) && condition.is_some()) {
+        if !matches!(kind, Some(JoinKind::Inner | JoinKind::Left))
+            || (kind == Some(JoinKind::Left) && condition.is_some())
+        {
             let error = Error::usage("LATERAL is joined by JOIN, or by LEFT JOIN … ON TRUE");
             return Err(self.source.locate(error, span));
         }
@@ -403,8 +591,15 @@ impl Planner<'_> {
     }
 
     /// Keeps the rows that meet a condition.
-    fn kept_by(&self, joined: &mut JoinedFrame, condition: Option<&Expr>, ctes: &Ctes) -> Result<()> {
-        let Some(condition) = condition else { return Ok(()) };
+    fn kept_by(
+        &self,
+        joined: &mut JoinedFrame,
+        condition: Option<&Expr>,
+        ctes: &Ctes,
+    ) -> Result<()> {
+        let Some(condition) = condition else {
+            return Ok(());
+        };
         let scope = joined.scope(None);
         let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(condition)?;
         joined.frame = self.engine.filtered(joined.frame.clone(), &bound)?;
@@ -425,14 +620,21 @@ impl Planner<'_> {
         let condition = self.lateral_condition(operator, span)?;
         let kind = kind_of(operator);
         let found = self.engine.unique("__found");
-        // Aggregates without GROUP BY are a row for each row around them: those of no rows where a key has none.
+        // Aggregates without GROUP BY are a row for each row around them: those of no rows where a
+        // key has none.
         let none = match planned.is_one_group {
             true => {
                 let scope = joined.scope(None);
                 let empty = self.query(&without_rows(subquery), ctes, Some(&scope))?;
                 if !empty.keys.is_empty() {
-                    let error = Error::usage("an aggregate of LATERAL can't stand beside a column of the query around it");
-                    return Err(self.source.locate(error.hint("compute with the column outside of LATERAL"), span));
+                    let error = Error::usage(
+                        "an aggregate of LATERAL can't stand beside a column of the query around \
+                            it",
+                    );
+                    return Err(self.source.locate(
+                        error.hint("compute with the column outside of LATERAL"),
+                        span,
+                    ));
                 }
                 Some(empty)
             }
@@ -448,13 +650,25 @@ impl Planner<'_> {
         shown.extend(planned.key_names.iter().map(|name| col(name.as_str())));
         shown.push(lit(true).alias(found.as_str()));
         let mut right = planned.frame.select(shown);
-        let own: Vec<(Expr, String)> =
-            planned.keys.iter().map(|(expr, _)| (expr.clone(), self.engine.unique("__lookup"))).collect();
+        let own: Vec<(Expr, String)> = planned
+            .keys
+            .iter()
+            .map(|(expr, _)| (expr.clone(), self.engine.unique("__lookup")))
+            .collect();
         let mut left = self.engine.with(joined.frame.clone(), &own)?;
         let left_keys = own.iter().map(|(_, name)| col(name.as_str())).collect();
-        let right_keys = planned.keys.iter().map(|(_, name)| col(name.as_str())).collect();
-        let (left_on, right_on) = self.of_one_type(&mut left, left_keys, &mut right, right_keys, span)?;
-        let how = if kind == Some(JoinKind::Left) || none.is_some() { JoinType::Left } else { JoinType::Inner };
+        let right_keys = planned
+            .keys
+            .iter()
+            .map(|(_, name)| col(name.as_str()))
+            .collect();
+        let (left_on, right_on) =
+            self.of_one_type(&mut left, left_keys, &mut right, right_keys, span)?;
+        let how = if kind == Some(JoinKind::Left) || none.is_some() {
+            JoinType::Left
+        } else {
+            JoinType::Inner
+        };
         let arguments = JoinArgs {
             maintain_order: MaintainOrderJoin::Left,
             coalesce: JoinCoalesce::KeepColumns,
@@ -464,7 +678,11 @@ impl Planner<'_> {
         let mut frame = left.join(right, left_on, right_on, arguments);
         if let Some(empty) = none {
             let of_none: Vec<String> = names.iter().map(|_| self.engine.unique("__none")).collect();
-            let one = empty.names.iter().zip(&of_none).map(|(name, own)| col(name.as_str()).alias(own.as_str()));
+            let one = empty
+                .names
+                .iter()
+                .zip(&of_none)
+                .map(|(name, own)| col(name.as_str()).alias(own.as_str()));
             frame = self.beside_one(frame, empty.frame.limit(1).select(one.collect::<Vec<_>>()))?;
             let either = names.iter().zip(&of_none).map(|((_, inner), none)| {
                 when(col(found.as_str()).is_not_null())
@@ -475,46 +693,95 @@ impl Planner<'_> {
             frame = frame.with_columns(either.collect::<Vec<_>>());
         }
         joined.frame = frame;
-        let renamed = alias.map(|alias| alias.columns.iter().map(|column| column.name.value.clone()).collect::<Vec<_>>());
+        let renamed = alias.map(|alias| {
+            alias
+                .columns
+                .iter()
+                .map(|column| column.name.value.clone())
+                .collect::<Vec<_>>()
+        });
         let columns = names.into_iter().enumerate().map(|(at, (name, inner))| {
-            let name = renamed.as_ref().and_then(|renamed| renamed.get(at)).cloned().unwrap_or(name);
-            ScopeColumn { name, inner, qualified_only: false }
+            let name = renamed
+                .as_ref()
+                .and_then(|renamed| renamed.get(at))
+                .cloned()
+                .unwrap_or(name);
+            ScopeColumn {
+                name,
+                inner,
+                qualified_only: false,
+            }
         });
         let alias = alias.map_or(String::new(), |alias| alias.name.value.clone());
-        joined.relations.push(Relation { alias, columns: columns.collect() });
+        joined.relations.push(Relation {
+            alias,
+            columns: columns.collect(),
+        });
         self.kept_by(joined, condition, ctes)
     }
 
     /// Joins each row with the nearest row of the other table, by one inequality.
-    fn asof(&self, joined: &mut JoinedFrame, right: JoinedFrame, mut conditions: AsofConditions) -> Result<()> {
+    fn asof(
+        &self,
+        joined: &mut JoinedFrame,
+        right: JoinedFrame,
+        mut conditions: AsofConditions,
+    ) -> Result<()> {
         let span = conditions.span;
         let wrong = |what: &str| {
             let error = Error::usage(format!("an ASOF join {what}"));
-            self.source.locate(error.hint("ASOF JOIN b ON a.k = b.k AND a.t >= b.t"), span)
+            self.source
+                .locate(error.hint("ASOF JOIN b ON a.k = b.k AND a.t >= b.t"), span)
         };
         let (of_left, of_right) = (joined.names(), right.names());
         // The last column after USING is that of the inequality.
         let nearest = match conditions.rest.as_slice() {
             [] => {
-                let (left, right) = conditions.pairs.pop().ok_or_else(|| wrong("needs an inequality"))?;
+                let (left, right) = conditions
+                    .pairs
+                    .pop()
+                    .ok_or_else(|| wrong("needs an inequality"))?;
                 (column(&left), BinaryOperator::GtEq, column(&right))
             }
-            [(bound, _)] => inequality(bound, &of_left, &of_right).ok_or_else(|| wrong("needs an inequality of its tables"))?,
+            [(bound, _)] => inequality(bound, &of_left, &of_right)
+                .ok_or_else(|| wrong("needs an inequality of its tables"))?,
             _ => return Err(wrong("has one inequality")),
         };
-        let (number, near_left, near_right) =
-            (self.engine.unique("__row"), self.engine.unique("__near"), self.engine.unique("__near"));
+        let (number, near_left, near_right) = (
+            self.engine.unique("__row"),
+            self.engine.unique("__near"),
+            self.engine.unique("__near"),
+        );
         let left_frame = joined.frame.clone().with_row_index(number.as_str(), None);
-        let left_frame = self.engine.with(left_frame, &[(nearest.0, near_left.clone())])?;
-        let right_frame = self.engine.with(right.frame.clone(), &[(nearest.2, near_right.clone())])?;
-        let keys = conditions.keys.into_iter().chain(conditions.pairs.iter().map(|(left, right)| (column(left), column(right))));
+        let left_frame = self
+            .engine
+            .with(left_frame, &[(nearest.0, near_left.clone())])?;
+        let right_frame = self
+            .engine
+            .with(right.frame.clone(), &[(nearest.2, near_right.clone())])?;
+        let keys = conditions.keys.into_iter().chain(
+            conditions
+                .pairs
+                .iter()
+                .map(|(left, right)| (column(left), column(right))),
+        );
         let (left_sides, right_sides): (Vec<Expr>, Vec<Expr>) = keys.unzip();
         let (mut left_frame, left_on) = self.keys(left_frame, &left_sides)?;
         let (mut right_frame, right_on) = self.keys(right_frame, &right_sides)?;
-        let (left_on, right_on) = self.of_one_type(&mut left_frame, left_on, &mut right_frame, right_on, span)?;
-        let how = if left_on.is_empty() { JoinType::Cross } else { JoinType::Inner };
-        let arguments = JoinArgs { coalesce: JoinCoalesce::KeepColumns, ..JoinArgs::new(how) };
-        let pairs = left_frame.clone().join(right_frame, left_on, right_on, arguments);
+        let (left_on, right_on) =
+            self.of_one_type(&mut left_frame, left_on, &mut right_frame, right_on, span)?;
+        let how = if left_on.is_empty() {
+            JoinType::Cross
+        } else {
+            JoinType::Inner
+        };
+        let arguments = JoinArgs {
+            coalesce: JoinCoalesce::KeepColumns,
+            ..JoinArgs::new(how)
+        };
+        let pairs = left_frame
+            .clone()
+            .join(right_frame, left_on, right_on, arguments);
         let (template, descending) = match nearest.1 {
             BinaryOperator::Gt => ("_0 > _1", true),
             BinaryOperator::GtEq => ("_0 >= _1", true),
@@ -523,17 +790,39 @@ impl Planner<'_> {
         };
         let condition = expression(template, vec![column(&near_left), column(&near_right)]);
         let pairs = self.engine.filtered(pairs, &condition)?;
-        let by = || Selector::ByName { names: [PlSmallStr::from(number.as_str())].into(), strict: true };
-        let options = SortMultipleOptions::default().with_order_descending(descending).with_maintain_order(true);
-        let nearest = pairs.sort_by_exprs([col(near_right.as_str())], options).unique_stable(Some(by()), UniqueKeepStrategy::First);
+        let by = || Selector::ByName {
+            names: [PlSmallStr::from(number.as_str())].into(),
+            strict: true,
+        };
+        let options = SortMultipleOptions::default()
+            .with_order_descending(descending)
+            .with_maintain_order(true);
+        let nearest = pairs
+            .sort_by_exprs([col(near_right.as_str())], options)
+            .unique_stable(Some(by()), UniqueKeepStrategy::First);
         joined.frame = match conditions.keeps_left {
             false => nearest.sort_by_exprs([col(number.as_str())], SortMultipleOptions::default()),
             true => {
-                let shown = right.relations.iter().flat_map(|relation| &relation.columns).map(|column| col(column.inner.as_str()));
-                let found = nearest.select(std::iter::once(col(number.as_str())).chain(shown).collect::<Vec<_>>());
-                let arguments = JoinArgs { maintain_order: MaintainOrderJoin::Left, ..JoinArgs::new(JoinType::Left) };
+                let shown = right
+                    .relations
+                    .iter()
+                    .flat_map(|relation| &relation.columns)
+                    .map(|column| col(column.inner.as_str()));
+                let found = nearest.select(
+                    std::iter::once(col(number.as_str()))
+                        .chain(shown)
+                        .collect::<Vec<_>>(),
+                );
+                let arguments = JoinArgs {
+                    maintain_order: MaintainOrderJoin::Left,
+                    ..JoinArgs::new(JoinType::Left)
+                };
                 let key = || vec![col(number.as_str())];
-                joined.frame.clone().with_row_index(number.as_str(), None).join(found, key(), key(), arguments)
+                joined
+                    .frame
+                    .clone()
+                    .with_row_index(number.as_str(), None)
+                    .join(found, key(), key(), arguments)
             }
         };
         joined.relations.extend(right.relations);
@@ -551,7 +840,9 @@ impl Planner<'_> {
             for column in &mut relation.columns {
                 let mut inner = column.inner.clone();
                 while used.contains(&inner) {
-                    inner = self.engine.unique(&format!("{}.{}", relation.alias, column.name));
+                    inner = self
+                        .engine
+                        .unique(&format!("{}.{}", relation.alias, column.name));
                 }
                 used.insert(inner.clone());
                 shown.push(col(column.inner.as_str()).alias(inner.as_str()));
@@ -572,8 +863,13 @@ impl Planner<'_> {
         let mut pairs = Vec::new();
         for (name, span) in names {
             let find = |joined: &mut JoinedFrame, hide: bool| {
-                let columns = joined.relations.iter_mut().flat_map(|relation| relation.columns.iter_mut());
-                let mut found = columns.filter(|column| column.name.eq_ignore_ascii_case(&name) && !column.qualified_only);
+                let columns = joined
+                    .relations
+                    .iter_mut()
+                    .flat_map(|relation| relation.columns.iter_mut());
+                let mut found = columns.filter(|column| {
+                    column.name.eq_ignore_ascii_case(&name) && !column.qualified_only
+                });
                 let column = found.next()?;
                 column.qualified_only |= hide;
                 Some(column.inner.clone())
@@ -583,7 +879,9 @@ impl Planner<'_> {
                 (Some(one), Some(other)) => pairs.push((one, other)),
                 _ => {
                     let error = Error::usage(format!("{name} is not a column of both tables"));
-                    return Err(self.source.locate(error.hint("join by a condition: ON a.id = b.key"), span));
+                    return Err(self
+                        .source
+                        .locate(error.hint("join by a condition: ON a.id = b.key"), span));
                 }
             }
         }
@@ -607,7 +905,8 @@ impl Planner<'_> {
         Ok((self.engine.with(frame, &computed)?, on))
     }
 
-    /// The keys of both sides of a join in types that are equal: numbers are compared as numbers, and days as times.
+    /// The keys of both sides of a join in types that are equal: numbers are compared as numbers,
+    /// and days as times.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for types that can't be compared.
@@ -620,36 +919,60 @@ impl Planner<'_> {
         span: Span,
     ) -> Result<(Vec<EngineExpr>, Vec<EngineExpr>)> {
         let (of_left, of_right) = (
-            left.collect_schema().map_err(|error| engine_error(&error))?,
-            right.collect_schema().map_err(|error| engine_error(&error))?,
+            left.collect_schema()
+                .map_err(|error| engine_error(&error))?,
+            right
+                .collect_schema()
+                .map_err(|error| engine_error(&error))?,
         );
-        let mut keys = (Vec::with_capacity(left_on.len()), Vec::with_capacity(right_on.len()));
+        let mut keys = (
+            Vec::with_capacity(left_on.len()),
+            Vec::with_capacity(right_on.len()),
+        );
         for (left, right) in left_on.into_iter().zip(right_on) {
-            let dtype = |side: &EngineExpr, schema: &Schema| side.to_field(schema).map(|field| field.dtype().clone());
-            let dtypes = dtype(&left, &of_left).and_then(|one| Ok((one, dtype(&right, &of_right)?)));
+            let dtype = |side: &EngineExpr, schema: &Schema| {
+                side.to_field(schema).map(|field| field.dtype().clone())
+            };
+            let dtypes =
+                dtype(&left, &of_left).and_then(|one| Ok((one, dtype(&right, &of_right)?)));
             let (one, other) = dtypes.map_err(|error| engine_error(&error))?;
             let common = match (&one, &other) {
                 (one, other) if one == other => None,
                 // A key of no type is null, and matches no value of the other side.
                 (one, other) if one.is_null() => Some(other.clone()),
                 (one, other) if other.is_null() => Some(one.clone()),
-                (one, other) if one.is_unsigned_integer() && other.is_unsigned_integer() => Some(DataType::UInt64),
-                // No type of the engine that joins holds both; the texts of equal numbers are equal.
-                (one, other) if one.is_integer() && other.is_integer() && [one, other].contains(&&DataType::UInt64) => {
+                (one, other) if one.is_unsigned_integer() && other.is_unsigned_integer() => {
+                    Some(DataType::UInt64)
+                }
+                // No type of the engine that joins holds both; the texts of equal numbers are
+                // equal.
+                (one, other)
+                    if one.is_integer()
+                        && other.is_integer()
+                        && [one, other].contains(&&DataType::UInt64) =>
+                {
                     Some(DataType::String)
                 }
                 (one, other) if one.is_integer() && other.is_integer() => Some(DataType::Int64),
-                (one, other) if one.is_primitive_numeric() && other.is_primitive_numeric() => Some(DataType::Float64),
-                (DataType::Date | DataType::Datetime(..), DataType::Date | DataType::Datetime(..)) => {
-                    Some(DataType::Datetime(TimeUnit::Microseconds, None))
+                (one, other) if one.is_primitive_numeric() && other.is_primitive_numeric() => {
+                    Some(DataType::Float64)
                 }
-                (DataType::String | DataType::Categorical(..), DataType::String | DataType::Categorical(..)) => {
-                    Some(DataType::String)
-                }
+                (
+                    DataType::Date | DataType::Datetime(..),
+                    DataType::Date | DataType::Datetime(..),
+                ) => Some(DataType::Datetime(TimeUnit::Microseconds, None)),
+                (
+                    DataType::String | DataType::Categorical(..),
+                    DataType::String | DataType::Categorical(..),
+                ) => Some(DataType::String),
                 _ => {
                     let (one, other) = (type_name(&one), type_name(&other));
-                    let error = Error::usage(format!("values of the types {one} and {other} can't be compared"));
-                    return Err(self.source.locate(error.hint("convert one of them: CAST(x AS VARCHAR)"), span));
+                    let error = Error::usage(format!(
+                        "values of the types {one} and {other} can't be compared"
+                    ));
+                    return Err(self
+                        .source
+                        .locate(error.hint("convert one of them: CAST(x AS VARCHAR)"), span));
                 }
             };
             let cast = |side: EngineExpr| match &common {
@@ -673,15 +996,21 @@ impl Planner<'_> {
     ) -> Result<()> {
         let [list] = list else {
             let error = Error::usage("UNNEST takes one list").hint("CROSS JOIN UNNEST(a) AS t(x)");
-            return Err(self.source.locate(error, alias.map_or(Span::empty(), |alias| alias.name.span)));
+            return Err(self
+                .source
+                .locate(error, alias.map_or(Span::empty(), |alias| alias.name.span)));
         };
         let scope = joined.scope(None);
         let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(list)?;
         let inner = self.engine.unique("__element");
-        let frame = self.engine.with(joined.frame.clone(), &[(bound, inner.clone())])?;
+        let frame = self
+            .engine
+            .with(joined.frame.clone(), &[(bound, inner.clone())])?;
         joined.frame = exploded(frame, &inner, keeps_empty);
         let series = match list {
-            Expr::Function(function) => Some(name_of(function)).filter(|name| SERIES.contains(&name.as_str())),
+            Expr::Function(function) => {
+                Some(name_of(function)).filter(|name| SERIES.contains(&name.as_str()))
+            }
             _ => None,
         };
         let name = match alias {
@@ -692,40 +1021,85 @@ impl Planner<'_> {
             },
             None => series.clone().unwrap_or_else(|| "unnest".to_owned()),
         };
-        let alias = alias.map_or_else(|| series.unwrap_or_default(), |alias| alias.name.value.clone());
-        joined.relations.push(Relation { alias, columns: vec![ScopeColumn { name, inner, qualified_only: false }] });
+        let alias = alias.map_or_else(
+            || series.unwrap_or_default(),
+            |alias| alias.name.value.clone(),
+        );
+        joined.relations.push(Relation {
+            alias,
+            columns: vec![ScopeColumn {
+                name,
+                inner,
+                qualified_only: false,
+            }],
+        });
         Ok(())
     }
 }
 
 /// One row per list element; with `keeps_empty`, empty and null lists keep one row with null.
 fn exploded(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
-    let names = Selector::ByName { names: Arc::from(vec![PlSmallStr::from(column)]), strict: true };
-    bounds::exploding(frame, column, keeps_empty).explode(names, ExplodeOptions { empty_as_null: true, keep_nulls: true })
+    let names = Selector::ByName {
+        names: Arc::from(vec![PlSmallStr::from(column)]),
+        strict: true,
+    };
+    bounds::exploding(frame, column, keeps_empty).explode(
+        names,
+        ExplodeOptions {
+            empty_as_null: true,
+            keep_nulls: true,
+        },
+    )
 }
 
-/// One row per element of the longest list of several, in which shorter ones have nulls; empty and null lists alone have no rows.
+/// One row per element of the longest list of several, in which shorter ones have nulls; empty and
+/// null lists alone have no rows.
 pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame {
     let padded = || {
-        let others = |first: &str| columns.iter().filter(|other| **other != first).map(|other| col(*other)).collect::<Vec<_>>();
-        let padded = |column: &&str| padded_list().call([vec![col(*column)], others(column)].concat());
+        let others = |first: &str| {
+            columns
+                .iter()
+                .filter(|other| **other != first)
+                .map(|other| col(*other))
+                .collect::<Vec<_>>()
+        };
+        let padded =
+            |column: &&str| padded_list().call([vec![col(*column)], others(column)].concat());
         columns.iter().map(padded).collect::<Vec<_>>()
     };
     match columns {
         [] => frame,
         [only] => exploded(frame, only, false),
         [first, ..] => {
-            let frame = columns.iter().fold(frame, |frame, column| bounds::exploding(frame, column, true));
-            let frame = frame.with_columns(padded()).filter(col(*first).list().len().gt(lit(0)));
-            let names = columns.iter().map(|column| PlSmallStr::from(*column)).collect();
-            frame.explode(Selector::ByName { names, strict: true }, ExplodeOptions { empty_as_null: true, keep_nulls: true })
+            let frame = columns.iter().fold(frame, |frame, column| {
+                bounds::exploding(frame, column, true)
+            });
+            let frame = frame
+                .with_columns(padded())
+                .filter(col(*first).list().len().gt(lit(0)));
+            let names = columns
+                .iter()
+                .map(|column| PlSmallStr::from(*column))
+                .collect();
+            frame.explode(
+                Selector::ByName {
+                    names,
+                    strict: true,
+                },
+                ExplodeOptions {
+                    empty_as_null: true,
+                    keep_nulls: true,
+                },
+            )
         }
     }
 }
 
 fn kind_of(operator: &JoinOperator) -> Option<JoinKind> {
     Some(match operator {
-        JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_) => JoinKind::Inner,
+        JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_) => {
+            JoinKind::Inner
+        }
         JoinOperator::Left(_) | JoinOperator::LeftOuter(_) => JoinKind::Left,
         JoinOperator::Right(_) | JoinOperator::RightOuter(_) => JoinKind::Right,
         JoinOperator::FullOuter(_) => JoinKind::Full,
@@ -770,17 +1144,31 @@ fn series(name: &str, arguments: Vec<FunctionArg>) -> Expr {
 /// Argument and alias of UNNEST.
 fn list_of(factor: &TableFactor) -> Option<(Option<&TableAlias>, Vec<Expr>)> {
     match factor {
-        TableFactor::UNNEST { alias, array_exprs, .. } => Some((alias.as_ref(), array_exprs.clone())),
-        TableFactor::Table { name, alias, args: Some(args), .. } if name.to_string().eq_ignore_ascii_case("unnest") => {
+        TableFactor::UNNEST {
+            alias, array_exprs, ..
+        } => Some((alias.as_ref(), array_exprs.clone())),
+        TableFactor::Table {
+            name,
+            alias,
+            args: Some(args),
+            ..
+        } if name.to_string().eq_ignore_ascii_case("unnest") => {
             let list = args.args.iter().filter_map(|argument| match argument {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
                 _ => None,
             });
             Some((alias.as_ref(), list.collect()))
         }
-        TableFactor::Table { name, alias, args: Some(args), .. } => {
+        TableFactor::Table {
+            name,
+            alias,
+            args: Some(args),
+            ..
+        } => {
             let called = name.to_string().to_lowercase();
-            SERIES.contains(&called.as_str()).then(|| (alias.as_ref(), vec![series(&called, args.args.clone())]))
+            SERIES
+                .contains(&called.as_str())
+                .then(|| (alias.as_ref(), vec![series(&called, args.args.clone())]))
         }
         _ => None,
     }
@@ -788,7 +1176,10 @@ fn list_of(factor: &TableFactor) -> Option<(Option<&TableAlias>, Vec<Expr>)> {
 
 /// True for a written TRUE.
 fn is_true(condition: &Expr) -> bool {
-    matches!(unwrapped(condition), Expr::Value(value) if value.value == sqlparser::ast::Value::Boolean(true))
+    matches!(
+        unwrapped(condition),
+        Expr::Value(value) if value.value == sqlparser::ast::Value::Boolean(true)
+    )
 }
 
 /// True when an expression names a column, or anything else.
@@ -801,8 +1192,10 @@ fn has_names(expr: &Expr) -> bool {
 }
 
 fn unequal(summary: String) -> Error {
-    let hint = "the engine only joins so by columns that are equal; find the pairs in a subquery, and join that: FROM data AS a \
-                LEFT JOIN (SELECT a.id AS key, b.n FROM data AS a JOIN data AS b ON a.k = b.k AND a.n < b.n) AS m ON a.id = m.key";
+    let hint = "the engine only joins so by columns that are equal; find the pairs in a subquery, \
+        and join that: FROM data AS a \
+                LEFT JOIN (SELECT a.id AS key, b.n FROM data AS a JOIN data AS b ON a.k = b.k AND \
+        a.n < b.n) AS m ON a.id = m.key";
     Error::usage(summary).hint(hint)
 }
 
@@ -825,7 +1218,14 @@ fn looks_at(expr: &Expr, columns: &HashSet<String>) -> bool {
 
 /// Both sides of an equality between the tables, the left table's first.
 fn equality(expr: &Expr, left: &HashSet<String>, right: &HashSet<String>) -> Option<(Expr, Expr)> {
-    let Expr::BinaryOp { left: one, op: BinaryOperator::Eq, right: other } = unwrapped(expr) else { return None };
+    let Expr::BinaryOp {
+        left: one,
+        op: BinaryOperator::Eq,
+        right: other,
+    } = unwrapped(expr)
+    else {
+        return None;
+    };
     let sides = |expr: &Expr| (looks_at(expr, left), looks_at(expr, right));
     match (sides(one), sides(other)) {
         ((true, false), (false, true)) => Some((*one.clone(), *other.clone())),
@@ -835,8 +1235,19 @@ fn equality(expr: &Expr, left: &HashSet<String>, right: &HashSet<String>) -> Opt
 }
 
 /// An inequality between the tables, turned so that the left table is on its left.
-fn inequality(expr: &Expr, left: &HashSet<String>, right: &HashSet<String>) -> Option<(Expr, BinaryOperator, Expr)> {
-    let Expr::BinaryOp { left: one, op, right: other } = unwrapped(expr) else { return None };
+fn inequality(
+    expr: &Expr,
+    left: &HashSet<String>,
+    right: &HashSet<String>,
+) -> Option<(Expr, BinaryOperator, Expr)> {
+    let Expr::BinaryOp {
+        left: one,
+        op,
+        right: other,
+    } = unwrapped(expr)
+    else {
+        return None;
+    };
     let turned = match op {
         BinaryOperator::Gt => BinaryOperator::Lt,
         BinaryOperator::GtEq => BinaryOperator::LtEq,

@@ -1,4 +1,5 @@
-//! The keys of GROUP BY: expressions, names and numbers of result columns, and the sets of ROLLUP, CUBE and GROUPING SETS.
+//! The keys of GROUP BY: expressions, names and numbers of result columns, and the sets of ROLLUP,
+//! CUBE and GROUPING SETS.
 
 use sqlparser::ast::{Expr, GroupByExpr, Select, Spanned};
 
@@ -31,7 +32,12 @@ impl Planner<'_> {
         let mut found = GroupKeys::default();
         let modifiers = match &select.group_by {
             GroupByExpr::All(modifiers) => {
-                found.keys = items.iter().map(|item| &item.expr).filter(|expr| !aggregates(expr)).cloned().collect();
+                found.keys = items
+                    .iter()
+                    .map(|item| &item.expr)
+                    .filter(|expr| !aggregates(expr))
+                    .cloned()
+                    .collect();
                 modifiers
             }
             GroupByExpr::Expressions(exprs, modifiers) => {
@@ -54,10 +60,18 @@ impl Planner<'_> {
                     let sets = sets.ok_or_else(|| self.too_many_groupings(expr))?;
                     let bound = sets
                         .iter()
-                        .map(|set| set.iter().map(|key| self.group_key(key, items, bind)).collect::<Result<Vec<_>>>())
+                        .map(|set| {
+                            set.iter()
+                                .map(|key| self.group_key(key, items, bind))
+                                .collect::<Result<Vec<_>>>()
+                        })
                         .collect::<Result<Vec<_>>>()?;
                     found.add_sets(bound);
-                    if found.sets.as_ref().is_some_and(|sets| sets.len() > GROUPINGS_MAX) {
+                    if found
+                        .sets
+                        .as_ref()
+                        .is_some_and(|sets| sets.len() > GROUPINGS_MAX)
+                    {
                         return Err(self.too_many_groupings(expr));
                     }
                 }
@@ -65,24 +79,41 @@ impl Planner<'_> {
             }
         };
         if !modifiers.is_empty() {
-            let error = Error::usage("this form of GROUP BY is not supported").hint("write GROUP BY ROLLUP (a, b)");
+            let error = Error::usage("this form of GROUP BY is not supported")
+                .hint("write GROUP BY ROLLUP (a, b)");
             return Err(self.source.locate(error, select.group_by.span()));
         }
-        let is_grouped = matches!(&select.group_by, GroupByExpr::All(_)) || !found.keys.is_empty() || found.sets.is_some();
+        let is_grouped = matches!(&select.group_by, GroupByExpr::All(_))
+            || !found.keys.is_empty()
+            || found.sets.is_some();
         Ok(is_grouped.then_some(found))
     }
 
     fn too_many_groupings(&self, expr: &Expr) -> Error {
         let error = Error::too_large(format!("GROUP BY has more than {GROUPINGS_MAX} groupings"));
-        self.source.locate(error.hint("name the groupings that you need: GROUPING SETS ((a, b), (a), ())"), expr.span())
+        self.source.locate(
+            error.hint("name the groupings that you need: GROUPING SETS ((a, b), (a), ())"),
+            expr.span(),
+        )
     }
 
     /// A key of GROUP BY: an expression, or the number of a result column.
-    fn group_key(&self, expr: &Expr, items: &[ResultColumn], bind: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<Expr> {
-        let Some(number) = count_of(expr) else { return bind(expr) };
-        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+    fn group_key(
+        &self,
+        expr: &Expr,
+        items: &[ResultColumn],
+        bind: &mut dyn FnMut(&Expr) -> Result<Expr>,
+    ) -> Result<Expr> {
+        let Some(number) = count_of(expr) else {
+            return bind(expr);
+        };
+        let place = usize::try_from(number)
+            .ok()
+            .and_then(|number| number.checked_sub(1));
         let error = || Error::usage(format!("there is no result column {number}"));
-        let item = place.and_then(|place| items.get(place)).ok_or_else(|| self.source.locate(error(), expr.span()))?;
+        let item = place
+            .and_then(|place| items.get(place))
+            .ok_or_else(|| self.source.locate(error(), expr.span()))?;
         Ok(item.expr.clone())
     }
 }
@@ -92,22 +123,36 @@ impl GroupKeys {
     fn add_sets(&mut self, sets: Vec<Vec<Expr>>) {
         self.keys.extend(sets.iter().flatten().cloned());
         let before = self.sets.take().unwrap_or_else(|| vec![Vec::new()]);
-        let joined = before.iter().flat_map(|one| sets.iter().map(move |other| [one.as_slice(), other].concat()));
+        let joined = before.iter().flat_map(|one| {
+            sets.iter()
+                .map(move |other| [one.as_slice(), other].concat())
+        });
         self.sets = Some(joined.take(GROUPINGS_MAX + 1).collect());
     }
 }
 
 /// The groupings of ROLLUP: by all keys, by all but the last, and so on to none.
 fn rollup_sets(groups: &[Vec<Expr>]) -> Vec<Vec<Expr>> {
-    (0..=groups.len()).rev().map(|length| groups[..length].concat()).collect()
+    (0..=groups.len())
+        .rev()
+        .map(|length| groups[..length].concat())
+        .collect()
 }
 
-/// The groupings of CUBE: by each part of the keys. `None` for more keys than there may be groupings.
+/// The groupings of CUBE: by each part of the keys. `None` for more keys than there may be
+/// groupings.
 fn cube_sets(groups: &[Vec<Expr>]) -> Option<Vec<Vec<Expr>>> {
-    let count = 1usize.checked_shl(u32::try_from(groups.len()).ok()?).filter(|count| *count <= GROUPINGS_MAX)?;
+    let count = 1usize
+        .checked_shl(u32::try_from(groups.len()).ok()?)
+        .filter(|count| *count <= GROUPINGS_MAX)?;
     let part = |chosen: usize| {
         let is_chosen = |(at, _): &(usize, &Vec<Expr>)| chosen >> (groups.len() - 1 - at) & 1 == 1;
-        groups.iter().enumerate().filter(is_chosen).flat_map(|(_, group)| group.clone()).collect()
+        groups
+            .iter()
+            .enumerate()
+            .filter(is_chosen)
+            .flat_map(|(_, group)| group.clone())
+            .collect()
     };
     Some((0..count).rev().map(part).collect())
 }

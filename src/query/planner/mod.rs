@@ -1,9 +1,11 @@
-//! Plans queries for the engine, one SELECT at a time: each reads one frame with unique column names and becomes a chain of engine
-//! statements over it (rows, groups, windows, result), so that functions, names and clauses have the same semantics at every depth.
+//! Plans queries for the engine, one SELECT at a time: each reads one frame with unique column
+//! names and becomes a chain of engine statements over it (rows, groups, windows, result), so that
+//! functions, names and clauses have the same semantics at every depth.
 //!
-//! A query is planned here with its WITH, ORDER BY and LIMIT, `recursion` and `set_operation`; a SELECT in `select`: the rows of its
-//! FROM in `from_clause` (`pivoting`), the names of its expressions in `name_binding`, their subqueries in `subquery_rewrite`, its GROUP
-//! BY in `group_keys`.
+//! A query is planned here with its WITH, ORDER BY and LIMIT, `recursion` and `set_operation`; a
+//! SELECT in `select`: the rows of its FROM in `from_clause` (`pivoting`), the names of its
+//! expressions in `name_binding`, their subqueries in `subquery_rewrite`, its GROUP BY in
+//! `group_keys`.
 
 mod from_clause;
 mod group_keys;
@@ -18,13 +20,14 @@ use std::cell::Cell;
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::{
-    BaseColumnUdf, Column, DataType, Field, IdxSize, JoinArgs, JoinCoalesce, JoinType, LazyFrame, MaintainOrderJoin, PlSmallStr,
-    PolarsResult, Scalar, Schema, Selector, SortMultipleOptions, col, len, lit,
+    BaseColumnUdf, Column, DataType, Field, IdxSize, JoinArgs, JoinCoalesce, JoinType, LazyFrame,
+    MaintainOrderJoin, PlSmallStr, PolarsResult, Scalar, Schema, Selector, SortMultipleOptions,
+    col, len, lit,
 };
 use polars::sql::FunctionOptions;
 use sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, LimitClause, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query,
-    SetExpr, Spanned, Value,
+    Expr, FunctionArg, FunctionArgExpr, FunctionArguments, LimitClause, OrderBy, OrderByExpr,
+    OrderByKind, OrderByOptions, Query, SetExpr, Spanned, Value,
 };
 use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 
@@ -45,7 +48,11 @@ pub(super) struct Ctes(Vec<(String, LazyFrame)>);
 
 impl Ctes {
     pub fn find(&self, name: &str) -> Option<LazyFrame> {
-        self.0.iter().rev().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, frame)| frame.clone())
+        self.0
+            .iter()
+            .rev()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, frame)| frame.clone())
     }
 
     /// These, with one more.
@@ -81,7 +88,8 @@ pub(super) struct PlannedQuery {
     pub frame: LazyFrame,
     /// Result columns, without `key_names`.
     pub names: Vec<String>,
-    /// Correlation of a subquery: an expression over the outer rows, and the column here that equals it.
+    /// Correlation of a subquery: an expression over the outer rows, and the column here that
+    /// equals it.
     pub keys: Vec<(Expr, String)>,
     pub key_names: Vec<String>,
     /// True for aggregates without GROUP BY, which give a row for no rows.
@@ -97,13 +105,23 @@ impl<'a> Planner<'a> {
         samplings: &'a [(Location, RowSampling)],
     ) -> Self {
         let engine = SqlEngine::new(source, tokens, columns);
-        Self { source, tokens, table, columns, engine, samplings, unfolded: Cell::new(0), items: Cell::new(0) }
+        Self {
+            source,
+            tokens,
+            table,
+            columns,
+            engine,
+            samplings,
+            unfolded: Cell::new(0),
+            items: Cell::new(0),
+        }
     }
 
     /// Plans a statement.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for unknown names and unsupported constructs, with position and alternative.
+    /// [`crate::error::Kind::Usage`] for unknown names and unsupported constructs, with position
+    /// and alternative.
     pub fn plan(&self, query: &Query) -> Result<LazyFrame> {
         Ok(self.query(query, &Ctes::default(), None)?.frame)
     }
@@ -114,7 +132,9 @@ impl<'a> Planner<'a> {
     /// As [`Planner::plan`].
     pub fn condition(&self, frame: LazyFrame, condition: &Expr) -> Result<LazyFrame> {
         let mut frame = frame;
-        let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+        let schema = frame
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
         let relation = Relation::of_columns("data", schema.iter_names());
         let scope = SelectScope::new(vec![relation], None);
         let ctes = Ctes(vec![("data".into(), frame.clone())]);
@@ -123,7 +143,16 @@ impl<'a> Planner<'a> {
         let attached = !binder.attached.is_empty();
         let frame = self.attach(frame, binder.attached)?;
         let frame = self.engine.filtered(frame, &bound)?;
-        Ok(if attached { frame.select(schema.iter_names().map(|name| col(name.clone())).collect::<Vec<_>>()) } else { frame })
+        Ok(if attached {
+            frame.select(
+                schema
+                    .iter_names()
+                    .map(|name| col(name.clone()))
+                    .collect::<Vec<_>>(),
+            )
+        } else {
+            frame
+        })
     }
 
     /// Counts bytes of substituted expressions.
@@ -137,7 +166,9 @@ impl<'a> Planner<'a> {
             return Ok(());
         }
         let error = Error::too_large("the names of the query stand for too much text");
-        Err(self.source.locate_statement(error.hint("compute step by step in subqueries")))
+        Err(self
+            .source
+            .locate_statement(error.hint("compute step by step in subqueries")))
     }
 
     fn attach(&self, mut frame: LazyFrame, attached: Vec<(String, Attached)>) -> Result<LazyFrame> {
@@ -145,15 +176,32 @@ impl<'a> Planner<'a> {
             frame = match rows {
                 Attached::One(one) => self.beside_one(frame, one)?,
                 Attached::ByKey { rows, keys } => {
-                    let own: Vec<(Expr, String)> =
-                        keys.iter().map(|(expr, _)| (expr.clone(), self.engine.unique("__lookup"))).collect();
+                    let own: Vec<(Expr, String)> = keys
+                        .iter()
+                        .map(|(expr, _)| (expr.clone(), self.engine.unique("__lookup")))
+                        .collect();
                     // Join keys get unique names; the right side has each key once.
-                    let names: Vec<String> = keys.iter().map(|_| self.engine.unique("__key_sub")).collect();
-                    let renamed = rows.rename(keys.iter().map(|(_, name)| name.as_str()), names.iter().map(String::as_str), true);
+                    let names: Vec<String> = keys
+                        .iter()
+                        .map(|_| self.engine.unique("__key_sub"))
+                        .collect();
+                    let renamed = rows.rename(
+                        keys.iter().map(|(_, name)| name.as_str()),
+                        names.iter().map(String::as_str),
+                        true,
+                    );
                     let (mut left, mut right) = (self.engine.with(frame, &own)?, renamed);
-                    let sides = |own: &[(Expr, String)]| own.iter().map(|(_, name)| col(name.as_str())).collect();
+                    let sides = |own: &[(Expr, String)]| {
+                        own.iter().map(|(_, name)| col(name.as_str())).collect()
+                    };
                     let right_keys = names.iter().map(|name| col(name.as_str())).collect();
-                    let (left_on, right_on) = self.of_one_type(&mut left, sides(&own), &mut right, right_keys, Span::empty())?;
+                    let (left_on, right_on) = self.of_one_type(
+                        &mut left,
+                        sides(&own),
+                        &mut right,
+                        right_keys,
+                        Span::empty(),
+                    )?;
                     let arguments = JoinArgs {
                         maintain_order: MaintainOrderJoin::Left,
                         coalesce: JoinCoalesce::KeepColumns,
@@ -168,30 +216,50 @@ impl<'a> Planner<'a> {
         Ok(frame)
     }
 
-    /// The frame with the columns of a frame of one row beside each row. Joined by a constant that depends on both sides: the
-    /// optimiser removes unused columns, and where it removes all of a side, the number of its rows is lost too.
+    /// The frame with the columns of a frame of one row beside each row. Joined by a constant that
+    /// depends on both sides: the optimiser removes unused columns, and where it removes all of a
+    /// side, the number of its rows is lost too.
     pub(super) fn beside_one(&self, mut frame: LazyFrame, mut one: LazyFrame) -> Result<LazyFrame> {
         let first = |frame: &mut LazyFrame| -> Result<Option<PlSmallStr>> {
-            let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+            let schema = frame
+                .collect_schema()
+                .map_err(|error| engine_error(&error))?;
             Ok(schema.iter_names().next().cloned())
         };
-        let (Some(left), Some(right)) = (first(&mut frame)?, first(&mut one)?) else { return Ok(frame.cross_join(one, None)) };
-        let (left_key, right_key) = (self.engine.unique("__lookup"), self.engine.unique("__lookup"));
-        let keyed = |frame: LazyFrame, column: PlSmallStr, key: &str| frame.with_column(zero().call(vec![col(column)]).alias(key));
+        let (Some(left), Some(right)) = (first(&mut frame)?, first(&mut one)?) else {
+            return Ok(frame.cross_join(one, None));
+        };
+        let (left_key, right_key) = (
+            self.engine.unique("__lookup"),
+            self.engine.unique("__lookup"),
+        );
+        let keyed = |frame: LazyFrame, column: PlSmallStr, key: &str| {
+            frame.with_column(zero().call(vec![col(column)]).alias(key))
+        };
         let arguments = JoinArgs {
             maintain_order: MaintainOrderJoin::Left,
             coalesce: JoinCoalesce::KeepColumns,
             ..JoinArgs::new(JoinType::Left)
         };
         let (left, right) = (keyed(frame, left, &left_key), keyed(one, right, &right_key));
-        Ok(left.join(right, [col(left_key.as_str())], [col(right_key.as_str())], arguments))
+        Ok(left.join(
+            right,
+            [col(left_key.as_str())],
+            [col(right_key.as_str())],
+            arguments,
+        ))
     }
 
     /// Plans a query; `outer` is the scope of the enclosing SELECT of a subquery.
     ///
     /// # Errors
     /// As [`Planner::plan`].
-    fn query(&self, query: &Query, ctes: &Ctes, outer: Option<&SelectScope>) -> Result<PlannedQuery> {
+    fn query(
+        &self,
+        query: &Query,
+        ctes: &Ctes,
+        outer: Option<&SelectScope>,
+    ) -> Result<PlannedQuery> {
         let unsupported = [
             (query.for_clause.is_some(), "FOR"),
             (query.format_clause.is_some(), "FORMAT"),
@@ -200,7 +268,10 @@ impl<'a> Planner<'a> {
             (!query.pipe_operators.is_empty(), "|>"),
         ];
         if let Some((_, clause)) = unsupported.iter().find(|(used, _)| *used) {
-            return Err(self.source.locate(Error::usage(format!("{clause} is not supported")), query.span()));
+            return Err(self.source.locate(
+                Error::usage(format!("{clause} is not supported")),
+                query.span(),
+            ));
         }
         let mut ctes = ctes.clone();
         if let Some(with) = &query.with {
@@ -213,7 +284,9 @@ impl<'a> Planner<'a> {
             }
         }
         let mut planned = match query.body.as_ref() {
-            SetExpr::Select(select) => self.select(select, query.order_by.as_ref(), &ctes, outer)?,
+            SetExpr::Select(select) => {
+                self.select(select, query.order_by.as_ref(), &ctes, outer)?
+            }
             other => {
                 let planned = self.body(other, &ctes, outer)?;
                 self.sorted(planned, query.order_by.as_ref(), &ctes)?
@@ -221,9 +294,14 @@ impl<'a> Planner<'a> {
         };
         let (limit, offset) = self.limits(query)?;
         if limit.is_some() || offset > 0 {
-            if !planned.keys.is_empty() && (offset > 0 || matches!(limit, Some(Limit::Percent(_)))) {
-                let error = Error::usage("a subquery that looks at the rows around it can't have OFFSET");
-                return Err(self.source.locate(error.hint("take an extreme: max(x), arg_max(x, y)"), query.span()));
+            if !planned.keys.is_empty() && (offset > 0 || matches!(limit, Some(Limit::Percent(_))))
+            {
+                let error =
+                    Error::usage("a subquery that looks at the rows around it can't have OFFSET");
+                return Err(self.source.locate(
+                    error.hint("take an extreme: max(x), arg_max(x, y)"),
+                    query.span(),
+                ));
             }
             if let Some(Limit::Percent(percent)) = limit {
                 planned.frame = part_of_rows(planned.frame, percent, offset);
@@ -236,47 +314,82 @@ impl<'a> Planner<'a> {
             planned.frame = match offset {
                 // The first rows for each row around it.
                 0 if !planned.keys.is_empty() => {
-                    let keys: Vec<_> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
-                    planned.frame.group_by_stable(keys).head(Some(limit as usize))
+                    let keys: Vec<_> = planned
+                        .key_names
+                        .iter()
+                        .map(|name| col(name.as_str()))
+                        .collect();
+                    planned
+                        .frame
+                        .group_by_stable(keys)
+                        .head(Some(limit as usize))
                 }
                 0 => planned.frame.limit(limit),
-                _ => planned.frame.slice(i64::try_from(offset).unwrap_or(i64::MAX), limit),
+                _ => planned
+                    .frame
+                    .slice(i64::try_from(offset).unwrap_or(i64::MAX), limit),
             };
         }
         Ok(planned)
     }
 
     fn limits(&self, query: &Query) -> Result<(Option<Limit>, u64)> {
-        let fetch = query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref());
+        let fetch = query
+            .fetch
+            .as_ref()
+            .and_then(|fetch| fetch.quantity.as_ref());
         let (limit, offset) = match &query.limit_clause {
-            Some(LimitClause::LimitOffset { limit, offset, .. }) => {
-                (limit.as_ref().or(fetch), offset.as_ref().map(|offset| &offset.value))
-            }
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => (
+                limit.as_ref().or(fetch),
+                offset.as_ref().map(|offset| &offset.value),
+            ),
             Some(LimitClause::OffsetCommaLimit { offset, limit }) => (Some(limit), Some(offset)),
             None => (fetch, None),
         };
         let number = |expr: &Expr| {
-            let error = || Error::usage(format!("{expr} is no number of rows")).hint("LIMIT 10 OFFSET 20");
+            let error =
+                || Error::usage(format!("{expr} is no number of rows")).hint("LIMIT 10 OFFSET 20");
             count_of(expr).ok_or_else(|| self.source.locate(error(), expr.span()))
         };
         let limit = limit.map(|limit| match percent_of(limit) {
             Some(percent) => Ok(Limit::Percent(percent)),
             None => number(limit).map(Limit::Rows),
         });
-        Ok((limit.transpose()?, offset.map(number).transpose()?.unwrap_or(0)))
+        Ok((
+            limit.transpose()?,
+            offset.map(number).transpose()?.unwrap_or(0),
+        ))
     }
 
     fn planned(&self, mut frame: LazyFrame) -> Result<PlannedQuery> {
-        let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+        let schema = frame
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
         let names = schema.iter_names().map(|name| name.to_string()).collect();
-        Ok(PlannedQuery { frame, names, keys: Vec::new(), key_names: Vec::new(), is_one_group: false })
+        Ok(PlannedQuery {
+            frame,
+            names,
+            keys: Vec::new(),
+            key_names: Vec::new(),
+            is_one_group: false,
+        })
     }
 
-    fn body(&self, body: &SetExpr, ctes: &Ctes, outer: Option<&SelectScope>) -> Result<PlannedQuery> {
+    fn body(
+        &self,
+        body: &SetExpr,
+        ctes: &Ctes,
+        outer: Option<&SelectScope>,
+    ) -> Result<PlannedQuery> {
         match body {
             SetExpr::Select(select) => self.select(select, None, ctes, outer),
             SetExpr::Query(query) => self.query(query, ctes, outer),
-            SetExpr::SetOperation { left, op, set_quantifier, right } => self.combined(left, *op, *set_quantifier, right, ctes),
+            SetExpr::SetOperation {
+                left,
+                op,
+                set_quantifier,
+                right,
+            } => self.combined(left, *op, *set_quantifier, right, ctes),
             SetExpr::Values(values) => {
                 let scope = SelectScope::new(Vec::new(), None);
                 let mut one = self.from(&[], &mut Vec::new(), ctes)?.frame;
@@ -286,24 +399,44 @@ impl<'a> Planner<'a> {
                         let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(value)?;
                         self.engine.print(&bound, &mut one)
                     };
-                    rows.push(format!("({})", row.content.iter().map(value).collect::<Result<Vec<_>>>()?.join(", ")));
+                    rows.push(format!(
+                        "({})",
+                        row.content
+                            .iter()
+                            .map(value)
+                            .collect::<Result<Vec<_>>>()?
+                            .join(", ")
+                    ));
                 }
-                let mut planned = self.planned(self.engine.run(one, &format!("VALUES {}", rows.join(", ")))?)?;
-                let names: Vec<String> = (0..planned.names.len()).map(|at| format!("col{at}")).collect();
+                let mut planned = self.planned(
+                    self.engine
+                        .run(one, &format!("VALUES {}", rows.join(", ")))?,
+                )?;
+                let names: Vec<String> = (0..planned.names.len())
+                    .map(|at| format!("col{at}"))
+                    .collect();
                 planned.frame = planned.frame.rename(&planned.names, &names, true);
                 planned.names = names;
                 Ok(planned)
             }
             other => {
-                let error = Error::usage("this changes tables; queries only read").hint("edit the dataset as a draft instead");
+                let error = Error::usage("this changes tables; queries only read")
+                    .hint("edit the dataset as a draft instead");
                 Err(self.source.locate(error, other.span()))
             }
         }
     }
 
     /// Sorts the result of a set operation by its columns.
-    fn sorted(&self, mut planned: PlannedQuery, order: Option<&OrderBy>, ctes: &Ctes) -> Result<PlannedQuery> {
-        let Some(order) = order else { return Ok(planned) };
+    fn sorted(
+        &self,
+        mut planned: PlannedQuery,
+        order: Option<&OrderBy>,
+        ctes: &Ctes,
+    ) -> Result<PlannedQuery> {
+        let Some(order) = order else {
+            return Ok(planned);
+        };
         let relation = Relation::of_columns("", &planned.names);
         let scope = SelectScope::new(vec![relation], None);
         let (mut by, mut computed) = (Vec::new(), Vec::new());
@@ -312,31 +445,52 @@ impl<'a> Planner<'a> {
                 Ok(place) => planned.names[place].clone(),
                 Err(expr) => {
                     let name = self.engine.unique("__order");
-                    computed.push((Binder::new(self, &scope, ctes, &[]).bind_inside(&expr)?, name.clone()));
+                    computed.push((
+                        Binder::new(self, &scope, ctes, &[]).bind_inside(&expr)?,
+                        name.clone(),
+                    ));
                     name
                 }
             };
             by.push((name, options));
         }
-        let shown: Vec<_> = planned.names.iter().map(|name| col(name.as_str())).collect();
+        let shown: Vec<_> = planned
+            .names
+            .iter()
+            .map(|name| col(name.as_str()))
+            .collect();
         planned.frame = ordered(self.engine.with(planned.frame, &computed)?, &by).select(shown);
         Ok(planned)
     }
 
     /// Keys of ORDER BY: index of a result column, or an expression.
-    #[allow(clippy::type_complexity, reason = "a key is a place or an expression, with its options")]
-    fn order_keys(&self, order: &OrderBy, columns: usize) -> Result<Vec<(std::result::Result<usize, Expr>, OrderByOptions)>> {
+    #[allow(
+        clippy::type_complexity,
+        reason = "a key is a place or an expression, with its options"
+    )]
+    fn order_keys(
+        &self,
+        order: &OrderBy,
+        columns: usize,
+    ) -> Result<Vec<(std::result::Result<usize, Expr>, OrderByOptions)>> {
         let keys = match &order.kind {
-            OrderByKind::All(options) => return Ok((0..columns).map(|at| (Ok(at), *options)).collect()),
+            OrderByKind::All(options) => {
+                return Ok((0..columns).map(|at| (Ok(at), *options)).collect());
+            }
             OrderByKind::Expressions(keys) => keys,
         };
         let key = |key: &OrderByExpr| {
             let place = match count_of(&key.expr) {
                 None => return Ok((Err(key.expr.clone()), key.options)),
-                Some(number) => usize::try_from(number).ok().and_then(|number| number.checked_sub(1)).filter(|at| *at < columns),
+                Some(number) => usize::try_from(number)
+                    .ok()
+                    .and_then(|number| number.checked_sub(1))
+                    .filter(|at| *at < columns),
             };
             let error = || Error::usage(format!("there is no result column {}", key.expr));
-            place.map(|place| (Ok(place), key.options)).ok_or_else(|| self.source.locate(error(), key.expr.span()))
+            place
+                .map(|place| (Ok(place), key.options))
+                .ok_or_else(|| self.source.locate(error(), key.expr.span()))
         };
         keys.iter().map(key).collect()
     }
@@ -352,14 +506,21 @@ enum Limit {
 
 /// The number of `LIMIT 10%`.
 fn percent_of(limit: &Expr) -> Option<f64> {
-    let Expr::Function(function) = limit else { return None };
+    let Expr::Function(function) = limit else {
+        return None;
+    };
     if name_of(function) != PERCENT {
         return None;
     }
-    let FunctionArguments::List(list) = &function.args else { return None };
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
     match list.args.as_slice() {
         [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] => match &value.value {
-            Value::Number(text, _) => text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent)),
+            Value::Number(text, _) => text
+                .parse()
+                .ok()
+                .filter(|percent| (0.0..=100.0).contains(percent)),
             _ => None,
         },
         _ => None,
@@ -375,28 +536,55 @@ fn part_of_rows(frame: LazyFrame, percent: f64, offset: u64) -> LazyFrame {
     frame
         .with_row_index(NUMBER, None)
         .filter(kept)
-        .drop(Selector::ByName { names: [PlSmallStr::from(NUMBER)].into(), strict: true })
+        .drop(Selector::ByName {
+            names: [PlSmallStr::from(NUMBER)].into(),
+            strict: true,
+        })
 }
 
 fn ordered(frame: LazyFrame, by: &[(String, OrderByOptions)]) -> LazyFrame {
     if by.is_empty() {
         return frame;
     }
-    let descending: Vec<bool> = by.iter().map(|(_, options)| options.asc == Some(false)).collect();
+    let descending: Vec<bool> = by
+        .iter()
+        .map(|(_, options)| options.asc == Some(false))
+        .collect();
     // Nulls sort last unless NULLS FIRST is given.
-    let nulls_last: Vec<bool> = by.iter().map(|(_, options)| options.nulls_first != Some(true)).collect();
-    let options = SortMultipleOptions::default().with_order_descending_multi(descending).with_nulls_last_multi(nulls_last);
-    frame.sort_by_exprs(by.iter().map(|(name, _)| col(name.as_str())).collect::<Vec<_>>(), options)
+    let nulls_last: Vec<bool> = by
+        .iter()
+        .map(|(_, options)| options.nulls_first != Some(true))
+        .collect();
+    let options = SortMultipleOptions::default()
+        .with_order_descending_multi(descending)
+        .with_nulls_last_multi(nulls_last);
+    frame.sort_by_exprs(
+        by.iter()
+            .map(|(name, _)| col(name.as_str()))
+            .collect::<Vec<_>>(),
+        options,
+    )
 }
 
 /// 0 for each value.
 fn zero() -> UserDefinedFunction {
     let values = |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [values] = columns else { return Err(refusal("a key is made from one column")) };
-        Ok(Column::new_scalar(values.name().clone(), Scalar::from(0u8), values.len()))
+        let [values] = columns else {
+            return Err(refusal("a key is made from one column"));
+        };
+        Ok(Column::new_scalar(
+            values.name().clone(),
+            Scalar::from(0u8),
+            values.len(),
+        ))
     };
     let field = |_: &Schema, fields: &[Field]| {
-        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), DataType::UInt8))
+        Ok(Field::new(
+            fields
+                .first()
+                .map_or(PlSmallStr::EMPTY, |field| field.name().clone()),
+            DataType::UInt8,
+        ))
     };
     let mut function = UserDefinedFunction::new("zero".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();

@@ -1,11 +1,13 @@
-//! Binds names in expressions to columns of the frame; subqueries are replaced by columns that are joined to it.
+//! Binds names in expressions to columns of the frame; subqueries are replaced by columns that are
+//! joined to it.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, OneOrManyWithParens, Query,
-    SetExpr, Spanned, Subscript, TableFactor, VisitMut, VisitorMut,
+    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Ident, OneOrManyWithParens, Query, SetExpr, Spanned, Subscript, TableFactor, VisitMut,
+    VisitorMut,
 };
 use sqlparser::tokenizer::Span;
 
@@ -13,7 +15,9 @@ use super::subquery_rewrite::Attached;
 use super::{Ctes, Planner};
 use crate::error::{Error, Result};
 use crate::query::advice;
-use crate::query::duckdb_semantics::{column, expression, is_generated, literal, name_of, unwrapped};
+use crate::query::duckdb_semantics::{
+    column, expression, is_generated, literal, name_of, unwrapped,
+};
 use crate::query::function_names::LAMBDA_FUNCTIONS;
 use crate::query::scope::{NameLookup, SelectScope};
 
@@ -40,7 +44,12 @@ pub(super) struct Binder<'b, 'a> {
 }
 
 impl<'b, 'a> Binder<'b, 'a> {
-    pub fn new(planner: &'b Planner<'a>, scope: &'b SelectScope<'b>, ctes: &'b Ctes, aliases: &'b [(String, Expr)]) -> Self {
+    pub fn new(
+        planner: &'b Planner<'a>,
+        scope: &'b SelectScope<'b>,
+        ctes: &'b Ctes,
+        aliases: &'b [(String, Expr)],
+    ) -> Self {
         Self {
             planner,
             scope,
@@ -57,8 +66,8 @@ impl<'b, 'a> Binder<'b, 'a> {
     /// Binds an expression to columns of the frame.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for unknown and ambiguous names, with position and similar names, and for subqueries that
-    /// can't be joined.
+    /// [`crate::error::Kind::Usage`] for unknown and ambiguous names, with position and similar
+    /// names, and for subqueries that can't be joined.
     pub fn bind(&mut self, expr: &Expr) -> Result<Expr> {
         let mut expr = expr.clone();
         match expr.visit(self) {
@@ -75,8 +84,11 @@ impl<'b, 'a> Binder<'b, 'a> {
         let before = self.looked_outside.take();
         let bound = self.bind(expr)?;
         if let Some(span) = self.looked_outside {
-            let hint = "join the tables: SELECT a.id FROM data AS a JOIN data AS b ON a.k = b.k WHERE a.n < b.n";
-            let error = Error::usage("this part of the query can't use a column of the query around it").hint(hint);
+            let hint = "join the tables: SELECT a.id FROM data AS a JOIN data AS b ON a.k = b.k \
+                WHERE a.n < b.n";
+            let error =
+                Error::usage("this part of the query can't use a column of the query around it")
+                    .hint(hint);
             return Err(self.planner.source.locate(error, span));
         }
         self.looked_outside = before;
@@ -84,9 +96,16 @@ impl<'b, 'a> Binder<'b, 'a> {
     }
 
     fn name(&mut self, parts: &[Ident]) -> Result<Expr> {
-        let span = parts.iter().map(|part| part.span).fold(Span::empty(), |all, span| all.union(&span));
+        let span = parts
+            .iter()
+            .map(|part| part.span)
+            .fold(Span::empty(), |all, span| all.union(&span));
         if let [only] = parts
-            && self.parameters.iter().flatten().any(|parameter| *parameter == only.value)
+            && self
+                .parameters
+                .iter()
+                .flatten()
+                .any(|parameter| *parameter == only.value)
         {
             return Ok(Expr::Identifier(only.clone()));
         }
@@ -96,20 +115,32 @@ impl<'b, 'a> Binder<'b, 'a> {
                 return Ok(path(inner, &parts[used..], span));
             }
             NameLookup::Ambiguous(written) => {
-                let name = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
+                let name = parts
+                    .iter()
+                    .map(|part| part.value.as_str())
+                    .collect::<Vec<_>>()
+                    .join(".");
                 let error = Error::usage(format!("{name} is a column of several tables"));
-                return Err(self.planner.source.locate(error.hint(format!("write {}", written.join(" or "))), span));
+                return Err(self
+                    .planner
+                    .source
+                    .locate(error.hint(format!("write {}", written.join(" or "))), span));
             }
             NameLookup::Nothing => {}
         }
         if let [only] = parts
-            && let Some((_, expr)) = self.aliases.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(&only.value))
+            && let Some((_, expr)) = self
+                .aliases
+                .iter()
+                .find(|(alias, _)| alias.eq_ignore_ascii_case(&only.value))
         {
             let expr = expr.clone();
             self.planner.unfold(expr.to_string().len(), UNFOLDED_MAX)?;
             return Ok(Expr::Nested(Box::new(self.bind(&expr)?)));
         }
-        if let Some(NameLookup::Column { inner, parts: used }) = self.scope.outer.map(|outer| outer.find(parts)) {
+        if let Some(NameLookup::Column { inner, parts: used }) =
+            self.scope.outer.map(|outer| outer.find(parts))
+        {
             if let Some((_, here)) = self.scope.around.iter().find(|(there, _)| *there == inner) {
                 self.looked_inside = true;
                 return Ok(path(here.clone(), &parts[used..], Span::empty()));
@@ -122,33 +153,61 @@ impl<'b, 'a> Binder<'b, 'a> {
 
     fn unknown(&self, parts: &[Ident], span: Span) -> Error {
         let planner = self.planner;
-        let name = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
+        let name = parts
+            .iter()
+            .map(|part| part.value.as_str())
+            .collect::<Vec<_>>()
+            .join(".");
         let bare = parts.last().map_or("", |part| part.value.as_str());
-        let all = || planner.columns.iter().flat_map(|(_, columns)| columns.iter().map(String::as_str));
-        let own = self.scope.relations.iter().flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));
+        let all = || {
+            planner
+                .columns
+                .iter()
+                .flat_map(|(_, columns)| columns.iter().map(String::as_str))
+        };
+        let own = self
+            .scope
+            .relations
+            .iter()
+            .flat_map(|relation| relation.columns.iter().map(|column| column.name.as_str()));
         let near = advice::near(bare, all().chain(own));
         let mut error = Error::usage(format!("there is no column {name}"));
         if !near.is_empty() {
             let quoted: Vec<String> = near.iter().map(|name| format!("\"{name}\"")).collect();
             error = error.hint(format!("did you mean {}?", quoted.join(" or ")));
         }
-        let holders: Vec<&str> =
-            planner.columns.iter().filter(|(_, c)| c.iter().any(|c| c == bare)).map(|(table, _)| table.as_str()).collect();
+        let holders: Vec<&str> = planner
+            .columns
+            .iter()
+            .filter(|(_, c)| c.iter().any(|c| c == bare))
+            .map(|(table, _)| table.as_str())
+            .collect();
         if !holders.is_empty() {
             error = error.hint(format!("the column is in {}", holders.join(", ")));
         }
         let is_column = |name: &str| all().any(|column| column == name);
-        let error = advice::of_statement(planner.tokens, &is_column).into_iter().fold(error, Error::hint);
-        planner.source.locate(error.hint("DESCRIBE data lists the columns"), span)
+        let error = advice::of_statement(planner.tokens, &is_column)
+            .into_iter()
+            .fold(error, Error::hint);
+        planner
+            .source
+            .locate(error.hint("DESCRIBE data lists the columns"), span)
     }
 
     fn subquery(&mut self, expr: &mut Expr) -> Result<()> {
         let (attached, answer) = match expr {
             Expr::Subquery(query) => self.planner.scalar_subquery(query, self.ctes, self.scope)?,
-            Expr::Exists { subquery, negated } => self.planner.exists(subquery, *negated, self.ctes, self.scope)?,
-            Expr::InSubquery { expr: value, subquery, negated } => {
+            Expr::Exists { subquery, negated } => self
+                .planner
+                .exists(subquery, *negated, self.ctes, self.scope)?,
+            Expr::InSubquery {
+                expr: value,
+                subquery,
+                negated,
+            } => {
                 let value = self.bind(value)?;
-                self.planner.in_subquery(value, subquery, *negated, self.ctes, self.scope)?
+                self.planner
+                    .in_subquery(value, subquery, *negated, self.ctes, self.scope)?
             }
             _ => return Ok(()),
         };
@@ -162,45 +221,92 @@ impl<'b, 'a> Binder<'b, 'a> {
     fn before(&mut self, expr: &mut Expr) -> Result<()> {
         match expr {
             // `x = ANY (SELECT …)` is `x IN (SELECT …)`.
-            Expr::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } if matches!(right.as_ref(), Expr::Subquery(_)) => {
-                let Expr::Subquery(subquery) = right.as_ref().clone() else { return Ok(()) };
-                *expr = Expr::InSubquery { expr: left.clone(), subquery, negated: false };
+            Expr::AnyOp {
+                left,
+                compare_op: BinaryOperator::Eq,
+                right,
+                ..
+            } if matches!(right.as_ref(), Expr::Subquery(_)) => {
+                let Expr::Subquery(subquery) = right.as_ref().clone() else {
+                    return Ok(());
+                };
+                *expr = Expr::InSubquery {
+                    expr: left.clone(),
+                    subquery,
+                    negated: false,
+                };
                 self.subquery(expr)
             }
             // `x <> ALL (SELECT …)` is `x NOT IN (SELECT …)`.
-            Expr::AllOp { left, compare_op: BinaryOperator::NotEq, right } if matches!(right.as_ref(), Expr::Subquery(_)) => {
-                let Expr::Subquery(subquery) = right.as_ref().clone() else { return Ok(()) };
-                *expr = Expr::InSubquery { expr: left.clone(), subquery, negated: true };
+            Expr::AllOp {
+                left,
+                compare_op: BinaryOperator::NotEq,
+                right,
+            } if matches!(right.as_ref(), Expr::Subquery(_)) => {
+                let Expr::Subquery(subquery) = right.as_ref().clone() else {
+                    return Ok(());
+                };
+                *expr = Expr::InSubquery {
+                    expr: left.clone(),
+                    subquery,
+                    negated: true,
+                };
                 self.subquery(expr)
             }
-            Expr::AnyOp { left, compare_op, right, .. } => {
+            Expr::AnyOp {
+                left,
+                compare_op,
+                right,
+                ..
+            } => {
                 if let Expr::Subquery(query) = right.as_ref() {
                     *expr = compared_with_any(left, compare_op, query);
                 }
                 Ok(())
             }
             // All rows are so, unless any row is not.
-            Expr::AllOp { left, compare_op, right } => {
-                if let (Expr::Subquery(query), Some(opposite)) = (right.as_ref(), opposite(compare_op)) {
+            Expr::AllOp {
+                left,
+                compare_op,
+                right,
+            } => {
+                if let (Expr::Subquery(query), Some(opposite)) =
+                    (right.as_ref(), opposite(compare_op))
+                {
                     *expr = expression("(NOT _0)", vec![compared_with_any(left, &opposite, query)]);
                 }
                 Ok(())
             }
-            Expr::InSubquery { expr: value, subquery, negated } if matches!(unwrapped(value), Expr::Tuple(_)) => {
-                let Expr::Tuple(parts) = unwrapped(value) else { return Ok(()) };
+            Expr::InSubquery {
+                expr: value,
+                subquery,
+                negated,
+            } if matches!(unwrapped(value), Expr::Tuple(_)) => {
+                let Expr::Tuple(parts) = unwrapped(value) else {
+                    return Ok(());
+                };
                 if *negated {
-                    let hint = "write NOT EXISTS (SELECT 1 FROM data AS d WHERE d.a = x AND d.b = y)";
-                    let error = Error::usage("several columns can't be NOT IN a subquery").hint(hint);
+                    let hint =
+                        "write NOT EXISTS (SELECT 1 FROM data AS d WHERE d.a = x AND d.b = y)";
+                    let error =
+                        Error::usage("several columns can't be NOT IN a subquery").hint(hint);
                     return Err(self.planner.source.locate(error, subquery.span()));
                 }
                 *expr = row_is_in(parts, subquery);
                 self.subquery(expr)
             }
-            Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => self.subquery(expr),
-            Expr::Function(Function { name, args: FunctionArguments::Subquery(query), .. })
-                if name.to_string().eq_ignore_ascii_case("array") =>
-            {
-                let rows = over_rows("(SELECT list(\"__value\") FROM (SELECT 1) AS \"__any\"(\"__value\"))", query);
+            Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => {
+                self.subquery(expr)
+            }
+            Expr::Function(Function {
+                name,
+                args: FunctionArguments::Subquery(query),
+                ..
+            }) if name.to_string().eq_ignore_ascii_case("array") => {
+                let rows = over_rows(
+                    "(SELECT list(\"__value\") FROM (SELECT 1) AS \"__any\"(\"__value\"))",
+                    query,
+                );
                 *expr = expression("list_concat(_0, NULL)", vec![rows]);
                 Ok(())
             }
@@ -212,7 +318,9 @@ impl<'b, 'a> Binder<'b, 'a> {
             Expr::CompoundFieldAccess { access_chain, .. } => {
                 for access in access_chain {
                     if let AccessExpr::Dot(Expr::Identifier(field)) = access {
-                        *access = AccessExpr::Subscript(Subscript::Index { index: literal(&field.value) });
+                        *access = AccessExpr::Subscript(Subscript::Index {
+                            index: literal(&field.value),
+                        });
                     }
                 }
                 Ok(())
@@ -220,9 +328,16 @@ impl<'b, 'a> Binder<'b, 'a> {
             // Only list functions take lambdas; elsewhere the arrow accesses a struct field.
             Expr::Lambda(lambda) => {
                 if let OneOrManyWithParens::One(parameter) = &lambda.params
-                    && !self.parameters.iter().flatten().any(|known| *known == parameter.name.value)
+                    && !self
+                        .parameters
+                        .iter()
+                        .flatten()
+                        .any(|known| *known == parameter.name.value)
                 {
-                    let arguments = vec![Expr::Identifier(parameter.name.clone()), lambda.body.as_ref().clone()];
+                    let arguments = vec![
+                        Expr::Identifier(parameter.name.clone()),
+                        lambda.body.as_ref().clone(),
+                    ];
                     *expr = expression("(_0 -> _1)", arguments);
                 }
                 Ok(())
@@ -273,11 +388,15 @@ fn opposite(op: &BinaryOperator) -> Option<BinaryOperator> {
     })
 }
 
-/// A comparison with any row of a subquery of one column, by its least and greatest value. It is null where no row makes it true and the
-/// value or a row is null.
+/// A comparison with any row of a subquery of one column, by its least and greatest value. It is
+/// null where no row makes it true and the value or a row is null.
 fn compared_with_any(value: &Expr, op: &BinaryOperator, query: &Query) -> Expr {
     if *op == BinaryOperator::Eq {
-        return Expr::InSubquery { expr: Box::new(value.clone()), subquery: Box::new(query.clone()), negated: false };
+        return Expr::InSubquery {
+            expr: Box::new(value.clone()),
+            subquery: Box::new(query.clone()),
+            negated: false,
+        };
     }
     let met = match op {
         BinaryOperator::NotEq => "_0 <> _3 OR _0 <> _4",
@@ -286,17 +405,44 @@ fn compared_with_any(value: &Expr, op: &BinaryOperator, query: &Query) -> Expr {
         BinaryOperator::Gt => "_0 > _3",
         _ => "_0 >= _3",
     };
-    let template = format!("CASE WHEN _1 = 0 THEN FALSE WHEN {met} THEN TRUE WHEN _0 IS NULL OR _2 < _1 THEN NULL ELSE FALSE END");
-    let of = |aggregate: &str| over_rows(&format!("(SELECT {aggregate} FROM (SELECT 1) AS \"__any\"(\"__value\"))"), query);
-    let all = ["count(*)", "count(\"__value\")", "min(\"__value\")", "max(\"__value\")"].map(of);
-    expression(&template, std::iter::once(value.clone()).chain(all).collect())
+    let template = format!(
+        "CASE WHEN _1 = 0 THEN FALSE WHEN {met} THEN TRUE WHEN _0 IS NULL OR _2 < _1 THEN NULL \
+            ELSE FALSE END"
+    );
+    let of = |aggregate: &str| {
+        over_rows(
+            &format!("(SELECT {aggregate} FROM (SELECT 1) AS \"__any\"(\"__value\"))"),
+            query,
+        )
+    };
+    let all = [
+        "count(*)",
+        "count(\"__value\")",
+        "min(\"__value\")",
+        "max(\"__value\")",
+    ]
+    .map(of);
+    expression(
+        &template,
+        std::iter::once(value.clone()).chain(all).collect(),
+    )
 }
 
 /// True for rows of a subquery whose columns equal these values.
 fn row_is_in(values: &[Expr], query: &Query) -> Expr {
-    let names: Vec<String> = (0..values.len()).map(|at| format!("\"__value{at}\"")).collect();
-    let equal: Vec<String> = names.iter().enumerate().map(|(at, name)| format!("{name} = _{at}")).collect();
-    let template = format!("EXISTS (SELECT 1 FROM (SELECT 1) AS \"__any\"({}) WHERE {})", names.join(", "), equal.join(" AND "));
+    let names: Vec<String> = (0..values.len())
+        .map(|at| format!("\"__value{at}\""))
+        .collect();
+    let equal: Vec<String> = names
+        .iter()
+        .enumerate()
+        .map(|(at, name)| format!("{name} = _{at}"))
+        .collect();
+    let template = format!(
+        "EXISTS (SELECT 1 FROM (SELECT 1) AS \"__any\"({}) WHERE {})",
+        names.join(", "),
+        equal.join(" AND ")
+    );
     over_rows_with(&template, values.to_vec(), query)
 }
 
@@ -312,7 +458,8 @@ fn over_rows_with(template: &str, values: Vec<Expr>, query: &Query) -> Expr {
         _ => return expr,
     };
     if let SetExpr::Select(select) = body
-        && let Some(TableFactor::Derived { subquery, .. }) = select.from.first_mut().map(|table| &mut table.relation)
+        && let Some(TableFactor::Derived { subquery, .. }) =
+            select.from.first_mut().map(|table| &mut table.relation)
     {
         **subquery = query.clone();
     }
@@ -324,20 +471,33 @@ fn lambda_parameters(function: &Function) -> Option<Vec<String>> {
     if !LAMBDA_FUNCTIONS.contains(&name_of(function).as_str()) {
         return None;
     }
-    let FunctionArguments::List(list) = &function.args else { return None };
+    let FunctionArguments::List(list) = &function.args else {
+        return None;
+    };
     match list.args.get(1) {
-        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Lambda(lambda)))) => Some(match &lambda.params {
-            OneOrManyWithParens::One(parameter) => vec![parameter.name.value.clone()],
-            OneOrManyWithParens::Many(several) => several.iter().map(|parameter| parameter.name.value.clone()).collect(),
-        }),
+        Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Lambda(lambda)))) => {
+            Some(match &lambda.params {
+                OneOrManyWithParens::One(parameter) => vec![parameter.name.value.clone()],
+                OneOrManyWithParens::Many(several) => several
+                    .iter()
+                    .map(|parameter| parameter.name.value.clone())
+                    .collect(),
+            })
+        }
         _ => None,
     }
 }
 
 /// A column, or a struct field within it.
 fn path(inner: String, fields: &[Ident], span: Span) -> Expr {
-    let column = Expr::Identifier(Ident { value: inner, quote_style: Some('"'), span });
-    fields.iter().fold(column, |value, field| expression("(_0 -> _1)", vec![value, literal(&field.value)]))
+    let column = Expr::Identifier(Ident {
+        value: inner,
+        quote_style: Some('"'),
+        span,
+    });
+    fields.iter().fold(column, |value, field| {
+        expression("(_0 -> _1)", vec![value, literal(&field.value)])
+    })
 }
 
 impl VisitorMut for Binder<'_, '_> {

@@ -1,12 +1,16 @@
-//! PIVOT and UNPIVOT, as SELECTs over the table that they turn: PIVOT is an aggregate with FILTER for each value, UNPIVOT unnests the
-//! columns of each row. The values of a PIVOT without IN are looked up when the statement is planned.
+//! PIVOT and UNPIVOT, as SELECTs over the table that they turn: PIVOT is an aggregate with FILTER
+//! for each value, UNPIVOT unnests the columns of each row. The values of a PIVOT without IN are
+//! looked up when the statement is planned.
 
 use std::ops::ControlFlow;
 
-use polars::prelude::{AnyValue, DataType, LazyFrame, SortMultipleOptions, UniqueKeepStrategy, col};
+use polars::prelude::{
+    AnyValue, DataType, LazyFrame, SortMultipleOptions, UniqueKeepStrategy, col,
+};
 use sqlparser::ast::{
-    BinaryOperator, Expr, ExprWithAlias, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, NullInclusion, PivotValueSource,
-    Query, Spanned, TableFactor, Value, visit_expressions, visit_expressions_mut,
+    BinaryOperator, Expr, ExprWithAlias, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    NullInclusion, PivotValueSource, Query, Spanned, TableFactor, Value, visit_expressions,
+    visit_expressions_mut,
 };
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Span;
@@ -17,7 +21,9 @@ use super::{Ctes, Planner};
 use crate::error::{Error, Result};
 use crate::query::column_names;
 use crate::query::duckdb_arithmetic::meant;
-use crate::query::duckdb_semantics::{column, expression, is_aggregate, literal, name_of, unwrapped};
+use crate::query::duckdb_semantics::{
+    column, expression, is_aggregate, literal, name_of, unwrapped,
+};
 use crate::query::engine::{engine_error, values_error};
 use crate::query::sql_dialect::DuckDb;
 use crate::query::token_spellings::{PIVOT, UNPIVOT};
@@ -49,33 +55,75 @@ impl Planner<'_> {
     /// A PIVOT or UNPIVOT in FROM; `None` for other factors.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for values that are not constants; [`crate::error::Kind::TooLarge`] for too many values.
+    /// [`crate::error::Kind::Usage`] for values that are not constants;
+    /// [`crate::error::Kind::TooLarge`] for too many values.
     pub(super) fn turned(&self, factor: &TableFactor, ctes: &Ctes) -> Result<Option<JoinedFrame>> {
         let span = factor.span();
         let (frame, alias) = match factor {
-            TableFactor::Table { name, args: Some(args), alias, .. } => match name.to_string().as_str() {
+            TableFactor::Table {
+                name,
+                args: Some(args),
+                alias,
+                ..
+            } => match name.to_string().as_str() {
                 PIVOT => (self.pivot_statement(&args.args, ctes)?, alias),
                 UNPIVOT => (self.unpivot_statement(&args.args, ctes)?, alias),
                 _ => return Ok(None),
             },
-            TableFactor::Pivot { table, aggregate_functions, value_column, value_source, default_on_null: None, alias } => {
+            TableFactor::Pivot {
+                table,
+                aggregate_functions,
+                value_column,
+                value_source,
+                default_on_null: None,
+                alias,
+            } => {
                 let values = match value_source {
                     PivotValueSource::List(values) => Some(values.clone()),
                     PivotValueSource::Any(order) if order.is_empty() => None,
                     _ => {
-                        return Err(self
-                            .source
-                            .locate(Error::usage("PIVOT takes a list of values").hint("FOR split IN ('train', 'test')"), span));
+                        return Err(self.source.locate(
+                            Error::usage("PIVOT takes a list of values")
+                                .hint("FOR split IN ('train', 'test')"),
+                            span,
+                        ));
                     }
                 };
-                let pivot = Pivot { on: value_column.clone(), values, using: aggregate_functions.clone(), by: None };
-                (self.pivoted(self.relation(table, ctes)?, pivot, ctes)?, alias)
+                let pivot = Pivot {
+                    on: value_column.clone(),
+                    values,
+                    using: aggregate_functions.clone(),
+                    by: None,
+                };
+                (
+                    self.pivoted(self.relation(table, ctes)?, pivot, ctes)?,
+                    alias,
+                )
             }
-            TableFactor::Unpivot { table, value, name, columns, null_inclusion, alias } => {
+            TableFactor::Unpivot {
+                table,
+                value,
+                name,
+                columns,
+                null_inclusion,
+                alias,
+            } => {
                 let columns = columns.iter().map(|column| column.expr.clone()).collect();
                 let with_nulls = *null_inclusion == Some(NullInclusion::IncludeNulls);
-                let names = [name.value.clone(), value.to_string().trim_matches('"').to_owned()];
-                (self.unpivoted(self.relation(table, ctes)?, columns, names, with_nulls, ctes)?, alias)
+                let names = [
+                    name.value.clone(),
+                    value.to_string().trim_matches('"').to_owned(),
+                ];
+                (
+                    self.unpivoted(
+                        self.relation(table, ctes)?,
+                        columns,
+                        names,
+                        with_nulls,
+                        ctes,
+                    )?,
+                    alias,
+                )
             }
             _ => return Ok(None),
         };
@@ -85,34 +133,62 @@ impl Planner<'_> {
     /// The table of `PIVOT table ON …`, whose clauses are calls.
     fn pivot_statement(&self, clauses: &[FunctionArg], ctes: &Ctes) -> Result<LazyFrame> {
         let clauses = Clauses(clauses);
-        let values =
-            clauses.list("__in").map(|values| values.into_iter().map(|expr| ExprWithAlias { expr, alias: None }).collect());
-        let using = clauses.list("__using").unwrap_or_default().into_iter().map(with_alias).collect();
-        let pivot = Pivot { on: clauses.list("__on").unwrap_or_default(), values, using, by: clauses.list("__by") };
+        let values = clauses.list("__in").map(|values| {
+            values
+                .into_iter()
+                .map(|expr| ExprWithAlias { expr, alias: None })
+                .collect()
+        });
+        let using = clauses
+            .list("__using")
+            .unwrap_or_default()
+            .into_iter()
+            .map(with_alias)
+            .collect();
+        let pivot = Pivot {
+            on: clauses.list("__on").unwrap_or_default(),
+            values,
+            using,
+            by: clauses.list("__by"),
+        };
         self.pivoted(self.source_of(&clauses, ctes)?, pivot, ctes)
     }
 
     fn unpivot_statement(&self, clauses: &[FunctionArg], ctes: &Ctes) -> Result<LazyFrame> {
         let clauses = Clauses(clauses);
         let name = |clause: &str, usual: &str| {
-            let given =
-                clauses.list(clause).and_then(|names| names.first().map(|name| name.to_string().trim_matches('"').to_owned()));
+            let given = clauses.list(clause).and_then(|names| {
+                names
+                    .first()
+                    .map(|name| name.to_string().trim_matches('"').to_owned())
+            });
             given.unwrap_or_else(|| usual.to_owned())
         };
         let columns = clauses.list("__on").unwrap_or_default();
-        self.unpivoted(self.source_of(&clauses, ctes)?, columns, [name("__name", "name"), name("__value", "value")], false, ctes)
+        self.unpivoted(
+            self.source_of(&clauses, ctes)?,
+            columns,
+            [name("__name", "name"), name("__value", "value")],
+            false,
+            ctes,
+        )
     }
 
     fn source_of(&self, clauses: &Clauses, ctes: &Ctes) -> Result<JoinedFrame> {
         match clauses.source() {
             Some(query) => self.named(self.query(query, ctes, None)?.frame, None, ""),
-            None => Err(Error::usage("PIVOT has no table").hint("PIVOT data ON split USING count(*)")),
+            None => {
+                Err(Error::usage("PIVOT has no table").hint("PIVOT data ON split USING count(*)"))
+            }
         }
     }
 
     fn pivoted(&self, source: JoinedFrame, pivot: Pivot, ctes: &Ctes) -> Result<LazyFrame> {
         let using = match pivot.using.is_empty() {
-            true => vec![ExprWithAlias { expr: expression("count(*)", Vec::new()), alias: None }],
+            true => vec![ExprWithAlias {
+                expr: expression("count(*)", Vec::new()),
+                alias: None,
+            }],
             false => pivot.using,
         };
         let values = match pivot.values {
@@ -121,40 +197,75 @@ impl Planner<'_> {
         };
         if values.len() * using.len() > VALUES_MAX {
             let error = Error::too_large(format!("PIVOT makes more than {VALUES_MAX} columns"));
-            return Err(error.hint("name the values that you need: PIVOT data ON split IN ('train', 'test')"));
+            return Err(error
+                .hint("name the values that you need: PIVOT data ON split IN ('train', 'test')"));
         }
         let keys: Vec<String> = match pivot.by {
             Some(keys) => keys.iter().map(ToString::to_string).collect(),
             None => {
-                let used =
-                    |name: &str| pivot.on.iter().chain(using.iter().map(|one| &one.expr)).any(|expr| uses_column(expr, name));
-                let names = source.relations.iter().flat_map(|relation| &relation.columns).map(|found| found.name.as_str());
-                names.filter(|name| !used(name)).map(|name| column(name).to_string()).collect()
+                let used = |name: &str| {
+                    pivot
+                        .on
+                        .iter()
+                        .chain(using.iter().map(|one| &one.expr))
+                        .any(|expr| uses_column(expr, name))
+                };
+                let names = source
+                    .relations
+                    .iter()
+                    .flat_map(|relation| &relation.columns)
+                    .map(|found| found.name.as_str());
+                names
+                    .filter(|name| !used(name))
+                    .map(|name| column(name).to_string())
+                    .collect()
             }
         };
         let has_one = using.len() == 1 && using[0].alias.is_none();
         let mut shown = keys.clone();
         for value in &values {
-            let equal =
-                pivot.on.iter().zip(&value.values).map(|(on, value)| expression("(_0 = _1)", vec![on.clone(), value.clone()]));
-            let Some(is_of_value) = equal.reduce(|all, one| expression("(_0 AND _1)", vec![all, one])) else { continue };
+            let equal = pivot
+                .on
+                .iter()
+                .zip(&value.values)
+                .map(|(on, value)| expression("(_0 = _1)", vec![on.clone(), value.clone()]));
+            let Some(is_of_value) =
+                equal.reduce(|all, one| expression("(_0 AND _1)", vec![all, one]))
+            else {
+                continue;
+            };
             for one in &using {
                 let name = match (&one.alias, has_one) {
                     (_, true) => value.name.clone(),
                     (Some(alias), _) => format!("{}_{}", value.name, alias.value),
                     (None, _) => format!("{}_{}", value.name, column_names::of(&one.expr)),
                 };
-                shown.push(format!("{} AS {}", filtered(&one.expr, &is_of_value), column(&name)));
+                shown.push(format!(
+                    "{} AS {}",
+                    filtered(&one.expr, &is_of_value),
+                    column(&name)
+                ));
             }
         }
-        let by = if keys.is_empty() { String::new() } else { format!(" GROUP BY {}", keys.join(", ")) };
-        self.over(source.frame, &format!("SELECT {} FROM {SOURCE}{by}", shown.join(", ")), ctes)
+        let by = if keys.is_empty() {
+            String::new()
+        } else {
+            format!(" GROUP BY {}", keys.join(", "))
+        };
+        self.over(
+            source.frame,
+            &format!("SELECT {} FROM {SOURCE}{by}", shown.join(", ")),
+            ctes,
+        )
     }
 
     /// The rows of a statement over a frame.
     fn over(&self, frame: LazyFrame, sql: &str, ctes: &Ctes) -> Result<LazyFrame> {
-        let parsed = Parser::new(&DuckDb::default()).try_with_sql(sql).and_then(|mut parser| parser.parse_query());
-        let query = parsed.map_err(|error| Error::internal("a statement could not be made").because(error))?;
+        let parsed = Parser::new(&DuckDb::default())
+            .try_with_sql(sql)
+            .and_then(|mut parser| parser.parse_query());
+        let query = parsed
+            .map_err(|error| Error::internal("a statement could not be made").because(error))?;
         Ok(self.query(&query, &ctes.with(SOURCE, frame), None)?.frame)
     }
 
@@ -174,33 +285,74 @@ impl Planner<'_> {
             };
             let Some(text) = text else {
                 let error = Error::usage(format!("{} is not a value that PIVOT takes", value.expr));
-                return Err(self.source.locate(error.hint("write texts and numbers: IN ('train', 'test')"), value.expr.span()));
+                return Err(self.source.locate(
+                    error.hint("write texts and numbers: IN ('train', 'test')"),
+                    value.expr.span(),
+                ));
             };
-            let expr = if matches!(unwrapped(&value.expr), Expr::Identifier(_)) { literal(&text) } else { value.expr.clone() };
-            Ok(PivotValue { values: vec![expr], name: value.alias.as_ref().map_or(text, |alias| alias.value.clone()) })
+            let expr = if matches!(unwrapped(&value.expr), Expr::Identifier(_)) {
+                literal(&text)
+            } else {
+                value.expr.clone()
+            };
+            Ok(PivotValue {
+                values: vec![expr],
+                name: value
+                    .alias
+                    .as_ref()
+                    .map_or(text, |alias| alias.value.clone()),
+            })
         };
         values.iter().map(value).collect()
     }
 
     /// The different values of the expressions, in their order, without nulls.
-    fn found_values(&self, source: &JoinedFrame, on: &[Expr], ctes: &Ctes) -> Result<Vec<PivotValue>> {
+    fn found_values(
+        &self,
+        source: &JoinedFrame,
+        on: &[Expr],
+        ctes: &Ctes,
+    ) -> Result<Vec<PivotValue>> {
         let scope = source.scope(None);
-        let mut found: Vec<PivotValue> = vec![PivotValue { values: Vec::new(), name: String::new() }];
+        let mut found: Vec<PivotValue> = vec![PivotValue {
+            values: Vec::new(),
+            name: String::new(),
+        }];
         for expr in on {
             let name = self.engine.unique("__value");
             let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(expr)?;
-            let frame = self.engine.with(source.frame.clone(), &[(bound, name.clone())])?;
+            let frame = self
+                .engine
+                .with(source.frame.clone(), &[(bound, name.clone())])?;
             let key = || col(name.as_str());
-            let distinct = frame.select([key()]).filter(key().is_not_null()).unique(None, UniqueKeepStrategy::Any);
-            let texts = distinct.sort_by_exprs([key()], SortMultipleOptions::default()).limit(VALUES_MAX as u32 + 1);
-            let values = meant(texts).and_then(LazyFrame::collect).map_err(|error| values_error(&error))?;
-            let values = values.column(&name).map_err(|error| engine_error(&error))?.as_materialized_series().clone();
+            let distinct = frame
+                .select([key()])
+                .filter(key().is_not_null())
+                .unique(None, UniqueKeepStrategy::Any);
+            let texts = distinct
+                .sort_by_exprs([key()], SortMultipleOptions::default())
+                .limit(VALUES_MAX as u32 + 1);
+            let values = meant(texts)
+                .and_then(LazyFrame::collect)
+                .map_err(|error| values_error(&error))?;
+            let values = values
+                .column(&name)
+                .map_err(|error| engine_error(&error))?
+                .as_materialized_series()
+                .clone();
             let mut next = Vec::new();
             for before in &found {
                 for value in values.iter() {
                     let (expr, text) = self.literal_of(&value, expr.span())?;
-                    let name = if before.values.is_empty() { text } else { format!("{}_{text}", before.name) };
-                    next.push(PivotValue { values: [before.values.as_slice(), &[expr]].concat(), name });
+                    let name = if before.values.is_empty() {
+                        text
+                    } else {
+                        format!("{}_{text}", before.name)
+                    };
+                    next.push(PivotValue {
+                        values: [before.values.as_slice(), &[expr]].concat(),
+                        name,
+                    });
                 }
             }
             found = next;
@@ -222,11 +374,17 @@ impl Planner<'_> {
             DataType::String => literal(&text),
             DataType::Boolean => Expr::value(Value::Boolean(text == "true")),
             dtype if dtype.is_integer() => number(),
-            DataType::Float64 | DataType::Float32 => expression("CAST(_0 AS DOUBLE)", vec![literal(&text)]),
+            DataType::Float64 | DataType::Float32 => {
+                expression("CAST(_0 AS DOUBLE)", vec![literal(&text)])
+            }
             DataType::Date => expression("CAST(_0 AS DATE)", vec![literal(&text)]),
             _ => {
-                let error = Error::usage("PIVOT takes texts, numbers and dates as names of columns");
-                return Err(self.source.locate(error.hint("convert the values: ON CAST(x AS VARCHAR)"), span));
+                let error =
+                    Error::usage("PIVOT takes texts, numbers and dates as names of columns");
+                return Err(self.source.locate(
+                    error.hint("convert the values: ON CAST(x AS VARCHAR)"),
+                    span,
+                ));
             }
         };
         Ok((written, text))
@@ -240,51 +398,84 @@ impl Planner<'_> {
         with_nulls: bool,
         ctes: &Ctes,
     ) -> Result<LazyFrame> {
-        let all: Vec<String> =
-            source.relations.iter().flat_map(|relation| &relation.columns).map(|found| found.name.clone()).collect();
+        let all: Vec<String> = source
+            .relations
+            .iter()
+            .flat_map(|relation| &relation.columns)
+            .map(|found| found.name.clone())
+            .collect();
         let mut chosen: Vec<String> = Vec::new();
         for expr in &columns {
             match unwrapped(expr) {
-                Expr::Identifier(ident) => match all.iter().find(|name| name.eq_ignore_ascii_case(&ident.value)) {
+                Expr::Identifier(ident) => match all
+                    .iter()
+                    .find(|name| name.eq_ignore_ascii_case(&ident.value))
+                {
                     Some(known) => chosen.push(known.clone()),
                     None => {
                         let error = Error::usage(format!("there is no column {}", ident.value));
-                        return Err(self.source.locate(error.hint("DESCRIBE data lists the columns"), ident.span));
+                        return Err(self
+                            .source
+                            .locate(error.hint("DESCRIBE data lists the columns"), ident.span));
                     }
                 },
                 Expr::Function(function) if name_of(function) == "columns" => {
                     let pattern = match &function.args {
                         FunctionArguments::List(list) => match list.args.as_slice() {
-                            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => Some(String::new()),
-                            [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] => match &value.value {
-                                Value::SingleQuotedString(pattern) => Some(pattern.clone()),
-                                _ => None,
-                            },
+                            [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)] => {
+                                Some(String::new())
+                            }
+                            [FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(value)))] => {
+                                match &value.value {
+                                    Value::SingleQuotedString(pattern) => Some(pattern.clone()),
+                                    _ => None,
+                                }
+                            }
                             _ => None,
                         },
                         _ => None,
                     };
                     let pattern = pattern.and_then(|pattern| regex::Regex::new(&pattern).ok());
                     let Some(pattern) = pattern else {
-                        let error = Error::usage("COLUMNS takes a pattern").hint("UNPIVOT data ON COLUMNS('^stats:')");
+                        let error = Error::usage("COLUMNS takes a pattern")
+                            .hint("UNPIVOT data ON COLUMNS('^stats:')");
                         return Err(self.source.locate(error, expr.span()));
                     };
                     chosen.extend(all.iter().filter(|name| pattern.is_match(name)).cloned());
                 }
                 other => {
                     let error = Error::usage(format!("{other} is not a column that UNPIVOT takes"));
-                    return Err(self.source.locate(error.hint("UNPIVOT data ON a, b INTO NAME n VALUE v"), other.span()));
+                    return Err(self.source.locate(
+                        error.hint("UNPIVOT data ON a, b INTO NAME n VALUE v"),
+                        other.span(),
+                    ));
                 }
             }
         }
-        let kept = all.iter().filter(|name| !chosen.contains(name)).map(|name| column(name).to_string());
-        let texts: Vec<String> = chosen.iter().map(|name| literal(name).to_string()).collect();
+        let kept = all
+            .iter()
+            .filter(|name| !chosen.contains(name))
+            .map(|name| column(name).to_string());
+        let texts: Vec<String> = chosen
+            .iter()
+            .map(|name| literal(name).to_string())
+            .collect();
         let values: Vec<String> = chosen.iter().map(|name| column(name).to_string()).collect();
         let (name, value) = (column(&name), column(&value));
-        let unnested = [format!("unnest([{}]) AS {name}", texts.join(", ")), format!("unnest([{}]) AS {value}", values.join(", "))];
+        let unnested = [
+            format!("unnest([{}]) AS {name}", texts.join(", ")),
+            format!("unnest([{}]) AS {value}", values.join(", ")),
+        ];
         let shown: Vec<String> = kept.chain(unnested).collect();
-        let condition = if with_nulls { String::new() } else { format!(" WHERE {value} IS NOT NULL") };
-        let sql = format!("SELECT * FROM (SELECT {} FROM {SOURCE}) AS u{condition}", shown.join(", "));
+        let condition = if with_nulls {
+            String::new()
+        } else {
+            format!(" WHERE {value} IS NOT NULL")
+        };
+        let sql = format!(
+            "SELECT * FROM (SELECT {} FROM {SOURCE}) AS u{condition}",
+            shown.join(", ")
+        );
         self.over(source.frame, &sql, ctes)
     }
 }
@@ -313,7 +504,9 @@ impl Clauses<'_> {
             Expr::Function(function) if name_of(function) == name => Some(function),
             _ => None,
         })?;
-        let FunctionArguments::List(list) = &call.args else { return None };
+        let FunctionArguments::List(list) = &call.args else {
+            return None;
+        };
         let exprs = list.args.iter().filter_map(|argument| match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => Some(expr.clone()),
             _ => None,
@@ -327,11 +520,16 @@ fn with_alias(expr: Expr) -> ExprWithAlias {
     if let Expr::Function(function) = &expr
         && name_of(function) == "__as"
         && let FunctionArguments::List(list) = &function.args
-        && let [FunctionArg::Unnamed(FunctionArgExpr::Expr(value)), FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(name)))] =
-            list.args.as_slice()
+        && let [
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(value)),
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::Value(name))),
+        ] = list.args.as_slice()
         && let Value::SingleQuotedString(text) = &name.value
     {
-        return ExprWithAlias { expr: value.clone(), alias: Some(Ident::with_quote('"', text.as_str())) };
+        return ExprWithAlias {
+            expr: value.clone(),
+            alias: Some(Ident::with_quote('"', text.as_str())),
+        };
     }
     ExprWithAlias { expr, alias: None }
 }
@@ -340,7 +538,11 @@ fn with_alias(expr: Expr) -> ExprWithAlias {
 fn uses_column(expr: &Expr, name: &str) -> bool {
     let found = visit_expressions(expr, |part| match part {
         Expr::Identifier(ident) if ident.value.eq_ignore_ascii_case(name) => ControlFlow::Break(()),
-        Expr::CompoundIdentifier(parts) if parts.last().is_some_and(|ident| ident.value.eq_ignore_ascii_case(name)) => {
+        Expr::CompoundIdentifier(parts)
+            if parts
+                .last()
+                .is_some_and(|ident| ident.value.eq_ignore_ascii_case(name)) =>
+        {
             ControlFlow::Break(())
         }
         _ => ControlFlow::Continue(()),
@@ -356,7 +558,11 @@ fn filtered(expr: &Expr, condition: &Expr) -> Expr {
             && is_aggregate(function)
         {
             let all = match function.filter.take() {
-                Some(filter) => Expr::BinaryOp { left: filter, op: BinaryOperator::And, right: Box::new(condition.clone()) },
+                Some(filter) => Expr::BinaryOp {
+                    left: filter,
+                    op: BinaryOperator::And,
+                    right: Box::new(condition.clone()),
+                },
                 None => condition.clone(),
             };
             function.filter = Some(Box::new(all));

@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use polars::prelude::{DataFrame, IntoLazy, JoinArgs, JoinType, LazyFrame, PlSmallStr, UniqueKeepStrategy, col};
+use polars::prelude::{
+    DataFrame, IntoLazy, JoinArgs, JoinType, LazyFrame, PlSmallStr, UniqueKeepStrategy, col,
+};
 use sqlparser::ast::{Cte, SetExpr, SetOperator, SetQuantifier};
 
 use super::{Ctes, Planner};
@@ -18,20 +20,34 @@ const RECURSIONS_MAX: usize = 10_000;
 const RECURSIVE_ROWS_MAX: usize = 10_000_000;
 
 impl Planner<'_> {
-    /// The rows of a recursive WITH. They are computed here: each step sees the rows of the step before it.
-    pub(super) fn recursive(&self, cte: &Cte, (first, all, step): (&SetExpr, bool, &SetExpr), ctes: &Ctes) -> Result<LazyFrame> {
+    /// The rows of a recursive WITH. They are computed here: each step sees the rows of the step
+    /// before it.
+    pub(super) fn recursive(
+        &self,
+        cte: &Cte,
+        (first, all, step): (&SetExpr, bool, &SetExpr),
+        ctes: &Ctes,
+    ) -> Result<LazyFrame> {
         let too_large = |what: String| {
-            let error = Error::too_large(what).hint("let the condition of the recursion end earlier");
+            let error =
+                Error::too_large(what).hint("let the condition of the recursion end earlier");
             self.source.locate(error, cte.alias.name.span)
         };
         let collected = |frame: LazyFrame| -> Result<DataFrame> {
-            meant(frame).and_then(LazyFrame::collect).map_err(|error| values_error(&error))
+            meant(frame)
+                .and_then(LazyFrame::collect)
+                .map_err(|error| values_error(&error))
         };
         let start = self.renamed(self.body(first, ctes, None)?.frame, &cte.alias)?;
-        let step_after =
-            |rows: LazyFrame| -> Result<LazyFrame> { Ok(self.body(step, &ctes.with(&cte.alias.name.value, rows), None)?.frame) };
+        let step_after = |rows: LazyFrame| -> Result<LazyFrame> {
+            Ok(self
+                .body(step, &ctes.with(&cte.alias.name.value, rows), None)?
+                .frame)
+        };
         let named = |mut frame: LazyFrame, names: &[PlSmallStr]| -> Result<LazyFrame> {
-            let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
+            let schema = frame
+                .collect_schema()
+                .map_err(|error| engine_error(&error))?;
             if schema.len() != names.len() {
                 let error = Error::usage(format!(
                     "the steps of {} have {} columns, not {}",
@@ -41,19 +57,37 @@ impl Planner<'_> {
                 ));
                 return Err(self.source.locate(error, cte.alias.name.span));
             }
-            let renamed = schema.iter_names().zip(names).map(|(old, new)| col(old.clone()).alias(new.clone()));
+            let renamed = schema
+                .iter_names()
+                .zip(names)
+                .map(|(old, new)| col(old.clone()).alias(new.clone()));
             Ok(frame.select(renamed.collect::<Vec<_>>()))
         };
         let mut typed = start.clone();
-        let names: Vec<PlSmallStr> = typed.collect_schema().map_err(|error| engine_error(&error))?.iter_names().cloned().collect();
-        let (mut typed, _) =
-            with_common_types(start.clone(), named(step_after(start)?, &names)?).map_err(|error| engine_error(&error))?;
-        let schema = typed.collect_schema().map_err(|error| engine_error(&error))?;
+        let names: Vec<PlSmallStr> = typed
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?
+            .iter_names()
+            .cloned()
+            .collect();
+        let (mut typed, _) = with_common_types(start.clone(), named(step_after(start)?, &names)?)
+            .map_err(|error| engine_error(&error))?;
+        let schema = typed
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
         let with_types = |frame: LazyFrame| {
-            let columns = schema.iter().map(|(name, dtype)| col(name.clone()).cast(dtype.clone()));
+            let columns = schema
+                .iter()
+                .map(|(name, dtype)| col(name.clone()).cast(dtype.clone()));
             frame.select(columns.collect::<Vec<_>>())
         };
-        let distinct = |frame: LazyFrame| if all { frame } else { frame.unique_stable(None, UniqueKeepStrategy::First) };
+        let distinct = |frame: LazyFrame| {
+            if all {
+                frame
+            } else {
+                frame.unique_stable(None, UniqueKeepStrategy::First)
+            }
+        };
         let mut rows = collected(distinct(with_types(typed)))?;
         let mut last = rows.clone();
         for steps in 0.. {
@@ -61,14 +95,25 @@ impl Planner<'_> {
                 break;
             }
             if steps >= RECURSIONS_MAX {
-                return Err(too_large(format!("{} takes more than {RECURSIONS_MAX} steps", cte.alias.name.value)));
+                return Err(too_large(format!(
+                    "{} takes more than {RECURSIONS_MAX} steps",
+                    cte.alias.name.value
+                )));
             }
             let next = with_types(named(step_after(last.lazy())?, &names)?);
-            let next = if all { next } else { without_known(next, rows.clone().lazy(), &names) };
+            let next = if all {
+                next
+            } else {
+                without_known(next, rows.clone().lazy(), &names)
+            };
             last = collected(next)?;
-            rows.vstack_mut(&last).map_err(|error| engine_error(&error))?;
+            rows.vstack_mut(&last)
+                .map_err(|error| engine_error(&error))?;
             if rows.height() > RECURSIVE_ROWS_MAX {
-                return Err(too_large(format!("{} has more than {RECURSIVE_ROWS_MAX} rows", cte.alias.name.value)));
+                return Err(too_large(format!(
+                    "{} has more than {RECURSIVE_ROWS_MAX} rows",
+                    cte.alias.name.value
+                )));
             }
         }
         rows.rechunk_mut();
@@ -76,22 +121,46 @@ impl Planner<'_> {
     }
 }
 
-/// The first rows of a recursive WITH, whether rows may repeat, and the step that refers to it; `None` for others.
+/// The first rows of a recursive WITH, whether rows may repeat, and the step that refers to it;
+/// `None` for others.
 pub(super) fn recursive_parts(cte: &Cte) -> Option<(&SetExpr, bool, &SetExpr)> {
-    let SetExpr::SetOperation { left, op: SetOperator::Union, set_quantifier, right } = cte.query.body.as_ref() else {
+    let SetExpr::SetOperation {
+        left,
+        op: SetOperator::Union,
+        set_quantifier,
+        right,
+    } = cte.query.body.as_ref()
+    else {
         return None;
     };
     let name = &cte.alias.name.value;
     let found = sqlparser::ast::visit_relations(right.as_ref(), |relation| {
-        let is_own = relation.0.last().and_then(|part| part.as_ident()).is_some_and(|ident| ident.value.eq_ignore_ascii_case(name));
-        if is_own { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let is_own = relation
+            .0
+            .last()
+            .and_then(|part| part.as_ident())
+            .is_some_and(|ident| ident.value.eq_ignore_ascii_case(name));
+        if is_own {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     });
-    found.is_break().then_some((left.as_ref(), *set_quantifier == SetQuantifier::All, right.as_ref()))
+    found.is_break().then_some((
+        left.as_ref(),
+        *set_quantifier == SetQuantifier::All,
+        right.as_ref(),
+    ))
 }
 
 /// The different rows that are not among the known ones.
 fn without_known(frame: LazyFrame, known: LazyFrame, names: &[PlSmallStr]) -> LazyFrame {
     let keys = || names.iter().cloned().map(col).collect::<Vec<_>>();
-    let arguments = JoinArgs { nulls_equal: true, ..JoinArgs::new(JoinType::Anti) };
-    frame.unique_stable(None, UniqueKeepStrategy::First).join(known, keys(), keys(), arguments)
+    let arguments = JoinArgs {
+        nulls_equal: true,
+        ..JoinArgs::new(JoinType::Anti)
+    };
+    frame
+        .unique_stable(None, UniqueKeepStrategy::First)
+        .join(known, keys(), keys(), arguments)
 }

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use polars::prelude::{LazyFrame, PlSmallStr, Schema, Selector, UniqueKeepStrategy, col};
 use sqlparser::ast::{
-    BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, OrderBy, OrderByOptions, Query, Select,
-    Spanned, Visit, VisitMut, Visitor, visit_expressions,
+    BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, OrderBy,
+    OrderByOptions, Query, Select, Spanned, Visit, VisitMut, Visitor, visit_expressions,
 };
 
 use super::from_clause::unnested_together;
@@ -57,7 +57,10 @@ impl Planner<'_> {
             (select.exclude.is_some(), "EXCLUDE behind the columns"),
         ];
         match unsupported.iter().find(|(used, _)| *used) {
-            Some((_, clause)) => Err(self.source.locate(Error::usage(format!("{clause} is not supported")), select.span())),
+            Some((_, clause)) => Err(self.source.locate(
+                Error::usage(format!("{clause} is not supported")),
+                select.span(),
+            )),
             None => Ok(()),
         }
     }
@@ -72,8 +75,13 @@ impl Planner<'_> {
     ) -> Result<PlannedQuery> {
         self.check_clauses(select)?;
         let mut select = select.clone();
-        let named = std::mem::take(&mut select.named_window).into_iter().map(|window| (window.0, window.1)).collect();
-        if let ControlFlow::Break(error) = VisitMut::visit(&mut select, &mut NamedWindows::new(self.source, named)) {
+        let named = std::mem::take(&mut select.named_window)
+            .into_iter()
+            .map(|window| (window.0, window.1))
+            .collect();
+        if let ControlFlow::Break(error) =
+            VisitMut::visit(&mut select, &mut NamedWindows::new(self.source, named))
+        {
             return Err(*error);
         }
         let select = &select;
@@ -82,7 +90,11 @@ impl Planner<'_> {
             conjuncts(condition, &mut conditions);
         }
         let select_at = select.select_token.0.span.start;
-        let sampling = self.samplings.iter().find(|(place, _)| *place == select_at).map(|(_, sampling)| *sampling);
+        let sampling = self
+            .samplings
+            .iter()
+            .find(|(place, _)| *place == select_at)
+            .map(|(_, sampling)| *sampling);
         let mut joined = match sampling {
             // A sample is of the rows before WHERE, so its equalities can't be join keys.
             Some(_) => self.from(&select.from, &mut Vec::new(), ctes)?,
@@ -92,10 +104,16 @@ impl Planner<'_> {
             joined.frame = sampled(joined.frame, sampling);
         }
         let mut scope = joined.scope(outer);
-        let schema = joined.frame.collect_schema().map_err(|error| engine_error(&error))?;
+        let schema = joined
+            .frame
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
         let mut items = self.items(select, &scope, &schema)?;
-        let aliases: Vec<(String, Expr)> =
-            items.iter().filter(|item| item.is_alias).map(|item| (item.name.clone(), item.expr.clone())).collect();
+        let aliases: Vec<(String, Expr)> = items
+            .iter()
+            .filter(|item| item.is_alias)
+            .map(|item| (item.name.clone(), item.expr.clone()))
+            .collect();
         let mut ties: Vec<(Expr, String)> = Vec::new();
         let mut tied = Vec::new();
         let mut others = Vec::new();
@@ -121,7 +139,11 @@ impl Planner<'_> {
         for condition in &conditions {
             let mut binder = Binder::new(self, &scope, ctes, &aliases);
             let bound = binder.bind_inside(condition)?;
-            self.check_rows_only(&bound, "WHERE", "filter groups with HAVING, windows with QUALIFY")?;
+            self.check_rows_only(
+                &bound,
+                "WHERE",
+                "filter groups with HAVING, windows with QUALIFY",
+            )?;
             frame = self.attach(frame, binder.attached)?;
             frame = self.engine.filtered(frame, &bound)?;
         }
@@ -156,12 +178,20 @@ impl Planner<'_> {
                 let key = match key {
                     Ok(place) => SortKey::Item(place),
                     Err(expr) => {
-                        let named = |item: &ResultColumn| matches!(&expr, Expr::Identifier(ident) if item.name.eq_ignore_ascii_case(&ident.value));
+                        let named = |item: &ResultColumn| {
+                            matches!(
+                                &expr,
+                                Expr::Identifier(ident)
+                                    if item.name.eq_ignore_ascii_case(&ident.value)
+                            )
+                        };
                         match items.iter().position(named) {
                             Some(place) => SortKey::Item(place),
                             None => {
                                 let bound = bind(&expr)?;
-                                match items.iter().position(|item| !item.unnests && text_of(&item.expr) == text_of(&bound)) {
+                                match items.iter().position(|item| {
+                                    !item.unnests && text_of(&item.expr) == text_of(&bound)
+                                }) {
                                     Some(place) => SortKey::Item(place),
                                     None => {
                                         others.push(bound);
@@ -178,7 +208,8 @@ impl Planner<'_> {
         let sort_keys = others.len();
         if let Some(Distinct::On(keys)) = &select.distinct {
             for key in keys {
-                let place = count_of(key).and_then(|number| items.get(usize::try_from(number).ok()?.checked_sub(1)?));
+                let place = count_of(key)
+                    .and_then(|number| items.get(usize::try_from(number).ok()?.checked_sub(1)?));
                 let bound = match place {
                     Some(item) => item.expr.clone(),
                     None => bind(key)?,
@@ -188,7 +219,13 @@ impl Planner<'_> {
         }
         let keys = self.group_keys(select, &items, &mut bind)?;
 
-        let has_aggregate = items.iter().map(|item| &item.expr).chain(&having).chain(&qualify).chain(&others).any(aggregates);
+        let has_aggregate = items
+            .iter()
+            .map(|item| &item.expr)
+            .chain(&having)
+            .chain(&qualify)
+            .chain(&others)
+            .any(aggregates);
         let grouped = keys.is_some() || having.is_some() || has_aggregate;
         if grouped {
             let mut groups = SelectGroups::new(&self.engine);
@@ -197,18 +234,28 @@ impl Planner<'_> {
                 groups.key(key.clone());
             }
             if let Some(sets) = keys.as_ref().and_then(|keys| keys.sets.as_ref()) {
-                let named = sets.iter().map(|set| set.iter().map(|key| groups.key(key.clone())).collect()).collect();
+                let named = sets
+                    .iter()
+                    .map(|set| set.iter().map(|key| groups.key(key.clone())).collect())
+                    .collect();
                 groups.group_by_sets(named);
             }
             for (_, name) in &mut ties {
                 *name = groups.key(column(name));
             }
-            let exprs = items.iter_mut().map(|item| &mut item.expr).chain(&mut having).chain(&mut qualify).chain(&mut others);
+            let exprs = items
+                .iter_mut()
+                .map(|item| &mut item.expr)
+                .chain(&mut having)
+                .chain(&mut qualify)
+                .chain(&mut others);
             for expr in exprs {
                 groups.lower(expr)?;
             }
             let texts = groups.texts();
-            let (below, mut above): (Vec<_>, Vec<_>) = attached.into_iter().partition(|(name, rows)| rows.is_used(name, &texts));
+            let (below, mut above): (Vec<_>, Vec<_>) = attached
+                .into_iter()
+                .partition(|(name, rows)| rows.is_used(name, &texts));
             frame = self.attach(frame, below)?;
             for (_, rows) in &mut above {
                 if let Attached::ByKey { keys, .. } = rows {
@@ -227,13 +274,21 @@ impl Planner<'_> {
         }
 
         let mut windows = SelectWindows::new(&self.engine);
-        let exprs = items.iter_mut().map(|item| &mut item.expr).chain(&mut qualify).chain(&mut others);
+        let exprs = items
+            .iter_mut()
+            .map(|item| &mut item.expr)
+            .chain(&mut qualify)
+            .chain(&mut others);
         for expr in exprs {
             windows.lower(expr)?;
         }
         if !ties.is_empty() && !windows.is_empty() {
-            let error = Error::usage("a subquery that looks at the rows around it can't have windows");
-            return Err(self.source.locate(error.hint("compute the windows in WITH, and look at its rows"), select.span()));
+            let error =
+                Error::usage("a subquery that looks at the rows around it can't have windows");
+            return Err(self.source.locate(
+                error.hint("compute the windows in WITH, and look at its rows"),
+                select.span(),
+            ));
         }
         frame = windows.computed(frame)?;
         if let Some(qualify) = &qualify {
@@ -241,10 +296,14 @@ impl Planner<'_> {
         }
 
         let planned = self.result(frame, select, items, others, sort_keys, by, ties)?;
-        Ok(PlannedQuery { is_one_group: grouped && keys.is_none(), ..planned })
+        Ok(PlannedQuery {
+            is_one_group: grouped && keys.is_none(),
+            ..planned
+        })
     }
 
-    /// Columns of the enclosing SELECT that a SELECT uses other than in equalities, by their names there.
+    /// Columns of the enclosing SELECT that a SELECT uses other than in equalities, by their names
+    /// there.
     fn columns_around(
         &self,
         select: &Select,
@@ -253,17 +312,30 @@ impl Planner<'_> {
         scope: &SelectScope,
         aliases: &[(String, Expr)],
     ) -> Vec<String> {
-        let Some(outer) = scope.outer else { return Vec::new() };
-        let mut names = NamesAround { scope, outer, aliases, depth: 0, found: Vec::new() };
+        let Some(outer) = scope.outer else {
+            return Vec::new();
+        };
+        let mut names = NamesAround {
+            scope,
+            outer,
+            aliases,
+            depth: 0,
+            found: Vec::new(),
+        };
         // Its tables and equalities are planned.
-        let rest = Select { selection: None, from: Vec::new(), ..select.clone() };
+        let rest = Select {
+            selection: None,
+            from: Vec::new(),
+            ..select.clone()
+        };
         let _ = rest.visit(&mut names);
         let _ = conditions.to_vec().visit(&mut names);
         let _ = order.cloned().visit(&mut names);
         names.found
     }
 
-    /// Joins every row of the frame with the values of these columns of the enclosing SELECT, which become keys of the result.
+    /// Joins every row of the frame with the values of these columns of the enclosing SELECT, which
+    /// become keys of the result.
     fn with_rows_around(
         &self,
         frame: LazyFrame,
@@ -271,7 +343,13 @@ impl Planner<'_> {
         around: Vec<String>,
         ties: &mut Vec<(Expr, String)>,
     ) -> Result<LazyFrame> {
-        let Some(rows) = scope.outer.and_then(|outer| outer.rows.clone()).filter(|_| !around.is_empty()) else { return Ok(frame) };
+        let Some(rows) = scope
+            .outer
+            .and_then(|outer| outer.rows.clone())
+            .filter(|_| !around.is_empty())
+        else {
+            return Ok(frame);
+        };
         let mut shown = Vec::new();
         for there in around {
             let here = self.engine.unique("__tie");
@@ -279,11 +357,17 @@ impl Planner<'_> {
             ties.push((column(&there), here.clone()));
             scope.around.push((there, here));
         }
-        Ok(frame.cross_join(rows.select(shown).unique(None, UniqueKeepStrategy::Any), None))
+        Ok(frame.cross_join(
+            rows.select(shown).unique(None, UniqueKeepStrategy::Any),
+            None,
+        ))
     }
 
     /// Evaluates, sorts and selects the result columns.
-    #[allow(clippy::too_many_arguments, reason = "the parts of one SELECT, used once")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the parts of one SELECT, used once"
+    )]
     fn result(
         &self,
         frame: LazyFrame,
@@ -303,17 +387,30 @@ impl Planner<'_> {
                 name
             }
         };
-        let inner: Vec<String> = items.iter().map(|item| place(&item.expr, item.unnests)).collect();
+        let inner: Vec<String> = items
+            .iter()
+            .map(|item| place(&item.expr, item.unnests))
+            .collect();
         let others: Vec<String> = others.iter().map(|expr| place(expr, false)).collect();
         let mut frame = self.engine.with(frame, &computed)?;
-        let lists: Vec<&str> = items.iter().zip(&inner).filter(|(item, _)| item.unnests).map(|(_, inner)| inner.as_str()).collect();
+        let lists: Vec<&str> = items
+            .iter()
+            .zip(&inner)
+            .filter(|(item, _)| item.unnests)
+            .map(|(_, inner)| inner.as_str())
+            .collect();
         frame = unnested_together(frame, &lists);
         let mut free = UniqueNames::default();
         let names: Vec<String> = items.iter().map(|item| free.take(&item.name)).collect();
         let key_names: Vec<String> = ties.iter().map(|(_, name)| name.clone()).collect();
         let shown = || {
-            let items = inner.iter().zip(&names).map(|(inner, name)| col(inner.as_str()).alias(name.as_str()));
-            items.chain(key_names.iter().map(|name| col(name.as_str()))).collect::<Vec<_>>()
+            let items = inner
+                .iter()
+                .zip(&names)
+                .map(|(inner, name)| col(inner.as_str()).alias(name.as_str()));
+            items
+                .chain(key_names.iter().map(|name| col(name.as_str())))
+                .collect::<Vec<_>>()
         };
         let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
         let sorting: Vec<(String, OrderByOptions)> = by
@@ -327,24 +424,59 @@ impl Planner<'_> {
         let frame = match &select.distinct {
             Some(Distinct::Distinct) => {
                 if sort_keys > 0 {
-                    let error = Error::usage("rows that are DISTINCT are sorted by what SELECT names");
-                    return Err(self.source.locate(error.hint("name the key as well, or group by the columns"), select.span()));
+                    let error =
+                        Error::usage("rows that are DISTINCT are sorted by what SELECT names");
+                    return Err(self.source.locate(
+                        error.hint("name the key as well, or group by the columns"),
+                        select.span(),
+                    ));
                 }
-                ordered(frame.select(shown()).unique_stable(None, UniqueKeepStrategy::Any), &sorting)
+                ordered(
+                    frame
+                        .select(shown())
+                        .unique_stable(None, UniqueKeepStrategy::Any),
+                    &sorting,
+                )
             }
             Some(Distinct::On(_)) => {
-                let keys: Vec<PlSmallStr> = others[sort_keys..].iter().map(|name| name.as_str().into()).collect();
-                let keys = Selector::ByName { names: keys.into(), strict: true };
-                ordered(frame, &sorting).unique_stable(Some(keys), UniqueKeepStrategy::First).select(shown())
+                let keys: Vec<PlSmallStr> = others[sort_keys..]
+                    .iter()
+                    .map(|name| name.as_str().into())
+                    .collect();
+                let keys = Selector::ByName {
+                    names: keys.into(),
+                    strict: true,
+                };
+                ordered(frame, &sorting)
+                    .unique_stable(Some(keys), UniqueKeepStrategy::First)
+                    .select(shown())
             }
             _ => ordered(frame, &sorting).select(shown()),
         };
-        Ok(PlannedQuery { frame, names, keys: ties, key_names, is_one_group: false })
+        Ok(PlannedQuery {
+            frame,
+            names,
+            keys: ties,
+            key_names,
+            is_one_group: false,
+        })
     }
 
     /// For a correlating equality in WHERE: the outer and the inner side.
-    fn tie(&self, condition: &Expr, scope: &SelectScope, ctes: &Ctes) -> Result<Option<(Expr, Expr)>> {
-        let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = unwrapped(condition) else { return Ok(None) };
+    fn tie(
+        &self,
+        condition: &Expr,
+        scope: &SelectScope,
+        ctes: &Ctes,
+    ) -> Result<Option<(Expr, Expr)>> {
+        let Expr::BinaryOp {
+            left,
+            op: BinaryOperator::Eq,
+            right,
+        } = unwrapped(condition)
+        else {
+            return Ok(None);
+        };
         if scope.outer.is_none() {
             return Ok(None);
         }
@@ -354,41 +486,52 @@ impl Planner<'_> {
                 return Ok(None);
             }
             let mut binder = Binder::new(self, scope, ctes, &[]);
-            let Ok(bound) = binder.bind(side) else { return Ok(None) };
+            let Ok(bound) = binder.bind(side) else {
+                return Ok(None);
+            };
             if !binder.attached.is_empty() {
                 return Ok(None);
             }
             sides.push((bound, binder.looked_inside, binder.looked_outside.is_some()));
         }
         match (sides.pop(), sides.pop()) {
-            (Some((own, true, false)), Some((around, false, true))) | (Some((around, false, true)), Some((own, true, false))) => {
-                Ok(Some((around, own)))
-            }
+            (Some((own, true, false)), Some((around, false, true)))
+            | (Some((around, false, true)), Some((own, true, false))) => Ok(Some((around, own))),
             _ => Ok(None),
         }
     }
 
     fn check_rows_only(&self, expr: &Expr, clause: &str, hint: &str) -> Result<()> {
         let found = visit_expressions(expr, |part| match part {
-            Expr::Function(function) if function.over.is_some() || (clause != "HAVING" && is_aggregate(function)) => {
+            Expr::Function(function)
+                if function.over.is_some() || (clause != "HAVING" && is_aggregate(function)) =>
+            {
                 ControlFlow::Break((name_of(function), span_of(function)))
             }
             _ => ControlFlow::Continue(()),
         });
         match found {
-            ControlFlow::Break((name, span)) => {
-                Err(self.source.locate(Error::usage(format!("{name}() can't stand in {clause}")).hint(hint), span))
-            }
+            ControlFlow::Break((name, span)) => Err(self.source.locate(
+                Error::usage(format!("{name}() can't stand in {clause}")).hint(hint),
+                span,
+            )),
             ControlFlow::Continue(()) => Ok(()),
         }
     }
 
     /// The SELECT list, expanded to named columns.
-    fn items(&self, select: &Select, scope: &SelectScope, schema: &Schema) -> Result<Vec<ResultColumn>> {
+    fn items(
+        &self,
+        select: &Select,
+        scope: &SelectScope,
+        schema: &Schema,
+    ) -> Result<Vec<ResultColumn>> {
         let items = select_list(self.source, select, scope, schema)?;
         self.items.set(self.items.get() + items.len());
         if self.items.get() > ITEMS_MAX {
-            let error = Error::too_large(format!("the SELECTs of the query name more than {ITEMS_MAX} columns"));
+            let error = Error::too_large(format!(
+                "the SELECTs of the query name more than {ITEMS_MAX} columns"
+            ));
             return Err(error.hint("name the columns that you need"));
         }
         Ok(items)
@@ -415,7 +558,10 @@ impl Visitor for NamesAround<'_> {
             _ => return ControlFlow::Continue(()),
         };
         let is_alias = || match parts {
-            [only] => self.aliases.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(&only.value)),
+            [only] => self
+                .aliases
+                .iter()
+                .any(|(alias, _)| alias.eq_ignore_ascii_case(&only.value)),
             _ => false,
         };
         if self.depth == 0
@@ -433,11 +579,23 @@ impl Visitor for NamesAround<'_> {
 /// Splits a condition at AND.
 pub(super) fn conjuncts(condition: &Expr, found: &mut Vec<Expr>) {
     match condition {
-        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::And,
+            right,
+        } => {
             conjuncts(left, found);
             conjuncts(right, found);
         }
-        Expr::Nested(inner) if matches!(unwrapped(inner), Expr::BinaryOp { op: BinaryOperator::And, .. }) => {
+        Expr::Nested(inner)
+            if matches!(
+                unwrapped(inner),
+                Expr::BinaryOp {
+                    op: BinaryOperator::And,
+                    ..
+                }
+            ) =>
+        {
             conjuncts(inner, found)
         }
         other => found.push(other.clone()),

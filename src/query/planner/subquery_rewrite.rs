@@ -1,5 +1,6 @@
-//! Rewrites subqueries in expressions as joins: an uncorrelated one as a single row for all rows, a correlated one as a lookup by
-//! key: by the columns of its equalities, and by the other columns around it that it uses.
+//! Rewrites subqueries in expressions as joins: an uncorrelated one as a single row for all rows, a
+//! correlated one as a lookup by key: by the columns of its equalities, and by the other columns
+//! around it that it uses.
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
@@ -19,14 +20,20 @@ use crate::query::scope::SelectScope;
 pub(super) enum Attached {
     /// One row for all rows of the frame.
     One(LazyFrame),
-    /// At most one row per key. `keys` pairs an expression over the frame with the column that it equals.
-    ByKey { rows: LazyFrame, keys: Vec<(Expr, String)> },
+    /// At most one row per key. `keys` pairs an expression over the frame with the column that it
+    /// equals.
+    ByKey {
+        rows: LazyFrame,
+        keys: Vec<(Expr, String)>,
+    },
 }
 
 impl Attached {
     /// True when one of these expression texts uses the joined column.
     pub fn is_used(&self, column: &str, texts: &[String]) -> bool {
-        texts.iter().any(|text| text.contains(&format!("\"{column}\"")))
+        texts
+            .iter()
+            .any(|text| text.contains(&format!("\"{column}\"")))
     }
 }
 
@@ -37,7 +44,12 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for several columns. Several rows are an error at run time.
-    pub(super) fn scalar_subquery(&self, query: &Query, ctes: &Ctes, scope: &SelectScope) -> Result<SubqueryAnswer> {
+    pub(super) fn scalar_subquery(
+        &self,
+        query: &Query,
+        ctes: &Ctes,
+        scope: &SelectScope,
+    ) -> Result<SubqueryAnswer> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
         let value = self.engine.unique("__sub");
@@ -46,10 +58,24 @@ impl Planner<'_> {
             let one = planned.frame.limit(2).select([single]);
             return Ok((vec![(value.clone(), Attached::One(one))], column(&value)));
         }
-        let names: Vec<_> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
+        let names: Vec<_> = planned
+            .key_names
+            .iter()
+            .map(|name| col(name.as_str()))
+            .collect();
         let found = self.engine.unique("__sub");
-        let rows = planned.frame.group_by(names).agg([single]).with_column(lit(true).alias(found.as_str()));
-        let mut attached = vec![(value.clone(), Attached::ByKey { rows, keys: planned.keys })];
+        let rows = planned
+            .frame
+            .group_by(names)
+            .agg([single])
+            .with_column(lit(true).alias(found.as_str()));
+        let mut attached = vec![(
+            value.clone(),
+            Attached::ByKey {
+                rows,
+                keys: planned.keys,
+            },
+        )];
         if !planned.is_one_group {
             return Ok((attached, column(&value)));
         }
@@ -58,13 +84,19 @@ impl Planner<'_> {
         let empty = self.query(&without_rows(query), ctes, Some(scope))?;
         let name = self.only_column(&empty, query.span())?;
         if !empty.keys.is_empty() {
-            let error = Error::usage("an aggregate of a subquery can't stand beside a column of the query around it");
-            let hint = "compute with the column outside: (SELECT count(*) FROM level1 AS b WHERE b.k = a.k) + a.n";
+            let error = Error::usage(
+                "an aggregate of a subquery can't stand beside a column of the query around it",
+            );
+            let hint = "compute with the column outside: (SELECT count(*) FROM level1 AS b WHERE \
+                b.k = a.k) + a.n";
             return Err(self.source.locate(error.hint(hint), query.span()));
         }
         let one = empty.frame.limit(2).select([single_value(&name, &none)]);
         attached.push((none.clone(), Attached::One(one)));
-        let answer = expression("CASE WHEN _0 THEN _1 ELSE _2 END", vec![column(&found), column(&value), column(&none)]);
+        let answer = expression(
+            "CASE WHEN _0 THEN _1 ELSE _2 END",
+            vec![column(&found), column(&value), column(&none)],
+        );
         Ok((attached, answer))
     }
 
@@ -72,38 +104,69 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// Those of planning the subquery.
-    pub(super) fn exists(&self, query: &Query, negated: bool, ctes: &Ctes, scope: &SelectScope) -> Result<SubqueryAnswer> {
+    pub(super) fn exists(
+        &self,
+        query: &Query,
+        negated: bool,
+        ctes: &Ctes,
+        scope: &SelectScope,
+    ) -> Result<SubqueryAnswer> {
         let mut query = query.clone();
         query.order_by = None;
         let planned = self.query(&query, ctes, Some(scope))?;
         if planned.is_one_group && !planned.keys.is_empty() {
             // Each key has a row, also without rows.
-            let has_having = matches!(query.body.as_ref(), SetExpr::Select(select) if select.having.is_some());
+            let has_having =
+                matches!(query.body.as_ref(), SetExpr::Select(select) if select.having.is_some());
             if !has_having {
                 return Ok((Vec::new(), Expr::value(Value::Boolean(!negated))));
             }
-            let error = Error::usage("EXISTS can't look at the rows around it with aggregates and HAVING");
-            return Err(self.source.locate(error.hint("compare with the aggregate: (SELECT count(*) FROM …) > 2"), query.span()));
+            let error =
+                Error::usage("EXISTS can't look at the rows around it with aggregates and HAVING");
+            return Err(self.source.locate(
+                error.hint("compare with the aggregate: (SELECT count(*) FROM …) > 2"),
+                query.span(),
+            ));
         }
         let value = self.engine.unique("__sub");
         let attached = self.found(planned, &value);
-        let answer = expression(if negated { "(_0 IS NULL)" } else { "(_0 IS NOT NULL)" }, vec![column(&value)]);
+        let answer = expression(
+            if negated {
+                "(_0 IS NULL)"
+            } else {
+                "(_0 IS NOT NULL)"
+            },
+            vec![column(&value)],
+        );
         Ok((vec![(value, attached)], answer))
     }
 
     /// A column that is true for rows with a match in the subquery, null for others.
     fn found(&self, planned: PlannedQuery, value: &str) -> Attached {
         if planned.keys.is_empty() {
-            let any = when(len().gt(lit(0))).then(lit(true)).otherwise(lit(NULL).cast(DataType::Boolean));
+            let any = when(len().gt(lit(0)))
+                .then(lit(true))
+                .otherwise(lit(NULL).cast(DataType::Boolean));
             return Attached::One(planned.frame.limit(1).select([any.alias(value)]));
         }
-        let names: Vec<EngineExpr> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
-        let rows = planned.frame.select(names).unique(None, UniqueKeepStrategy::Any).with_column(lit(true).alias(value));
-        Attached::ByKey { rows, keys: planned.keys }
+        let names: Vec<EngineExpr> = planned
+            .key_names
+            .iter()
+            .map(|name| col(name.as_str()))
+            .collect();
+        let rows = planned
+            .frame
+            .select(names)
+            .unique(None, UniqueKeepStrategy::Any)
+            .with_column(lit(true).alias(value));
+        Attached::ByKey {
+            rows,
+            keys: planned.keys,
+        }
     }
 
-    /// Rewrites IN (SELECT …): null when the value is not found and the value or a subquery row is null; false for an empty
-    /// subquery.
+    /// Rewrites IN (SELECT …): null when the value is not found and the value or a subquery row is
+    /// null; false for an empty subquery.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for a subquery of several columns.
@@ -124,29 +187,54 @@ impl Planner<'_> {
             return Ok((attached, expression(template, vec![value, answer])));
         }
         let (member, unknown) = (self.engine.unique("__sub"), self.engine.unique("__sub"));
-        let keys: Vec<EngineExpr> = planned.key_names.iter().map(|name| col(name.as_str())).collect();
+        let keys: Vec<EngineExpr> = planned
+            .key_names
+            .iter()
+            .map(|name| col(name.as_str()))
+            .collect();
         // One row per key: true if the subquery has a null.
-        let has_null = col(name.as_str()).is_null().any(true).alias(unknown.as_str());
+        let has_null = col(name.as_str())
+            .is_null()
+            .any(true)
+            .alias(unknown.as_str());
         let groups = if keys.is_empty() {
-            let some = when(len().gt(lit(0))).then(has_null).otherwise(lit(NULL).cast(DataType::Boolean));
+            let some = when(len().gt(lit(0)))
+                .then(has_null)
+                .otherwise(lit(NULL).cast(DataType::Boolean));
             Attached::One(planned.frame.clone().select([some.alias(unknown.as_str())]))
         } else {
             let rows = planned.frame.clone().group_by(keys.clone()).agg([has_null]);
-            Attached::ByKey { rows, keys: planned.keys.clone() }
+            Attached::ByKey {
+                rows,
+                keys: planned.keys.clone(),
+            }
         };
         let own = self.engine.unique("__key_in");
         let mut columns = keys;
         columns.push(col(name.as_str()).alias(own.as_str()));
-        let members = planned.frame.filter(col(name.as_str()).is_not_null()).select(columns);
-        let rows = members.unique(None, UniqueKeepStrategy::Any).with_column(lit(true).alias(member.as_str()));
+        let members = planned
+            .frame
+            .filter(col(name.as_str()).is_not_null())
+            .select(columns);
+        let rows = members
+            .unique(None, UniqueKeepStrategy::Any)
+            .with_column(lit(true).alias(member.as_str()));
         let mut by = planned.keys;
         by.push((value.clone(), own));
         let members = Attached::ByKey { rows, keys: by };
         let is_in = expression(
-            "CASE WHEN _0 THEN TRUE WHEN _1 IS NULL THEN FALSE WHEN _1 OR _2 IS NULL THEN NULL ELSE FALSE END",
+            "CASE WHEN _0 THEN TRUE WHEN _1 IS NULL THEN FALSE WHEN _1 OR _2 IS NULL THEN NULL \
+                ELSE FALSE END",
             vec![column(&member), column(&unknown), value],
         );
-        let answer = if negated { expression("(NOT _0)", vec![expression("CAST(_0 AS BOOLEAN)", vec![is_in])]) } else { is_in };
+        let answer = if negated {
+            expression(
+                "(NOT _0)",
+                vec![expression("CAST(_0 AS BOOLEAN)", vec![is_in])],
+            )
+        } else {
+            is_in
+        };
         Ok((vec![(unknown, groups), (member, members)], answer))
     }
 
@@ -154,8 +242,14 @@ impl Planner<'_> {
         match planned.names.as_slice() {
             [only] => Ok(only.clone()),
             several => {
-                let error = Error::usage(format!("a scalar subquery has {} columns, not one", several.len()));
-                Err(self.source.locate(error.hint("name the one column: (SELECT max(x) FROM data)"), span))
+                let error = Error::usage(format!(
+                    "a scalar subquery has {} columns, not one",
+                    several.len()
+                ));
+                Err(self.source.locate(
+                    error.hint("name the one column: (SELECT max(x) FROM data)"),
+                    span,
+                ))
             }
         }
     }
@@ -178,17 +272,26 @@ fn single_value(column: &str, name: &str) -> EngineExpr {
 /// The only value of a column, null for no rows; fails for several rows.
 fn single() -> UserDefinedFunction {
     let values = |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [values] = columns else { return Err(refusal("a value is one column")) };
+        let [values] = columns else {
+            return Err(refusal("a value is one column"));
+        };
         match values.len() {
             0 => Ok(Column::full_null(values.name().clone(), 1, values.dtype())),
             1 => Ok(values.clone()),
             _ => {
                 let error = Error::usage("a scalar subquery has several rows");
-                Err(fault(&error.hint("take one of them: (SELECT max(x) FROM data), or add LIMIT 1")))
+                Err(fault(&error.hint(
+                    "take one of them: (SELECT max(x) FROM data), or add LIMIT 1",
+                )))
             }
         }
     };
-    let field = |_: &Schema, fields: &[Field]| Ok(fields.first().cloned().unwrap_or(Field::new(PlSmallStr::EMPTY, DataType::Null)));
+    let field = |_: &Schema, fields: &[Field]| {
+        Ok(fields
+            .first()
+            .cloned()
+            .unwrap_or(Field::new(PlSmallStr::EMPTY, DataType::Null)))
+    };
     let mut function = UserDefinedFunction::new("single".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::aggregation();
     function

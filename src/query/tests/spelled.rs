@@ -17,13 +17,23 @@ fn conditions_of_duckdb_choose() {
         ("cloud_cover IS NOT NULL AND NOT (id = 'lima')", 1),
         ("\"stac:time_start\" >= DATE '2021-01-02'", 1),
         ("\"stac:time_start\" > '2020-01-01'", 2),
-        ("\"stac:time_start\" BETWEEN '2021-01-01' AND '2021-01-01'", 1),
+        (
+            "\"stac:time_start\" BETWEEN '2021-01-01' AND '2021-01-01'",
+            1,
+        ),
         ("\"stac:time_start\" < now()", 2),
         ("\"stac:time_start\"::DATE < current_date", 2),
         ("stac:crs = 'EPSG:32718'", 1),
-        ("ST_Within(\"stac:centroid\", ST_MakeEnvelope(-80, -20, -70, 0))", 1),
+        (
+            "ST_Within(\"stac:centroid\", ST_MakeEnvelope(-80, -20, -70, 0))",
+            1,
+        ),
     ] {
-        assert_eq!(rows(&format!("SELECT id FROM data WHERE {condition}")).len(), wanted, "{condition}");
+        assert_eq!(
+            rows(&format!("SELECT id FROM data WHERE {condition}")).len(),
+            wanted,
+            "{condition}"
+        );
     }
 }
 
@@ -43,12 +53,20 @@ fn what_has_another_spelling_says_so() {
 #[test]
 fn errors_name_the_place_of_the_word() {
     for (sql, place) in [
-        ("SELECT id\nFROM data\nWHERE cloudcover < 1", "line 3, column 7"),
+        (
+            "SELECT id\nFROM data\nWHERE cloudcover < 1",
+            "line 3, column 7",
+        ),
         ("SELECT uper(id) FROM data", "line 1, column 8"),
         ("SELECT id FROM dat", "line 1, column 16"),
-        ("SELECT year(\"stac:time_start\") FROM data WHERE WHERE id = 'a'", "line 1, column 54"),
+        (
+            "SELECT year(\"stac:time_start\") FROM data WHERE WHERE id = 'a'",
+            "line 1, column 54",
+        ),
     ] {
-        let error = run_sql(&tables(), sql, None, &ctx()).map(|_| ()).expect_err(sql);
+        let error = run_sql(&tables(), sql, None, &ctx())
+            .map(|_| ())
+            .expect_err(sql);
         assert_eq!(error.place(), Some(place), "{sql}: {}", error.report());
     }
 }
@@ -58,18 +76,24 @@ fn errors_name_the_place_of_the_word() {
 fn functions_are_known_at_every_depth() {
     const DEPTHS: [&str; 13] = [
         "WITH c AS (SELECT id, {f} AS x FROM data) SELECT x FROM c ORDER BY id",
-        "WITH c AS (WITH d AS (SELECT id, {f} AS x FROM data) SELECT * FROM d) SELECT x FROM c ORDER BY id",
+        "WITH c AS (WITH d AS (SELECT id, {f} AS x FROM data) SELECT * FROM d) SELECT x FROM c \
+            ORDER BY id",
         "SELECT x FROM (SELECT id, {f} AS x FROM data) AS t ORDER BY id",
         "SELECT x FROM (SELECT * FROM (SELECT id, {f} AS x FROM data) AS t) AS u ORDER BY id",
-        "SELECT x FROM (SELECT id, {f} AS x FROM data WHERE id = 'bonn' UNION ALL SELECT id, {f} FROM data WHERE id <> 'bonn') AS t ORDER BY id",
+        "SELECT x FROM (SELECT id, {f} AS x FROM data WHERE id = 'bonn' UNION ALL SELECT id, {f} \
+            FROM data WHERE id <> 'bonn') AS t ORDER BY id",
         "SELECT {f} AS x FROM data WHERE {f} IN (SELECT {f} FROM data) ORDER BY id",
         "SELECT (SELECT {f} FROM data AS e WHERE e.id = d.id) AS x FROM data AS d ORDER BY id",
-        "SELECT {f} AS x FROM data AS d WHERE EXISTS (SELECT 1 FROM data AS e WHERE {f} IS NOT NULL AND e.id = d.id) ORDER BY id",
+        "SELECT {f} AS x FROM data AS d WHERE EXISTS (SELECT 1 FROM data AS e WHERE {f} IS NOT \
+            NULL AND e.id = d.id) ORDER BY id",
         "SELECT max({f}) AS x FROM data GROUP BY id HAVING max({f}) IS NOT NULL ORDER BY id",
         "SELECT x FROM (SELECT {f} AS x, id FROM data ORDER BY {f}) AS t ORDER BY id",
-        "SELECT a.x FROM (SELECT id AS key, {f} AS x FROM data) AS a JOIN data ON a.x = {f} AND a.key = data.id ORDER BY a.key",
-        "SELECT max({f}) OVER (PARTITION BY id) AS x FROM data QUALIFY {f} IS NOT NULL AND row_number() OVER (PARTITION BY id ORDER BY {f}) = 1 ORDER BY id",
-        "SELECT CASE WHEN {f} IS NOT NULL THEN {f} END AS x FROM data WHERE {f} IS NOT NULL ORDER BY id",
+        "SELECT a.x FROM (SELECT id AS key, {f} AS x FROM data) AS a JOIN data ON a.x = {f} AND \
+            a.key = data.id ORDER BY a.key",
+        "SELECT max({f}) OVER (PARTITION BY id) AS x FROM data QUALIFY {f} IS NOT NULL AND \
+            row_number() OVER (PARTITION BY id ORDER BY {f}) = 1 ORDER BY id",
+        "SELECT CASE WHEN {f} IS NOT NULL THEN {f} END AS x FROM data WHERE {f} IS NOT NULL ORDER \
+            BY id",
     ];
     for function in [
         "date_trunc('month', \"stac:time_start\")",
@@ -104,7 +128,8 @@ fn aggregations_are_known_at_every_depth() {
         "SELECT (SELECT {f} FROM data) AS x",
         "SELECT {f} AS x FROM data HAVING {f} IN (SELECT {f} FROM data)",
         "SELECT {f} AS x FROM data ORDER BY {f}",
-        "SELECT a.x FROM (SELECT {f} AS x FROM data) AS a JOIN (SELECT {f} AS y FROM data) AS b ON a.x = b.y",
+        "SELECT a.x FROM (SELECT {f} AS x FROM data) AS a JOIN (SELECT {f} AS y FROM data) AS b ON \
+            a.x = b.y",
         "SELECT {f} OVER () AS x FROM data LIMIT 1",
     ];
     for function in [

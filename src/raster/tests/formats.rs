@@ -1,4 +1,5 @@
-//! Every format that this build supports, and initialisation of GDAL and PROJ in unusual environments.
+//! Every format that this build supports, and initialisation of GDAL and PROJ in unusual
+//! environments.
 
 use super::*;
 use crate::error::Cause;
@@ -25,12 +26,26 @@ fn the_drivers_are_there() {
         "GPKG",
         "GeoJSON",
     ] {
-        assert!(environment.has(driver), "{driver} is missing; there are {:?}", environment.drivers);
+        assert!(
+            environment.has(driver),
+            "{driver} is missing; there are {:?}",
+            environment.drivers
+        );
     }
     for compression in ["DEFLATE", "LZW", "ZSTD", "JPEG", "WEBP"] {
-        assert!(environment.tiff_compressions.iter().any(|known| known == compression), "{:?}", environment.tiff_compressions);
+        assert!(
+            environment
+                .tiff_compressions
+                .iter()
+                .any(|known| known == compression),
+            "{:?}",
+            environment.tiff_compressions
+        );
     }
-    assert!(environment.proj_ok && environment.curl && environment.gdal_version.starts_with("3."), "{environment:?}");
+    assert!(
+        environment.proj_ok && environment.curl && environment.gdal_version.starts_with("3."),
+        "{environment:?}"
+    );
 }
 
 #[test]
@@ -39,35 +54,88 @@ fn every_format_reads_back() {
     let folder = folder();
     let (width, height) = (64, 48);
     let bytes = |bands: usize| -> Vec<Samples> {
-        (0..bands).map(|band| Samples::U8((0..width * height).map(|pixel| (pixel % width + band * 60) as u8).collect())).collect()
+        (0..bands)
+            .map(|band| {
+                Samples::U8(
+                    (0..width * height)
+                        .map(|pixel| (pixel % width + band * 60) as u8)
+                        .collect(),
+                )
+            })
+            .collect()
     };
     let lossless = [
-        ("GTiff", "a.tif", vec![("COMPRESS", "ZSTD"), ("TILED", "YES")]),
-        ("GTiff", "w.tif", vec![("COMPRESS", "WEBP"), ("WEBP_LOSSLESS", "YES"), ("INTERLEAVE", "PIXEL")]),
-        ("COG", "b.tif", vec![("COMPRESS", "ZSTD"), ("INTERLEAVE", "TILE"), ("BLOCKSIZE", "128")]),
+        (
+            "GTiff",
+            "a.tif",
+            vec![("COMPRESS", "ZSTD"), ("TILED", "YES")],
+        ),
+        (
+            "GTiff",
+            "w.tif",
+            vec![
+                ("COMPRESS", "WEBP"),
+                ("WEBP_LOSSLESS", "YES"),
+                ("INTERLEAVE", "PIXEL"),
+            ],
+        ),
+        (
+            "COG",
+            "b.tif",
+            vec![
+                ("COMPRESS", "ZSTD"),
+                ("INTERLEAVE", "TILE"),
+                ("BLOCKSIZE", "128"),
+            ],
+        ),
         ("PNG", "c.png", vec![]),
         ("WEBP", "d.webp", vec![("LOSSLESS", "YES")]),
-        ("JP2OpenJPEG", "e.jp2", vec![("QUALITY", "100"), ("REVERSIBLE", "YES")]),
+        (
+            "JP2OpenJPEG",
+            "e.jp2",
+            vec![("QUALITY", "100"), ("REVERSIBLE", "YES")],
+        ),
         ("HFA", "f.img", vec![]),
     ];
     for (driver, name, options) in lossless {
-        let raster = NewRaster { width, height, bands: bytes(3), options, ..Default::default() };
+        let raster = NewRaster {
+            width,
+            height,
+            bands: bytes(3),
+            options,
+            ..Default::default()
+        };
         let path = folder.path().join(name);
-        write_raster(&path, driver, &raster).unwrap_or_else(|error| panic!("{driver}: {}", error.report()));
+        write_raster(&path, driver, &raster)
+            .unwrap_or_else(|error| panic!("{driver}: {}", error.report()));
         let asset = own(&path);
         let info = describe(&asset).unwrap_or_else(|error| panic!("{driver}: {}", error.report()));
-        assert_eq!((info.width, info.height, info.band_count), (width, height, 3), "{driver}");
+        assert_eq!(
+            (info.width, info.height, info.band_count),
+            (width, height, 3),
+            "{driver}"
+        );
         let pixels = read_window(&asset, &whole(&info, vec![number(2)]), &ctx()).expect("reads");
         assert_eq!(pixels.bands[0].samples, raster.bands[1], "{driver}");
         // The same bytes as a sample inside a container.
         let file = std::fs::read(&path).expect("reads");
         let container = folder.path().join(format!("{name}.tacozip"));
         std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-        let range = RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64));
-        let inside = describe(&range).unwrap_or_else(|error| panic!("{driver} in a container: {}", error.report()));
+        let range = RasterSource::member(AssetPath::range(
+            container.as_path(),
+            157,
+            file.len() as u64,
+        ));
+        let inside = describe(&range)
+            .unwrap_or_else(|error| panic!("{driver} in a container: {}", error.report()));
         assert_eq!(inside.band_count, 3);
     }
-    let raster = NewRaster { width, height, bands: bytes(3), ..Default::default() };
+    let raster = NewRaster {
+        width,
+        height,
+        bands: bytes(3),
+        ..Default::default()
+    };
     let path = folder.path().join("g.jpg");
     write_raster(&path, "JPEG", &raster).expect("writes");
     assert_eq!(describe(&own(&path)).expect("describes").driver, "JPEG");
@@ -78,10 +146,20 @@ fn every_format_reads_back() {
 fn tiles_of_a_cog_are_interleaved() {
     let folder = folder();
     let path = folder.path().join("cog.tif");
-    let raster = NewRaster { options: vec![("INTERLEAVE", "TILE"), ("BLOCKSIZE", "128"), ("COMPRESS", "ZSTD")], ..scene(512, 512) };
+    let raster = NewRaster {
+        options: vec![
+            ("INTERLEAVE", "TILE"),
+            ("BLOCKSIZE", "128"),
+            ("COMPRESS", "ZSTD"),
+        ],
+        ..scene(512, 512)
+    };
     write_raster(&path, "COG", &raster).expect("writes");
     let info = describe(&own(&path)).expect("describes");
-    assert_eq!((info.interleave.as_deref(), info.bands[0].block), (Some("TILE"), (128, 128)));
+    assert_eq!(
+        (info.interleave.as_deref(), info.bands[0].block),
+        (Some("TILE"), (128, 128))
+    );
     assert!(!info.bands[0].overviews.is_empty());
 }
 
@@ -90,8 +168,20 @@ fn tiles_of_a_cog_are_interleaved() {
 fn variables_of_a_netcdf_file_are_listed() {
     let folder = folder();
     let path = folder.path().join("cube.nc");
-    let raster = NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(12, 9) };
-    write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", "NC4")], ..raster }).expect("writes");
+    let raster = NewRaster {
+        epsg: Some(4326),
+        geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]),
+        ..scene(12, 9)
+    };
+    write_raster(
+        &path,
+        "netCDF",
+        &NewRaster {
+            options: vec![("FORMAT", "NC4")],
+            ..raster
+        },
+    )
+    .expect("writes");
     let asset = own(&path);
     let info = describe(&asset).expect("describes");
     assert_eq!(info.subdatasets.len(), 3, "{info:?}");
@@ -103,10 +193,19 @@ fn variables_of_a_netcdf_file_are_listed() {
     let file = std::fs::read(&path).expect("reads");
     let container = folder.path().join("set.tacozip");
     std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-    let range = RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64));
-    let inside = describe(&range).unwrap_or_else(|error| panic!("in a container: {}", error.report()));
-    assert_eq!((inside.width, inside.subdatasets.len(), inside.geotransform), (12, 3, info.geotransform));
-    let second = RasterSource::typed(AssetPath::parse(&inside.subdatasets[1].name).expect("parses"));
+    let range = RasterSource::member(AssetPath::range(
+        container.as_path(),
+        157,
+        file.len() as u64,
+    ));
+    let inside =
+        describe(&range).unwrap_or_else(|error| panic!("in a container: {}", error.report()));
+    assert_eq!(
+        (inside.width, inside.subdatasets.len(), inside.geotransform),
+        (12, 3, info.geotransform)
+    );
+    let second =
+        RasterSource::typed(AssetPath::parse(&inside.subdatasets[1].name).expect("parses"));
     let pixels = read_window(&second, &whole(&inside, vec![number(1)]), &ctx()).expect("reads");
     assert_eq!(pixels.bands[0].samples.get(0), 1000.0);
 }
@@ -117,16 +216,41 @@ fn the_variable_that_is_read_is_known_loose_and_in_a_container() {
     let folder = folder();
     for (name, format) in [("classic", "NC"), ("newer", "NC4")] {
         let path = folder.path().join(format!("{name}.nc"));
-        let raster = NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(12, 9) };
-        write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", format)], ..raster }).expect("writes");
+        let raster = NewRaster {
+            epsg: Some(4326),
+            geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]),
+            ..scene(12, 9)
+        };
+        write_raster(
+            &path,
+            "netCDF",
+            &NewRaster {
+                options: vec![("FORMAT", format)],
+                ..raster
+            },
+        )
+        .expect("writes");
         let file = std::fs::read(&path).expect("reads");
         let container = folder.path().join(format!("{name}.tacozip"));
         std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-        let range = RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64));
-        for source in [own(&path), RasterSource::member(AssetPath::file(&*path)), range] {
-            let info = describe(&source).unwrap_or_else(|error| panic!("{name}: {}", error.report()));
+        let range = RasterSource::member(AssetPath::range(
+            container.as_path(),
+            157,
+            file.len() as u64,
+        ));
+        for source in [
+            own(&path),
+            RasterSource::member(AssetPath::file(&*path)),
+            range,
+        ] {
+            let info =
+                describe(&source).unwrap_or_else(|error| panic!("{name}: {}", error.report()));
             let read = info.variable.as_ref().map(VariableRead::sentence);
-            assert_eq!(read.as_deref(), Some("Band1, the first of 3 variables: Band1, Band2, Band3"), "{name}: {info:?}");
+            assert_eq!(
+                read.as_deref(),
+                Some("Band1, the first of 3 variables: Band1, Band2, Band3"),
+                "{name}: {info:?}"
+            );
             assert_eq!(info.subdatasets.len(), 3, "{name}");
         }
     }
@@ -139,31 +263,73 @@ fn the_variable_that_is_read_is_known_loose_and_in_a_container() {
 #[cfg(feature = "bundled-gdal")]
 fn a_variable_is_read_by_its_name_loose_and_in_a_container() {
     let folder = folder();
-    let placed = || NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(12, 9) };
+    let placed = || NewRaster {
+        epsg: Some(4326),
+        geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]),
+        ..scene(12, 9)
+    };
     for (name, format) in [("classic", "NC"), ("newer", "NC4")] {
         let path = folder.path().join(format!("{name}.nc"));
-        write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", format)], ..placed() }).expect("writes");
+        write_raster(
+            &path,
+            "netCDF",
+            &NewRaster {
+                options: vec![("FORMAT", format)],
+                ..placed()
+            },
+        )
+        .expect("writes");
         let file = std::fs::read(&path).expect("reads");
         let container = folder.path().join(format!("{name}.tacozip"));
         std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-        let range = RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64));
-        for source in [own(&path), RasterSource::member(AssetPath::file(&*path)), range] {
+        let range = RasterSource::member(AssetPath::range(
+            container.as_path(),
+            157,
+            file.len() as u64,
+        ));
+        for source in [
+            own(&path),
+            RasterSource::member(AssetPath::file(&*path)),
+            range,
+        ] {
             let third = source.clone().with_variable(Some("Band3".into()));
-            let info = describe(&third).unwrap_or_else(|error| panic!("{name}: {}", error.report()));
+            let info =
+                describe(&third).unwrap_or_else(|error| panic!("{name}: {}", error.report()));
             let read = info.variable.as_ref().expect("several");
-            assert_eq!((read.name.as_deref(), read.position, read.is_chosen), (Some("Band3"), Some(2), true), "{name}");
-            assert_eq!((info.width, info.geotransform), (12, placed().geotransform), "{name}");
-            let pixels = read_window(&third, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
+            assert_eq!(
+                (read.name.as_deref(), read.position, read.is_chosen),
+                (Some("Band3"), Some(2), true),
+                "{name}"
+            );
+            assert_eq!(
+                (info.width, info.geotransform),
+                (12, placed().geotransform),
+                "{name}"
+            );
+            let pixels =
+                read_window(&third, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
             // netCDF files begin with the southern row.
             assert_eq!(pixels.bands[0].samples.get(0), 2000.0, "{name}");
             let error = describe(&source.with_variable(Some("Band4".into()))).expect_err("refuses");
-            assert!(error.is_caused_by(Cause::NoVariable) && error.report().contains("Band1, Band2, Band3"), "{}", error.report());
+            assert!(
+                error.is_caused_by(Cause::NoVariable)
+                    && error.report().contains("Band1, Band2, Band3"),
+                "{}",
+                error.report()
+            );
         }
     }
     let single = folder.path().join("single.nc");
-    let one = NewRaster { bands: vec![placed().bands.remove(1)], names: Vec::new(), ..placed() };
+    let one = NewRaster {
+        bands: vec![placed().bands.remove(1)],
+        names: Vec::new(),
+        ..placed()
+    };
     write_raster(&single, "netCDF", &one).expect("writes");
-    for source in [own(&single), RasterSource::member(AssetPath::file(&*single))] {
+    for source in [
+        own(&single),
+        RasterSource::member(AssetPath::file(&*single)),
+    ] {
         let of = |name: &str| describe(&source.clone().with_variable(Some(name.into())));
         assert!(of("Band1").is_ok_and(|info| info.width == 12 && info.variable.is_none()));
         assert!(of("temp").is_err_and(|error| error.is_caused_by(Cause::NoVariable)));
@@ -172,7 +338,12 @@ fn a_variable_is_read_by_its_name_loose_and_in_a_container() {
     }
     let plain = folder.path().join("plain.tif");
     write_raster(&plain, "GTiff", &scene(12, 9)).expect("writes");
-    assert_eq!(describe(&own(&plain).with_variable(Some("temp".into()))).expect("describes").band_count, 3);
+    assert_eq!(
+        describe(&own(&plain).with_variable(Some("temp".into())))
+            .expect("describes")
+            .band_count,
+        3
+    );
 }
 
 #[test]
@@ -182,35 +353,68 @@ fn an_image_of_a_tiff_is_read_by_its_name() {
     write_raster(&path, "GTiff", &scene(12, 9)).expect("writes");
     let driver = gdal::DriverManager::get_driver_by_name("GTiff").expect("a driver");
     let options = gdal::raster::RasterCreationOptions::from_iter(["APPEND_SUBDATASET=YES"]);
-    driver.create_with_band_type_with_options::<u16, _>(&path, 7, 9, 1, &options).expect("another page").close().expect("writes");
+    driver
+        .create_with_band_type_with_options::<u16, _>(&path, 7, 9, 1, &options)
+        .expect("another page")
+        .close()
+        .expect("writes");
     for source in [own(&path), RasterSource::member(AssetPath::file(&*path))] {
-        let of = |name: Option<&str>| describe(&source.clone().with_variable(name.map(Into::into))).expect("describes");
-        assert_eq!((of(None).width, of(Some("image 1")).width, of(Some("image 2")).width), (12, 12, 7));
+        let of = |name: Option<&str>| {
+            describe(&source.clone().with_variable(name.map(Into::into))).expect("describes")
+        };
+        assert_eq!(
+            (
+                of(None).width,
+                of(Some("image 1")).width,
+                of(Some("image 2")).width
+            ),
+            (12, 12, 7)
+        );
     }
 }
 
-/// Both drivers use one HDF5 library that is not thread-safe; without the lock this crashes the test program.
+/// Both drivers use one HDF5 library that is not thread-safe; without the lock this crashes the
+/// test program.
 #[test]
 #[cfg(feature = "bundled-gdal")]
 fn hdf5_and_netcdf_are_read_from_many_threads() {
     let folder = folder();
-    let places = NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(64, 48) };
+    let places = NewRaster {
+        epsg: Some(4326),
+        geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]),
+        ..scene(64, 48)
+    };
     let cubes: Vec<RasterSource> = (0..4)
         .map(|number| {
             let path = folder.path().join(format!("cube{number}.nc"));
-            write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", "NC4")], ..places.clone() }).expect("writes");
+            write_raster(
+                &path,
+                "netCDF",
+                &NewRaster {
+                    options: vec![("FORMAT", "NC4")],
+                    ..places.clone()
+                },
+            )
+            .expect("writes");
             own(&path)
         })
         .collect();
-    // In a container the HDF5 driver opens the bytes first; loose files are opened by the netCDF driver.
+    // In a container the HDF5 driver opens the bytes first; loose files are opened by the netCDF
+    // driver.
     let inside: Vec<RasterSource> = cubes
         .iter()
         .map(|cube| {
-            let AssetPath::File(path) = cube.asset() else { panic!("{cube:?}") };
+            let AssetPath::File(path) = cube.asset() else {
+                panic!("{cube:?}")
+            };
             let file = std::fs::read(path).expect("reads");
             let container = path.with_extension("tacozip");
             std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-            RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64))
+            RasterSource::member(AssetPath::range(
+                container.as_path(),
+                157,
+                file.len() as u64,
+            ))
         })
         .collect();
     std::thread::scope(|scope| {
@@ -218,10 +422,15 @@ fn hdf5_and_netcdf_are_read_from_many_threads() {
             let (cubes, inside) = (&cubes, &inside);
             scope.spawn(move || {
                 for round in 0..12 {
-                    let assets = if (thread + round) % 2 == 0 { cubes } else { inside };
+                    let assets = if (thread + round) % 2 == 0 {
+                        cubes
+                    } else {
+                        inside
+                    };
                     let asset = &assets[(thread + round) % assets.len()];
                     let info = describe(asset).expect("describes");
-                    let pixels = read_window(asset, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
+                    let pixels =
+                        read_window(asset, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
                     assert_eq!((pixels.bands.len(), info.width, info.height), (1, 64, 48));
                 }
             });
@@ -229,18 +438,35 @@ fn hdf5_and_netcdf_are_read_from_many_threads() {
     });
 }
 
-/// HDF5 would lock the files that it reads. The bundled one must not (`packaging/gdal-toolchain.cmake`): a child process of another
-/// test inherits such a lock, and GDAL could not open again the file that it has just written.
+/// HDF5 would lock the files that it reads. The bundled one must not
+/// (`packaging/gdal-toolchain.cmake`): a child process of another test inherits such a lock, and
+/// GDAL could not open again the file that it has just written.
 #[test]
 #[cfg(all(unix, feature = "bundled-gdal"))]
 fn netcdf_is_read_while_another_program_locks_the_file() {
     let folder = folder();
     let path = folder.path().join("cube.nc");
-    let places = NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), ..scene(12, 9) };
-    write_raster(&path, "netCDF", &NewRaster { options: vec![("FORMAT", "NC4")], ..places }).expect("writes");
-    let writer = std::fs::File::options().write(true).open(&path).expect("opens");
+    let places = NewRaster {
+        epsg: Some(4326),
+        geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]),
+        ..scene(12, 9)
+    };
+    write_raster(
+        &path,
+        "netCDF",
+        &NewRaster {
+            options: vec![("FORMAT", "NC4")],
+            ..places
+        },
+    )
+    .expect("writes");
+    let writer = std::fs::File::options()
+        .write(true)
+        .open(&path)
+        .expect("opens");
     writer.try_lock().expect("locks");
-    let info = describe(&own(&path)).unwrap_or_else(|error| panic!("built with locks: {}", error.report()));
+    let info = describe(&own(&path))
+        .unwrap_or_else(|error| panic!("built with locks: {}", error.report()));
     let pixels = read_window(&own(&path), &whole(&info, vec![number(1)]), &ctx()).expect("reads");
     assert_eq!((info.width, pixels.bands.len()), (12, 1));
 }
@@ -250,17 +476,33 @@ fn netcdf_is_read_while_another_program_locks_the_file() {
 fn classic_netcdf_reads_inside_a_container() {
     let folder = folder();
     let path = folder.path().join("old.nc");
-    let raster =
-        NewRaster { epsg: Some(4326), geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]), names: vec![], ..scene(12, 9) };
-    let one = NewRaster { bands: vec![Samples::F32(vec![1.5; 12 * 9])], options: vec![("FORMAT", "NC")], ..raster };
+    let raster = NewRaster {
+        epsg: Some(4326),
+        geotransform: Some([10.0, 0.5, 0.0, 50.0, 0.0, -0.5]),
+        names: vec![],
+        ..scene(12, 9)
+    };
+    let one = NewRaster {
+        bands: vec![Samples::F32(vec![1.5; 12 * 9])],
+        options: vec![("FORMAT", "NC")],
+        ..raster
+    };
     write_raster(&path, "netCDF", &one).expect("writes");
     let file = std::fs::read(&path).expect("reads");
     assert!(file.starts_with(b"CDF"));
     let container = folder.path().join("set.tacozip");
     std::fs::write(&container, [vec![1; 157], file.clone()].concat()).expect("writes");
-    let range = RasterSource::member(AssetPath::range(container.as_path(), 157, file.len() as u64));
-    let image = preview(&PreviewRequest::new(range, (12, 9)), &ctx()).unwrap_or_else(|error| panic!("{}", error.report()));
-    assert_eq!((image.info.driver.as_str(), image.info.geotransform), ("netCDF", one.geotransform));
+    let range = RasterSource::member(AssetPath::range(
+        container.as_path(),
+        157,
+        file.len() as u64,
+    ));
+    let image = preview(&PreviewRequest::new(range, (12, 9)), &ctx())
+        .unwrap_or_else(|error| panic!("{}", error.report()));
+    assert_eq!(
+        (image.info.driver.as_str(), image.info.geotransform),
+        ("netCDF", one.geotransform)
+    );
 }
 
 #[test]
@@ -268,11 +510,15 @@ fn classic_netcdf_reads_inside_a_container() {
 fn vector_files_say_what_they_are() {
     let folder = folder();
     let path = folder.path().join("places.geojson");
-    let text = r#"{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1,2]}}]}"#;
+    let text = r#"{"type":"FeatureCollection","features":[{"type":"Feature","properties":{},
+        "geometry":{"type":"Point","coordinates":[1,2]}}]}"#;
     std::fs::write(&path, text).expect("writes");
     let asset = own(&path);
     let info = describe(&asset).expect("describes");
-    assert!(info.is_vector() && info.layers[0].features == Some(1), "{info:?}");
+    assert!(
+        info.is_vector() && info.layers[0].features == Some(1),
+        "{info:?}"
+    );
     let error = preview(&PreviewRequest::new(asset, (8, 8)), &ctx()).expect_err("no pixels");
     assert!(error.to_string().contains("vector layers"), "{error}");
 }
@@ -283,13 +529,41 @@ fn the_mask_of_an_alpha_band_counts() {
     let folder = folder();
     let path = folder.path().join("alpha.png");
     let grey = |value: u8| Samples::U8(vec![value; 4]);
-    let bands = vec![grey(10), grey(20), grey(30), Samples::U8(vec![255, 0, 255, 0])];
-    write_raster(&path, "PNG", &NewRaster { width: 2, height: 2, bands, ..Default::default() }).expect("writes");
+    let bands = vec![
+        grey(10),
+        grey(20),
+        grey(30),
+        Samples::U8(vec![255, 0, 255, 0]),
+    ];
+    write_raster(
+        &path,
+        "PNG",
+        &NewRaster {
+            width: 2,
+            height: 2,
+            bands,
+            ..Default::default()
+        },
+    )
+    .expect("writes");
     let image = preview(&PreviewRequest::new(own(&path), (2, 2)), &ctx()).expect("shows");
-    let alpha: Vec<u8> = image.rgba.data.chunks_exact(4).map(|pixel| pixel[3]).collect();
+    let alpha: Vec<u8> = image
+        .rgba
+        .data
+        .chunks_exact(4)
+        .map(|pixel| pixel[3])
+        .collect();
     assert_eq!(alpha, [255, 0, 255, 0]);
-    let missing = |column, row| probe(&own(&path), column, row, &ctx()).expect("probes").values[0].missing;
-    assert_eq!([missing(0, 0), missing(1, 0), missing(0, 1), missing(1, 1)], [false, true, false, true]);
+    let missing = |column, row| {
+        probe(&own(&path), column, row, &ctx())
+            .expect("probes")
+            .values[0]
+            .missing
+    };
+    assert_eq!(
+        [missing(0, 0), missing(1, 0), missing(0, 1), missing(1, 1)],
+        [false, true, false, true]
+    );
 }
 
 /// Run by the next test in a separate process.
@@ -300,7 +574,12 @@ fn child_resolves_codes() {
     let folder = folder();
     let asset = own(written(folder.path(), "scene.tif", &scene(8, 8)));
     let place = probe(&asset, 0, 0, &ctx()).expect("probes").lonlat;
-    println!("proj_ok={} note={} place={}", environment.proj_ok, environment.proj_note.is_some(), place.is_some());
+    println!(
+        "proj_ok={} note={} place={}",
+        environment.proj_ok,
+        environment.proj_note.is_some(),
+        place.is_some()
+    );
 }
 
 #[test]
@@ -314,11 +593,20 @@ fn codes_resolve_in_a_moved_program_and_beside_a_foreign_database() {
     }
     let foreign = folder.path().join("proj");
     std::fs::create_dir(&foreign).expect("makes");
-    std::fs::write(foreign.join("proj.db"), b"SQLite format 3\0 of another time").expect("writes");
+    std::fs::write(
+        foreign.join("proj.db"),
+        b"SQLite format 3\0 of another time",
+    )
+    .expect("writes");
     for (data, note) in [(None, false), (Some(&foreign), true)] {
         let mut command = Command::new(&moved);
         command.env_clear().current_dir(folder.path());
-        command.args(["--exact", "raster::tests::formats::child_resolves_codes", "--ignored", "--nocapture"]);
+        command.args([
+            "--exact",
+            "raster::tests::formats::child_resolves_codes",
+            "--ignored",
+            "--nocapture",
+        ]);
         if let Some(data) = data {
             command.env("PROJ_DATA", data).env("PROJ_LIB", data);
         }

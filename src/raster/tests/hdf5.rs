@@ -1,4 +1,5 @@
-//! HDF5 files that refer to other files, in the three ways that the format has, written with the HDF5 library.
+//! HDF5 files that refer to other files, in the three ways that the format has, written with the
+//! HDF5 library.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 
@@ -16,12 +17,40 @@ unsafe extern "C" {
     fn H5Screate_simple(rank: c_int, sizes: *const u64, most: *const u64) -> Id;
     fn H5Pcreate(class: Id) -> Id;
     fn H5Pset_external(list: Id, name: *const c_char, offset: i64, size: u64) -> c_int;
-    fn H5Pset_virtual(list: Id, space: Id, file: *const c_char, dataset: *const c_char, from: Id) -> c_int;
+    fn H5Pset_virtual(
+        list: Id,
+        space: Id,
+        file: *const c_char,
+        dataset: *const c_char,
+        from: Id,
+    ) -> c_int;
     fn H5Pset_chunk(list: Id, rank: c_int, sizes: *const u64) -> c_int;
-    fn H5Dcreate2(place: Id, name: *const c_char, kind: Id, space: Id, links: Id, creation: Id, access: Id) -> Id;
-    fn H5Dwrite(dataset: Id, kind: Id, memory: Id, file: Id, list: Id, data: *const c_void) -> c_int;
+    fn H5Dcreate2(
+        place: Id,
+        name: *const c_char,
+        kind: Id,
+        space: Id,
+        links: Id,
+        creation: Id,
+        access: Id,
+    ) -> Id;
+    fn H5Dwrite(
+        dataset: Id,
+        kind: Id,
+        memory: Id,
+        file: Id,
+        list: Id,
+        data: *const c_void,
+    ) -> c_int;
     fn H5Dclose(dataset: Id) -> c_int;
-    fn H5Lcreate_external(file: *const c_char, object: *const c_char, place: Id, name: *const c_char, c: Id, a: Id) -> c_int;
+    fn H5Lcreate_external(
+        file: *const c_char,
+        object: *const c_char,
+        place: Id,
+        name: *const c_char,
+        c: Id,
+        a: Id,
+    ) -> c_int;
 }
 
 const SIDE: u64 = 16;
@@ -45,24 +74,40 @@ fn text(path: &Path) -> CString {
 fn hdf5(path: &Path, kept: &Kept) {
     let _turn = hdf5_lock::turn();
     let (name, dataset) = (text(path), c"data".as_ptr());
-    // Safety: the library is used by one thread, ids are checked by the reading that follows, texts and lists live during the calls.
+    // Safety: the library is used by one thread, ids are checked by the reading that follows, texts
+    // and lists live during the calls.
     unsafe {
         assert!(H5open() >= 0);
         let file = H5Fcreate(name.as_ptr(), 2, 0, 0);
         assert!(file >= 0);
-        let side = if let Kept::Claimed(side) = kept { *side } else { SIDE };
-        let sizes = if let Kept::Thick(layers) = kept { vec![*layers, 512, 512] } else { vec![side, side] };
+        let side = if let Kept::Claimed(side) = kept {
+            *side
+        } else {
+            SIDE
+        };
+        let sizes = if let Kept::Thick(layers) = kept {
+            vec![*layers, 512, 512]
+        } else {
+            vec![side, side]
+        };
         let space = H5Screate_simple(sizes.len() as c_int, sizes.as_ptr(), std::ptr::null());
         let list = H5Pcreate(H5P_CLS_DATASET_CREATE_ID_g);
         match kept {
-            Kept::External(other) => assert!(H5Pset_external(list, text(other).as_ptr(), 0, SIDE * SIDE) >= 0),
-            Kept::Virtual(other) => assert!(H5Pset_virtual(list, space, text(other).as_ptr(), dataset, space) >= 0),
+            Kept::External(other) => {
+                assert!(H5Pset_external(list, text(other).as_ptr(), 0, SIDE * SIDE) >= 0)
+            }
+            Kept::Virtual(other) => {
+                assert!(H5Pset_virtual(list, space, text(other).as_ptr(), dataset, space) >= 0)
+            }
             Kept::Claimed(_) => assert!(H5Pset_chunk(list, 2, [256, 256].as_ptr()) >= 0),
             Kept::Thick(_) => assert!(H5Pset_chunk(list, 3, sizes.as_ptr()) >= 0),
             Kept::Inside(_) | Kept::Linked(_) => {}
         }
         if let Kept::Linked(other) = kept {
-            assert!(H5Lcreate_external(text(other).as_ptr(), c"/data".as_ptr(), file, dataset, 0, 0) >= 0);
+            assert!(
+                H5Lcreate_external(text(other).as_ptr(), c"/data".as_ptr(), file, dataset, 0, 0)
+                    >= 0
+            );
         } else {
             let made = H5Dcreate2(file, dataset, H5T_STD_U8LE_g, space, 0, list, 0);
             assert!(made >= 0);
@@ -78,43 +123,73 @@ fn hdf5(path: &Path, kept: &Kept) {
 
 fn first(source: &RasterSource) -> crate::error::Result<f64> {
     let request = ReadRequest {
-        window: Window { x: 0, y: 0, width: 1, height: 1 },
+        window: Window {
+            x: 0,
+            y: 0,
+            width: 1,
+            height: 1,
+        },
         out: (1, 1),
         bands: vec![BandIndex::FIRST],
         resampling: Resampling::Nearest,
     };
-    Ok(read_window(source, &request, &ctx())?.bands[0].samples.get(0))
+    Ok(read_window(source, &request, &ctx())?.bands[0]
+        .samples
+        .get(0))
 }
 
 #[test]
 fn an_hdf5_member_that_names_other_files_is_refused() {
     let folder = folder();
-    let (raw, other) = (folder.path().join("secret.bin"), folder.path().join("secret.h5"));
+    let (raw, other) = (
+        folder.path().join("secret.bin"),
+        folder.path().join("secret.h5"),
+    );
     std::fs::write(&raw, vec![200; (SIDE * SIDE) as usize]).expect("writes");
     hdf5(&other, &Kept::Inside(200));
     let cases = [
         ("inside.h5", Kept::Inside(7), Some(7.0), None),
-        ("external.h5", Kept::External(&raw), Some(200.0), Some("data in another file")),
-        ("virtual.h5", Kept::Virtual(&other), Some(200.0), Some("put together")),
+        (
+            "external.h5",
+            Kept::External(&raw),
+            Some(200.0),
+            Some("data in another file"),
+        ),
+        (
+            "virtual.h5",
+            Kept::Virtual(&other),
+            Some(200.0),
+            Some("put together"),
+        ),
         ("linked.h5", Kept::Linked(&other), None, Some("a link")),
     ];
     for (name, kept, own_value, refused) in cases {
         let path = folder.path().join(name);
         hdf5(&path, &kept);
         if let Some(value) = own_value {
-            assert_eq!(first(&own(&path)).expect("the person's own file is read"), value, "{name}");
+            assert_eq!(
+                first(&own(&path)).expect("the person's own file is read"),
+                value,
+                "{name}"
+            );
         }
         let bytes = std::fs::read(&path).expect("reads");
         let container = path.with_extension("container");
         std::fs::write(&container, [vec![7; 99], bytes.clone()].concat()).expect("writes");
         let range = AssetPath::range(container.as_path(), 99, bytes.len() as u64);
-        for member in [RasterSource::member(AssetPath::file(&path)), RasterSource::member(range)] {
+        for member in [
+            RasterSource::member(AssetPath::file(&path)),
+            RasterSource::member(range),
+        ] {
             match refused {
                 None => assert_eq!(first(&member).expect("reads its own bytes"), 7.0, "{name}"),
                 Some(why) => {
                     let told = describe(&member).expect_err("is refused");
                     assert!(told.to_string().contains(why), "{name}: {told}");
-                    assert!(first(&member).is_err() && tally(&member, &ctx()).is_err(), "{name}");
+                    assert!(
+                        first(&member).is_err() && tally(&member, &ctx()).is_err(),
+                        "{name}"
+                    );
                 }
             }
         }
@@ -129,8 +204,10 @@ fn a_wrapper_round_an_hdf5_file_waits_for_its_turn() {
     hdf5(&path, &Kept::Inside(7));
     let wrapper = folder.path().join("wrapper.vrt");
     let text = format!(
-        "<VRTDataset rasterXSize=\"16\" rasterYSize=\"16\"><VRTRasterBand dataType=\"Byte\" band=\"1\"><SimpleSource>\
-         <SourceFilename>{}</SourceFilename><SourceBand>1</SourceBand></SimpleSource></VRTRasterBand></VRTDataset>",
+        "<VRTDataset rasterXSize=\"16\" rasterYSize=\"16\"><VRTRasterBand dataType=\"Byte\" \
+            band=\"1\"><SimpleSource>\
+         <SourceFilename>{}</SourceFilename><SourceBand>1</SourceBand></SimpleSource>\
+            </VRTRasterBand></VRTDataset>",
         path.display()
     );
     std::fs::write(&wrapper, text).expect("writes");
@@ -143,18 +220,31 @@ fn a_wrapper_round_an_hdf5_file_waits_for_its_turn() {
         AssetPath::file(format!("HDF5:\"{}\"://data", path.display())),
         AssetPath::Vsi(format!("/vsisubfile/0_0,{}", path.display()).into()),
     ] {
-        assert!(hdf5_lock::turn_for(&RasterSource::typed(asset.clone())).is_some(), "{asset}");
+        assert!(
+            hdf5_lock::turn_for(&RasterSource::typed(asset.clone())).is_some(),
+            "{asset}"
+        );
     }
     let plain = written(folder.path(), "plain.tif", &scene(8, 8));
-    assert!(hdf5_lock::turn_for(&own(&plain)).is_none(), "a plain GeoTIFF waits for nobody");
+    assert!(
+        hdf5_lock::turn_for(&own(&plain)).is_none(),
+        "a plain GeoTIFF waits for nobody"
+    );
     std::fs::copy(&wrapper, folder.path().join("plain.tif.ovr")).expect("copies");
-    assert!(hdf5_lock::turn_for(&own(&plain)).is_some(), "its overviews may be anything");
+    assert!(
+        hdf5_lock::turn_for(&own(&plain)).is_some(),
+        "its overviews may be anything"
+    );
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let (wrapper, path) = (&wrapper, &path);
             scope.spawn(move || {
                 for round in 0..8 {
-                    let one = if (thread + round) % 2 == 0 { own(wrapper) } else { RasterSource::member(AssetPath::file(path)) };
+                    let one = if (thread + round) % 2 == 0 {
+                        own(wrapper)
+                    } else {
+                        RasterSource::member(AssetPath::file(path))
+                    };
                     assert_eq!(first(&one).expect("reads"), 7.0);
                 }
             });
@@ -184,7 +274,11 @@ fn a_chunk_over_many_layers_that_does_not_fit_in_memory_is_refused() {
         let read = first(&RasterSource::member(AssetPath::file(&path)));
         match fits {
             true => assert_eq!(read.expect("is read"), 0.0),
-            false => assert!(read.expect_err("is refused").to_string().contains("takes 1024 MiB")),
+            false => assert!(
+                read.expect_err("is refused")
+                    .to_string()
+                    .contains("takes 1024 MiB")
+            ),
         }
     }
 }

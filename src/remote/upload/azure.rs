@@ -18,17 +18,32 @@ fn url_of(object: &Object) -> String {
 }
 
 pub(super) async fn stored(object: &Object) -> Result<Option<StoredObject>, Refusal> {
-    match object.request(&Ask::new(Method::HEAD, url_of(object))).await {
+    match object
+        .request(&Ask::new(Method::HEAD, url_of(object)))
+        .await
+    {
         Ok(answer) => {
-            let size_bytes = answer.header("content-length").and_then(|text| text.parse().ok()).unwrap_or_default();
-            Ok(Some(StoredObject { size_bytes, checksum: answer.header("content-md5").map(str::to_owned), sha256: None }))
+            let size_bytes = answer
+                .header("content-length")
+                .and_then(|text| text.parse().ok())
+                .unwrap_or_default();
+            Ok(Some(StoredObject {
+                size_bytes,
+                checksum: answer.header("content-md5").map(str::to_owned),
+                sha256: None,
+            }))
         }
         Err(refusal) if refusal.status() == Some(404) => Ok(None),
         Err(refusal) => Err(refusal),
     }
 }
 
-pub(super) async fn put(object: &Object, bytes: &Bytes, checksum: &Checksum, overwrite: bool) -> Result<(), Refusal> {
+pub(super) async fn put(
+    object: &Object,
+    bytes: &Bytes,
+    checksum: &Checksum,
+    overwrite: bool,
+) -> Result<(), Refusal> {
     let ask = Ask::new(Method::PUT, url_of(object))
         .with("x-ms-blob-type", "BlockBlob")
         .with("content-md5", BASE64_STANDARD.encode(checksum))
@@ -36,17 +51,23 @@ pub(super) async fn put(object: &Object, bytes: &Bytes, checksum: &Checksum, ove
     object.request(&ask.body(bytes.clone())).await.map(drop)
 }
 
-/// The id of block `number`, from 1. It has the MD5 of the block, which the store compared: uncommitted blocks belong to the blob,
-/// whoever sent them, so those of two writers are kept apart unless they have the same bytes, and those of an interrupted upload are
-/// known again.
+/// The id of block `number`, from 1. It has the MD5 of the block, which the store compared:
+/// uncommitted blocks belong to the blob, whoever sent them, so those of two writers are kept apart
+/// unless they have the same bytes, and those of an interrupted upload are known again.
 fn block_id(number: usize, checksum: &Checksum) -> String {
     BASE64_STANDARD.encode(format!("{number:08}{}", hex::encode(checksum)))
 }
 
 /// The blocks that the blob has and that no list names, which interrupted uploads left.
 pub(super) async fn uncommitted(object: &Object) -> Result<Vec<FoundPart>, Refusal> {
-    let url = format!("{}?comp=blocklist&blocklisttype=uncommitted", url_of(object));
-    let answer = match object.request(&Ask::new(Method::GET, url).with_answer_up_to(BLOCK_LIST_MAX)).await {
+    let url = format!(
+        "{}?comp=blocklist&blocklisttype=uncommitted",
+        url_of(object)
+    );
+    let answer = match object
+        .request(&Ask::new(Method::GET, url).with_answer_up_to(BLOCK_LIST_MAX))
+        .await
+    {
         Ok(answer) => answer,
         Err(refusal) if refusal.status() == Some(404) => return Ok(Vec::new()),
         Err(refusal) => return Err(refusal),
@@ -54,12 +75,17 @@ pub(super) async fn uncommitted(object: &Object) -> Result<Vec<FoundPart>, Refus
     let xml = answer.xml();
     let blocks = elements(&xml, "Block").filter_map(|block| {
         let size_bytes = element(block, "Size")?.parse().ok()?;
-        Some(FoundPart { size_bytes, tag: plain(element(block, "Name")?), sha256: None })
+        Some(FoundPart {
+            size_bytes,
+            tag: plain(element(block, "Name")?),
+            sha256: None,
+        })
     });
     Ok(blocks.collect())
 }
 
-/// Sends block `number`, from 1, unless `found` has it. A block of the same id replaces an earlier one, so a retry duplicates nothing.
+/// Sends block `number`, from 1, unless `found` has it. A block of the same id replaces an earlier
+/// one, so a retry duplicates nothing.
 pub(super) async fn part(
     object: &Object,
     found: &[FoundPart],
@@ -68,18 +94,38 @@ pub(super) async fn part(
     checksum: &Checksum,
 ) -> Result<PartTag, Refusal> {
     let id = block_id(number, checksum);
-    if !found.iter().any(|block| block.tag == id && block.size_bytes == bytes.len() as u64) {
-        let url = format!("{}?comp=block&blockid={}", url_of(object), encoded(&id, b""));
-        let ask = Ask::new(Method::PUT, url).with("content-md5", BASE64_STANDARD.encode(checksum)).body(bytes.clone());
+    if !found
+        .iter()
+        .any(|block| block.tag == id && block.size_bytes == bytes.len() as u64)
+    {
+        let url = format!(
+            "{}?comp=block&blockid={}",
+            url_of(object),
+            encoded(&id, b"")
+        );
+        let ask = Ask::new(Method::PUT, url)
+            .with("content-md5", BASE64_STANDARD.encode(checksum))
+            .body(bytes.clone());
         object.request(&ask).await?;
     }
-    Ok(PartTag { tag: id, md5: Some(*checksum), sha256: None })
+    Ok(PartTag {
+        tag: id,
+        md5: Some(*checksum),
+        sha256: None,
+    })
 }
 
 /// Makes the blob visible, with the MD5 of all its bytes as a property.
-pub(super) async fn complete(object: &Object, parts: &[PartTag], whole: &Checksum, overwrite: bool) -> Result<(), Refusal> {
+pub(super) async fn complete(
+    object: &Object,
+    parts: &[PartTag],
+    whole: &Checksum,
+    overwrite: bool,
+) -> Result<(), Refusal> {
     let mut list = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList>");
-    parts.iter().for_each(|part| list.push_str(&format!("<Latest>{}</Latest>", part.tag)));
+    parts
+        .iter()
+        .for_each(|part| list.push_str(&format!("<Latest>{}</Latest>", part.tag)));
     list.push_str("</BlockList>");
     let ask = Ask::new(Method::PUT, format!("{}?comp=blocklist", url_of(object)))
         .with("content-type", "application/xml")
@@ -89,15 +135,22 @@ pub(super) async fn complete(object: &Object, parts: &[PartTag], whole: &Checksu
     match object.request(&ask.body(list.into()).long()).await {
         Ok(_) => Ok(()),
         // The list of another writer dropped our blocks.
-        Err(Refusal { fault: RequestFault::Status(400, code), tries }) if code.as_deref() == Some("InvalidBlockList") => {
-            Err(Refusal { fault: RequestFault::Status(409, code), tries })
-        }
+        Err(Refusal {
+            fault: RequestFault::Status(400, code),
+            tries,
+        }) if code.as_deref() == Some("InvalidBlockList") => Err(Refusal {
+            fault: RequestFault::Status(409, code),
+            tries,
+        }),
         Err(refusal) => Err(refusal),
     }
 }
 
 pub(super) async fn delete(object: &Object) -> Result<(), Refusal> {
-    object.request(&Ask::new(Method::DELETE, url_of(object))).await.map(drop)
+    object
+        .request(&Ask::new(Method::DELETE, url_of(object)))
+        .await
+        .map(drop)
 }
 
 #[cfg(test)]
@@ -106,8 +159,15 @@ mod tests {
 
     #[test]
     fn ids_of_blocks_have_one_length_and_differ_by_number_and_bytes() {
-        let ids = [block_id(1, &[0; 16]), block_id(50_000, &[0; 16]), block_id(1, &[255; 16])];
-        assert!(ids.iter().all(|id| id.len() == ids[0].len() && id.len() <= 64));
+        let ids = [
+            block_id(1, &[0; 16]),
+            block_id(50_000, &[0; 16]),
+            block_id(1, &[255; 16]),
+        ];
+        assert!(
+            ids.iter()
+                .all(|id| id.len() == ids[0].len() && id.len() <= 64)
+        );
         assert!(ids[0] != ids[1] && ids[0] != ids[2]);
     }
 }

@@ -13,7 +13,8 @@ use crate::error::Result;
 use crate::remote::bucket::Signer;
 use crate::remote::runtime;
 
-/// An object and the bytes that are written here for the comparison. Nothing is sent, and nothing is read from the store.
+/// An object and the bytes that are written here for the comparison. Nothing is sent, and nothing
+/// is read from the store.
 pub struct ObjectComparison {
     object: Arc<Object>,
     found: StoredObject,
@@ -26,36 +27,62 @@ pub struct ObjectComparison {
 }
 
 impl ObjectComparison {
-    /// Starts the comparison with an object of `size_bytes` bytes; `None` when the store has none of this size.
+    /// Starts the comparison with an object of `size_bytes` bytes; `None` when the store has none
+    /// of this size.
     ///
     /// # Errors
     /// When the address can't be written; when the store refuses to say, or can't be reached.
     pub fn new(path: &Path, size_bytes: u64) -> Result<Option<Self>> {
         let object = Arc::new(Object::of(path)?);
         let asked = object.clone();
-        let found = runtime::wait(async move { asked.stored().await.map_err(|refusal| asked.error(refusal)) })??;
-        let Some(found) = found.filter(|found| found.size_bytes == size_bytes) else { return Ok(None) };
-        let in_parts = matches!(object.bucket.signer, Signer::S3 { .. }) && size_bytes > part_bytes(size_bytes);
-        let part_bytes = if in_parts { part_bytes(size_bytes) } else { u64::MAX };
-        Ok(Some(Self { object, found, part_bytes, position: 0, part: Md5::new(), parts: Vec::new() }))
+        let found =
+            runtime::wait(
+                async move { asked.stored().await.map_err(|refusal| asked.error(refusal)) },
+            )??;
+        let Some(found) = found.filter(|found| found.size_bytes == size_bytes) else {
+            return Ok(None);
+        };
+        let in_parts = matches!(object.bucket.signer, Signer::S3 { .. })
+            && size_bytes > part_bytes(size_bytes);
+        let part_bytes = if in_parts {
+            part_bytes(size_bytes)
+        } else {
+            u64::MAX
+        };
+        Ok(Some(Self {
+            object,
+            found,
+            part_bytes,
+            position: 0,
+            part: Md5::new(),
+            parts: Vec::new(),
+        }))
     }
 
-    /// True when the bytes written are those of the object; false when they differ, or the store has no checksum that tells.
+    /// True when the bytes written are those of the object; false when they differ, or the store
+    /// has no checksum that tells.
     pub fn is_same(mut self) -> bool {
         let checksum = if self.part_bytes == u64::MAX {
-            Some(whole_checksum(&self.object.bucket.signer, &self.part.finalize().into()))
+            Some(whole_checksum(
+                &self.object.bucket.signer,
+                &self.part.finalize().into(),
+            ))
         } else {
             if self.position > self.parts.len() as u64 * self.part_bytes {
                 self.end_part();
             }
             s3::whole_tag(&self.parts)
         };
-        self.found.is_surely(&StoredObject::of(self.position, checksum))
+        self.found
+            .is_surely(&StoredObject::of(self.position, checksum))
     }
 
     fn end_part(&mut self) {
         let md5 = Some(std::mem::take(&mut self.part).finalize().into());
-        self.parts.push(PartTag { md5, ..PartTag::default() });
+        self.parts.push(PartTag {
+            md5,
+            ..PartTag::default()
+        });
     }
 }
 

@@ -1,4 +1,5 @@
-//! Google Cloud Storage: resumable uploads, which receive the bytes in order and report the received length.
+//! Google Cloud Storage: resumable uploads, which receive the bytes in order and report the
+//! received length.
 
 use bytes::Bytes;
 use reqwest::Method;
@@ -14,14 +15,26 @@ const RESUMED: u32 = 6;
 
 /// The address of the object in the JSON interface.
 fn resource(object: &Object) -> String {
-    format!("{}/storage/v1/b/{}/o/{}", object.bucket.url, object.bucket.name, encoded(&object.address.path, b""))
+    format!(
+        "{}/storage/v1/b/{}/o/{}",
+        object.bucket.url,
+        object.bucket.name,
+        encoded(&object.address.path, b"")
+    )
 }
 
 /// The address that takes uploads.
 fn uploads(object: &Object, kind: &str, overwrite: bool) -> String {
     let name = encoded(&object.address.path, b"");
-    let only_new = if overwrite { "" } else { "&ifGenerationMatch=0" };
-    format!("{}/upload/storage/v1/b/{}/o?uploadType={kind}&name={name}{only_new}", object.bucket.url, object.bucket.name)
+    let only_new = if overwrite {
+        ""
+    } else {
+        "&ifGenerationMatch=0"
+    };
+    format!(
+        "{}/upload/storage/v1/b/{}/o?uploadType={kind}&name={name}{only_new}",
+        object.bucket.url, object.bucket.name
+    )
 }
 
 /// Size and MD5 in an object's resource.
@@ -33,16 +46,24 @@ fn stored_in(answer: &UploadAnswer) -> Option<StoredObject> {
     };
     Some(StoredObject {
         size_bytes,
-        checksum: resource.get("md5Hash").and_then(|text| text.as_str()).map(str::to_owned),
+        checksum: resource
+            .get("md5Hash")
+            .and_then(|text| text.as_str())
+            .map(str::to_owned),
         sha256: None,
     })
 }
 
 pub(super) async fn stored(object: &Object) -> Result<Option<StoredObject>, Refusal> {
-    match object.request(&Ask::new(Method::GET, resource(object))).await {
+    match object
+        .request(&Ask::new(Method::GET, resource(object)))
+        .await
+    {
         Ok(answer) => match stored_in(&answer) {
             Some(stored) => Ok(Some(stored)),
-            None => Err(Refusal::other("the store's description of the object can't be read")),
+            None => Err(Refusal::other(
+                "the store's description of the object can't be read",
+            )),
         },
         Err(refusal) if refusal.status() == Some(404) => Ok(None),
         Err(refusal) => Err(refusal),
@@ -50,7 +71,8 @@ pub(super) async fn stored(object: &Object) -> Result<Option<StoredObject>, Refu
 }
 
 pub(super) async fn put(object: &Object, bytes: &Bytes, overwrite: bool) -> Result<(), Refusal> {
-    let ask = Ask::new(Method::POST, uploads(object, "media", overwrite)).with("content-type", "application/octet-stream");
+    let ask = Ask::new(Method::POST, uploads(object, "media", overwrite))
+        .with("content-type", "application/octet-stream");
     object.request(&ask.body(bytes.clone())).await.map(drop)
 }
 
@@ -63,18 +85,26 @@ pub(super) async fn begin(object: &Object, overwrite: bool) -> Result<UploadId, 
     let answer = object.request(&ask).await?;
     match answer.header("location") {
         Some(address) => Ok(UploadId::plain(address)),
-        None => Err(Refusal::other("the store began no upload, although it answered")),
+        None => Err(Refusal::other(
+            "the store began no upload, although it answered",
+        )),
     }
 }
 
 /// Number of bytes that the store has, from a response 308.
 fn received(answer: &UploadAnswer) -> u64 {
-    let last = answer.header("range").and_then(|range| range.trim().rsplit_once('-')?.1.parse::<u64>().ok());
+    let last = answer
+        .header("range")
+        .and_then(|range| range.trim().rsplit_once('-')?.1.parse::<u64>().ok());
     last.map_or(0, |last| last + 1)
 }
 
-/// Number of bytes that the store has of an upload; `None` when it does not exist any more, or is complete.
-pub(super) async fn received_of(object: &Object, upload: &UploadId) -> Result<Option<u64>, Refusal> {
+/// Number of bytes that the store has of an upload; `None` when it does not exist any more, or is
+/// complete.
+pub(super) async fn received_of(
+    object: &Object,
+    upload: &UploadId,
+) -> Result<Option<u64>, Refusal> {
     // The token goes along, so the address has to be one of this store.
     if !upload.id.starts_with(&format!("{}/", object.bucket.url)) {
         return Ok(None);
@@ -87,8 +117,9 @@ pub(super) async fn received_of(object: &Object, upload: &UploadId) -> Result<Op
     }
 }
 
-/// Sends the bytes at `start`, of which the store has those before `sent`; with the last ones, `total` is the size of the object, which
-/// makes it visible. After a break the store says how many bytes it has, and the rest is sent.
+/// Sends the bytes at `start`, of which the store has those before `sent`; with the last ones,
+/// `total` is the size of the object, which makes it visible. After a break the store says how many
+/// bytes it has, and the rest is sent.
 pub(super) async fn chunk(
     object: &Object,
     upload: &UploadId,
@@ -101,8 +132,14 @@ pub(super) async fn chunk(
     let (mut at, mut fruitless) = (sent.clamp(start, end), 0);
     loop {
         let rest = bytes.slice((at - start) as usize..);
-        let range = if rest.is_empty() { format!("bytes */{of}") } else { format!("bytes {at}-{}/{of}", end - 1) };
-        let ask = Ask::new(Method::PUT, upload.id.to_string()).with("content-range", range).body(rest);
+        let range = if rest.is_empty() {
+            format!("bytes */{of}")
+        } else {
+            format!("bytes {at}-{}/{of}", end - 1)
+        };
+        let ask = Ask::new(Method::PUT, upload.id.to_string())
+            .with("content-range", range)
+            .body(rest);
         let outcome = object.try_once(&ask, fruitless + 1).await;
         let has = match outcome {
             Ok(answer) if answer.status == 308 => received(&answer),
@@ -115,25 +152,42 @@ pub(super) async fn chunk(
                 pause,
             )) => {
                 if fruitless >= RESUMED {
-                    return Err(Refusal { fault, tries: fruitless });
+                    return Err(Refusal {
+                        fault,
+                        tries: fruitless,
+                    });
                 }
-                tokio::time::sleep(pause.max(std::time::Duration::from_millis(300 << fruitless.min(5)))).await;
-                let status = Ask::new(Method::PUT, upload.id.to_string()).with("content-range", format!("bytes */{of}"));
+                tokio::time::sleep(
+                    pause.max(std::time::Duration::from_millis(300 << fruitless.min(5))),
+                )
+                .await;
+                let status = Ask::new(Method::PUT, upload.id.to_string())
+                    .with("content-range", format!("bytes */{of}"));
                 // A store that forgot the upload may have completed it with the last bytes.
                 let asked = object.request(&status).await;
-                let answer = asked.map_err(|refusal| Refusal { tries: refusal.tries + 1, ..refusal })?;
+                let answer = asked.map_err(|refusal| Refusal {
+                    tries: refusal.tries + 1,
+                    ..refusal
+                })?;
                 if answer.status != 308 {
                     return Ok(());
                 }
                 received(&answer)
             }
-            Err((fault, _)) => return Err(Refusal { fault, tries: fruitless + 1 }),
+            Err((fault, _)) => {
+                return Err(Refusal {
+                    fault,
+                    tries: fruitless + 1,
+                });
+            }
         };
         if has == end && total.is_none() {
             return Ok(());
         }
         if has < start || has > end {
-            return Err(Refusal::other(format!("the store has {has} bytes of the upload, and asks for what was sent before")));
+            return Err(Refusal::other(format!(
+                "the store has {has} bytes of the upload, and asks for what was sent before"
+            )));
         }
         if has > at {
             fruitless = 0
@@ -141,7 +195,9 @@ pub(super) async fn chunk(
             fruitless += 1
         }
         if fruitless > RESUMED {
-            return Err(Refusal::other("the store takes no more bytes of the upload"));
+            return Err(Refusal::other(
+                "the store takes no more bytes of the upload",
+            ));
         }
         at = has;
     }
@@ -149,7 +205,10 @@ pub(super) async fn chunk(
 
 /// Cancels the upload; the store answers 499.
 pub(super) async fn abort(object: &Object, upload: &UploadId) -> Result<(), Refusal> {
-    match object.request(&Ask::new(Method::DELETE, upload.id.to_string())).await {
+    match object
+        .request(&Ask::new(Method::DELETE, upload.id.to_string()))
+        .await
+    {
         Ok(_) => Ok(()),
         Err(refusal) if refusal.status() == Some(499) => Ok(()),
         Err(refusal) => Err(refusal),
@@ -161,12 +220,25 @@ pub(super) async fn list(object: &Object, prefix: &str) -> Result<Vec<String>, R
     let (mut names, mut page) = (Vec::new(), String::new());
     loop {
         let Object { bucket, .. } = object;
-        let asked = format!("{}/storage/v1/b/{}/o?prefix={}", bucket.url, bucket.name, encoded(prefix, b""));
-        let url = if page.is_empty() { asked } else { format!("{asked}&pageToken={}", encoded(&page, b"")) };
+        let asked = format!(
+            "{}/storage/v1/b/{}/o?prefix={}",
+            bucket.url,
+            bucket.name,
+            encoded(prefix, b"")
+        );
+        let url = if page.is_empty() {
+            asked
+        } else {
+            format!("{asked}&pageToken={}", encoded(&page, b""))
+        };
         let answer = object.request(&Ask::new(Method::GET, url)).await?;
-        let listed: serde_json::Value =
-            serde_json::from_slice(&answer.body).map_err(|_| Refusal::other("the store's list of objects can't be read"))?;
-        let items = listed.get("items").and_then(|items| items.as_array()).into_iter().flatten();
+        let listed: serde_json::Value = serde_json::from_slice(&answer.body)
+            .map_err(|_| Refusal::other("the store's list of objects can't be read"))?;
+        let items = listed
+            .get("items")
+            .and_then(|items| items.as_array())
+            .into_iter()
+            .flatten();
         let found = items.filter_map(|item| item.get("name")?.as_str()?.strip_prefix(prefix));
         names.extend(found.filter(|name| !name.is_empty()).map(str::to_owned));
         match listed.get("nextPageToken").and_then(|token| token.as_str()) {
@@ -179,5 +251,8 @@ pub(super) async fn list(object: &Object, prefix: &str) -> Result<Vec<String>, R
 }
 
 pub(super) async fn delete(object: &Object) -> Result<(), Refusal> {
-    object.request(&Ask::new(Method::DELETE, resource(object))).await.map(drop)
+    object
+        .request(&Ask::new(Method::DELETE, resource(object)))
+        .await
+        .map(drop)
 }

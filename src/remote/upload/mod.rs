@@ -1,9 +1,10 @@
-//! Writes objects of S3, Google Cloud Storage and Azure: [`ObjectWriter`] streams an object of any size in parts, [`put_objects`]
-//! sends small ones at once. An object becomes visible when all its bytes have arrived, by one request that the store refuses when
-//! another object has the name (unless it may be replaced). Each part carries its checksum, which the store verifies: SHA-256 where it
-//! can, otherwise MD5; the whole object is compared afterwards by size and checksum. An upload that a process left unfinished is
-//! continued by the next one: parts whose bytes the store has are not sent again. Requests are signed with the credentials and the code
-//! that reading uses.
+//! Writes objects of S3, Google Cloud Storage and Azure: [`ObjectWriter`] streams an object of any
+//! size in parts, [`put_objects`] sends small ones at once. An object becomes visible when all its
+//! bytes have arrived, by one request that the store refuses when another object has the name
+//! (unless it may be replaced). Each part carries its checksum, which the store verifies: SHA-256
+//! where it can, otherwise MD5; the whole object is compared afterwards by size and checksum. An
+//! upload that a process left unfinished is continued by the next one: parts whose bytes the store
+//! has are not sent again. Requests are signed with the credentials and the code that reading uses.
 
 mod azure;
 mod comparison;
@@ -63,25 +64,38 @@ impl Object {
 
     /// Sends the whole object in one request.
     async fn put(&self, bytes: Bytes, overwrite: bool) -> Result<StoredObject> {
-        let checksum = part_sums::md5_of(&bytes).await.map_err(|refusal| self.error(refusal))?;
+        let checksum = part_sums::md5_of(&bytes)
+            .await
+            .map_err(|refusal| self.error(refusal))?;
         let sent = match &self.bucket.signer {
             Signer::S3 { .. } => s3::put(self, &bytes, &checksum, overwrite).await,
             Signer::Google { .. } => google::put(self, &bytes, overwrite).await,
             Signer::Azure { .. } => azure::put(self, &bytes, &checksum, overwrite).await,
         };
-        let expected = StoredObject::of(bytes.len() as u64, Some(whole_checksum(&self.bucket.signer, &checksum)));
+        let expected = StoredObject::of(
+            bytes.len() as u64,
+            Some(whole_checksum(&self.bucket.signer, &checksum)),
+        );
         self.settled(sent.map(drop), &expected).await
     }
 
-    /// The outcome of the request that makes the object visible. When the response to an earlier try was lost, the store may refuse
-    /// the next one because the object exists: then it is ours if its size and checksum are.
-    async fn settled(&self, sent: Result<(), Refusal>, expected: &StoredObject) -> Result<StoredObject> {
+    /// The outcome of the request that makes the object visible. When the response to an earlier
+    /// try was lost, the store may refuse the next one because the object exists: then it is ours
+    /// if its size and checksum are.
+    async fn settled(
+        &self,
+        sent: Result<(), Refusal>,
+        expected: &StoredObject,
+    ) -> Result<StoredObject> {
         let refused = match sent {
             Ok(()) => None,
             Err(refusal) if refusal.tries > 1 || refusal.means_other_writer() => Some(refusal),
             Err(refusal) => return Err(self.error(refusal)),
         };
-        let found = self.stored_with(expected.sha256.is_some()).await.map_err(|refusal| self.error(refusal))?;
+        let found = self
+            .stored_with(expected.sha256.is_some())
+            .await
+            .map_err(|refusal| self.error(refusal))?;
         match (found, refused) {
             (Some(found), None) => match found.agrees(expected) {
                 true => Ok(found),
@@ -96,9 +110,16 @@ impl Object {
                     ),
                 )
                 .at(&self.address)
-                .hint("another program may have written it at the same time: look at it, then write again (--overwrite)")),
+                .hint(
+                    "another program may have written it at the same time: look at it, then \
+                    write again (--overwrite)",
+                )),
             },
-            (None, None) => Err(Error::new(Kind::Io, "the store accepted the object, and does not have it").at(&self.address)),
+            (None, None) => Err(Error::new(
+                Kind::Io,
+                "the store accepted the object, and does not have it",
+            )
+            .at(&self.address)),
             (Some(found), Some(refusal)) => match refusal.tries > 1 && found.is_surely(expected) {
                 true => Ok(found),
                 false if refusal.means_other_writer() => Err(self.exists()),
@@ -122,8 +143,8 @@ impl Object {
         }
     }
 
-    /// Gives an upload up, so that the store drops its parts; false when it may still have it. Stores drop unfinished uploads by
-    /// themselves after days, by their own or the owner's rule.
+    /// Gives an upload up, so that the store drops its parts; false when it may still have it.
+    /// Stores drop unfinished uploads by themselves after days, by their own or the owner's rule.
     async fn abort(&self, upload: &UploadId) -> bool {
         let ended = match &self.bucket.signer {
             Signer::S3 { .. } => s3::abort(self, upload).await,
@@ -136,7 +157,11 @@ impl Object {
             Err(refusal) if matches!(refusal.status(), Some(404 | 410)) => true,
             Err(refusal) => {
                 let reason = fetch::sentence(&self.address, &refusal.fault);
-                tracing::debug!("{}: the upload {} could not be given up: {reason}", self.text, upload.id);
+                tracing::debug!(
+                    "{}: the upload {} could not be given up: {reason}",
+                    self.text,
+                    upload.id
+                );
                 false
             }
         }
@@ -150,7 +175,10 @@ impl Object {
         };
         match gone {
             Ok(()) => Ok(()),
-            Err(Refusal { fault: RequestFault::Status(404, _), .. }) => Ok(()),
+            Err(Refusal {
+                fault: RequestFault::Status(404, _),
+                ..
+            }) => Ok(()),
             Err(refusal) => Err(self.error(refusal)),
         }
     }
@@ -158,13 +186,22 @@ impl Object {
 
 impl StoredObject {
     fn of(size_bytes: u64, checksum: Option<String>) -> Self {
-        Self { size_bytes, checksum, sha256: None }
+        Self {
+            size_bytes,
+            checksum,
+            sha256: None,
+        }
     }
 
     /// Whether each checksum that both have is equal.
     fn checksums<'a>(&'a self, other: &'a StoredObject) -> impl Iterator<Item = bool> + 'a {
-        let pairs = [(&self.checksum, &other.checksum), (&self.sha256, &other.sha256)];
-        pairs.into_iter().filter_map(|(own, other)| Some(own.as_ref()? == other.as_ref()?))
+        let pairs = [
+            (&self.checksum, &other.checksum),
+            (&self.sha256, &other.sha256),
+        ];
+        pairs
+            .into_iter()
+            .filter_map(|(own, other)| Some(own.as_ref()? == other.as_ref()?))
     }
 
     /// True unless size or a checksum differ.
@@ -197,20 +234,28 @@ pub struct NewObject {
     pub overwrite: bool,
 }
 
-/// Writes small objects, each in one request, several at once. An object of this name that may not be replaced is an error with
-/// [`Cause::OutputExists`].
+/// Writes small objects, each in one request, several at once. An object of this name that may not
+/// be replaced is an error with [`Cause::OutputExists`].
 ///
 /// # Errors
 /// When the job is cancelled, or an address can't be written; other errors are in the results.
 pub fn put_objects(new: Vec<NewObject>) -> Result<Vec<Result<StoredObject>>> {
-    let objects: Vec<Object> = new.iter().map(|one| Object::of(&one.path)).collect::<Result<_>>()?;
+    let objects: Vec<Object> = new
+        .iter()
+        .map(|one| Object::of(&one.path))
+        .collect::<Result<_>>()?;
     let limit = connections();
     let mut requests = Vec::with_capacity(new.len());
     for (object, one) in objects.into_iter().zip(&new) {
         let (bytes, overwrite) = (one.bytes.clone(), one.overwrite);
         requests.push(async move { object.put(bytes, overwrite).await });
     }
-    let stored = runtime::wait(async move { futures::stream::iter(requests).buffered(limit).collect::<Vec<_>>().await })?;
+    let stored = runtime::wait(async move {
+        futures::stream::iter(requests)
+            .buffered(limit)
+            .collect::<Vec<_>>()
+            .await
+    })?;
     new.iter().for_each(|one| file::forget(&one.path));
     Ok(stored)
 }
@@ -221,13 +266,21 @@ pub fn put_objects(new: Vec<NewObject>) -> Result<Vec<Result<StoredObject>>> {
 /// When the store refuses to say, or can't be reached.
 pub fn object_exists(path: &Path) -> Result<bool> {
     let object = Object::of(path)?;
-    runtime::wait(async move { object.stored().await.map(|found| found.is_some()).map_err(|refusal| object.error(refusal)) })?
+    runtime::wait(async move {
+        object
+            .stored()
+            .await
+            .map(|found| found.is_some())
+            .map_err(|refusal| object.error(refusal))
+    })?
 }
 
-/// Whether the store has each of these objects with these bytes: by size and checksum. Several are asked for at once.
+/// Whether the store has each of these objects with these bytes: by size and checksum. Several are
+/// asked for at once.
 ///
 /// # Errors
-/// When the job is cancelled, or an address can't be written; in the results, when the store refuses to say, or can't be reached.
+/// When the job is cancelled, or an address can't be written; in the results, when the store
+/// refuses to say, or can't be reached.
 pub fn objects_have(objects: Vec<(PathBuf, Bytes)>) -> Result<Vec<Result<bool>>> {
     let limit = connections();
     let mut requests = Vec::with_capacity(objects.len());
@@ -235,26 +288,40 @@ pub fn objects_have(objects: Vec<(PathBuf, Bytes)>) -> Result<Vec<Result<bool>>>
         let object = Object::of(&path)?;
         requests.push(async move {
             let refused = |refusal| object.error(refusal);
-            let Some(found) = object.stored().await.map_err(refused)? else { return Ok(false) };
+            let Some(found) = object.stored().await.map_err(refused)? else {
+                return Ok(false);
+            };
             if found.size_bytes != bytes.len() as u64 {
                 return Ok(false);
             }
             let checksum = part_sums::md5_of(&bytes).await.map_err(refused)?;
-            let expected = StoredObject::of(found.size_bytes, Some(whole_checksum(&object.bucket.signer, &checksum)));
+            let expected = StoredObject::of(
+                found.size_bytes,
+                Some(whole_checksum(&object.bucket.signer, &checksum)),
+            );
             Ok(found.is_surely(&expected))
         });
     }
-    runtime::wait(async move { futures::stream::iter(requests).buffered(limit).collect().await })
+    runtime::wait(async move {
+        futures::stream::iter(requests)
+            .buffered(limit)
+            .collect()
+            .await
+    })
 }
 
-/// True when the store has this object with the `size_bytes` bytes of `reader`, which [`ObjectWriter`] would send: by size and checksum.
-/// The bytes are read only where the size agrees.
+/// True when the store has this object with the `size_bytes` bytes of `reader`, which
+/// [`ObjectWriter`] would send: by size and checksum. The bytes are read only where the size
+/// agrees.
 ///
 /// # Errors
 /// When the bytes can't be read; when the store refuses to say, or can't be reached.
 pub fn object_is(path: &Path, size_bytes: u64, reader: &mut dyn Read) -> Result<bool> {
-    let Some(mut comparison) = ObjectComparison::new(path, size_bytes)? else { return Ok(false) };
-    std::io::copy(&mut reader.take(size_bytes), &mut comparison).io_at("read what is compared with", path)?;
+    let Some(mut comparison) = ObjectComparison::new(path, size_bytes)? else {
+        return Ok(false);
+    };
+    std::io::copy(&mut reader.take(size_bytes), &mut comparison)
+        .io_at("read what is compared with", path)?;
     Ok(comparison.is_same())
 }
 
@@ -262,7 +329,11 @@ pub fn object_is(path: &Path, size_bytes: u64, reader: &mut dyn Read) -> Result<
 pub fn object_requests(size_bytes: u64) -> u64 {
     let part_bytes = part_bytes(size_bytes);
     // An object in parts is begun and completed.
-    if size_bytes <= part_bytes { 1 } else { size_bytes.div_ceil(part_bytes) + 2 }
+    if size_bytes <= part_bytes {
+        1
+    } else {
+        size_bytes.div_ceil(part_bytes) + 2
+    }
 }
 
 /// Removes an object; one that does not exist is no error.
@@ -281,7 +352,10 @@ pub fn delete_object(path: &Path) -> Result<()> {
 /// # Errors
 /// When the store refuses to list them, or can't be reached.
 pub fn objects_below(folder: &Path) -> Result<Vec<String>> {
-    Ok(sized_objects_below(folder)?.into_iter().map(|(name, _)| name).collect())
+    Ok(sized_objects_below(folder)?
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect())
 }
 
 /// As [`objects_below`], with sizes in bytes where the store states them.
@@ -290,13 +364,22 @@ pub fn objects_below(folder: &Path) -> Result<Vec<String>> {
 /// As [`objects_below`].
 pub(super) fn sized_objects_below(folder: &Path) -> Result<Vec<(String, Option<u64>)>> {
     use futures::TryStreamExt;
-    let address = Address::of(folder).ok_or_else(|| Error::usage("this is not the address of a remote folder").at_path(folder))?;
+    let address = Address::of(folder).ok_or_else(|| {
+        Error::usage("this is not the address of a remote folder").at_path(folder)
+    })?;
     let address = cleaned(address);
     let (store, key) = store_for(&address)?;
     let prefix = format!("{}/", key.as_ref());
     if address.scheme == Scheme::Gs {
-        let object = Object { key: String::new(), ..Object::of(folder)? };
-        let named = runtime::wait(async move { google::list(&object, &prefix).await.map_err(|refusal| object.error(refusal)) })??;
+        let object = Object {
+            key: String::new(),
+            ..Object::of(folder)?
+        };
+        let named = runtime::wait(async move {
+            google::list(&object, &prefix)
+                .await
+                .map_err(|refusal| object.error(refusal))
+        })??;
         return Ok(named.into_iter().map(|name| (name, None)).collect());
     }
     let found = runtime::wait(async move {
@@ -309,7 +392,12 @@ pub(super) fn sized_objects_below(folder: &Path) -> Result<Vec<(String, Option<u
                 .caused_by(Cause::Passing)
         })
     })??;
-    let named = |meta: &object_store::ObjectMeta| Some((meta.location.as_ref().strip_prefix(&prefix)?.to_owned(), Some(meta.size)));
+    let named = |meta: &object_store::ObjectMeta| {
+        Some((
+            meta.location.as_ref().strip_prefix(&prefix)?.to_owned(),
+            Some(meta.size),
+        ))
+    };
     let mut names: Vec<(String, Option<u64>)> = found.iter().filter_map(named).collect();
     names.sort();
     Ok(names)
@@ -320,7 +408,11 @@ pub(super) fn sized_objects_below(folder: &Path) -> Result<Vec<(String, Option<u
 /// # Errors
 /// As [`put_objects`], before anything is sent.
 pub fn expect_writable(path: &Path) -> Result<()> {
-    if is_remote(path) { Object::of(path).map(drop) } else { Ok(()) }
+    if is_remote(path) {
+        Object::of(path).map(drop)
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -336,7 +428,11 @@ mod tests {
 
     #[test]
     fn addresses_without_a_protocol_for_writing_are_refused() {
-        for address in ["https://example.org/x.tacozip", "http://localhost/x", "swift://c/x"] {
+        for address in [
+            "https://example.org/x.tacozip",
+            "http://localhost/x",
+            "swift://c/x",
+        ] {
             let error = expect_writable(Path::new(address)).expect_err("is refused");
             assert_eq!(error.kind(), Kind::Unsupported, "{error}");
         }
@@ -347,13 +443,30 @@ mod tests {
 
     #[test]
     fn an_unknown_checksum_contradicts_nothing_and_proves_nothing() {
-        let stored = |size_bytes, checksum: Option<&str>| StoredObject::of(size_bytes, checksum.map(str::to_owned));
-        assert!(stored(3, None).agrees(&stored(3, Some("a"))) && !stored(3, None).is_surely(&stored(3, None)));
-        assert!(!stored(3, Some("b")).agrees(&stored(3, Some("a"))) && !stored(2, None).agrees(&stored(3, None)));
+        let stored = |size_bytes, checksum: Option<&str>| {
+            StoredObject::of(size_bytes, checksum.map(str::to_owned))
+        };
+        assert!(
+            stored(3, None).agrees(&stored(3, Some("a")))
+                && !stored(3, None).is_surely(&stored(3, None))
+        );
+        assert!(
+            !stored(3, Some("b")).agrees(&stored(3, Some("a")))
+                && !stored(2, None).agrees(&stored(3, None))
+        );
         assert!(stored(3, Some("a")).is_surely(&stored(3, Some("a"))));
         // One checksum may do for the other, and none may differ.
-        let with = |checksum, sha256: &str| StoredObject { sha256: Some(sha256.to_owned()), ..stored(3, checksum) };
-        assert!(with(None, "x").is_surely(&with(Some("a"), "x")) && !with(None, "x").agrees(&with(None, "y")));
-        assert!(!with(Some("a"), "x").is_surely(&with(Some("a"), "y")) && !with(None, "x").is_surely(&stored(3, Some("a"))));
+        let with = |checksum, sha256: &str| StoredObject {
+            sha256: Some(sha256.to_owned()),
+            ..stored(3, checksum)
+        };
+        assert!(
+            with(None, "x").is_surely(&with(Some("a"), "x"))
+                && !with(None, "x").agrees(&with(None, "y"))
+        );
+        assert!(
+            !with(Some("a"), "x").is_surely(&with(Some("a"), "y"))
+                && !with(None, "x").is_surely(&stored(3, Some("a")))
+        );
     }
 }

@@ -68,20 +68,31 @@ pub(super) struct UploadId {
 impl UploadId {
     /// An upload whose parts are compared by MD5, or not at all.
     pub(super) fn plain(id: impl Into<Arc<str>>) -> Self {
-        Self { id: id.into(), sha256: false }
+        Self {
+            id: id.into(),
+            sha256: false,
+        }
     }
 }
 
 impl Object {
     pub(super) fn of(path: &Path) -> Result<Self> {
-        let address = Address::of(path).ok_or_else(|| Error::usage("this is not the address of a remote file").at_path(path))?;
+        let address = Address::of(path).ok_or_else(|| {
+            Error::usage("this is not the address of a remote file").at_path(path)
+        })?;
         let address = cleaned(address);
         if address.name().is_empty() {
             return Err(Error::usage("the output has no name").at(&address));
         }
         let bucket = bucket_for(&address)?;
         let (key, text) = (encoded(&address.path, b"/"), address.to_string().into());
-        Ok(Self { bucket, address, text, key, purpose: Purpose::of_thread() })
+        Ok(Self {
+            bucket,
+            address,
+            text,
+            key,
+            purpose: Purpose::of_thread(),
+        })
     }
 
     pub(super) fn exists(&self) -> Error {
@@ -89,7 +100,8 @@ impl Object {
     }
 }
 
-/// Percent-encodes everything but letters, digits, `-._~` and the bytes of `kept`, as all stores accept and sign it.
+/// Percent-encodes everything but letters, digits, `-._~` and the bytes of `kept`, as all stores
+/// accept and sign it.
 pub(super) fn encoded(text: &str, kept: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

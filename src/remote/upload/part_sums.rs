@@ -9,8 +9,8 @@ use super::request::Refusal;
 /// Below this many bytes a checksum takes less time than handing it to another thread.
 const AT_ONCE_MAX: usize = 16 << 10;
 
-/// The checksums of a part that its request needs. Computing one takes as long as a fast network takes for the part, so none is computed
-/// that is not needed.
+/// The checksums of a part that its request needs. Computing one takes as long as a fast network
+/// takes for the part, so none is computed that is not needed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PartSums {
     pub(super) md5: Option<Checksum>,
@@ -20,8 +20,10 @@ pub(super) struct PartSums {
 impl PartSums {
     /// Computes the checksums that are asked for.
     pub(super) async fn of(bytes: &Bytes, md5: bool, sha256: bool) -> Result<Self, Refusal> {
-        let compute =
-            move |bytes: &[u8]| Self { md5: md5.then(|| Md5::digest(bytes).into()), sha256: sha256.then(|| sha256_of(bytes)) };
+        let compute = move |bytes: &[u8]| Self {
+            md5: md5.then(|| Md5::digest(bytes).into()),
+            sha256: sha256.then(|| sha256_of(bytes)),
+        };
         if bytes.len() <= AT_ONCE_MAX {
             return Ok(compute(bytes));
         }
@@ -42,7 +44,8 @@ impl PartSums {
 /// MD5 of a part or a small object.
 pub(super) async fn md5_of(bytes: &Bytes) -> Result<Checksum, Refusal> {
     let sums = PartSums::of(bytes, true, false).await?;
-    sums.md5.ok_or_else(|| Refusal::other("the checksum of a part was not computed"))
+    sums.md5
+        .ok_or_else(|| Refusal::other("the checksum of a part was not computed"))
 }
 
 fn sha256_of(bytes: &[u8]) -> Sha256Sum {

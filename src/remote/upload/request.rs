@@ -1,4 +1,5 @@
-//! One signed request to a store, with retries: of lost connections, silence, and statuses that say that a later try may succeed.
+//! One signed request to a store, with retries: of lost connections, silence, and statuses that say
+//! that a later try may succeed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +22,8 @@ use crate::remote::http::RequestAttempt;
 use crate::remote::limits::patience;
 use crate::remote::meter::RequestLine;
 
-/// Pauses before the second and later tries; longer than for reads, as the last failure loses the whole upload.
+/// Pauses before the second and later tries; longer than for reads, as the last failure loses the
+/// whole upload.
 const PAUSES: [Duration; 5] = [
     Duration::from_millis(300),
     Duration::from_millis(1000),
@@ -31,13 +33,15 @@ const PAUSES: [Duration; 5] = [
 ];
 /// Maximum pause that a server may request.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// Bytes of a body for which the server gets the time without data once more: a response comes after the whole body.
+/// Bytes of a body for which the server gets the time without data once more: a response comes
+/// after the whole body.
 const PACE: u64 = 2 << 20;
 /// Factor of the time without data for [`Ask::long`].
 const LONG: u32 = 30;
 /// Maximum bytes read of a response, unless the request says another.
 const ANSWER_MAX: usize = 1 << 20;
-/// The version of Azure's protocol for requests without a signature; signed ones get it from the signer.
+/// The version of Azure's protocol for requests without a signature; signed ones get it from the
+/// signer.
 const AZURE_VERSION: &str = "2023-11-03";
 
 /// A request without its signature.
@@ -56,12 +60,23 @@ pub struct Ask {
 
 impl Ask {
     pub fn new(method: Method, url: String) -> Self {
-        Self { method, url, headers: Vec::new(), body: Bytes::new(), sha256: None, is_long: false, answer_max: ANSWER_MAX }
+        Self {
+            method,
+            url,
+            headers: Vec::new(),
+            body: Bytes::new(),
+            sha256: None,
+            is_long: false,
+            answer_max: ANSWER_MAX,
+        }
     }
 
     /// Waits longer for the answer: joining many parts takes a store minutes.
     pub fn long(self) -> Self {
-        Self { is_long: true, ..self }
+        Self {
+            is_long: true,
+            ..self
+        }
     }
 
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -71,7 +86,11 @@ impl Ask {
 
     /// With a header that makes the store refuse the request when the object exists.
     pub fn unless_there(self, overwrite: bool) -> Self {
-        if overwrite { self } else { self.with("if-none-match", "*") }
+        if overwrite {
+            self
+        } else {
+            self.with("if-none-match", "*")
+        }
     }
 
     /// Reads a response of up to this many bytes.
@@ -118,10 +137,14 @@ pub struct Refusal {
 
 impl Refusal {
     pub fn other(reason: impl Into<String>) -> Self {
-        Self { fault: RequestFault::Other(reason.into()), tries: 1 }
+        Self {
+            fault: RequestFault::Other(reason.into()),
+            tries: 1,
+        }
     }
 
-    /// True when the store says that an object of this name exists, or that another writer of it was faster.
+    /// True when the store says that an object of this name exists, or that another writer of it
+    /// was faster.
     pub fn means_other_writer(&self) -> bool {
         matches!(self.fault, RequestFault::Status(409 | 412, _))
     }
@@ -148,7 +171,9 @@ impl Refusal {
 /// Maximum number of tries for a failure.
 fn tries(fault: &RequestFault) -> usize {
     match fault {
-        RequestFault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | RequestFault::Cut(_) => PAUSES.len() + 1,
+        RequestFault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | RequestFault::Cut(_) => {
+            PAUSES.len() + 1
+        }
         RequestFault::Connect(_) => 4,
         RequestFault::Timeout => 3,
         _ => 1,
@@ -166,17 +191,31 @@ impl Object {
                 Err(failed) => failed,
             };
             if number as usize >= tries(&fault) {
-                return Err(Refusal { fault, tries: number });
+                return Err(Refusal {
+                    fault,
+                    tries: number,
+                });
             }
-            tracing::debug!("{}: {}; trying again", self.text, sentence(&self.address, &fault));
-            let pause = PAUSES.get(number as usize - 1).copied().unwrap_or(PAUSE_MAX);
+            tracing::debug!(
+                "{}: {}; trying again",
+                self.text,
+                sentence(&self.address, &fault)
+            );
+            let pause = PAUSES
+                .get(number as usize - 1)
+                .copied()
+                .unwrap_or(PAUSE_MAX);
             tokio::time::sleep(pause.max(wait).min(PAUSE_MAX)).await;
             number += 1;
         }
     }
 
     /// One try; a failure comes with the pause that the server asks for.
-    pub(super) async fn try_once(&self, ask: &Ask, number: u32) -> Result<UploadAnswer, (RequestFault, Duration)> {
+    pub(super) async fn try_once(
+        &self,
+        ask: &Ask,
+        number: u32,
+    ) -> Result<UploadAnswer, (RequestFault, Duration)> {
         let attempt = Arc::new(RequestAttempt::new(self.purpose.clone()));
         let begun = Instant::now();
         let most = match ask.is_long {
@@ -192,7 +231,9 @@ impl Object {
             address: self.text.clone(),
             range: None,
             status: attempt.status(),
-            bytes: outcome.as_ref().map_or(0, |answer| answer.body.len() as u64),
+            bytes: outcome
+                .as_ref()
+                .map_or(0, |answer| answer.body.len() as u64),
             elapsed_ms: begun.elapsed().as_secs_f64() * 1e3,
             attempt: number,
             // That an object does not exist is an answer.
@@ -205,19 +246,34 @@ impl Object {
         outcome.map_err(|fault| (fault, attempt.pause_asked()))
     }
 
-    async fn send(&self, ask: &Ask, attempt: &Arc<RequestAttempt>) -> Result<UploadAnswer, RequestFault> {
+    async fn send(
+        &self,
+        ask: &Ask,
+        attempt: &Arc<RequestAttempt>,
+    ) -> Result<UploadAnswer, RequestFault> {
         let wrong = |_| RequestFault::Other("the request can't be written".into());
         let mut request = HttpRequest::new(ask.body.clone().into());
         *request.method_mut() = ask.method.clone();
-        *request.uri_mut() = ask.url.parse().map_err(|_| RequestFault::Other("the address can't be written as a URL".into()))?;
+        *request.uri_mut() = ask
+            .url
+            .parse()
+            .map_err(|_| RequestFault::Other("the address can't be written as a URL".into()))?;
         let headers = request.headers_mut();
         headers.insert("content-length", HeaderValue::from(ask.body.len()));
         for (name, value) in &ask.headers {
-            headers.insert(HeaderName::from_static(name), HeaderValue::from_str(value).map_err(wrong)?);
+            headers.insert(
+                HeaderName::from_static(name),
+                HeaderValue::from_str(value).map_err(wrong)?,
+            );
         }
         self.sign(&mut request, ask.sha256.as_ref()).await?;
         request.extensions_mut().insert(attempt.clone());
-        let response = self.bucket.client.execute(request).await.map_err(|error| fault_of(&error))?;
+        let response = self
+            .bucket
+            .client
+            .execute(request)
+            .await
+            .map_err(|error| fault_of(&error))?;
         let status = response.status().as_u16();
         if status >= 400 {
             return Err(RequestFault::Status(status, attempt.code()));
@@ -230,38 +286,65 @@ impl Object {
                 return Err(RequestFault::Other("the answer is too long".into()));
             }
         }
-        Ok(UploadAnswer { status, headers: parts.headers, body: bytes.freeze() })
+        Ok(UploadAnswer {
+            status,
+            headers: parts.headers,
+            body: bytes.freeze(),
+        })
     }
 
-    /// True when a signature covers the body, which takes its SHA-256: without encryption. With it the transport protects the body, and
-    /// a checksum goes along.
+    /// True when a signature covers the body, which takes its SHA-256: without encryption. With it
+    /// the transport protects the body, and a checksum goes along.
     pub(super) fn signs_body(&self) -> bool {
-        let is_plain = || Address::parse(&self.bucket.url).is_some_and(|address| address.origin().starts_with("http://"));
+        let is_plain = || {
+            Address::parse(&self.bucket.url)
+                .is_some_and(|address| address.origin().starts_with("http://"))
+        };
         matches!(self.bucket.signer, Signer::S3 { signs: true, .. }) && is_plain()
     }
 
-    /// Adds the signature or token. Credentials are asked for each time, as those of a session are renewed.
-    async fn sign(&self, request: &mut HttpRequest, sha256: Option<&[u8; 32]>) -> Result<(), RequestFault> {
-        let failed = |error: object_store::Error| RequestFault::Other(format!("no credentials: {}", root_cause(&error)));
+    /// Adds the signature or token. Credentials are asked for each time, as those of a session are
+    /// renewed.
+    async fn sign(
+        &self,
+        request: &mut HttpRequest,
+        sha256: Option<&[u8; 32]>,
+    ) -> Result<(), RequestFault> {
+        let failed = |error: object_store::Error| {
+            RequestFault::Other(format!("no credentials: {}", root_cause(&error)))
+        };
         match &self.bucket.signer {
-            Signer::S3 { store, region, signs: true } => {
+            Signer::S3 {
+                store,
+                region,
+                signs: true,
+            } => {
                 let credential = store.credentials().get_credential().await.map_err(failed)?;
                 let digest = sha256.map(|digest| digest.as_slice());
-                AwsAuthorizer::new(&credential, "s3", region).with_sign_payload(self.signs_body()).authorize(request, digest);
+                AwsAuthorizer::new(&credential, "s3", region)
+                    .with_sign_payload(self.signs_body())
+                    .authorize(request, digest);
             }
             Signer::Google { store, signs: true } => {
                 let credential = store.credentials().get_credential().await.map_err(failed)?;
                 let text = HeaderValue::from_str(&format!("Bearer {}", credential.bearer));
-                let mut value = text.map_err(|_| RequestFault::Other("the token can't be sent".into()))?;
+                let mut value =
+                    text.map_err(|_| RequestFault::Other("the token can't be sent".into()))?;
                 value.set_sensitive(true);
                 request.headers_mut().insert("authorization", value);
             }
-            Signer::Azure { store, account, signs: true } => {
+            Signer::Azure {
+                store,
+                account,
+                signs: true,
+            } => {
                 let credential = store.credentials().get_credential().await.map_err(failed)?;
                 AzureAuthorizer::new(&credential, account).authorize(request);
             }
             Signer::Azure { .. } => {
-                request.headers_mut().insert("x-ms-version", HeaderValue::from_static(AZURE_VERSION));
+                request
+                    .headers_mut()
+                    .insert("x-ms-version", HeaderValue::from_static(AZURE_VERSION));
             }
             Signer::S3 { .. } | Signer::Google { .. } => {}
         }
@@ -276,6 +359,8 @@ fn fault_of(error: &HttpError) -> RequestFault {
         HttpErrorKind::Connect => RequestFault::Connect(reason),
         HttpErrorKind::Decode => RequestFault::Other(reason),
         // Interrupted, or a failure that the client does not classify.
-        _ => RequestFault::Cut(format!("the connection ended while data was sent: {reason}")),
+        _ => RequestFault::Cut(format!(
+            "the connection ended while data was sent: {reason}"
+        )),
     }
 }

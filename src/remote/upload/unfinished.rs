@@ -1,5 +1,6 @@
-//! Records of uploads in parts that are not finished, in the user's data folder: by its record a later process finds the upload of one
-//! that was killed, and sends the parts that are missing. A record is locked while its upload is running.
+//! Records of uploads in parts that are not finished, in the user's data folder: by its record a
+//! later process finds the upload of one that was killed, and sends the parts that are missing. A
+//! record is locked while its upload is running.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -57,7 +58,13 @@ pub(super) struct UploadRecord {
 }
 
 impl Unfinished {
-    pub(super) fn new(object: &Object, upload: &str, sha256: bool, part_bytes: u64, made_from: Option<String>) -> Self {
+    pub(super) fn new(
+        object: &Object,
+        upload: &str,
+        sha256: bool,
+        part_bytes: u64,
+        made_from: Option<String>,
+    ) -> Self {
         Self {
             version: VERSION,
             address: object.text.to_string(),
@@ -73,7 +80,9 @@ impl Unfinished {
 }
 
 fn now_s() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs())
 }
 
 fn folder() -> Option<PathBuf> {
@@ -81,17 +90,22 @@ fn folder() -> Option<PathBuf> {
 }
 
 impl UploadRecord {
-    /// The record of an object; `None` while another process writes the object, or where this machine has no place for records: then
-    /// the upload can't be continued.
+    /// The record of an object; `None` while another process writes the object, or where this
+    /// machine has no place for records: then the upload can't be continued.
     pub(super) fn claim(object: &Object) -> Option<Self> {
-        let name = Sha256::new().chain_update(&object.bucket.url).chain_update(b"\n").chain_update(&object.key).finalize();
+        let name = Sha256::new()
+            .chain_update(&object.bucket.url)
+            .chain_update(b"\n")
+            .chain_update(&object.key)
+            .finalize();
         Self::claim_at(&folder()?, &hex::encode(&name[..16]))
     }
 
     fn claim_at(folder: &Path, name: &str) -> Option<Self> {
         let claimed = make_private(folder).and_then(|()| {
             let path = folder.join(format!("{name}.json"));
-            // A process that ends removes its record between the opening and the locking of another.
+            // A process that ends removes its record between the opening and the locking of
+            // another.
             for _ in 0..3 {
                 match Self::lock(&path, true)? {
                     Some(record) if path.exists() => return Ok(Some(record)),
@@ -102,17 +116,26 @@ impl UploadRecord {
             Ok(None)
         });
         claimed.unwrap_or_else(|error| {
-            tracing::debug!("an upload can't be recorded, so another process can't continue it: {error}");
+            tracing::debug!(
+                "an upload can't be recorded, so another process can't continue it: {error}"
+            );
             None
         })
     }
 
     fn lock(path: &Path, create: bool) -> std::io::Result<Option<Self>> {
         let mut options = OpenOptions::new();
-        options.create(create).truncate(false).read(true).write(true);
+        options
+            .create(create)
+            .truncate(false)
+            .read(true)
+            .write(true);
         let file = open_private(options, path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { file, path: path.to_owned() })),
+            Ok(()) => Ok(Some(Self {
+                file,
+                path: path.to_owned(),
+            })),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             // Without locks, the upload of another process could be taken for an unfinished one.
             Err(std::fs::TryLockError::Error(error)) => Err(error),
@@ -123,11 +146,16 @@ impl UploadRecord {
     pub(super) fn read(&mut self) -> Option<(Unfinished, Vec<SentUpTo>)> {
         let mut text = String::new();
         self.file.seek(SeekFrom::Start(0)).ok()?;
-        (&mut self.file).take(SIZE_MAX).read_to_string(&mut text).ok()?;
+        (&mut self.file)
+            .take(SIZE_MAX)
+            .read_to_string(&mut text)
+            .ok()?;
         let mut lines = text.lines();
         let found: Unfinished = serde_json::from_str(lines.next()?).ok()?;
         // A line that was cut when the process was killed belongs to bytes that were not sent.
-        let sent = lines.map_while(|line| serde_json::from_str(line).ok()).collect();
+        let sent = lines
+            .map_while(|line| serde_json::from_str(line).ok())
+            .collect();
         (found.version == VERSION).then_some((found, sent))
     }
 
@@ -153,7 +181,10 @@ impl UploadRecord {
 
     fn note(&self, written: std::io::Result<()>) {
         if let Err(error) = written {
-            tracing::debug!("{}: another process can't continue this upload: {error}", self.path.display());
+            tracing::debug!(
+                "{}: another process can't continue this upload: {error}",
+                self.path.display()
+            );
         }
     }
 
@@ -173,7 +204,9 @@ fn line(value: &impl Serialize) -> std::io::Result<Vec<u8>> {
 
 /// Records of uploads to this bucket that no process has continued for a week.
 pub(super) fn stale(bucket_url: &str) -> Vec<(UploadRecord, Unfinished)> {
-    folder().map(|folder| stale_in(&folder, bucket_url, now_s())).unwrap_or_default()
+    folder()
+        .map(|folder| stale_in(&folder, bucket_url, now_s()))
+        .unwrap_or_default()
 }
 
 fn stale_in(folder: &Path, bucket_url: &str, now_s: u64) -> Vec<(UploadRecord, Unfinished)> {
@@ -183,7 +216,11 @@ fn stale_in(folder: &Path, bucket_url: &str, now_s: u64) -> Vec<(UploadRecord, U
         let (upload, _) = record.read()?;
         Some((record, upload))
     });
-    records.filter(|(_, upload)| upload.bucket == bucket_url && upload.begun_s.saturating_add(STALE_AFTER_S) < now_s).collect()
+    records
+        .filter(|(_, upload)| {
+            upload.bucket == bucket_url && upload.begun_s.saturating_add(STALE_AFTER_S) < now_s
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -210,9 +247,15 @@ mod tests {
         let mut record = UploadRecord::claim_at(folder.path(), "one").expect("is free");
         assert_eq!(record.read(), None);
         record.write(&upload(5));
-        let sent = SentUpTo { end: 8, md5: "ab".into() };
+        let sent = SentUpTo {
+            end: 8,
+            md5: "ab".into(),
+        };
         record.add(&sent);
-        assert!(UploadRecord::claim_at(folder.path(), "one").is_none(), "is locked");
+        assert!(
+            UploadRecord::claim_at(folder.path(), "one").is_none(),
+            "is locked"
+        );
         drop(record);
         let mut record = UploadRecord::claim_at(folder.path(), "one").expect("is free again");
         assert_eq!(record.read(), Some((upload(5), vec![sent.clone()])));
@@ -223,7 +266,12 @@ mod tests {
         record.write(&upload(6));
         assert_eq!(record.read(), Some((upload(6), Vec::new())));
         record.remove();
-        assert_eq!(UploadRecord::claim_at(folder.path(), "one").expect("is new").read(), None);
+        assert_eq!(
+            UploadRecord::claim_at(folder.path(), "one")
+                .expect("is new")
+                .read(),
+            None
+        );
     }
 
     #[test]
@@ -231,23 +279,47 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         for text in ["", "{", "[1]", "{\"version\": 1}"] {
             std::fs::write(folder.path().join("one.json"), text).expect("writes");
-            assert_eq!(UploadRecord::claim_at(folder.path(), "one").expect("is free").read(), None, "{text}");
+            assert_eq!(
+                UploadRecord::claim_at(folder.path(), "one")
+                    .expect("is free")
+                    .read(),
+                None,
+                "{text}"
+            );
         }
         let mut record = UploadRecord::claim_at(folder.path(), "one").expect("is free");
-        record.write(&Unfinished { version: 2, ..upload(5) });
+        record.write(&Unfinished {
+            version: 2,
+            ..upload(5)
+        });
         assert_eq!(record.read(), None);
     }
 
     #[test]
     fn uploads_to_the_same_bucket_are_stale_after_a_week() {
         let folder = tempfile::tempdir().expect("a folder");
-        for (name, bucket, begun_s) in [("old", "b", 0), ("new", "b", 2), ("other", "c", 0), ("held", "b", 0)] {
+        for (name, bucket, begun_s) in [
+            ("old", "b", 0),
+            ("new", "b", 2),
+            ("other", "c", 0),
+            ("held", "b", 0),
+        ] {
             let mut record = UploadRecord::claim_at(folder.path(), name).expect("is free");
-            record.write(&Unfinished { bucket: bucket.into(), key: name.into(), ..upload(begun_s) });
+            record.write(&Unfinished {
+                bucket: bucket.into(),
+                key: name.into(),
+                ..upload(begun_s)
+            });
         }
         let held = UploadRecord::claim_at(folder.path(), "held").expect("is free");
         let found = stale_in(folder.path(), "b", STALE_AFTER_S + 1);
-        assert_eq!(found.iter().map(|(_, upload)| upload.key.as_str()).collect::<Vec<_>>(), ["old"]);
+        assert_eq!(
+            found
+                .iter()
+                .map(|(_, upload)| upload.key.as_str())
+                .collect::<Vec<_>>(),
+            ["old"]
+        );
         drop(held);
     }
 }

@@ -1,4 +1,5 @@
-//! Streams an object in parts: a few are sent at once while the next one is filled, so memory does not grow with the object.
+//! Streams an object in parts: a few are sent at once while the next one is filled, so memory does
+//! not grow with the object.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
@@ -31,7 +32,10 @@ const SENT_AT_ONCE: u64 = 64 << 20;
 
 /// Size of the parts of an object of `expected` bytes.
 pub(super) fn part_bytes(expected: u64) -> u64 {
-    expected.div_ceil(PARTS).max(PART_MIN).next_multiple_of(google::CHUNK_UNIT)
+    expected
+        .div_ceil(PARTS)
+        .max(PART_MIN)
+        .next_multiple_of(google::CHUNK_UNIT)
 }
 
 /// What an earlier process sent of the object.
@@ -41,12 +45,14 @@ enum Earlier {
     Parts(HashMap<usize, FoundPart>),
     /// Azure.
     Blocks(Vec<FoundPart>),
-    /// Google Cloud Storage: the number of bytes that it has, and by the end of each chunk the MD5 of all bytes before it.
+    /// Google Cloud Storage: the number of bytes that it has, and by the end of each chunk the MD5
+    /// of all bytes before it.
     Bytes(u64, HashMap<u64, String>),
 }
 
-/// An object that is written from its first byte to its last. Dropped before [`ObjectWriter::finish`], the upload is given up, and
-/// the store keeps what it had. When the store could not be reached, or the process was killed, the next writer of the object continues
+/// An object that is written from its first byte to its last. Dropped before
+/// [`ObjectWriter::finish`], the upload is given up, and the store keeps what it had. When the
+/// store could not be reached, or the process was killed, the next writer of the object continues
 /// the upload.
 pub struct ObjectWriter {
     object: Arc<Object>,
@@ -77,12 +83,12 @@ pub struct ObjectWriter {
 }
 
 impl ObjectWriter {
-    /// Begins an object of about `expected` bytes, from which the size of the parts follows. Nothing is sent yet, except the question
-    /// whether the object exists.
+    /// Begins an object of about `expected` bytes, from which the size of the parts follows.
+    /// Nothing is sent yet, except the question whether the object exists.
     ///
     /// # Errors
-    /// With [`Cause::OutputExists`](crate::error::Cause::OutputExists) when it exists and `overwrite` is false; when the address can't
-    /// be written, or the store can't be reached.
+    /// With [`Cause::OutputExists`](crate::error::Cause::OutputExists) when it exists and
+    /// `overwrite` is false; when the address can't be written, or the store can't be reached.
     pub fn new(path: &Path, overwrite: bool, expected: u64) -> Result<Self> {
         let object = Arc::new(Object::of(path)?);
         if !overwrite {
@@ -90,13 +96,18 @@ impl ObjectWriter {
             match runtime::wait(async move { asked.stored().await })? {
                 Ok(None) => {}
                 Ok(Some(_)) => return Err(object.exists()),
-                // Without permission to list, S3 says so of an object that does not exist; the last request is refused if it does.
+                // Without permission to list, S3 says so of an object that does not exist; the last
+                // request is refused if it does.
                 Err(refusal) if refusal.status() == Some(403) => {}
                 Err(refusal) => return Err(object.error(refusal)),
             }
         }
         let part_bytes = part_bytes(expected) as usize;
-        let whole = matches!(object.bucket.signer, Signer::Google { .. } | Signer::Azure { .. }).then(Md5::new);
+        let whole = matches!(
+            object.bucket.signer,
+            Signer::Google { .. } | Signer::Azure { .. }
+        )
+        .then(Md5::new);
         let slots = Arc::new(Semaphore::new(at_once(&object.bucket.signer, part_bytes)));
         Ok(Self {
             object,
@@ -119,8 +130,8 @@ impl ObjectWriter {
         })
     }
 
-    /// Names what the bytes are made from: an upload to Google Cloud Storage, which does not say which bytes it has, is continued where
-    /// that is the same.
+    /// Names what the bytes are made from: an upload to Google Cloud Storage, which does not say
+    /// which bytes it has, is continued where that is the same.
     pub fn made_from(&mut self, identity: &[u8]) {
         // An upload has the condition under which it began.
         let condition = if self.overwrite { "replaces" } else { "new" };
@@ -132,16 +143,20 @@ impl ObjectWriter {
         self.position + self.buffer.len() as u64
     }
 
-    /// Sends what is left, makes the object visible, and compares what the store has by size and checksum.
+    /// Sends what is left, makes the object visible, and compares what the store has by size and
+    /// checksum.
     ///
     /// # Errors
-    /// With [`Cause::OutputExists`](crate::error::Cause::OutputExists) when another writer was faster; when the store refuses it, can't
-    /// be reached, or has other bytes.
+    /// With [`Cause::OutputExists`](crate::error::Cause::OutputExists) when another writer was
+    /// faster; when the store refuses it, can't be reached, or has other bytes.
     pub fn finish(mut self) -> Result<StoredObject> {
         let object = self.object.clone();
         tracing::info!("writes {}", object.text);
         let Some(upload) = self.upload.clone() else {
-            let (bytes, overwrite) = (Bytes::from(std::mem::take(&mut self.buffer)), self.overwrite);
+            let (bytes, overwrite) = (
+                Bytes::from(std::mem::take(&mut self.buffer)),
+                self.overwrite,
+            );
             self.is_done = true;
             let stored = runtime::wait(async move { object.put(bytes, overwrite).await })??;
             file::forget(&self.path);
@@ -157,23 +172,37 @@ impl ObjectWriter {
         let last = self.sent.pop_front().map(Task::join).transpose()?;
         let whole = self.whole.take().map(|md5| md5.finalize().into());
         let expected = match &whole {
-            Some(whole) => StoredObject::of(self.position, Some(whole_checksum(&object.bucket.signer, whole))),
+            Some(whole) => StoredObject::of(
+                self.position,
+                Some(whole_checksum(&object.bucket.signer, whole)),
+            ),
             None => {
                 let sha256 = s3::whole_sha256(&self.parts);
-                StoredObject { sha256, ..StoredObject::of(self.position, s3::whole_tag(&self.parts)) }
+                StoredObject {
+                    sha256,
+                    ..StoredObject::of(self.position, s3::whole_tag(&self.parts))
+                }
             }
         };
         let (parts, overwrite) = (std::mem::take(&mut self.parts), self.overwrite);
         let stored = runtime::wait(async move {
             let outcome = match (&object.bucket.signer, &whole) {
-                (Signer::Azure { .. }, Some(whole)) => azure::complete(&object, &parts, whole, overwrite).await,
-                (Signer::Google { .. }, _) => last.unwrap_or_else(|| Err(Refusal::other("nothing was sent"))).map(drop),
-                (Signer::S3 { .. } | Signer::Azure { .. }, _) => s3::complete(&object, &upload, &parts, overwrite).await,
+                (Signer::Azure { .. }, Some(whole)) => {
+                    azure::complete(&object, &parts, whole, overwrite).await
+                }
+                (Signer::Google { .. }, _) => last
+                    .unwrap_or_else(|| Err(Refusal::other("nothing was sent")))
+                    .map(drop),
+                (Signer::S3 { .. } | Signer::Azure { .. }, _) => {
+                    s3::complete(&object, &upload, &parts, overwrite).await
+                }
             };
             object.settled(outcome, &expected).await
         })?;
         let stored = match stored {
-            Err(error) if error.kind() != Kind::Damaged && error.is_passing() => return Err(self.kept(error)),
+            Err(error) if error.kind() != Kind::Damaged && error.is_passing() => {
+                return Err(self.kept(error));
+            }
             outcome => outcome?,
         };
         self.is_done = true;
@@ -197,7 +226,8 @@ impl ObjectWriter {
         let upload = if let Signer::Azure { .. } = &object.bucket.signer {
             let asked = object.clone();
             // A token that may write need not be allowed to list.
-            let blocks = runtime::wait(async move { azure::uncommitted(&asked).await })?.unwrap_or_default();
+            let blocks =
+                runtime::wait(async move { azure::uncommitted(&asked).await })?.unwrap_or_default();
             self.earlier = Arc::new(Earlier::Blocks(blocks));
             UploadId::plain("")
         } else {
@@ -209,7 +239,13 @@ impl ObjectWriter {
                     let (begun, overwrite) = (object.clone(), self.overwrite);
                     let upload = runtime::wait(async move { begun.begin(overwrite).await })??;
                     let made_from = self.made_from.clone();
-                    let new = Unfinished::new(&object, &upload.id, upload.sha256, self.part_bytes as u64, made_from);
+                    let new = Unfinished::new(
+                        &object,
+                        &upload.id,
+                        upload.sha256,
+                        self.part_bytes as u64,
+                        made_from,
+                    );
                     self.record.iter_mut().for_each(|record| record.write(&new));
                     upload
                 }
@@ -219,15 +255,20 @@ impl ObjectWriter {
         Ok(upload)
     }
 
-    /// The upload of an earlier process that did not end, with what the store has of it. One with parts of another size, or made from
-    /// something else where that counts, is given up.
+    /// The upload of an earlier process that did not end, with what the store has of it. One with
+    /// parts of another size, or made from something else where that counts, is given up.
     fn continued(&mut self) -> Result<Option<UploadId>> {
-        let Some((found, sent)) = self.record.as_mut().and_then(UploadRecord::read) else { return Ok(None) };
+        let Some((found, sent)) = self.record.as_mut().and_then(UploadRecord::read) else {
+            return Ok(None);
+        };
         let (bucket, key) = (&self.object.bucket, &self.object.key);
         if found.bucket != bucket.url || found.key != *key {
             return Ok(None);
         }
-        let upload = UploadId { id: found.upload.as_str().into(), sha256: found.sha256 };
+        let upload = UploadId {
+            id: found.upload.as_str().into(),
+            sha256: found.sha256,
+        };
         let fits = found.part_bytes == self.part_bytes as u64;
         let (object, asked) = (self.object.clone(), upload.clone());
         let earlier = match &bucket.signer {
@@ -235,8 +276,11 @@ impl ObjectWriter {
                 let parts = runtime::wait(async move { s3::parts_of(&object, &asked).await })?;
                 parts.map(|parts| parts.map(Earlier::Parts))
             }
-            Signer::Google { .. } if fits && self.made_from.is_some() && found.made_from == self.made_from => {
-                let size = runtime::wait(async move { google::received_of(&object, &asked).await })?;
+            Signer::Google { .. }
+                if fits && self.made_from.is_some() && found.made_from == self.made_from =>
+            {
+                let size =
+                    runtime::wait(async move { google::received_of(&object, &asked).await })?;
                 let sent = sent.into_iter().map(|sent| (sent.end, sent.md5)).collect();
                 size.map(|size| size.map(|size| Earlier::Bytes(size, sent)))
             }
@@ -250,7 +294,8 @@ impl ObjectWriter {
                     Earlier::Blocks(_) | Earlier::Nothing => 0,
                 };
                 tracing::info!(
-                    "{}: an unfinished upload is continued, of which the store has {size_bytes} bytes",
+                    "{}: an unfinished upload is continued, of which the store has {size_bytes} \
+                        bytes",
                     self.object.text
                 );
                 self.earlier = Arc::new(earlier);
@@ -260,7 +305,11 @@ impl ObjectWriter {
             Err(refusal) if refusal.may_pass() => Err(self.object.error(refusal)),
             Err(_) => {
                 if !self.give_up(self.object.clone(), upload) {
-                    tracing::warn!("{}: the unfinished upload {} could not be removed", self.object.text, found.upload);
+                    tracing::warn!(
+                        "{}: the unfinished upload {} could not be removed",
+                        self.object.text,
+                        found.upload
+                    );
                 }
                 Ok(None)
             }
@@ -303,7 +352,8 @@ impl ObjectWriter {
             Signer::Azure { .. } => true,
         };
         match self.is_kept && self.upload.is_some() && error.kind() != Kind::Cancelled {
-            true => error.hint("the store keeps the parts that it has: the same command sends the others"),
+            true => error
+                .hint("the store keeps the parts that it has: the same command sends the others"),
             false => {
                 self.is_kept = false;
                 error
@@ -314,7 +364,8 @@ impl ObjectWriter {
     /// Starts to send the filled buffer.
     fn send_part(&mut self, is_last: bool) -> Result<()> {
         let upload = self.begin()?;
-        // Any part that arrives makes room for the next: one that is sent again does not hold up the others.
+        // Any part that arrives makes room for the next: one that is sent again does not hold up
+        // the others.
         let slots = self.slots.clone();
         let slot = runtime::wait(async move { slots.acquire_owned().await })?;
         let slot = slot.map_err(|error| Error::internal("a part can't be sent").because(error))?;
@@ -322,7 +373,10 @@ impl ObjectWriter {
             self.take_one()?;
         }
         if self.begun >= PARTS_MAX {
-            let error = Error::new(Kind::TooLarge, "the output is longer than planned, and the store takes no more parts");
+            let error = Error::new(
+                Kind::TooLarge,
+                "the output is longer than planned, and the store takes no more parts",
+            );
             return Err(error.at(&self.object.address));
         }
         let next = Vec::with_capacity(if is_last { 0 } else { self.part_bytes });
@@ -335,7 +389,11 @@ impl ObjectWriter {
         self.position += bytes.len() as u64;
         let (number, end) = (self.begun, self.position);
         let total = is_last.then_some(end);
-        let sent = if self.is_ordered() { self.expect_same_before(start, end)? } else { 0 };
+        let sent = if self.is_ordered() {
+            self.expect_same_before(start, end)?
+        } else {
+            0
+        };
         self.sent.push_back(match &object.bucket.signer {
             Signer::Google { .. } => runtime::start(async move {
                 let _slot = slot;
@@ -346,7 +404,9 @@ impl ObjectWriter {
             })?,
             Signer::S3 { .. } => runtime::start(async move {
                 let _slot = slot;
-                let sums = PartSums::of(&bytes, !upload.sha256, upload.sha256 || object.signs_body()).await?;
+                let sums =
+                    PartSums::of(&bytes, !upload.sha256, upload.sha256 || object.signs_body())
+                        .await?;
                 if let Earlier::Parts(parts) = &*earlier
                     && let Some(found) = parts.get(&number)
                     && s3::is_same(found, &bytes, &sums).await?
@@ -358,18 +418,31 @@ impl ObjectWriter {
             Signer::Azure { .. } => runtime::start(async move {
                 let _slot = slot;
                 let checksum = md5_of(&bytes).await?;
-                let found = if let Earlier::Blocks(found) = &*earlier { found.as_slice() } else { &[] };
+                let found = if let Earlier::Blocks(found) = &*earlier {
+                    found.as_slice()
+                } else {
+                    &[]
+                };
                 azure::part(&object, found, number, &bytes, &checksum).await
             })?,
         });
         Ok(())
     }
 
-    /// The number of bytes that a store that takes them in order has, when those from `start` to `end` are next. What an earlier process
-    /// sent of them has to have been the same, and what is sent now is recorded before.
+    /// The number of bytes that a store that takes them in order has, when those from `start` to
+    /// `end` are next. What an earlier process sent of them has to have been the same, and what is
+    /// sent now is recorded before.
     fn expect_same_before(&mut self, start: u64, end: u64) -> Result<u64> {
-        let md5 = self.whole.as_ref().map(|md5| hex::encode(md5.clone().finalize())).unwrap_or_default();
-        let has = if let Earlier::Bytes(has, _) = &*self.earlier { *has } else { 0 };
+        let md5 = self
+            .whole
+            .as_ref()
+            .map(|md5| hex::encode(md5.clone().finalize()))
+            .unwrap_or_default();
+        let has = if let Earlier::Bytes(has, _) = &*self.earlier {
+            *has
+        } else {
+            0
+        };
         if start < has {
             if matches!(&*self.earlier, Earlier::Bytes(_, sent) if sent.get(&end) == Some(&md5)) {
                 return Ok(has);
@@ -378,16 +451,28 @@ impl ObjectWriter {
             if let Some(record) = self.record.take() {
                 record.remove();
             }
-            let error = Error::new(Kind::Changed, "the bytes differ from those of an unfinished upload of this object");
-            return Err(error.at(&self.object.address).hint("that upload is given up now: write again"));
+            let error = Error::new(
+                Kind::Changed,
+                "the bytes differ from those of an unfinished upload of this object",
+            );
+            return Err(error
+                .at(&self.object.address)
+                .hint("that upload is given up now: write again"));
         }
-        self.record.iter_mut().for_each(|record| record.add(&SentUpTo { end, md5: md5.clone() }));
+        self.record.iter_mut().for_each(|record| {
+            record.add(&SentUpTo {
+                end,
+                md5: md5.clone(),
+            })
+        });
         Ok(has)
     }
 
     /// Waits for the oldest part on its way.
     fn take_one(&mut self) -> Result<()> {
-        let Some(task) = self.sent.pop_front() else { return Ok(()) };
+        let Some(task) = self.sent.pop_front() else {
+            return Ok(());
+        };
         match task.join()? {
             Ok(part) => self.parts.push(part),
             Err(refusal) if refusal.means_other_writer() => return Err(self.object.exists()),
@@ -406,9 +491,8 @@ fn at_once(signer: &Signer, part_bytes: usize) -> usize {
     match signer {
         // Takes the parts in their order, one after another.
         Signer::Google { .. } => 1,
-        Signer::S3 { .. } | Signer::Azure { .. } => {
-            ((SENT_AT_ONCE / part_bytes as u64) as usize).clamp(1, credentials::connections().max(1))
-        }
+        Signer::S3 { .. } | Signer::Azure { .. } => ((SENT_AT_ONCE / part_bytes as u64) as usize)
+            .clamp(1, credentials::connections().max(1)),
     }
 }
 
@@ -430,7 +514,9 @@ impl Write for ObjectWriter {
 
 impl Drop for ObjectWriter {
     fn drop(&mut self) {
-        let Some(upload) = self.upload.take().filter(|_| !self.is_done) else { return };
+        let Some(upload) = self.upload.take().filter(|_| !self.is_done) else {
+            return;
+        };
         // A part that arrives after the upload was given up would stay.
         self.sent.clear();
         if self.is_kept {

@@ -19,7 +19,11 @@ pub(super) fn elements<'a>(xml: &'a str, name: &str) -> impl Iterator<Item = &'a
 
 /// Unescapes the characters that XML reserves.
 pub(super) fn plain(text: &str) -> String {
-    let text = text.replace("&quot;", "\"").replace("&#34;", "\"").replace("&lt;", "<").replace("&gt;", ">");
+    let text = text
+        .replace("&quot;", "\"")
+        .replace("&#34;", "\"")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">");
     text.replace("&apos;", "'").replace("&amp;", "&")
 }
 
@@ -32,7 +36,12 @@ mod tests {
         let text = "<R><UploadId>a&amp;b</UploadId><P><N>1</N></P><P><N>2</N></P></R>";
         assert_eq!(element(text, "UploadId").map(plain).as_deref(), Some("a&b"));
         assert_eq!(element(text, "ETag"), None);
-        assert_eq!(elements(text, "P").filter_map(|part| element(part, "N")).collect::<Vec<_>>(), ["1", "2"]);
+        assert_eq!(
+            elements(text, "P")
+                .filter_map(|part| element(part, "N"))
+                .collect::<Vec<_>>(),
+            ["1", "2"]
+        );
         assert_eq!(elements("<P>1</P><P>2", "P").collect::<Vec<_>>(), ["1"]);
     }
 }

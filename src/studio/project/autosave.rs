@@ -1,5 +1,5 @@
-//! Autosave: a thread writes the journal, so that edits do not wait for the disk, except when the previous edit is not on disk yet.
-//! At most that one edit is lost in a crash.
+//! Autosave: a thread writes the journal, so that edits do not wait for the disk, except when the
+//! previous edit is not on disk yet. At most that one edit is lost in a crash.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -16,12 +16,18 @@ use crate::error::Result;
 use crate::extensions::ExtensionCall;
 use crate::jobs::JobContext;
 
-/// Edits with more samples than this are not written as journal lines; the whole draft is written instead, which is shorter.
+/// Edits with more samples than this are not written as journal lines; the whole draft is written
+/// instead, which is shorter.
 const WEIGHT_MAX: u64 = 20_000;
 /// Interval between checks whether the thread is alive.
 const LOOK: Duration = Duration::from_millis(500);
-/// Timeout of a change waiting for the previous one to be on disk, and of closing a draft waiting for the last one.
-const PATIENCE: Duration = if cfg!(test) { Duration::from_secs(1) } else { Duration::from_secs(5) };
+/// Timeout of a change waiting for the previous one to be on disk, and of closing a draft waiting
+/// for the last one.
+const PATIENCE: Duration = if cfg!(test) {
+    Duration::from_secs(1)
+} else {
+    Duration::from_secs(5)
+};
 /// A write that takes longer than this is reported.
 const SLOW: Duration = Duration::from_secs(10);
 
@@ -71,7 +77,8 @@ struct AutosaveNote {
 struct SharedAutosave {
     /// Number of changes written, failed or discarded.
     written: u64,
-    /// Number of the first changes that need not be written any more, because the draft was saved or discarded.
+    /// Number of the first changes that need not be written any more, because the draft was saved
+    /// or discarded.
     discarded: u64,
     /// Since when a change is pending.
     since: Option<Instant>,
@@ -96,9 +103,20 @@ impl Autosave {
         let (sender, receiver) = channel();
         let shared: Arc<(Mutex<SharedAutosave>, Condvar)> = Arc::default();
         let inner = shared.clone();
-        let thread = std::thread::Builder::new().name("autosave".into()).spawn(move || work(&folder, &receiver, &inner)).ok();
+        let thread = std::thread::Builder::new()
+            .name("autosave".into())
+            .spawn(move || work(&folder, &receiver, &inner))
+            .ok();
         let slow_told = Cell::new(false);
-        Self { sender, shared, sent: 0, begun: false, patience: PATIENCE, slow_told, thread }
+        Self {
+            sender,
+            shared,
+            sent: 0,
+            begun: false,
+            patience: PATIENCE,
+            slow_told,
+            thread,
+        }
     }
 
     /// True once a journal exists or is being created; [`Autosave::note`] then needs no `before`.
@@ -113,18 +131,27 @@ impl Autosave {
         self
     }
 
-    /// Waits until all changes are on disk, up to the timeout, since a disk may stop responding. Returns false on timeout.
+    /// Waits until all changes are on disk, up to the timeout, since a disk may stop responding.
+    /// Returns false on timeout.
     pub fn settle(&self) -> bool {
         let end = Instant::now() + self.patience;
         let (shared, told) = &*self.shared;
         let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
         // A finished thread writes nothing more.
-        while state.written < self.sent && self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+        while state.written < self.sent
+            && self
+                .thread
+                .as_ref()
+                .is_some_and(|thread| !thread.is_finished())
+        {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            state = told.wait_timeout(state, left.min(LOOK)).unwrap_or_else(PoisonError::into_inner).0;
+            state = told
+                .wait_timeout(state, left.min(LOOK))
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         true
     }
@@ -134,7 +161,8 @@ impl Autosave {
         PendingWrites(self.thread.take())
     }
 
-    /// Deletes an older journal once all queued changes are on disk. Until then `lock` keeps other windows from restoring it, too.
+    /// Deletes an older journal once all queued changes are on disk. Until then `lock` keeps other
+    /// windows from restoring it, too.
     pub fn supersede(&self, journal: PathBuf, lock: Option<File>) {
         let _ = self.sender.send(AutosaveMessage::Supersede(journal, lock));
     }
@@ -150,10 +178,25 @@ impl Autosave {
     ) {
         let before = if self.begun { None } else { before };
         self.begun = true;
-        let note = AutosaveNote { change, before, after, origin: origin.clone(), project };
-        if self.sender.send(AutosaveMessage::Note(Box::new(note))).is_ok() {
+        let note = AutosaveNote {
+            change,
+            before,
+            after,
+            origin: origin.clone(),
+            project,
+        };
+        if self
+            .sender
+            .send(AutosaveMessage::Note(Box::new(note)))
+            .is_ok()
+        {
             self.sent += 1;
-            self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).since.get_or_insert_with(Instant::now);
+            self.shared
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .since
+                .get_or_insert_with(Instant::now);
         }
     }
 
@@ -164,22 +207,31 @@ impl Autosave {
         // Reported once per slow period.
         let told = self.slow_told.replace(slow);
         let behind = self.sent.saturating_sub(state.written);
-        state
-            .trouble
-            .take()
-            .or_else(|| (slow && !told).then(|| format!("the disk does not answer: {behind} changes are not kept yet")))
+        state.trouble.take().or_else(|| {
+            (slow && !told)
+                .then(|| format!("the disk does not answer: {behind} changes are not kept yet"))
+        })
     }
 
     /// Path of the journal, once it exists.
     pub fn path(&self) -> Option<PathBuf> {
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).path.clone()
+        self.shared
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .path
+            .clone()
     }
 
-    /// Deletes the journal: the draft was saved or discarded. Changes that are not written yet are not written first: a slow disk would
-    /// leave a journal behind when the program ends meanwhile.
+    /// Deletes the journal: the draft was saved or discarded. Changes that are not written yet are
+    /// not written first: a slow disk would leave a journal behind when the program ends meanwhile.
     pub fn forget(&mut self) {
         self.begun = false;
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).discarded = self.sent;
+        self.shared
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .discarded = self.sent;
         let _ = self.sender.send(AutosaveMessage::Forget);
     }
 }
@@ -193,13 +245,16 @@ impl Drop for Autosave {
     }
 }
 
-/// Thread that writes the pending changes of a closed draft. Dropping waits for it, up to a timeout.
+/// Thread that writes the pending changes of a closed draft. Dropping waits for it, up to a
+/// timeout.
 pub(in crate::studio) struct PendingWrites(Option<std::thread::JoinHandle<()>>);
 
 impl PendingWrites {
     /// True when everything is written.
     pub fn is_done(&self) -> bool {
-        self.0.as_ref().is_none_or(std::thread::JoinHandle::is_finished)
+        self.0
+            .as_ref()
+            .is_none_or(std::thread::JoinHandle::is_finished)
     }
 }
 
@@ -218,7 +273,11 @@ impl Drop for PendingWrites {
     }
 }
 
-fn work(folder: &Path, receiver: &Receiver<AutosaveMessage>, shared: &(Mutex<SharedAutosave>, Condvar)) {
+fn work(
+    folder: &Path,
+    receiver: &Receiver<AutosaveMessage>,
+    shared: &(Mutex<SharedAutosave>, Condvar),
+) {
     let mut journal: Option<Journal> = None;
     // After a failed write the journal lacks a change, so that further lines would not apply.
     let mut broken = false;
@@ -271,7 +330,12 @@ fn write_whole(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote)
             open.compact(&note.after, &ctx)?;
             open
         }
-        None => journal.insert(Journal::begin(folder, note.project, &JournalStart::Draft(&note.after), &ctx)?),
+        None => journal.insert(Journal::begin(
+            folder,
+            note.project,
+            &JournalStart::Draft(&note.after),
+            &ctx,
+        )?),
     };
     // Recovery lists only journals with an entry.
     open.add(&JournalEntry::Recipe(note.after.recipe))?;
@@ -285,7 +349,9 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote) -> Re
         None => {
             let start = match (&note.origin, &note.before) {
                 (DraftOrigin::Empty, _) => JournalStart::Empty,
-                (DraftOrigin::Project(file), _) if file.mark.is_some() && FileMark::of(&file.path) == file.mark => {
+                (DraftOrigin::Project(file), _)
+                    if file.mark.is_some() && FileMark::of(&file.path) == file.mark =>
+                {
                     JournalStart::File(&file.path)
                 }
                 (_, Some(before)) => JournalStart::Draft(before),
@@ -300,7 +366,8 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote) -> Re
         DraftChange::Do(edit) => (JournalEntry::Do(edit), false),
         DraftChange::Undo(_) if open.has_undo() => (JournalEntry::Undo, false),
         DraftChange::Redo(_) if open.has_redo() => (JournalEntry::Redo, false),
-        // Undo or redo beyond the journal's base is written as an edit, and steps before it can't be undone by line.
+        // Undo or redo beyond the journal's base is written as an edit, and steps before it can't
+        // be undone by line.
         DraftChange::Undo(edit) | DraftChange::Redo(edit) => (JournalEntry::Do(edit), true),
         DraftChange::Recipe(calls) => (JournalEntry::Recipe(calls), false),
     };
@@ -347,7 +414,9 @@ mod tests {
         };
         let ended = |discarded: u64| {
             let (sender, receiver) = channel();
-            [note(), note(), AutosaveMessage::Forget].into_iter().for_each(|message| sender.send(message).expect("is queued"));
+            [note(), note(), AutosaveMessage::Forget]
+                .into_iter()
+                .for_each(|message| sender.send(message).expect("is queued"));
             drop(sender);
             let shared: (Mutex<SharedAutosave>, Condvar) = Default::default();
             shared.0.lock().expect("is free").discarded = discarded;
@@ -372,19 +441,27 @@ mod tests {
         std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).expect("sets");
         let ctx = JobContext::default();
         let project = Project::default();
-        let mut journal = Journal::begin(&folder, None, &JournalStart::Draft(&project), &ctx).expect("begins");
+        let mut journal =
+            Journal::begin(&folder, None, &JournalStart::Draft(&project), &ctx).expect("begins");
         for again in [false, true] {
             if again {
                 journal.compact(&project, &ctx).expect("compacts");
             }
-            let files: Vec<PathBuf> = std::fs::read_dir(&folder).expect("lists").flatten().map(|entry| entry.path()).collect();
+            let files: Vec<PathBuf> = std::fs::read_dir(&folder)
+                .expect("lists")
+                .flatten()
+                .map(|entry| entry.path())
+                .collect();
             assert_eq!(files.len(), 3, "journal, base and lock");
             for path in files {
                 let mode = path.metadata().expect("is there").permissions().mode() & 0o777;
                 assert_eq!(mode, 0o600, "{}", path.display());
             }
         }
-        assert_eq!(folder.metadata().expect("is there").permissions().mode() & 0o777, 0o700);
+        assert_eq!(
+            folder.metadata().expect("is there").permissions().mode() & 0o777,
+            0o700
+        );
     }
 
     #[test]
@@ -392,11 +469,24 @@ mod tests {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let mut draft = Draft::new();
         let mut autosave = Autosave::new(folder.path().to_owned()).with_patience(MINUTE);
-        let project = |draft: &Draft| Project { content: draft.content().clone(), ..Project::default() };
-        let mut note = |draft: &Draft, change| autosave.note(change, None, project(draft), &DraftOrigin::Empty, None);
-        let set = |key: &str, text: String| Edit::SetCollection { key: key.into(), value: Some(text.into()) };
+        let project = |draft: &Draft| Project {
+            content: draft.content().clone(),
+            ..Project::default()
+        };
+        let mut note = |draft: &Draft, change| {
+            autosave.note(change, None, project(draft), &DraftOrigin::Empty, None)
+        };
+        let set = |key: &str, text: String| Edit::SetCollection {
+            key: key.into(),
+            value: Some(text.into()),
+        };
         let long = "x".repeat(BYTES_MAX as usize);
-        for edit in [set("id", "one".into()), set("description", long), set("title", "kept".into()), set("title", "gone".into())] {
+        for edit in [
+            set("id", "one".into()),
+            set("description", long),
+            set("title", "kept".into()),
+            set("title", "gone".into()),
+        ] {
             draft.apply(edit.clone()).expect("applies");
             note(&draft, DraftChange::Do(edit));
         }
@@ -416,11 +506,20 @@ mod tests {
         let journal = autosave.path().expect("is there");
         let restored = restore(&journal, &JobContext::default()).expect("restores");
         assert_eq!(restored.trouble, None);
-        assert!(restored.draft.content() == draft.content(), "what is restored is not what was kept");
+        assert!(
+            restored.draft.content() == draft.content(),
+            "what is restored is not what was kept"
+        );
         let copy = folder.path().join("copy");
         std::fs::create_dir(&copy).expect("makes a folder");
         std::fs::copy(&journal, copy.join("draft-1.journal")).expect("copies");
-        assert_eq!(recoverable(&copy).iter().map(|draft| draft.id.as_str()).collect::<Vec<_>>(), ["one"]);
+        assert_eq!(
+            recoverable(&copy)
+                .iter()
+                .map(|draft| draft.id.as_str())
+                .collect::<Vec<_>>(),
+            ["one"]
+        );
     }
 
     #[test]
@@ -432,11 +531,26 @@ mod tests {
         let mut draft = Draft::new();
         let mut autosave = Autosave::new(auto.clone()).with_patience(MINUTE);
         let mut change = |autosave: &mut Autosave, text: &str| {
-            let edit = Edit::SetCollection { key: text.into(), value: Some(text.into()) };
-            let before = Project { content: draft.content().clone(), ..Project::default() };
+            let edit = Edit::SetCollection {
+                key: text.into(),
+                value: Some(text.into()),
+            };
+            let before = Project {
+                content: draft.content().clone(),
+                ..Project::default()
+            };
             draft.apply(edit.clone()).expect("applies");
-            let after = Project { content: draft.content().clone(), ..Project::default() };
-            autosave.note(DraftChange::Do(edit), Some(before), after, &DraftOrigin::Empty, None);
+            let after = Project {
+                content: draft.content().clone(),
+                ..Project::default()
+            };
+            autosave.note(
+                DraftChange::Do(edit),
+                Some(before),
+                after,
+                &DraftOrigin::Empty,
+                None,
+            );
             assert!(autosave.settle());
         };
         change(&mut autosave, "one");
@@ -445,10 +559,18 @@ mod tests {
         change(&mut autosave, "two");
         change(&mut autosave, "three");
         assert!(autosave.settle() && autosave.take_trouble().is_none());
-        let restored = restore(&autosave.path().expect("is there"), &JobContext::default()).expect("restores");
-        assert!(restored.draft.content() == draft.content(), "what failed first is there too");
+        let restored =
+            restore(&autosave.path().expect("is there"), &JobContext::default()).expect("restores");
+        assert!(
+            restored.draft.content() == draft.content(),
+            "what failed first is there too"
+        );
         drop(autosave);
-        assert_eq!(recoverable(&auto).len(), 1, "the end of the program throws nothing away");
+        assert_eq!(
+            recoverable(&auto).len(),
+            1,
+            "the end of the program throws nothing away"
+        );
     }
 
     #[test]
@@ -468,8 +590,17 @@ mod tests {
             thread: Some(thread),
         };
         let mut autosave = autosave.with_patience(Duration::from_millis(20));
-        let edit = Edit::SetCollection { key: "id".into(), value: Some("one".into()) };
-        autosave.note(DraftChange::Do(edit), None, Project::default(), &DraftOrigin::Empty, None);
+        let edit = Edit::SetCollection {
+            key: "id".into(),
+            value: Some("one".into()),
+        };
+        autosave.note(
+            DraftChange::Do(edit),
+            None,
+            Project::default(),
+            &DraftOrigin::Empty,
+            None,
+        );
         let began = Instant::now();
         assert!(!autosave.settle(), "it is not there");
         drop(autosave);
@@ -481,20 +612,36 @@ mod tests {
     fn what_a_stopped_process_left_beside_its_journals_is_removed() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let mut autosave = Autosave::new(folder.path().to_owned()).with_patience(MINUTE);
-        let edit = Edit::SetCollection { key: "id".into(), value: Some("kept".into()) };
+        let edit = Edit::SetCollection {
+            key: "id".into(),
+            value: Some("kept".into()),
+        };
         let project = Project::default();
-        autosave.note(DraftChange::Do(edit), Some(project.clone()), project, &DraftOrigin::Other, None);
+        autosave.note(
+            DraftChange::Do(edit),
+            Some(project.clone()),
+            project,
+            &DraftOrigin::Other,
+            None,
+        );
         assert!(autosave.settle());
         drop(autosave);
         let names = || {
             let entries = std::fs::read_dir(folder.path()).expect("reads").flatten();
-            let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+            let mut names: Vec<String> = entries
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .collect();
             names.sort();
             names
         };
         let whole = names();
         assert_eq!(whole.len(), 3, "journal, base and lock: {whole:?}");
-        let stem = whole[0].split_once('.').expect("has an ending").0.trim_end_matches("-0").to_owned();
+        let stem = whole[0]
+            .split_once('.')
+            .expect("has an ending")
+            .0
+            .trim_end_matches("-0")
+            .to_owned();
         // Left by a process killed while compacting the journal, and before creating it.
         for name in [
             format!("{stem}-7.tacostudio"),

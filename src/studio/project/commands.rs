@@ -26,8 +26,8 @@ impl Studio {
         self.autosave_folder = folder;
     }
 
-    /// Sets how long a change waits for the previous one to be on disk; default 5 s. After that, writing continues in the
-    /// background.
+    /// Sets how long a change waits for the previous one to be on disk; default 5 s. After that,
+    /// writing continues in the background.
     pub fn set_autosave_patience(&mut self, patience: Duration) {
         self.autosave_patience = Some(patience);
     }
@@ -67,43 +67,57 @@ impl Studio {
         view: Option<Json>,
         overwrite: Option<bool>,
     ) -> Result<Outcome> {
-        let Some(Document::Draft(document)) = &mut self.document else { return Err(no_draft()) };
+        let Some(Document::Draft(document)) = &mut self.document else {
+            return Err(no_draft());
+        };
         if let Some(view) = view {
             document.view = view;
         }
         let path = path.or_else(|| document.project().map(Path::to_owned));
-        let path = path.ok_or_else(|| Error::usage("the draft has no file yet").hint("give it a name"))?;
+        let path =
+            path.ok_or_else(|| Error::usage("the draft has no file yet").hint("give it a name"))?;
         let path = std::path::absolute(&path).unwrap_or(path);
         let (project, revision) = (document.as_project(), document.draft.revision());
         let (known, written) = (document.file.clone(), document.written.clone());
         let document_id = self.document_id();
-        Ok(self.start(tr!("Save {path}", path = path.display()), move |ctx| {
-            // `real_path`: a symbolic link is kept and its target replaced.
-            let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = written.clone().or(known);
-            let mark = save_project_if(&real_path(&path), &project, &|| may_replace(&path, known.as_ref(), overwrite), ctx)?;
-            let file = ProjectFile { mark, path: path.clone() };
-            *written = Some(file.clone());
-            drop(written);
-            Ok(Box::new(move |studio: &mut Studio| {
-                let same = studio.document_id() == document_id;
-                if let Some(Document::Draft(document)) = &mut studio.document
-                    && same
-                {
-                    document.file = Some(file.clone());
-                    // Changes made during saving are not in the file, so the journal is kept.
-                    if document.draft.revision() == revision {
-                        document.draft.mark_saved();
-                        document.origin = DraftOrigin::Project(file);
-                        document.autosave.iter_mut().for_each(Autosave::forget);
+        Ok(
+            self.start(tr!("Save {path}", path = path.display()), move |ctx| {
+                // `real_path`: a symbolic link is kept and its target replaced.
+                let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+                let known = written.clone().or(known);
+                let mark = save_project_if(
+                    &real_path(&path),
+                    &project,
+                    &|| may_replace(&path, known.as_ref(), overwrite),
+                    ctx,
+                )?;
+                let file = ProjectFile {
+                    mark,
+                    path: path.clone(),
+                };
+                *written = Some(file.clone());
+                drop(written);
+                Ok(Box::new(move |studio: &mut Studio| {
+                    let same = studio.document_id() == document_id;
+                    if let Some(Document::Draft(document)) = &mut studio.document
+                        && same
+                    {
+                        document.file = Some(file.clone());
+                        // Changes made during saving are not in the file, so the journal is kept.
+                        if document.draft.revision() == revision {
+                            document.draft.mark_saved();
+                            document.origin = DraftOrigin::Project(file);
+                            document.autosave.iter_mut().for_each(Autosave::forget);
+                        }
                     }
-                }
-                Ok(Event::ProjectSaved(path))
-            }) as Finish)
-        }))
+                    Ok(Event::ProjectSaved(path))
+                }) as Finish)
+            }),
+        )
     }
 
-    /// With `on`, a project with files on servers without the user's consent is not opened but gives [`Event::ProjectAsks`].
+    /// With `on`, a project with files on servers without the user's consent is not opened but
+    /// gives [`Event::ProjectAsks`].
     pub fn set_asks_for_servers(&mut self, on: bool) {
         self.asks_for_servers = on;
     }
@@ -111,26 +125,36 @@ impl Studio {
     pub(in crate::studio) fn open_project(&mut self, path: PathBuf) -> Result<Outcome> {
         let path = std::path::absolute(&path).unwrap_or(path);
         let leaving = self.leaving();
-        Ok(self.start(tr!("Open {path}", path = path.display()), move |ctx| {
-            let file = ProjectFile { mark: FileMark::of(&path), path };
-            let project = open_project(&file.path, ctx)?;
-            let servers = servers_of(&project.content.dataset);
-            let mut document = DraftDocument::prepared(Draft::with_content(project.content));
-            document.recipe = project.recipe;
-            document.view = project.view;
-            Ok(Box::new(move |studio: &mut Studio| {
-                studio.may_leave(&leaving)?;
-                let unknown = servers.iter().any(|server| !crate::consent::allows_server(&server.host));
-                if studio.asks_for_servers && unknown {
-                    return Ok(Event::ProjectAsks { path: file.path, servers });
-                }
-                document.servers = servers;
-                document.origin = DraftOrigin::Project(file.clone());
-                document.file = Some(file);
-                studio.show(Document::Draft(Box::new(document)));
-                Ok(Event::DocumentChanged)
-            }) as Finish)
-        }))
+        Ok(
+            self.start(tr!("Open {path}", path = path.display()), move |ctx| {
+                let file = ProjectFile {
+                    mark: FileMark::of(&path),
+                    path,
+                };
+                let project = open_project(&file.path, ctx)?;
+                let servers = servers_of(&project.content.dataset);
+                let mut document = DraftDocument::prepared(Draft::with_content(project.content));
+                document.recipe = project.recipe;
+                document.view = project.view;
+                Ok(Box::new(move |studio: &mut Studio| {
+                    studio.may_leave(&leaving)?;
+                    let unknown = servers
+                        .iter()
+                        .any(|server| !crate::consent::allows_server(&server.host));
+                    if studio.asks_for_servers && unknown {
+                        return Ok(Event::ProjectAsks {
+                            path: file.path,
+                            servers,
+                        });
+                    }
+                    document.servers = servers;
+                    document.origin = DraftOrigin::Project(file.clone());
+                    document.file = Some(file);
+                    studio.show(Document::Draft(Box::new(document)));
+                    Ok(Event::DocumentChanged)
+                }) as Finish)
+            }),
+        )
     }
 
     pub(in crate::studio) fn restore(&mut self, path: PathBuf) -> Result<Outcome> {
@@ -149,7 +173,12 @@ impl Studio {
                 studio.may_leave(&leaving)?;
                 let whole = restored.trouble.is_none();
                 if let Some(trouble) = restored.trouble {
-                    studio.log(LogLevel::Error, format!("some edits could not be restored, so the journal stays: {trouble}"));
+                    studio.log(
+                        LogLevel::Error,
+                        format!(
+                            "some edits could not be restored, so the journal stays: {trouble}"
+                        ),
+                    );
                     studio.restore_trouble = Some(trouble);
                 }
                 studio.show(Document::Draft(Box::new(document)));
@@ -176,7 +205,9 @@ impl Studio {
     }
 
     pub(in crate::studio) fn set_recipe(&mut self, recipe: Vec<ExtensionCall>) -> Result<Outcome> {
-        let Some(Document::Draft(document)) = &mut self.document else { return Err(no_draft()) };
+        let Some(Document::Draft(document)) = &mut self.document else {
+            return Err(no_draft());
+        };
         let before = document.as_project();
         document.recipe = recipe.clone();
         document.note(DraftChange::Recipe(recipe), Some(before));
@@ -197,14 +228,34 @@ impl Studio {
             let mut structure = Structure::of(&content.dataset);
             structure.choose(choice);
             let found = split_off(&content.dataset, &structure, root);
-            let (edit, samples) = found.ok_or_else(|| Error::usage("all roots have this shape; there is nothing to split off"))?;
+            let (edit, samples) = found.ok_or_else(|| {
+                Error::usage("all roots have this shape; there is nothing to split off")
+            })?;
             let collection = content.dataset.collection.clone();
-            let odd = Tortilla { schema: content.dataset.root.schema.clone(), samples };
-            let content = Content { dataset: Dataset { collection, root: odd.into() }, ..Content::default() };
+            let odd = Tortilla {
+                schema: content.dataset.root.schema.clone(),
+                samples,
+            };
+            let content = Content {
+                dataset: Dataset {
+                    collection,
+                    root: odd.into(),
+                },
+                ..Content::default()
+            };
             if path.exists() {
-                return Err(Error::usage("there is a file of this name already").at_path(&path).hint("choose another name"));
+                return Err(Error::usage("there is a file of this name already")
+                    .at_path(&path)
+                    .hint("choose another name"));
             }
-            save_project(&path, &Project { content, ..Project::default() }, ctx)?;
+            save_project(
+                &path,
+                &Project {
+                    content,
+                    ..Project::default()
+                },
+                ctx,
+            )?;
             Ok(edit)
         })
     }
@@ -218,9 +269,14 @@ fn servers_of(dataset: &Dataset) -> Vec<Server> {
             match &sample.payload {
                 Payload::Folder(children) => count(children, found),
                 Payload::Asset { path, .. } => {
-                    let Some(address) = path.remote_file().and_then(Path::to_str) else { continue };
+                    let Some(address) = path.remote_file().and_then(Path::to_str) else {
+                        continue;
+                    };
                     // Neighbours usually share a server, so the prefix is compared first.
-                    let end = address.match_indices('/').nth(2).map_or(address.len(), |(at, _)| at);
+                    let end = address
+                        .match_indices('/')
+                        .nth(2)
+                        .map_or(address.len(), |(at, _)| at);
                     let start = &address[..end];
                     let host = match &last {
                         Some((known, host)) if *known == start => host.clone(),
@@ -235,7 +291,10 @@ fn servers_of(dataset: &Dataset) -> Vec<Server> {
     }
     let mut found = HashMap::new();
     count(&dataset.root, &mut found);
-    let mut servers: Vec<Server> = found.into_iter().map(|(host, files)| Server { host, files }).collect();
+    let mut servers: Vec<Server> = found
+        .into_iter()
+        .map(|(host, files)| Server { host, files })
+        .collect();
     servers.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.host.cmp(&b.host)));
     servers
 }
@@ -257,7 +316,9 @@ fn may_replace(path: &Path, known: Option<&ProjectFile>, overwrite: Option<bool>
         Some(_) => "the project was changed by another program since it was opened or saved here",
         None => "there is a file of this name already",
     };
-    Err(Error::new(Kind::Changed, what).at_path(path).hint("save it under another name, or replace the file (overwrite)"))
+    Err(Error::new(Kind::Changed, what)
+        .at_path(path)
+        .hint("save it under another name, or replace the file (overwrite)"))
 }
 
 fn no_draft() -> Error {

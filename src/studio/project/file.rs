@@ -1,5 +1,6 @@
-//! The project file `.tacostudio`: one line of JSON (collection, fields, recipe, view), then samples and tray as Parquet tables,
-//! which makes a million samples fast to open. Source paths are relative to the file's folder. Written atomically.
+//! The project file `.tacostudio`: one line of JSON (collection, fields, recipe, view), then
+//! samples and tray as Parquet tables, which makes a million samples fast to open. Source paths are
+//! relative to the file's folder. Written atomically.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -67,19 +68,23 @@ struct TablePart {
 /// True for a file with the signature of a project.
 pub fn is_project(path: &Path) -> bool {
     let mut head = vec![0; MAGIC.len()];
-    crate::files::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == MAGIC
+    crate::files::open(path)
+        .and_then(|mut file| file.read_exact(&mut head))
+        .is_ok()
+        && head == MAGIC
 }
 
 /// Writes a project. An existing file is replaced once the new one is complete.
 ///
 /// # Errors
-/// [`crate::error::Kind::Usage`] when a source's path is not Unicode, [`crate::error::Kind::Io`] when the file can't be written;
-/// cancellation.
+/// [`crate::error::Kind::Usage`] when a source's path is not Unicode, [`crate::error::Kind::Io`]
+/// when the file can't be written; cancellation.
 pub fn save_project(path: &Path, project: &Project, ctx: &JobContext) -> Result<()> {
     save_project_if(path, project, &|| Ok(()), ctx).map(drop)
 }
 
-/// As [`save_project`], if `may` allows it both before writing and before replacing. Returns the mark of the new file.
+/// As [`save_project`], if `may` allows it both before writing and before replacing. Returns the
+/// mark of the new file.
 pub(super) fn save_project_if(
     path: &Path,
     project: &Project,
@@ -89,7 +94,10 @@ pub(super) fn save_project_if(
     may()?;
     ctx.stage(tr!("Saving the project"), None);
     // The folder must exist to be canonicalized.
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
         std::fs::create_dir_all(folder).io_at("make the folder for the project", folder)?;
     }
     let base = ProjectFolder::of(path);
@@ -104,13 +112,18 @@ pub(super) fn save_project_if(
         collection: project.content.dataset.collection.clone(),
         recipe: project.recipe.clone(),
         view: project.view.clone(),
-        schemas: tables.schemas.iter().map(|schema| schema.to_vec()).collect(),
+        schemas: tables
+            .schemas
+            .iter()
+            .map(|schema| schema.to_vec())
+            .collect(),
         roots: project.content.dataset.root.samples.len() as u32,
         root_schema: tables.root_schema,
         tables: tables.parts.iter().map(part).collect(),
         stamps: tables.stamps,
     };
-    let mut line = serde_json::to_vec(&head).map_err(|error| Error::internal("the project can't be written").because(error))?;
+    let mut line = serde_json::to_vec(&head)
+        .map_err(|error| Error::internal("the project can't be written").because(error))?;
     line.push(b'\n');
     ctx.check()?;
     let partial = PartialFile::new(path, true)?;
@@ -121,64 +134,105 @@ pub(super) fn save_project_if(
         file.write_all(bytes).io_at("write the project", path)?;
     }
     may()?;
-    let own = file.metadata().ok().and_then(|meta| FileMark::of_meta(&meta));
+    let own = file
+        .metadata()
+        .ok()
+        .and_then(|meta| FileMark::of_meta(&meta));
     partial.finish()?;
-    // Some file servers set the modification time on close, and another file may already have taken the name.
+    // Some file servers set the modification time on close, and another file may already have taken
+    // the name.
     let now = FileMark::of(path);
-    Ok(now.filter(|now| own.as_ref().is_none_or(|own| now.is_file_of(own))).or(own))
+    Ok(now
+        .filter(|now| own.as_ref().is_none_or(|own| now.is_file_of(own)))
+        .or(own))
 }
 
 /// Reads a project. Sources are not checked: they may have moved.
 ///
 /// # Errors
-/// [`crate::error::Kind::Io`]; [`crate::error::Kind::Format`] or [`crate::error::Kind::Unsupported`] for a damaged or newer file;
-/// cancellation.
+/// [`crate::error::Kind::Io`]; [`crate::error::Kind::Format`] or
+/// [`crate::error::Kind::Unsupported`] for a damaged or newer file; cancellation.
 pub fn open_project(path: &Path, ctx: &JobContext) -> Result<Project> {
     open_project_of(path, &ProjectFolder::of(path), ctx)
 }
 
 /// Reads a project whose source paths are relative to another folder.
-pub(super) fn open_project_of(path: &Path, base: &ProjectFolder, ctx: &JobContext) -> Result<Project> {
+pub(super) fn open_project_of(
+    path: &Path,
+    base: &ProjectFolder,
+    ctx: &JobContext,
+) -> Result<Project> {
     ctx.stage(tr!("Opening the project"), None);
-    let damaged = |what: &str| Error::format(format!("the project is damaged: {what}")).at_path(path);
+    let damaged =
+        |what: &str| Error::format(format!("the project is damaged: {what}")).at_path(path);
     let file = crate::files::open(path).io_at("open the project", path)?;
     let length = file.metadata().io_at("read the project", path)?.len();
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
-    (&mut reader).take(HEAD_MAX).read_until(b'\n', &mut line).io_at("read the project", path)?;
+    (&mut reader)
+        .take(HEAD_MAX)
+        .read_until(b'\n', &mut line)
+        .io_at("read the project", path)?;
     if !line.starts_with(MAGIC) {
         return Err(Error::format("this file is not a project of the studio").at_path(path));
     }
     check_json(&line).map_err(|error| damaged("its first line is too large").because(error))?;
-    let version = serde_json::from_slice::<Json>(&line).ok().and_then(|head| head.get("tacostudio")?.as_u64());
+    let version = serde_json::from_slice::<Json>(&line)
+        .ok()
+        .and_then(|head| head.get("tacostudio")?.as_u64());
     if version.is_some_and(|version| version > u64::from(VERSION)) {
-        return Err(Error::unsupported("this project was saved by a newer version of the studio").at_path(path));
+        return Err(
+            Error::unsupported("this project was saved by a newer version of the studio")
+                .at_path(path),
+        );
     }
-    let head: ProjectHead =
-        serde_json::from_slice(&line).map_err(|error| damaged("its first line can't be read").because(error))?;
+    let head: ProjectHead = serde_json::from_slice(&line)
+        .map_err(|error| damaged("its first line can't be read").because(error))?;
     let file = ByteSource::open(path)?;
     let mut at = line.len() as u64;
     let mut left = length.saturating_sub(at);
     let mut read = Vec::with_capacity(head.tables.len());
     for part in &head.tables {
         ctx.check()?;
-        left = left.checked_sub(part.bytes).ok_or_else(|| damaged("it is shorter than it says"))?;
-        // Read the footer first, so that a file that is not Parquet is not read whole for its checksum.
+        left = left
+            .checked_sub(part.bytes)
+            .ok_or_else(|| damaged("it is shorter than it says"))?;
+        // Read the footer first, so that a file that is not Parquet is not read whole for its
+        // checksum.
         let head = TableHead::read(file.parquet(at, part.bytes)?);
         if head.is_ok() && checksum(&file, at, part.bytes, ctx)? != part.crc32 {
             return Err(damaged(&format!("the checksum of {} is wrong", part.name)));
         }
         read.push((
             part.name.clone(),
-            head.map_err(|error| damaged(&format!("its table {} can't be read", part.name)).because(error))?.decode(ctx)?,
+            head.map_err(|error| {
+                damaged(&format!("its table {} can't be read", part.name)).because(error)
+            })?
+            .decode(ctx)?,
         ));
         at += part.bytes;
     }
     let schemas = head.schemas.into_iter().map(Into::into).collect();
-    let tables = ProjectTables { schemas, root_schema: head.root_schema, parts: read, stamps: head.stamps };
-    let (root, tray) = tables::read(&tables, head.roots, base, ctx).map_err(|error| error.at_path(path))?;
-    let content = Content { dataset: Dataset { collection: head.collection, root: root.into() }, tray: tray.into() };
-    Ok(Project { content, recipe: head.recipe, view: head.view })
+    let tables = ProjectTables {
+        schemas,
+        root_schema: head.root_schema,
+        parts: read,
+        stamps: head.stamps,
+    };
+    let (root, tray) =
+        tables::read(&tables, head.roots, base, ctx).map_err(|error| error.at_path(path))?;
+    let content = Content {
+        dataset: Dataset {
+            collection: head.collection,
+            root: root.into(),
+        },
+        tray: tray.into(),
+    };
+    Ok(Project {
+        content,
+        recipe: head.recipe,
+        view: head.view,
+    })
 }
 
 fn checksum(file: &ByteSource, start: u64, length: u64, ctx: &JobContext) -> Result<u32> {
@@ -204,16 +258,25 @@ mod tests {
 
     use super::*;
     use crate::draft::Unplaced;
-    use crate::model::{AssetPath, Modified, PackedCodec, PackedMember, Payload, Sample, Tortilla, Value};
+    use crate::model::{
+        AssetPath, Modified, PackedCodec, PackedMember, Payload, Sample, Tortilla, Value,
+    };
 
     fn varied(folder: &Path) -> Project {
         let list = DataType::List(Arc::new(Field::new("item", DataType::Float32, true)));
-        let money: ArrayRef = Arc::new(Decimal128Array::from(vec![12345i128]).with_precision_and_scale(10, 2).expect("a decimal"));
+        let money: ArrayRef = Arc::new(
+            Decimal128Array::from(vec![12345i128])
+                .with_precision_and_scale(10, 2)
+                .expect("a decimal"),
+        );
         let fields = vec![
             FieldSpec::new("name", DataType::Utf8),
             FieldSpec {
                 description: "seconds".into(),
-                ..FieldSpec::new("at", DataType::Timestamp(TimeUnit::Second, Some("UTC".into())))
+                ..FieldSpec::new(
+                    "at",
+                    DataType::Timestamp(TimeUnit::Second, Some("UTC".into())),
+                )
             },
             FieldSpec::new("histogram", list),
             FieldSpec::new("price", money.data_type().clone()),
@@ -229,7 +292,10 @@ mod tests {
             Value::UInt(u64::MAX),
             Value::text("not a number"),
         ];
-        let file = |id: &str, values: Vec<Value>| Sample { values: values.into(), ..Sample::file(id, folder.join("in/x.tif"), 7) };
+        let file = |id: &str, values: Vec<Value>| Sample {
+            values: values.into(),
+            ..Sample::file(id, folder.join("in/x.tif"), 7)
+        };
         // With a drive on Windows.
         let elsewhere = std::path::absolute("/elsewhere/y.tacozip").expect("a path");
         let range = AssetPath::range(elsewhere, u64::MAX / 2, 9);
@@ -242,18 +308,39 @@ mod tests {
             offset: 0,
             size: 9,
             crc: Some(7),
-            stamp: Stamp { size: 900, modified: Modified(5), etag: None, directory: None }.into(),
+            stamp: Stamp {
+                size: 900,
+                modified: Modified(5),
+                etag: None,
+                directory: None,
+            }
+            .into(),
         };
         let parts = vec![
             file("whole", values),
-            Sample { payload: Payload::asset(AssetPath::Packed(packed.into()), 9), ..file("packed", vec![]) },
+            Sample {
+                payload: Payload::asset(AssetPath::Packed(packed.into()), 9),
+                ..file("packed", vec![])
+            },
             file("short", vec![Value::Null, Value::Int(3)]),
-            Sample { payload: Payload::asset(range, 9), ..file("range", vec![]) },
-            Sample { payload: Payload::asset(AssetPath::Vsi("/vsicurl/http://x".into()), 0), ..file("vsi", vec![]) },
-            Sample { payload: Payload::Bytes([1, 2, 0].into()), ..file("bytes", vec![Value::text("")]) },
+            Sample {
+                payload: Payload::asset(range, 9),
+                ..file("range", vec![])
+            },
+            Sample {
+                payload: Payload::asset(AssetPath::Vsi("/vsicurl/http://x".into()), 0),
+                ..file("vsi", vec![])
+            },
+            Sample {
+                payload: Payload::Bytes([1, 2, 0].into()),
+                ..file("bytes", vec![Value::text("")])
+            },
             Sample::folder("empty", Tortilla::default()),
         ];
-        let below = Tortilla { schema: fields.into(), samples: parts };
+        let below = Tortilla {
+            schema: fields.into(),
+            samples: parts,
+        };
         let other = Tortilla {
             schema: vec![FieldSpec::new("name", DataType::Int32)].into(),
             samples: vec![file("é/..", vec![Value::Int(4)])],
@@ -266,11 +353,29 @@ mod tests {
         ]);
         let mut collection = Collection::template();
         collection.set("title", Some("T \u{1f980}\n".into()));
-        let tray = ["in/x.tif", "../beside/z.tif"].map(|path| Unplaced { path: folder.join(path), size: 3 });
-        let tray = [tray[0].clone(), Unplaced { path: folder.parent().expect("a parent").join("beside/z.tif"), size: 4 }];
+        let tray = ["in/x.tif", "../beside/z.tif"].map(|path| Unplaced {
+            path: folder.join(path),
+            size: 3,
+        });
+        let tray = [
+            tray[0].clone(),
+            Unplaced {
+                path: folder.parent().expect("a parent").join("beside/z.tif"),
+                size: 4,
+            },
+        ];
         Project {
-            content: Content { dataset: Dataset { collection, root: root.into() }, tray: tray.into() },
-            recipe: vec![ExtensionCall { extension: "stac".into(), ..ExtensionCall::default() }],
+            content: Content {
+                dataset: Dataset {
+                    collection,
+                    root: root.into(),
+                },
+                tray: tray.into(),
+            },
+            recipe: vec![ExtensionCall {
+                extension: "stac".into(),
+                ..ExtensionCall::default()
+            }],
             view: serde_json::json!({ "panel": "Structure" }),
         }
     }
@@ -278,7 +383,9 @@ mod tests {
     #[test]
     fn a_project_comes_back_as_it_was() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let place = crate::files::canonical(folder.path()).expect("is there").join("p");
+        let place = crate::files::canonical(folder.path())
+            .expect("is there")
+            .join("p");
         std::fs::create_dir(&place).expect("makes a folder");
         let ctx = JobContext::default();
         let project = varied(&place);
@@ -289,9 +396,12 @@ mod tests {
         let empty = Project::default();
         save_project(&path, &empty, &ctx).expect("saves over it");
         assert_eq!(open_project(&path, &ctx).expect("opens"), empty);
-        // After moving project and folder together, sources below are found; sources beside it are searched for beside it.
+        // After moving project and folder together, sources below are found; sources beside it are
+        // searched for beside it.
         save_project(&path, &project, &ctx).expect("saves");
-        let moved = crate::files::canonical(folder.path()).expect("is there").join("q/r");
+        let moved = crate::files::canonical(folder.path())
+            .expect("is there")
+            .join("q/r");
         std::fs::create_dir_all(&moved).expect("makes a folder");
         std::fs::rename(&path, moved.join("x.tacostudio")).expect("moves");
         let found = open_project(&moved.join("x.tacostudio"), &ctx).expect("opens");
@@ -318,9 +428,15 @@ mod tests {
             // The first line has no checksum; tables have.
             let _ = open_project(&path, &ctx);
         }
-        let newer = String::from_utf8_lossy(&whole).replacen("\"tacostudio\":1", "\"tacostudio\":9", 1);
+        let newer =
+            String::from_utf8_lossy(&whole).replacen("\"tacostudio\":1", "\"tacostudio\":9", 1);
         std::fs::write(&path, newer.as_bytes()).expect("writes");
-        assert!(open_project(&path, &ctx).expect_err("is newer").to_string().contains("newer"));
+        assert!(
+            open_project(&path, &ctx)
+                .expect_err("is newer")
+                .to_string()
+                .contains("newer")
+        );
     }
 
     #[test]
@@ -330,7 +446,10 @@ mod tests {
         let address = Path::new("https://host.example/a/x.tacozip");
         assert_eq!(base.meant(&base.written(address).expect("writes")), address);
         let here = std::path::absolute("some/scene.tif").expect("is absolute");
-        assert_eq!(base.meant(&base.written(Path::new("./some/scene.tif")).expect("writes")), here);
+        assert_eq!(
+            base.meant(&base.written(Path::new("./some/scene.tif")).expect("writes")),
+            here
+        );
         let beside = base.folder().join("scene.tif");
         assert_eq!(base.written(&beside).expect("writes"), "scene.tif");
     }
@@ -352,18 +471,36 @@ mod tests {
         let real = real.canonicalize().expect("is there");
         for path in [link.clone(), linked.join("x.tacostudio")] {
             let opened = open_project(&path, &ctx).expect("opens");
-            let source = opened.content.dataset.root.samples.iter().find_map(first_source).expect("has one");
-            assert!(source.starts_with(&real), "{}: {}", path.display(), source.display());
+            let source = opened
+                .content
+                .dataset
+                .root
+                .samples
+                .iter()
+                .find_map(first_source)
+                .expect("has one");
+            assert!(
+                source.starts_with(&real),
+                "{}: {}",
+                path.display(),
+                source.display()
+            );
         }
         // A source named through the linked folder is still relative.
         let base = ProjectFolder::of(&linked.join("x.tacostudio"));
-        assert_eq!(base.written(&linked.join("in/x.tif")).expect("writes"), "in/x.tif");
+        assert_eq!(
+            base.written(&linked.join("in/x.tif")).expect("writes"),
+            "in/x.tif"
+        );
     }
 
     #[cfg(unix)]
     fn first_source(sample: &Sample) -> Option<PathBuf> {
         match &sample.payload {
-            Payload::Asset { path: AssetPath::File(path), .. } => Some(path.to_path_buf()),
+            Payload::Asset {
+                path: AssetPath::File(path),
+                ..
+            } => Some(path.to_path_buf()),
             Payload::Folder(below) => below.samples.iter().find_map(first_source),
             _ => None,
         }

@@ -1,4 +1,5 @@
-//! Versions of project files, by which a replacement by another program since the last read is detected.
+//! Versions of project files, by which a replacement by another program since the last read is
+//! detected.
 
 use std::path::{Path, PathBuf};
 
@@ -28,11 +29,16 @@ impl FileMark {
         let number = Some(std::os::unix::fs::MetadataExt::ino(meta));
         #[cfg(not(unix))]
         let number = None;
-        Some(Self { bytes: meta.len(), modified: meta.modified().ok()?, number })
+        Some(Self {
+            bytes: meta.len(),
+            modified: meta.modified().ok()?,
+            number,
+        })
     }
 }
 
-/// The project file of a draft, with the mark that it had when the draft was opened from it or saved to it.
+/// The project file of a draft, with the mark that it had when the draft was opened from it or
+/// saved to it.
 #[derive(Clone, Debug)]
 pub(in crate::studio) struct ProjectFile {
     pub path: PathBuf,

@@ -1,5 +1,5 @@
-//! The journal of a draft: one line per edit, synced to disk individually, on top of a project file as base. After a crash at most
-//! the last edit is lost; an incomplete line is ignored.
+//! The journal of a draft: one line per edit, synced to disk individually, on top of a project file
+//! as base. After a crash at most the last edit is lost; an incomplete line is ignored.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -123,7 +123,11 @@ pub(super) struct Followed {
 impl Followed {
     /// Initial state from `head`.
     pub fn of(head: &JournalHead) -> Self {
-        Self { id: head.id.clone(), steps: head.steps, ..Self::default() }
+        Self {
+            id: head.id.clone(),
+            steps: head.steps,
+            ..Self::default()
+        }
     }
 
     pub fn follow(&mut self, entry: &JournalEntry) {
@@ -132,18 +136,21 @@ impl Followed {
             JournalEntry::Do(edit) => {
                 self.steps = self.steps.saturating_add(1);
                 self.undone.clear();
-                self.done.push(id_of(edit).map(|id| std::mem::replace(&mut self.id, id.to_owned())));
+                self.done
+                    .push(id_of(edit).map(|id| std::mem::replace(&mut self.id, id.to_owned())));
             }
             JournalEntry::Undo => {
                 self.steps = self.steps.saturating_sub(1);
                 if let Some(step) = self.done.pop() {
-                    self.undone.push(step.map(|id| std::mem::replace(&mut self.id, id)));
+                    self.undone
+                        .push(step.map(|id| std::mem::replace(&mut self.id, id)));
                 }
             }
             JournalEntry::Redo => {
                 self.steps = self.steps.saturating_add(1);
                 if let Some(step) = self.undone.pop() {
-                    self.done.push(step.map(|id| std::mem::replace(&mut self.id, id)));
+                    self.done
+                        .push(step.map(|id| std::mem::replace(&mut self.id, id)));
                 }
             }
             JournalEntry::Recipe(_) => {}
@@ -154,7 +161,9 @@ impl Followed {
 /// The collection id that an edit sets, if it does.
 fn id_of(edit: &Edit) -> Option<&str> {
     match edit {
-        Edit::SetCollection { key, value } if key == "id" => Some(value.as_ref().and_then(Json::as_str).unwrap_or_default()),
+        Edit::SetCollection { key, value } if key == "id" => {
+            Some(value.as_ref().and_then(Json::as_str).unwrap_or_default())
+        }
         Edit::ReplaceCollection { collection } => Some(collection.id()),
         Edit::Batch { edits, .. } => edits.iter().rev().find_map(id_of),
         _ => None,
@@ -193,7 +202,10 @@ pub(super) fn lock(journal: &Path) -> Result<Option<File>> {
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let inode = |about: std::fs::Metadata| (about.dev(), about.ino());
-    matches!((file.metadata().map(inode), std::fs::metadata(path).map(inode)), (Ok(open), Ok(named)) if open == named)
+    matches!(
+        (file.metadata().map(inode), std::fs::metadata(path).map(inode)),
+        (Ok(open), Ok(named)) if open == named
+    )
 }
 
 /// Elsewhere the name of an open file is not free before it is closed.
@@ -210,17 +222,27 @@ pub(super) fn hold(journal: &Path) -> Result<Option<File>> {
     if !journal.exists() {
         return Ok(None);
     }
-    let in_use =
-        || Error::usage("this draft is open in another window").at_path(journal).hint("go on there, or close it there first");
+    let in_use = || {
+        Error::usage("this draft is open in another window")
+            .at_path(journal)
+            .hint("go on there, or close it there first")
+    };
     lock(journal)?.ok_or_else(in_use).map(Some)
 }
 
 impl Journal {
     /// Creates a journal in `folder`.
-    pub fn begin(folder: &Path, project: Option<ProjectFile>, start: &JournalStart<'_>, ctx: &JobContext) -> Result<Self> {
+    pub fn begin(
+        folder: &Path,
+        project: Option<ProjectFile>,
+        start: &JournalStart<'_>,
+        ctx: &JobContext,
+    ) -> Result<Self> {
         // Unsaved drafts are readable by the owner only.
         make_private(folder).io_at("make the folder for autosave", folder)?;
-        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let time = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
         let mut number = time.as_millis();
         let (path, lock) = loop {
             let path = folder.join(format!("draft-{number}.{ENDING}"));
@@ -231,8 +253,10 @@ impl Journal {
             }
             number += 1;
         };
-        // A journal that is not synced is on disk all the same; the next attempt begins another one.
-        Self::begin_at(folder, path.clone(), lock, project, start, ctx).inspect_err(|_| forget(&path))
+        // A journal that is not synced is on disk all the same; the next attempt begins another
+        // one.
+        Self::begin_at(folder, path.clone(), lock, project, start, ctx)
+            .inspect_err(|_| forget(&path))
     }
 
     fn begin_at(
@@ -245,7 +269,15 @@ impl Journal {
     ) -> Result<Self> {
         let (project, mark) = project.map_or((None, None), |file| (Some(file.path), file.mark));
         let (folder_of_base, id) = (folder.to_owned(), String::new());
-        let mut head = JournalHead { tacostudio_journal: 1, project, mark, base: None, folder: folder_of_base, id, steps: 0 };
+        let mut head = JournalHead {
+            tacostudio_journal: 1,
+            project,
+            mark,
+            base: None,
+            folder: folder_of_base,
+            id,
+            steps: 0,
+        };
         let name = base_name(&path, 0);
         let base = folder.join(&name);
         match start {
@@ -269,8 +301,19 @@ impl Journal {
             }
         }
         let bytes = begin_file(&path, &head)?;
-        let followed = Followed { id: head.id.clone(), ..Followed::default() };
-        Ok(Self { path, file: None, head, bytes, generation: 0, followed, _lock: lock })
+        let followed = Followed {
+            id: head.id.clone(),
+            ..Followed::default()
+        };
+        Ok(Self {
+            path,
+            file: None,
+            head,
+            bytes,
+            generation: 0,
+            followed,
+            _lock: lock,
+        })
     }
 
     /// Path of the journal.
@@ -278,23 +321,30 @@ impl Journal {
         &self.path
     }
 
-    /// Appends a line and syncs it. Returns false when the entry can't be serialized; then call [`Journal::compact`].
+    /// Appends a line and syncs it. Returns false when the entry can't be serialized; then call
+    /// [`Journal::compact`].
     ///
     /// # Errors
     /// [`crate::error::Kind::Io`].
     pub fn add(&mut self, entry: &JournalEntry) -> Result<bool> {
         self.tell(entry);
-        let Ok(text) = serde_json::to_string(entry) else { return Ok(false) };
+        let Ok(text) = serde_json::to_string(entry) else {
+            return Ok(false);
+        };
         let line = line_of(&text);
         let file = match &mut self.file {
             Some(file) => file,
             None => {
                 let mut options = OpenOptions::new();
                 options.append(true);
-                self.file.insert(open_private(options, &self.path).io_at("open the journal", &self.path)?)
+                self.file.insert(
+                    open_private(options, &self.path).io_at("open the journal", &self.path)?,
+                )
             }
         };
-        file.write_all(line.as_bytes()).and_then(|()| file.sync_data()).io_at("write the journal", &self.path)?;
+        file.write_all(line.as_bytes())
+            .and_then(|()| file.sync_data())
+            .io_at("write the journal", &self.path)?;
         self.bytes += line.len() as u64;
         Ok(true)
     }
@@ -336,7 +386,13 @@ impl Journal {
         save_project(&folder.join(&name), now, ctx)?;
         hide(&folder.join(&name))?;
         let id = now.content.dataset.collection.id().to_owned();
-        let head = JournalHead { base: Some(name), folder: folder.clone(), id, steps: self.followed.steps, ..self.head.clone() };
+        let head = JournalHead {
+            base: Some(name),
+            folder: folder.clone(),
+            id,
+            steps: self.followed.steps,
+            ..self.head.clone()
+        };
         // Not every disk of Windows replaces a file that is open.
         self.file = None;
         self.bytes = begin_file(&self.path, &head)?;
@@ -350,37 +406,59 @@ impl Journal {
 
 /// Writes a journal with only its head, replacing an older one. Returns its length in bytes.
 fn begin_file(path: &Path, head: &JournalHead) -> Result<u64> {
-    let text = serde_json::to_string(head).map_err(|error| Error::internal("the journal can't be written").because(error))?;
+    let text = serde_json::to_string(head)
+        .map_err(|error| Error::internal("the journal can't be written").because(error))?;
     let line = line_of(&text);
     let partial = crate::container::PartialFile::new(path, true)?;
     make_file_private(partial.file()).io_at("write the journal", path)?;
-    partial.file().write_all(line.as_bytes()).io_at("write the journal", path)?;
+    partial
+        .file()
+        .write_all(line.as_bytes())
+        .io_at("write the journal", path)?;
     partial.finish()?;
     Ok(line.len() as u64)
 }
 
-/// The journal at `path`, a path or bare name of a file in the autosave folder. Only such files are ever deleted as journals.
+/// The journal at `path`, a path or bare name of a file in the autosave folder. Only such files are
+/// ever deleted as journals.
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for every other path.
 pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf> {
     let refused = || {
-        let error = Error::usage("this is no draft that autosave keeps, so it is not removed").at_path(path);
+        let error = Error::usage("this is no draft that autosave keeps, so it is not removed")
+            .at_path(path);
         error.hint("name a file draft-….journal of the folder of autosave")
     };
     let folder = folder.ok_or_else(refused)?;
-    let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(refused)?;
-    let same = |above: &Path| above == folder || matches!((above.canonicalize(), folder.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    let here = path.parent().is_some_and(|above| above.as_os_str().is_empty() || same(above));
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .ok_or_else(refused)?;
+    let same = |above: &Path| {
+        above == folder
+            || matches!((above.canonicalize(), folder.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    };
+    let here = path
+        .parent()
+        .is_some_and(|above| above.as_os_str().is_empty() || same(above));
     let journal = folder.join(name);
-    let plain = std::fs::symlink_metadata(&journal)
-        .map_or_else(|error| error.kind() == std::io::ErrorKind::NotFound, |meta| meta.is_file());
-    if is_numbered(path) && here && plain { Ok(journal) } else { Err(refused()) }
+    let plain = std::fs::symlink_metadata(&journal).map_or_else(
+        |error| error.kind() == std::io::ErrorKind::NotFound,
+        |meta| meta.is_file(),
+    );
+    if is_numbered(path) && here && plain {
+        Ok(journal)
+    } else {
+        Err(refused())
+    }
 }
 
 /// Makes a base file readable by the owner only.
 fn hide(base: &Path) -> Result<()> {
-    File::open(base).and_then(|file| make_file_private(&file)).io_at("write the journal", base)
+    File::open(base)
+        .and_then(|file| make_file_private(&file))
+        .io_at("write the journal", base)
 }
 
 /// Removes a file, retrying once: a virus scanner may hold it open briefly.
@@ -395,11 +473,18 @@ pub(super) fn forget(path: &Path) {
     remove(lock_of(path));
 }
 
-/// Removes the bases of a journal except `keep`. A base that a failed attempt left is named by no head.
+/// Removes the bases of a journal except `keep`. A base that a failed attempt left is named by no
+/// head.
 fn remove_bases(journal: &Path, keep: Option<&str>) {
-    let (Some(folder), Some(stem)) = (journal.parent(), journal.file_stem()) else { return };
+    let (Some(folder), Some(stem)) = (journal.parent(), journal.file_stem()) else {
+        return;
+    };
     let stem = format!("{}-", stem.to_string_lossy());
-    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let names = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
     for name in names.map(|name| name.to_string_lossy().into_owned()) {
         if name.starts_with(&stem) && Some(name.as_str()) != keep {
             remove(folder.join(name));
@@ -432,52 +517,104 @@ pub(super) struct OpenedJournal {
 /// Opens a journal. One whose head is damaged begins with the newest base beside it.
 ///
 /// # Errors
-/// [`crate::error::Kind::Io`]; [`crate::error::Kind::Unsupported`] for one of a newer version; [`crate::error::Kind::Format`] for a file
-/// that is no journal.
+/// [`crate::error::Kind::Io`]; [`crate::error::Kind::Unsupported`] for one of a newer version;
+/// [`crate::error::Kind::Format`] for a file that is no journal.
 pub(super) fn open_journal(path: &Path) -> Result<OpenedJournal> {
     let mut reader = BufReader::new(crate::files::open(path).io_at("open the journal", path)?);
     let mut line = Vec::new();
-    (&mut reader).take(HEAD_MAX).read_until(b'\n', &mut line).io_at("read the journal", path)?;
-    let entries = JournalEntries { reader, line: 1, damage: None, ended: false };
+    (&mut reader)
+        .take(HEAD_MAX)
+        .read_until(b'\n', &mut line)
+        .io_at("read the journal", path)?;
+    let entries = JournalEntries {
+        reader,
+        line: 1,
+        damage: None,
+        ended: false,
+    };
     match read_head(&line, path) {
-        Ok(head) => Ok(OpenedJournal { head, entries, damage: None }),
-        Err(error) if error.kind() == Kind::Format && is_numbered(path) => {
-            Ok(OpenedJournal { head: head_by_neighbours(path), entries, damage: Some(error) })
-        }
+        Ok(head) => Ok(OpenedJournal {
+            head,
+            entries,
+            damage: None,
+        }),
+        Err(error) if error.kind() == Kind::Format && is_numbered(path) => Ok(OpenedJournal {
+            head: head_by_neighbours(path),
+            entries,
+            damage: Some(error),
+        }),
         Err(error) => Err(error),
     }
 }
 
 fn read_head(line: &[u8], path: &Path) -> Result<JournalHead> {
-    let wrong = || Error::format("the first line of the journal is damaged, or this is no journal of the studio").at_path(path);
+    let wrong = || {
+        Error::format(
+            "the first line of the journal is damaged, or this is no journal of the studio",
+        )
+        .at_path(path)
+    };
     // Journals of earlier versions have no checksum there.
-    let text = if line.starts_with(b"{") { line } else { text_of(line).ok_or_else(wrong)? };
+    let text = if line.starts_with(b"{") {
+        line
+    } else {
+        text_of(line).ok_or_else(wrong)?
+    };
     let head: JournalHead = serde_json::from_slice(text).map_err(|error| wrong().because(error))?;
     if head.tacostudio_journal > 1 {
-        return Err(Error::unsupported("this journal was written by a newer version of the studio").at_path(path));
+        return Err(Error::unsupported(
+            "this journal was written by a newer version of the studio",
+        )
+        .at_path(path));
     }
     Ok(head)
 }
 
 /// True for the names that autosave gives: `draft-….journal`.
 fn is_numbered(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let number = name.strip_prefix("draft-").and_then(|rest| rest.strip_suffix(ENDING)?.strip_suffix('.'));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let number = name
+        .strip_prefix("draft-")
+        .and_then(|rest| rest.strip_suffix(ENDING)?.strip_suffix('.'));
+    number.is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// A head with the newest base beside the journal, of the draft that it belongs to.
 fn head_by_neighbours(path: &Path) -> JournalHead {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
-    let stem = format!("{}-", path.file_stem().unwrap_or_default().to_string_lossy());
-    let names = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let stem = format!(
+        "{}-",
+        path.file_stem().unwrap_or_default().to_string_lossy()
+    );
+    let names = std::fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
     let bases = names.filter_map(|name| {
         let name = name.into_string().ok()?;
-        let generation: u32 = name.strip_prefix(&stem)?.strip_suffix(".tacostudio")?.parse().ok()?;
+        let generation: u32 = name
+            .strip_prefix(&stem)?
+            .strip_suffix(".tacostudio")?
+            .parse()
+            .ok()?;
         Some((generation, name))
     });
     let base = bases.max().map(|(_, name)| name);
-    JournalHead { tacostudio_journal: 1, project: None, mark: None, base, folder, id: String::new(), steps: 0 }
+    JournalHead {
+        tacostudio_journal: 1,
+        project: None,
+        mark: None,
+        base,
+        folder,
+        id: String::new(),
+        steps: 0,
+    }
 }
 
 /// The entries of a journal, up to the first damaged or incomplete line.
@@ -490,7 +627,8 @@ pub(super) struct JournalEntries {
 }
 
 impl JournalEntries {
-    /// What is damaged, after all entries were read. An incomplete last line is none: a crash leaves one.
+    /// What is damaged, after all entries were read. An incomplete last line is none: a crash
+    /// leaves one.
     pub fn damage(&self) -> Option<&str> {
         self.damage.as_deref()
     }
@@ -503,7 +641,10 @@ impl JournalEntries {
             let line = self.line;
             self.damage = Some(match after {
                 0 => format!("line {line} of the journal is damaged, so the last change is lost"),
-                after => format!("line {line} of the journal is damaged, so the last {} changes are lost", after + 1),
+                after => format!(
+                    "line {line} of the journal is damaged, so the last {} changes are lost",
+                    after + 1
+                ),
             });
         }
     }
@@ -517,7 +658,10 @@ impl Iterator for JournalEntries {
             return None;
         }
         let mut line = Vec::new();
-        if let Err(error) = (&mut self.reader).take(LINE_MAX).read_until(b'\n', &mut line) {
+        if let Err(error) = (&mut self.reader)
+            .take(LINE_MAX)
+            .read_until(b'\n', &mut line)
+        {
             self.ended = true;
             self.damage = Some(format!("the journal can't be read further: {error}"));
             return None;
@@ -564,17 +708,33 @@ pub(super) struct Restored {
 /// Replays a journal. The undo history goes back to the journal's base.
 ///
 /// # Errors
-/// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for a base that can't be read or a file that is no journal;
-/// cancellation. A damaged line or an entry that fails ends the replay and is reported in `trouble`.
+/// [`crate::error::Kind::Io`] or [`crate::error::Kind::Format`] for a base that can't be read or a
+/// file that is no journal; cancellation. A damaged line or an entry that fails ends the replay and
+/// is reported in `trouble`.
 pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
-    let OpenedJournal { head, mut entries, damage } = open_journal(path)?;
+    let OpenedJournal {
+        head,
+        mut entries,
+        damage,
+    } = open_journal(path)?;
     let project = match &head.base {
         None => {
-            let dataset = Dataset { collection: Collection::template(), ..Dataset::default() };
-            let content = crate::draft::Content { dataset, ..crate::draft::Content::default() };
-            Project { content, ..Project::default() }
+            let dataset = Dataset {
+                collection: Collection::template(),
+                ..Dataset::default()
+            };
+            let content = crate::draft::Content {
+                dataset,
+                ..crate::draft::Content::default()
+            };
+            Project {
+                content,
+                ..Project::default()
+            }
         }
-        Some(base) if base.contains(['/', '\\']) => return Err(Error::format("the journal names a base elsewhere").at_path(path)),
+        Some(base) if base.contains(['/', '\\']) => {
+            return Err(Error::format("the journal names a base elsewhere").at_path(path));
+        }
         Some(base) => {
             let file = path.parent().unwrap_or(Path::new(".")).join(base);
             open_project_of(&file, &ProjectFolder::of(&head.folder.join("project")), ctx)?
@@ -600,12 +760,23 @@ pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
         }
     }
     let damage = damage.map(|error| error.to_string());
-    let trouble =
-        [damage, trouble, entries.damage().map(str::to_owned)].into_iter().flatten().reduce(|all, one| format!("{all}; {one}"));
+    let trouble = [damage, trouble, entries.damage().map(str::to_owned)]
+        .into_iter()
+        .flatten()
+        .reduce(|all, one| format!("{all}; {one}"));
     draft.set_budget(Draft::BUDGET_BYTES);
     draft.mark_unsaved();
-    let file = head.project.map(|path| ProjectFile { path, mark: head.mark });
-    Ok(Restored { draft, recipe, view: project.view, project: file, trouble })
+    let file = head.project.map(|path| ProjectFile {
+        path,
+        mark: head.mark,
+    });
+    Ok(Restored {
+        draft,
+        recipe,
+        view: project.view,
+        project: file,
+        trouble,
+    })
 }
 
 #[cfg(test)]
@@ -614,20 +785,27 @@ mod tests {
     use super::*;
 
     fn title(text: &str) -> JournalEntry {
-        JournalEntry::Do(Edit::SetCollection { key: "title".into(), value: Some(text.into()) })
+        JournalEntry::Do(Edit::SetCollection {
+            key: "title".into(),
+            value: Some(text.into()),
+        })
     }
 
     fn restored(path: &Path) -> (String, usize) {
         let restored = restore(path, &JobContext::default()).expect("restores");
         assert_eq!(restored.trouble, None);
-        (restored.draft.dataset().collection.text("title").to_owned(), restored.draft.steps())
+        (
+            restored.draft.dataset().collection.text("title").to_owned(),
+            restored.draft.steps(),
+        )
     }
 
     #[test]
     fn a_journal_leads_to_the_last_whole_line_wherever_it_ends() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let ctx = JobContext::default();
-        let mut journal = Journal::begin(folder.path(), None, &JournalStart::Empty, &ctx).expect("begins");
+        let mut journal =
+            Journal::begin(folder.path(), None, &JournalStart::Empty, &ctx).expect("begins");
         let mut ends = vec![(journal.bytes, String::new(), 0)];
         for (entry, after, steps) in [
             (title("one"), "one", 1),
@@ -641,15 +819,32 @@ mod tests {
             ends.push((journal.bytes, after.to_owned(), steps));
         }
         let path = journal.path().to_owned();
-        assert!(recoverable(folder.path()).is_empty(), "an open journal is not lost");
+        assert!(
+            recoverable(folder.path()).is_empty(),
+            "an open journal is not lost"
+        );
         drop(journal);
-        assert_eq!(recoverable(folder.path()).iter().map(|found| found.steps).collect::<Vec<_>>(), [3]);
+        assert_eq!(
+            recoverable(folder.path())
+                .iter()
+                .map(|found| found.steps)
+                .collect::<Vec<_>>(),
+            [3]
+        );
         let whole = std::fs::read(&path).expect("reads");
         for cut in ends[0].0 as usize..=whole.len() {
             std::fs::write(&path, &whole[..cut]).expect("writes");
             // Without its newline, the line is still complete.
-            let expected = ends.iter().rev().find(|end| end.0 <= cut as u64 + 1).expect("there is one");
-            assert_eq!(restored(&path), (expected.1.clone(), expected.2), "cut at {cut}");
+            let expected = ends
+                .iter()
+                .rev()
+                .find(|end| end.0 <= cut as u64 + 1)
+                .expect("there is one");
+            assert_eq!(
+                restored(&path),
+                (expected.1.clone(), expected.2),
+                "cut at {cut}"
+            );
         }
         forget(&path);
         assert_eq!(std::fs::read_dir(folder.path()).expect("reads").count(), 0);
@@ -660,17 +855,29 @@ mod tests {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let ctx = JobContext::default();
         let mut draft = Draft::new();
-        let project = |draft: &Draft| Project { content: draft.content().clone(), ..Project::default() };
+        let project = |draft: &Draft| Project {
+            content: draft.content().clone(),
+            ..Project::default()
+        };
         let file = folder.path().join("p/x.tacostudio");
         save_project(&file, &project(&draft), &ctx).expect("saves");
         let auto = folder.path().join("auto");
-        let mut journal =
-            Journal::begin(&auto, Some(ProjectFile { path: file.clone(), mark: None }), &JournalStart::File(&file), &ctx)
-                .expect("begins");
+        let mut journal = Journal::begin(
+            &auto,
+            Some(ProjectFile {
+                path: file.clone(),
+                mark: None,
+            }),
+            &JournalStart::File(&file),
+            &ctx,
+        )
+        .expect("begins");
         // The file is replaced later by another draft.
         save_project(&file, &Project::default(), &ctx).expect("saves");
         for text in ["one", "two", "three"] {
-            let JournalEntry::Do(edit) = title(text) else { panic!("is an edit") };
+            let JournalEntry::Do(edit) = title(text) else {
+                panic!("is an edit")
+            };
             draft.apply(edit.clone()).expect("applies");
             journal.add(&JournalEntry::Do(edit)).expect("writes");
             if text == "two" {
@@ -681,7 +888,13 @@ mod tests {
         let path = journal.path().to_owned();
         drop(journal);
         let found = recoverable(&auto);
-        assert_eq!(found.iter().map(|draft| (&draft.journal, draft.steps)).collect::<Vec<_>>(), [(&path, 3)]);
+        assert_eq!(
+            found
+                .iter()
+                .map(|draft| (&draft.journal, draft.steps))
+                .collect::<Vec<_>>(),
+            [(&path, 3)]
+        );
         let files = std::fs::read_dir(&auto).expect("reads").count();
         assert_eq!(files, 3, "journal, base and lock");
     }
@@ -690,40 +903,96 @@ mod tests {
     #[test]
     fn a_head_with_the_greatest_number_of_steps_is_listed() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let mut journal = Journal::begin(folder.path(), None, &JournalStart::Empty, &JobContext::default()).expect("begins");
+        let mut journal = Journal::begin(
+            folder.path(),
+            None,
+            &JournalStart::Empty,
+            &JobContext::default(),
+        )
+        .expect("begins");
         assert!(journal.add(&title("x")).expect("writes"));
         let path = journal.path().to_owned();
         drop(journal);
         // As an earlier version wrote it: the head without a checksum.
-        let text = std::fs::read_to_string(&path).expect("reads").replacen('}', &format!(r#","steps":{}}}"#, usize::MAX), 1);
+        let text = std::fs::read_to_string(&path).expect("reads").replacen(
+            '}',
+            &format!(r#","steps":{}}}"#, usize::MAX),
+            1,
+        );
         std::fs::write(&path, &text["01234567 ".len()..]).expect("writes");
-        assert_eq!(recoverable(folder.path()).iter().map(|found| found.steps).collect::<Vec<_>>(), [usize::MAX]);
+        assert_eq!(
+            recoverable(folder.path())
+                .iter()
+                .map(|found| found.steps)
+                .collect::<Vec<_>>(),
+            [usize::MAX]
+        );
     }
 
     #[test]
     fn what_can_be_restored_is_told_by_its_id_and_the_steps_that_are_left() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let id = |text: &str| JournalEntry::Do(Edit::SetCollection { key: "id".into(), value: Some(text.into()) });
+        let id = |text: &str| {
+            JournalEntry::Do(Edit::SetCollection {
+                key: "id".into(),
+                value: Some(text.into()),
+            })
+        };
         let batch = JournalEntry::Do(Edit::Batch {
             label: "Two".into(),
-            edits: vec![Edit::SetCollection { key: "id".into(), value: Some("in-a-batch".into()) }],
+            edits: vec![Edit::SetCollection {
+                key: "id".into(),
+                value: Some("in-a-batch".into()),
+            }],
         });
         for (entries, expected) in [
             (vec![title("x")], ("", 1)),
             (vec![id("one"), title("x"), id("two")], ("two", 3)),
-            (vec![id("one"), title("x"), id("two"), JournalEntry::Undo], ("one", 2)),
-            (vec![id("one"), id("two"), JournalEntry::Undo, JournalEntry::Undo, JournalEntry::Redo], ("one", 1)),
-            (vec![id("one"), JournalEntry::Undo, batch], ("in-a-batch", 1)),
-            (vec![title("x"), JournalEntry::Recipe(Vec::new()), JournalEntry::Undo], ("", 0)),
+            (
+                vec![id("one"), title("x"), id("two"), JournalEntry::Undo],
+                ("one", 2),
+            ),
+            (
+                vec![
+                    id("one"),
+                    id("two"),
+                    JournalEntry::Undo,
+                    JournalEntry::Undo,
+                    JournalEntry::Redo,
+                ],
+                ("one", 1),
+            ),
+            (
+                vec![id("one"), JournalEntry::Undo, batch],
+                ("in-a-batch", 1),
+            ),
+            (
+                vec![
+                    title("x"),
+                    JournalEntry::Recipe(Vec::new()),
+                    JournalEntry::Undo,
+                ],
+                ("", 0),
+            ),
         ] {
-            let folder = folder.path().join(format!("{}-{}", expected.0, entries.len()));
-            let mut journal = Journal::begin(&folder, None, &JournalStart::Empty, &JobContext::default()).expect("begins");
+            let folder = folder
+                .path()
+                .join(format!("{}-{}", expected.0, entries.len()));
+            let mut journal =
+                Journal::begin(&folder, None, &JournalStart::Empty, &JobContext::default())
+                    .expect("begins");
             for entry in &entries {
                 assert!(journal.add(entry).expect("writes"));
             }
             drop(journal);
             let found = recoverable(&folder);
-            assert_eq!(found.iter().map(|draft| (draft.id.as_str(), draft.steps)).collect::<Vec<_>>(), [expected]);
+            assert_eq!(
+                found
+                    .iter()
+                    .map(|draft| (draft.id.as_str(), draft.steps))
+                    .collect::<Vec<_>>(),
+                [expected]
+            );
         }
     }
 
@@ -734,9 +1003,16 @@ mod tests {
     fn titled(with_base: bool) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let project = Project::default();
-        let start = if with_base { JournalStart::Draft(&project) } else { JournalStart::Empty };
-        let mut journal = Journal::begin(folder.path(), None, &start, &JobContext::default()).expect("begins");
-        TITLES[1..].iter().for_each(|text| assert!(journal.add(&title(text)).expect("writes")));
+        let start = if with_base {
+            JournalStart::Draft(&project)
+        } else {
+            JournalStart::Empty
+        };
+        let mut journal =
+            Journal::begin(folder.path(), None, &start, &JobContext::default()).expect("begins");
+        TITLES[1..]
+            .iter()
+            .for_each(|text| assert!(journal.add(&title(text)).expect("writes")));
         let path = journal.path().to_owned();
         drop(journal);
         (folder, path)
@@ -747,18 +1023,22 @@ mod tests {
     fn a_journal_with_a_damaged_byte_is_restored_up_to_there_and_says_so() {
         let (folder, path) = titled(false);
         let whole = std::fs::read(&path).expect("reads");
-        let head = whole.iter().position(|byte| *byte == b'\n').expect("has lines");
+        let head = whole
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .expect("has lines");
         for at in 0..whole.len() {
             for bit in [0, 2, 5, 7] {
                 let mut bytes = whole.clone();
                 bytes[at] ^= 1 << bit;
                 std::fs::write(&path, &bytes).expect("writes");
-                let restored =
-                    restore(&path, &JobContext::default()).unwrap_or_else(|error| panic!("{at}.{bit}: {}", error.report()));
+                let restored = restore(&path, &JobContext::default())
+                    .unwrap_or_else(|error| panic!("{at}.{bit}: {}", error.report()));
                 let text = restored.draft.dataset().collection.text("title").to_owned();
                 assert!(TITLES.contains(&text.as_str()), "{at}.{bit}: {text}");
                 if restored.trouble.is_none() {
-                    // A digit of a checksum in upper case is the same number, and without its newline the last line is incomplete.
+                    // A digit of a checksum in upper case is the same number, and without its
+                    // newline the last line is incomplete.
                     let is_same = bytes[at].eq_ignore_ascii_case(&whole[at]) && text == "four";
                     assert!(is_same || at == whole.len() - 1, "{at}.{bit} is not told");
                 }
@@ -767,7 +1047,11 @@ mod tests {
                 }
                 let listed = recoverable(folder.path());
                 assert_eq!(listed.len(), 1, "{at}.{bit}");
-                assert_eq!(listed[0].damage.is_some(), restored.trouble.is_some(), "{at}.{bit}");
+                assert_eq!(
+                    listed[0].damage.is_some(),
+                    restored.trouble.is_some(),
+                    "{at}.{bit}"
+                );
             }
         }
     }
@@ -776,28 +1060,59 @@ mod tests {
     fn a_damaged_head_is_replaced_by_the_newest_base_and_a_newer_version_is_refused() {
         let (folder, path) = titled(true);
         let whole = std::fs::read(&path).expect("reads");
-        let head = whole.iter().position(|byte| *byte == b'\n').expect("has lines");
-        for damaged in [b"x".to_vec(), Vec::new(), vec![0xff; 3 << 20], b"{\"tacostudio_journal\":99999999999999999999".to_vec()] {
+        let head = whole
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .expect("has lines");
+        for damaged in [
+            b"x".to_vec(),
+            Vec::new(),
+            vec![0xff; 3 << 20],
+            b"{\"tacostudio_journal\":99999999999999999999".to_vec(),
+        ] {
             let long = damaged.len() > 1 << 20;
             std::fs::write(&path, [&damaged[..], &whole[head..]].concat()).expect("writes");
             let restored = restore(&path, &JobContext::default()).expect("is restored");
-            assert!(restored.trouble.is_some_and(|trouble| trouble.contains("first line")));
+            assert!(
+                restored
+                    .trouble
+                    .is_some_and(|trouble| trouble.contains("first line"))
+            );
             // A line without an end is not searched for the next one.
             let expected = if long { "" } else { "four" };
             assert_eq!(restored.draft.dataset().collection.text("title"), expected);
             let found = recoverable(folder.path());
             assert!(found.len() == 1 && found[0].damage.is_some(), "{found:?}");
-            assert_eq!(std::fs::read_dir(folder.path()).expect("lists").count(), 3, "journal, base and lock stay");
+            assert_eq!(
+                std::fs::read_dir(folder.path()).expect("lists").count(),
+                3,
+                "journal, base and lock stay"
+            );
         }
         let newer = r#"{"tacostudio_journal":2,"project":null,"base":null,"folder":"/"}"#;
         std::fs::write(&path, [newer.as_bytes(), &whole[head..]].concat()).expect("writes");
-        let error = restore(&path, &JobContext::default()).err().expect("is refused");
+        let error = restore(&path, &JobContext::default())
+            .err()
+            .expect("is refused");
         assert_eq!(error.kind(), Kind::Unsupported);
         let found = recoverable(folder.path());
-        assert!(found.len() == 1 && found[0].damage.as_ref().is_some_and(|damage| damage.contains("newer version")), "{found:?}");
+        assert!(
+            found.len() == 1
+                && found[0]
+                    .damage
+                    .as_ref()
+                    .is_some_and(|damage| damage.contains("newer version")),
+            "{found:?}"
+        );
         let other = folder.path().join("notes.txt");
         std::fs::write(&other, "no journal").expect("writes");
-        assert_eq!(restore(&other, &JobContext::default()).err().expect("is refused").kind(), Kind::Format);
+        assert_eq!(
+            restore(&other, &JobContext::default())
+                .err()
+                .expect("is refused")
+                .kind(),
+            Kind::Format
+        );
     }
 
     #[test]
@@ -807,8 +1122,14 @@ mod tests {
         let whole = std::fs::read(&base).expect("reads");
         for cut in (0..whole.len() - 2).step_by(7) {
             std::fs::write(&base, &whole[..cut]).expect("writes");
-            let error = restore(&path, &JobContext::default()).err().unwrap_or_else(|| panic!("{cut} of {} is whole", whole.len()));
-            assert!(matches!(error.kind(), Kind::Format | Kind::Io), "{}", error.report());
+            let error = restore(&path, &JobContext::default())
+                .err()
+                .unwrap_or_else(|| panic!("{cut} of {} is whole", whole.len()));
+            assert!(
+                matches!(error.kind(), Kind::Format | Kind::Io),
+                "{}",
+                error.report()
+            );
         }
         assert!(path.exists());
     }
@@ -822,7 +1143,11 @@ mod tests {
         assert!(hold(&journal).is_err(), "it is held");
         drop(held);
         assert!(hold(&journal).expect("is free again").is_some());
-        assert!(hold(&folder.path().join("draft-2.journal")).expect("is no error").is_none());
+        assert!(
+            hold(&folder.path().join("draft-2.journal"))
+                .expect("is no error")
+                .is_none()
+        );
         assert!(!folder.path().join("draft-2.lock").exists());
     }
 }

@@ -1,4 +1,5 @@
-//! Paths of sources in a project file: relative to its folder, so that a project can be moved with its data.
+//! Paths of sources in a project file: relative to its folder, so that a project can be moved with
+//! its data.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,7 +8,8 @@ use crate::files::{self, with_slashes};
 use crate::model::is_remote;
 use crate::remote::admit;
 
-/// The folder of a project file. Source paths in or beside it are stored relative to it, others as absolute.
+/// The folder of a project file. Source paths in or beside it are stored relative to it, others as
+/// absolute.
 pub(super) struct ProjectFolder {
     folder: PathBuf,
     /// The folder as named, before resolving links.
@@ -23,8 +25,14 @@ impl ProjectFolder {
         let file = real_path(file);
         let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
         let plain = files::canonical(&folder).is_ok_and(|real| real == folder);
-        let named = named.parent().filter(|named| *named != folder && files::canonical(named).is_ok_and(|real| real == folder));
-        Self { named: named.map(Path::to_owned), folder, plain }
+        let named = named.parent().filter(|named| {
+            *named != folder && files::canonical(named).is_ok_and(|real| real == folder)
+        });
+        Self {
+            named: named.map(Path::to_owned),
+            folder,
+            plain,
+        }
     }
 
     /// Canonical path of the folder.
@@ -35,7 +43,9 @@ impl ProjectFolder {
     /// `path` as it is saved, with `/` as separator.
     pub fn written(&self, path: &Path) -> Result<String> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
-        let wrong = || Error::usage("the path of a source is not Unicode, so it can't be saved").at_path(path);
+        let wrong = || {
+            Error::usage("the path of a source is not Unicode, so it can't be saved").at_path(path)
+        };
         if is_remote(path) {
             // Projects are shared, so credentials are removed.
             return text(path).map(|text| admit(&text)).ok_or_else(wrong);
@@ -46,17 +56,30 @@ impl ProjectFolder {
         if let Some(below) = below(&self.folder).or_else(|| self.named.as_ref().and_then(below))
             && !below.as_os_str().is_empty()
         {
-            return text(below).map(|text| with_slashes(&text).into_owned()).ok_or_else(wrong);
+            return text(below)
+                .map(|text| with_slashes(&text).into_owned())
+                .ok_or_else(wrong);
         }
-        let shared = self.folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
-        let dotted = path.components().any(|part| matches!(part, Component::ParentDir));
+        let shared = self
+            .folder
+            .components()
+            .zip(path.components())
+            .take_while(|(a, b)| a == b)
+            .count();
+        let dotted = path
+            .components()
+            .any(|part| matches!(part, Component::ParentDir));
         // Paths that share only the root are saved absolute.
         if !self.plain || shared < 2 || dotted {
             return text(path).ok_or_else(wrong);
         }
         let up = self.folder.components().count() - shared;
         let rest: PathBuf = path.components().skip(shared).collect();
-        Ok(format!("{}{}", "../".repeat(up), with_slashes(&text(&rest).ok_or_else(wrong)?)))
+        Ok(format!(
+            "{}{}",
+            "../".repeat(up),
+            with_slashes(&text(&rest).ok_or_else(wrong)?)
+        ))
     }
 
     /// The path that a saved text denotes.
@@ -83,7 +106,13 @@ impl ProjectFolder {
 /// The canonical path of a file; the absolute path where it does not exist yet.
 pub(super) fn real_path(file: &Path) -> PathBuf {
     let beside = || {
-        let folder = file.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+        let folder = file.parent().map(|folder| {
+            if folder.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                folder
+            }
+        })?;
         Some(files::canonical(folder).ok()?.join(file.file_name()?))
     };
     let real = files::canonical(file).ok().or_else(beside);

@@ -1,13 +1,14 @@
-//! Samples and tray as tables, and back: one row per sample in tree order, and one table of values per distinct schema. Every value
-//! survives the round trip, even one that does not fit its field's type.
+//! Samples and tray as tables, and back: one row per sample in tree order, and one table of values
+//! per distinct schema. Every value survives the round trip, even one that does not fit its field's
+//! type.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryBuilder, RecordBatch, StringArray, StringBuilder, UInt8Array, UInt32Array, UInt64Array,
-    UInt64Builder,
+    Array, ArrayRef, AsArray, BinaryBuilder, RecordBatch, StringArray, StringBuilder, UInt8Array,
+    UInt32Array, UInt64Array, UInt64Builder,
 };
 use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, UInt8Type, UInt32Type, UInt64Type};
 
@@ -15,7 +16,9 @@ use super::source_paths::ProjectFolder;
 use crate::draft::{Content, Unplaced};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
-use crate::model::{AssetPath, FieldSpec, PackedMember, Payload, Sample, Schema, Stamp, Tortilla, Value};
+use crate::model::{
+    AssetPath, FieldSpec, PackedMember, Payload, Sample, Schema, Stamp, Tortilla, Value,
+};
 use crate::table::{LevelTable, ParquetOptions, array_of, value_at, write_parquet};
 
 /// Maximum nesting of FOLDERs, far above that of a valid dataset.
@@ -53,7 +56,10 @@ struct FlatSamples<'a> {
 
 impl<'a> FlatSamples<'a> {
     fn schema(&mut self, schema: &Schema) -> u32 {
-        let known = self.schemas.iter().position(|known| Arc::ptr_eq(known, schema));
+        let known = self
+            .schemas
+            .iter()
+            .position(|known| Arc::ptr_eq(known, schema));
         let known = known.or_else(|| self.schemas.iter().position(|known| known == schema));
         known.unwrap_or_else(|| {
             self.schemas.push(schema.clone());
@@ -65,7 +71,9 @@ impl<'a> FlatSamples<'a> {
     fn walk(&mut self, tortilla: &'a Tortilla, depth: usize, ctx: &JobContext) -> Result<u32> {
         ctx.check()?;
         if depth > DEEPEST {
-            return Err(Error::usage(format!("FOLDERs are nested more than {DEEPEST} deep")));
+            return Err(Error::usage(format!(
+                "FOLDERs are nested more than {DEEPEST} deep"
+            )));
         }
         let own = self.schema(&tortilla.schema);
         for sample in &tortilla.samples {
@@ -83,32 +91,67 @@ impl<'a> FlatSamples<'a> {
     }
 }
 
-pub(super) fn write(content: &Content, base: &ProjectFolder, ctx: &JobContext) -> Result<ProjectTables<Vec<u8>>> {
-    let mut flat = FlatSamples { samples: Vec::new(), below: Vec::new(), schemas: Vec::new(), of_schema: Vec::new() };
+pub(super) fn write(
+    content: &Content,
+    base: &ProjectFolder,
+    ctx: &JobContext,
+) -> Result<ProjectTables<Vec<u8>>> {
+    let mut flat = FlatSamples {
+        samples: Vec::new(),
+        below: Vec::new(),
+        schemas: Vec::new(),
+        of_schema: Vec::new(),
+    };
     let root_schema = flat.walk(&content.dataset.root, 0, ctx)?;
     let mut stamps = ProjectStamps::default();
-    let mut tables = vec![("samples".to_owned(), samples_table(&flat, base, &mut stamps)?)];
-    for (number, rows) in flat.of_schema.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+    let mut tables = vec![(
+        "samples".to_owned(),
+        samples_table(&flat, base, &mut stamps)?,
+    )];
+    for (number, rows) in flat
+        .of_schema
+        .iter()
+        .enumerate()
+        .filter(|(_, rows)| !rows.is_empty())
+    {
         ctx.check()?;
-        tables.push((format!("values{number}"), values_table(&flat.schemas[number], rows)?));
+        tables.push((
+            format!("values{number}"),
+            values_table(&flat.schemas[number], rows)?,
+        ));
     }
     if !content.tray.is_empty() {
         tables.push(("tray".into(), tray_table(&content.tray, base)?));
     }
-    let options = ParquetOptions { level: Some(1), content_defined_chunking: false, ..ParquetOptions::default() };
+    let options = ParquetOptions {
+        level: Some(1),
+        content_defined_chunking: false,
+        ..ParquetOptions::default()
+    };
     let bytes = |(name, batch): (String, RecordBatch)| {
         ctx.check()?;
         let bytes = write_parquet(batch.schema().as_ref(), &[batch], &options)?;
         Ok((name, bytes))
     };
     let parts = try_map(tables, |_, table| bytes(table))?;
-    Ok(ProjectTables { schemas: flat.schemas, root_schema, parts, stamps: stamps.all })
+    Ok(ProjectTables {
+        schemas: flat.schemas,
+        root_schema,
+        parts,
+        stamps: stamps.all,
+    })
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
-    let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
-    RecordBatch::try_new(Arc::new(ArrowSchema::new(fields)), columns.into_iter().map(|column| column.1).collect())
-        .map_err(|error| Error::internal("the project's tables do not fit").because(error))
+    let fields: Vec<Field> = columns
+        .iter()
+        .map(|(name, array)| Field::new(*name, array.data_type().clone(), true))
+        .collect();
+    RecordBatch::try_new(
+        Arc::new(ArrowSchema::new(fields)),
+        columns.into_iter().map(|column| column.1).collect(),
+    )
+    .map_err(|error| Error::internal("the project's tables do not fit").because(error))
 }
 
 /// Distinct container versions.
@@ -120,7 +163,12 @@ struct ProjectStamps {
 
 impl ProjectStamps {
     fn number(&mut self, stamp: &Arc<Stamp>) -> u32 {
-        if let Some(last) = self.all.last().filter(|last| Arc::ptr_eq(last, stamp)).and(self.all.len().checked_sub(1)) {
+        if let Some(last) = self
+            .all
+            .last()
+            .filter(|last| Arc::ptr_eq(last, stamp))
+            .and(self.all.len().checked_sub(1))
+        {
             return last as u32;
         }
         *self.numbers.entry(stamp.clone()).or_insert_with(|| {
@@ -130,10 +178,22 @@ impl ProjectStamps {
     }
 }
 
-fn samples_table(flat: &FlatSamples<'_>, base: &ProjectFolder, stamps: &mut ProjectStamps) -> Result<RecordBatch> {
+fn samples_table(
+    flat: &FlatSamples<'_>,
+    base: &ProjectFolder,
+    stamps: &mut ProjectStamps,
+) -> Result<RecordBatch> {
     let count = flat.samples.len();
-    let (mut ids, mut paths, mut bytes) = (StringBuilder::new(), StringBuilder::new(), BinaryBuilder::new());
-    let (mut kinds, mut offsets, mut sizes) = (Vec::with_capacity(count), UInt64Builder::new(), UInt64Builder::new());
+    let (mut ids, mut paths, mut bytes) = (
+        StringBuilder::new(),
+        StringBuilder::new(),
+        BinaryBuilder::new(),
+    );
+    let (mut kinds, mut offsets, mut sizes) = (
+        Vec::with_capacity(count),
+        UInt64Builder::new(),
+        UInt64Builder::new(),
+    );
     let mut children = Vec::with_capacity(count);
     let mut versions: Vec<Option<u32>> = Vec::with_capacity(count);
     let mut last: Option<(Arc<Path>, String)> = None;
@@ -144,10 +204,22 @@ fn samples_table(flat: &FlatSamples<'_>, base: &ProjectFolder, stamps: &mut Proj
             _ => None,
         });
         let (kind, path, offset, size, data, below) = match &sample.payload {
-            Payload::Asset { path: AssetPath::File(path), size, .. } => {
-                (FILE, Some(base.written(path)?), None, Some(*size), None, 0)
-            }
-            Payload::Asset { path: AssetPath::Range { container, offset, size: length, .. }, size, .. } => {
+            Payload::Asset {
+                path: AssetPath::File(path),
+                size,
+                ..
+            } => (FILE, Some(base.written(path)?), None, Some(*size), None, 0),
+            Payload::Asset {
+                path:
+                    AssetPath::Range {
+                        container,
+                        offset,
+                        size: length,
+                        ..
+                    },
+                size,
+                ..
+            } => {
                 let text = match last.take() {
                     Some((known, text)) if Arc::ptr_eq(&known, container) => text,
                     _ => base.written(container)?,
@@ -157,15 +229,39 @@ fn samples_table(flat: &FlatSamples<'_>, base: &ProjectFolder, stamps: &mut Proj
                 let data = (length != size).then(|| length.to_le_bytes().to_vec());
                 (RANGE, Some(text), Some(*offset), Some(*size), data, 0)
             }
-            Payload::Asset { path: AssetPath::Packed(member), size, .. } => {
-                let stated = member
-                    .to_json()
-                    .map_err(|error| Error::internal("a file in an archive can't be saved").because(error).at(member))?;
-                (PACKED, Some(base.written(&member.archive)?), None, Some(*size), Some(stated), 0)
+            Payload::Asset {
+                path: AssetPath::Packed(member),
+                size,
+                ..
+            } => {
+                let stated = member.to_json().map_err(|error| {
+                    Error::internal("a file in an archive can't be saved")
+                        .because(error)
+                        .at(member)
+                })?;
+                (
+                    PACKED,
+                    Some(base.written(&member.archive)?),
+                    None,
+                    Some(*size),
+                    Some(stated),
+                    0,
+                )
             }
-            Payload::Asset { path: AssetPath::Vsi(text), size, .. } => (VSI, Some(text.to_string()), None, Some(*size), None, 0),
+            Payload::Asset {
+                path: AssetPath::Vsi(text),
+                size,
+                ..
+            } => (VSI, Some(text.to_string()), None, Some(*size), None, 0),
             Payload::Bytes(bytes) => (BYTES, None, None, None, Some(bytes.to_vec()), 0),
-            Payload::Folder(tortilla) => (FOLDER, None, None, None, None, tortilla.samples.len() as u32),
+            Payload::Folder(tortilla) => (
+                FOLDER,
+                None,
+                None,
+                None,
+                None,
+                tortilla.samples.len() as u32,
+            ),
         };
         kinds.push(kind);
         paths.append_option(path);
@@ -192,26 +288,46 @@ fn values_table(schema: &Schema, rows: &[&Sample]) -> Result<RecordBatch> {
         // Columns are named by number: field names may repeat or clash with the prefix.
         let name = index.to_string();
         if let Ok(array) = array_of(field, rows.iter().map(|row| row.value(index)))
-            && rows.iter().enumerate().all(|(row, sample)| comes_back(&array, row, sample.value(index)))
+            && rows
+                .iter()
+                .enumerate()
+                .all(|(row, sample)| comes_back(&array, row, sample.value(index)))
         {
             return Ok((name, array));
         }
         let mut texts = StringBuilder::new();
         for row in rows {
-            let text = serde_json::to_string(row.value(index))
-                .map_err(|error| Error::usage(format!("a value of {} in {} can't be saved", field.name, row.id)).because(error))?;
+            let text = serde_json::to_string(row.value(index)).map_err(|error| {
+                Error::usage(format!(
+                    "a value of {} in {} can't be saved",
+                    field.name, row.id
+                ))
+                .because(error)
+            })?;
             texts.append_value(text);
         }
         Ok((format!("{JSON_MARK}{name}"), Arc::new(texts.finish())))
     };
-    let columns: Vec<(String, ArrayRef)> = try_map(&**schema, |index, field| column((index, field)))?;
-    batch(columns.iter().map(|(name, array)| (name.as_str(), array.clone())).collect())
+    let columns: Vec<(String, ArrayRef)> =
+        try_map(&**schema, |index, field| column((index, field)))?;
+    batch(
+        columns
+            .iter()
+            .map(|(name, array)| (name.as_str(), array.clone()))
+            .collect(),
+    )
 }
 
-/// True when the array returns the value unchanged. Parquet widens seconds and days to milliseconds, so those are stored as JSON.
+/// True when the array returns the value unchanged. Parquet widens seconds and days to
+/// milliseconds, so those are stored as JSON.
 fn comes_back(array: &ArrayRef, row: usize, value: &Value) -> bool {
-    let widened = matches!(array.data_type(), DataType::Date64 | DataType::Time32(arrow::datatypes::TimeUnit::Second))
-        || matches!(array.data_type(), DataType::Timestamp(arrow::datatypes::TimeUnit::Second, _));
+    let widened = matches!(
+        array.data_type(),
+        DataType::Date64 | DataType::Time32(arrow::datatypes::TimeUnit::Second)
+    ) || matches!(
+        array.data_type(),
+        DataType::Timestamp(arrow::datatypes::TimeUnit::Second, _)
+    );
     !widened
         && match (value_at(array, row), value) {
             (Value::Int(a), Value::UInt(b)) => u64::try_from(a) == Ok(*b),
@@ -220,9 +336,15 @@ fn comes_back(array: &ArrayRef, row: usize, value: &Value) -> bool {
 }
 
 fn tray_table(tray: &[Unplaced], base: &ProjectFolder) -> Result<RecordBatch> {
-    let paths = tray.iter().map(|file| base.written(&file.path)).collect::<Result<Vec<_>>>()?;
+    let paths = tray
+        .iter()
+        .map(|file| base.written(&file.path))
+        .collect::<Result<Vec<_>>>()?;
     let sizes: Vec<u64> = tray.iter().map(|file| file.size).collect();
-    batch(vec![("path", Arc::new(StringArray::from(paths))), ("size", Arc::new(UInt64Array::from(sizes)))])
+    batch(vec![
+        ("path", Arc::new(StringArray::from(paths))),
+        ("size", Arc::new(UInt64Array::from(sizes))),
+    ])
 }
 
 /// Reads the root and the tray.
@@ -232,7 +354,13 @@ pub(super) fn read(
     base: &ProjectFolder,
     ctx: &JobContext,
 ) -> Result<(Tortilla, Vec<Unplaced>)> {
-    let part = |name: &str| tables.parts.iter().find(|part| part.0 == name).map(|part| &part.1);
+    let part = |name: &str| {
+        tables
+            .parts
+            .iter()
+            .find(|part| part.0 == name)
+            .map(|part| &part.1)
+    };
     let samples = part("samples").ok_or_else(|| damaged("it has no samples"))?;
     let columns = ProjectColumns::of(samples)?;
     let mut values = Vec::with_capacity(tables.schemas.len());
@@ -261,8 +389,15 @@ pub(super) fn read(
     let mut tray = Vec::new();
     if let Some(table) = part("tray") {
         let (paths, sizes) = (strings(table, "path")?, column(table, "size")?);
-        let sizes = sizes.as_primitive_opt::<UInt64Type>().ok_or_else(|| damaged("size is of another type"))?;
-        tray = (0..table.rows()).map(|row| Unplaced { path: base.meant(paths.value(row)), size: sizes.value(row) }).collect();
+        let sizes = sizes
+            .as_primitive_opt::<UInt64Type>()
+            .ok_or_else(|| damaged("size is of another type"))?;
+        tray = (0..table.rows())
+            .map(|row| Unplaced {
+                path: base.meant(paths.value(row)),
+                size: sizes.value(row),
+            })
+            .collect();
     }
     Ok((root, tray))
 }
@@ -272,12 +407,19 @@ fn damaged(what: &str) -> Error {
 }
 
 fn column(table: &LevelTable, name: &str) -> Result<ArrayRef> {
-    table.column(table.column_index(name).ok_or_else(|| damaged(&format!("it has no column {name}")))?)
+    table.column(
+        table
+            .column_index(name)
+            .ok_or_else(|| damaged(&format!("it has no column {name}")))?,
+    )
 }
 
 fn strings(table: &LevelTable, name: &str) -> Result<StringArray> {
     let array = column(table, name)?;
-    array.as_string_opt::<i32>().cloned().ok_or_else(|| damaged(&format!("{name} is of another type")))
+    array
+        .as_string_opt::<i32>()
+        .cloned()
+        .ok_or_else(|| damaged(&format!("{name} is of another type")))
 }
 
 struct ProjectColumns {
@@ -297,7 +439,11 @@ impl ProjectColumns {
     fn of(table: &LevelTable) -> Result<Self> {
         let typed = |name: &str, dtype: DataType| {
             let array = column(table, name)?;
-            if *array.data_type() == dtype { Ok(array) } else { Err(damaged(&format!("{name} is of another type"))) }
+            if *array.data_type() == dtype {
+                Ok(array)
+            } else {
+                Err(damaged(&format!("{name} is of another type")))
+            }
         };
         Ok(Self {
             ids: strings(table, "id")?,
@@ -308,12 +454,19 @@ impl ProjectColumns {
             bytes: typed("bytes", DataType::Binary)?,
             children: typed("children", DataType::UInt32)?,
             fields: typed("fields", DataType::UInt32)?,
-            stamps: table.column_index("stamp").map(|_| typed("stamp", DataType::UInt32)).transpose()?,
+            stamps: table
+                .column_index("stamp")
+                .map(|_| typed("stamp", DataType::UInt32))
+                .transpose()?,
         })
     }
 
     fn number(array: &ArrayRef, row: usize) -> u64 {
-        if array.is_null(row) { 0 } else { array.as_primitive::<UInt64Type>().value(row) }
+        if array.is_null(row) {
+            0
+        } else {
+            array.as_primitive::<UInt64Type>().value(row)
+        }
     }
 }
 
@@ -332,7 +485,11 @@ struct TableReading<'a> {
 impl TableReading<'_> {
     fn tortilla(&mut self, count: u32, schema: u32, depth: usize) -> Result<Tortilla> {
         self.ctx.check()?;
-        let own = self.schemas.get(schema as usize).cloned().ok_or_else(|| damaged("a list of fields is missing"))?;
+        let own = self
+            .schemas
+            .get(schema as usize)
+            .cloned()
+            .ok_or_else(|| damaged("a list of fields is missing"))?;
         if depth > DEEPEST || self.row + count as usize > self.columns.ids.len() {
             return Err(damaged("a FOLDER has more children than there are samples"));
         }
@@ -347,14 +504,24 @@ impl TableReading<'_> {
             let values = match own.is_empty() {
                 true => Arc::from([]),
                 false => {
-                    let next = self.values.get_mut(schema as usize).and_then(Iterator::next);
+                    let next = self
+                        .values
+                        .get_mut(schema as usize)
+                        .and_then(Iterator::next);
                     next.ok_or_else(|| damaged("values are missing"))?
                 }
             };
             let payload = self.payload(row, depth)?;
-            samples.push(Sample { id, payload, values });
+            samples.push(Sample {
+                id,
+                payload,
+                values,
+            });
         }
-        Ok(Tortilla { schema: own, samples })
+        Ok(Tortilla {
+            schema: own,
+            samples,
+        })
     }
 
     fn id(&mut self, row: usize) -> Arc<str> {
@@ -374,7 +541,10 @@ impl TableReading<'_> {
         let size = ProjectColumns::number(&columns.sizes, row);
         let bytes = columns.bytes.as_binary::<i32>().value(row);
         match columns.kinds.as_primitive::<UInt8Type>().value(row) {
-            FILE => Ok(Payload::asset(AssetPath::file(self.base.meant(columns.paths.value(row))), size)),
+            FILE => Ok(Payload::asset(
+                AssetPath::file(self.base.meant(columns.paths.value(row))),
+                size,
+            )),
             RANGE => {
                 let offset = ProjectColumns::number(&columns.offsets, row);
                 let length = bytes.try_into().map_or(size, u64::from_le_bytes);
@@ -384,27 +554,54 @@ impl TableReading<'_> {
                     _ => Arc::from(self.base.meant(text)),
                 };
                 self.container = Some((text.to_owned(), container.clone()));
-                let stamp = match columns.stamps.as_ref().filter(|stamps| stamps.is_valid(row)) {
+                let stamp = match columns
+                    .stamps
+                    .as_ref()
+                    .filter(|stamps| stamps.is_valid(row))
+                {
                     Some(stamps) => {
-                        let stamp = self.stamps.get(stamps.as_primitive::<UInt32Type>().value(row) as usize);
-                        Some(stamp.cloned().ok_or_else(|| damaged("the version of a container is missing"))?)
+                        let stamp = self
+                            .stamps
+                            .get(stamps.as_primitive::<UInt32Type>().value(row) as usize);
+                        Some(
+                            stamp
+                                .cloned()
+                                .ok_or_else(|| damaged("the version of a container is missing"))?,
+                        )
                     }
                     None => None,
                 };
-                Ok(Payload::asset(AssetPath::Range { container, offset, size: length, stamp }, size))
+                Ok(Payload::asset(
+                    AssetPath::Range {
+                        container,
+                        offset,
+                        size: length,
+                        stamp,
+                    },
+                    size,
+                ))
             }
             PACKED => {
                 let archive = Arc::from(self.base.meant(columns.paths.value(row)));
                 let member = PackedMember::of_json(bytes, archive);
-                let member = member.map_err(|error| damaged("a file in an archive is not described").because(error))?;
+                let member = member.map_err(|error| {
+                    damaged("a file in an archive is not described").because(error)
+                })?;
                 Ok(Payload::asset(AssetPath::Packed(member.into()), size))
             }
-            VSI => Ok(Payload::asset(AssetPath::Vsi(columns.paths.value(row).into()), size)),
+            VSI => Ok(Payload::asset(
+                AssetPath::Vsi(columns.paths.value(row).into()),
+                size,
+            )),
             BYTES => Ok(Payload::Bytes(bytes.into())),
             FOLDER => {
                 let children = columns.children.as_primitive::<UInt32Type>().value(row);
                 let fields = columns.fields.as_primitive::<UInt32Type>().value(row);
-                Ok(Payload::Folder(Arc::new(self.tortilla(children, fields, depth + 1)?)))
+                Ok(Payload::Folder(Arc::new(self.tortilla(
+                    children,
+                    fields,
+                    depth + 1,
+                )?)))
             }
             other => Err(damaged(&format!("there is no kind {other} of samples"))),
         }
@@ -420,14 +617,25 @@ fn rows_of(table: &LevelTable, schema: &Schema) -> Result<Vec<Arc<[Value]>>> {
             Some(place) => values_of(&cast(table.column(place)?, field)?),
             None => {
                 let texts = strings(table, &format!("{JSON_MARK}{index}"))?;
-                let read =
-                    |row| serde_json::from_str(texts.value(row)).map_err(|error| damaged("a value can't be read").because(error));
-                (0..table.rows()).map(read).collect::<Result<Vec<Value>>>()?
+                let read = |row| {
+                    serde_json::from_str(texts.value(row))
+                        .map_err(|error| damaged("a value can't be read").because(error))
+                };
+                (0..table.rows())
+                    .map(read)
+                    .collect::<Result<Vec<Value>>>()?
             }
         });
     }
     let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
-    Ok((0..table.rows()).map(|_| columns.iter_mut().map(|column| column.next().unwrap_or_default()).collect()).collect())
+    Ok((0..table.rows())
+        .map(|_| {
+            columns
+                .iter_mut()
+                .map(|column| column.next().unwrap_or_default())
+                .collect()
+        })
+        .collect())
 }
 
 fn cast(array: ArrayRef, field: &FieldSpec) -> Result<ArrayRef> {
@@ -453,5 +661,8 @@ fn values_of(array: &ArrayRef) -> Vec<Value> {
         }),
         value => value,
     };
-    (0..array.len()).map(|row| value_at(array, row)).map(shared).collect()
+    (0..array.len())
+        .map(|row| value_at(array, row))
+        .map(shared)
+        .collect()
 }

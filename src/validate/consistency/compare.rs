@@ -37,11 +37,26 @@ struct Context<'a> {
 }
 
 /// Compares the rasters at each position.
-pub fn compare(headers: &Headers, places: &SamplePositions, options: &ConsistencyOptions, ctx: &JobContext) -> Result<Consistency> {
+pub fn compare(
+    headers: &Headers,
+    places: &SamplePositions,
+    options: &ConsistencyOptions,
+    ctx: &JobContext,
+) -> Result<Consistency> {
     let mut by_node: BTreeMap<&[u32], PositionGroup<'_>> = BTreeMap::new();
     for header in &headers.rasters {
-        let place = places.nodes.get(header.node as usize).map_or(&[][..], |node| &node.place);
-        by_node.entry(place).or_insert_with(|| PositionGroup { node: header.node, rasters: Vec::new() }).rasters.push(header);
+        let place = places
+            .nodes
+            .get(header.node as usize)
+            .map_or(&[][..], |node| &node.place);
+        by_node
+            .entry(place)
+            .or_insert_with(|| PositionGroup {
+                node: header.node,
+                rasters: Vec::new(),
+            })
+            .rasters
+            .push(header);
     }
     let groups: Vec<PositionGroup<'_>> = by_node.into_values().collect();
     let mut consistency = Consistency {
@@ -52,20 +67,36 @@ pub fn compare(headers: &Headers, places: &SamplePositions, options: &Consistenc
         ..Consistency::default()
     };
     // A position present in few roots is not used as the reference.
-    let most = groups.iter().map(|group| group.rasters.len()).max().unwrap_or_default();
-    let Some(first) = groups.iter().find(|group| group.rasters.len() * 2 > most) else { return Ok(consistency) };
+    let most = groups
+        .iter()
+        .map(|group| group.rasters.len())
+        .max()
+        .unwrap_or_default();
+    let Some(first) = groups.iter().find(|group| group.rasters.len() * 2 > most) else {
+        return Ok(consistency);
+    };
     let context = Context {
         headers,
         options,
         reference: first.node,
-        reference_place: places.nodes.get(first.node as usize).map_or(&[], |node| &node.place),
+        reference_place: places
+            .nodes
+            .get(first.node as usize)
+            .map_or(&[], |node| &node.place),
         reference_name: places.name(first.node).into(),
-        first: first.rasters.iter().map(|header| (header.root, *header)).collect(),
+        first: first
+            .rasters
+            .iter()
+            .map(|header| (header.root, *header))
+            .collect(),
     };
     let mut before: HashMap<&[u32], &PositionGroup<'_>> = HashMap::new();
     for group in &groups {
         ctx.check()?;
-        let place: &[u32] = places.nodes.get(group.node as usize).map_or(&[], |node| &node.place);
+        let place: &[u32] = places
+            .nodes
+            .get(group.node as usize)
+            .map_or(&[], |node| &node.place);
         let above = &place[..place.len().saturating_sub(1)];
         let mut position = Position {
             level: place.len(),
@@ -74,7 +105,9 @@ pub fn compare(headers: &Headers, places: &SamplePositions, options: &Consistenc
             rasters: group.rasters.len(),
             ..Position::default()
         };
-        let previous = before.get(above).map(|previous| (places.name(previous.node), *previous));
+        let previous = before
+            .get(above)
+            .map(|previous| (places.name(previous.node), *previous));
         context.fill(group, previous, &mut position);
         consistency.positions.push(position);
         if group.rasters.iter().any(|header| header.time.is_some()) {
@@ -86,20 +119,35 @@ pub fn compare(headers: &Headers, places: &SamplePositions, options: &Consistenc
 }
 
 impl<'a> Context<'a> {
-    fn fill(&self, group: &PositionGroup<'a>, previous: Option<(String, &PositionGroup<'a>)>, position: &mut Position) {
+    fn fill(
+        &self,
+        group: &PositionGroup<'a>,
+        previous: Option<(String, &PositionGroup<'a>)>,
+        position: &mut Position,
+    ) {
         let wanted = |property: Property| !self.options.without.contains(&property);
-        let text = |number: u32| self.headers.texts.get(number as usize).cloned().unwrap_or_default();
+        let text = |number: u32| {
+            self.headers
+                .texts
+                .get(number as usize)
+                .cloned()
+                .unwrap_or_default()
+        };
         let rasters = || group.rasters.iter().copied();
         if wanted(Property::DataType) {
-            *position.agreement_mut(Property::DataType) = exact(rasters(), |header| Some(header.dtype), &|key| text(*key));
+            *position.agreement_mut(Property::DataType) =
+                exact(rasters(), |header| Some(header.dtype), &|key| text(*key));
         }
         if wanted(Property::Bands) {
             *position.agreement_mut(Property::Bands) =
-                exact(rasters(), |header| Some(header.bands), &|key: &u32| key.to_string().into());
+                exact(rasters(), |header| Some(header.bands), &|key: &u32| {
+                    key.to_string().into()
+                });
         }
         if wanted(Property::Size) {
             let name = |(width, height): &(u32, u32)| format!("{width} × {height}").into();
-            *position.agreement_mut(Property::Size) = exact(rasters(), |header| Some(header.size), &name);
+            *position.agreement_mut(Property::Size) =
+                exact(rasters(), |header| Some(header.size), &name);
         }
         let systems = self.systems(group);
         // Pixel sizes in different units are not comparable.
@@ -111,7 +159,8 @@ impl<'a> Context<'a> {
             *position.agreement_mut(Property::PixelSize) = self.pixel_sizes(group, &odd);
         }
         if wanted(Property::Nodata) {
-            *position.agreement_mut(Property::Nodata) = exact(rasters(), |header| Some(header.nodata), &|key| text(*key));
+            *position.agreement_mut(Property::Nodata) =
+                exact(rasters(), |header| Some(header.nodata), &|key| text(*key));
         }
         if wanted(Property::Overlap) && group.node != self.reference {
             *position.agreement_mut(Property::Overlap) = self.overlaps(group);
@@ -130,24 +179,36 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// CRS: compared with the first raster of the root if the two agree in most roots; otherwise with the kind of CRS in all roots.
+    /// CRS: compared with the first raster of the root if the two agree in most roots; otherwise
+    /// with the kind of CRS in all roots.
     fn systems(&self, group: &PositionGroup<'a>) -> PropertyAgreement {
         let kinds = self.kinds_of_systems(group);
         if group.node == self.reference {
             return kinds;
         }
         let odd_reference: HashSet<u32> = {
-            let first = PositionGroup { node: self.reference, rasters: self.first.values().copied().collect() };
-            self.kinds_of_systems(&first).outliers.into_iter().map(|outlier| outlier.root).collect()
+            let first = PositionGroup {
+                node: self.reference,
+                rasters: self.first.values().copied().collect(),
+            };
+            self.kinds_of_systems(&first)
+                .outliers
+                .into_iter()
+                .map(|outlier| outlier.root)
+                .collect()
         };
-        let pairs: Vec<(&Header, &Header)> =
-            group.rasters.iter().filter_map(|header| Some((*header, *self.first.get(&header.root)?))).collect();
+        let pairs: Vec<(&Header, &Header)> = group
+            .rasters
+            .iter()
+            .filter_map(|header| Some((*header, *self.first.get(&header.root)?)))
+            .collect();
         let same = |(own, first): &(&Header, &Header)| own.crs == first.crs;
         let agreeing = pairs.iter().filter(|pair| same(pair)).count();
         if agreeing * 2 <= pairs.len() || pairs.len() < 2 {
             return kinds;
         }
-        // If the first raster of a root is itself the outlier, its siblings are compared with those of other roots.
+        // If the first raster of a root is itself the outlier, its siblings are compared with those
+        // of other roots.
         let odd_kind: HashSet<u32> = kinds.outliers.iter().map(|outlier| outlier.row).collect();
         let differs = |pair: &(&Header, &Header)| match odd_reference.contains(&pair.1.root) {
             true => odd_kind.contains(&pair.0.row),
@@ -166,8 +227,18 @@ impl<'a> Context<'a> {
             })
             .collect();
         let common = tr!("as {name}", name);
-        let kinds = 1 + outliers.iter().map(|outlier| &outlier.found).collect::<HashSet<_>>().len();
-        PropertyAgreement { common, agreeing: pairs.len() - outliers.len(), compared: pairs.len(), kinds, outliers }
+        let kinds = 1 + outliers
+            .iter()
+            .map(|outlier| &outlier.found)
+            .collect::<HashSet<_>>()
+            .len();
+        PropertyAgreement {
+            common,
+            agreeing: pairs.len() - outliers.len(),
+            compared: pairs.len(),
+            kinds,
+            outliers,
+        }
     }
 
     /// Kinds of CRS; all UTM zones of a datum form one kind.
@@ -178,7 +249,9 @@ impl<'a> Context<'a> {
             Other(Option<u32>),
         }
         let kind = |crs: Option<u32>| {
-            let known = crs.and_then(|crs| self.headers.systems.get(crs as usize)).and_then(|system| system.kind.as_ref());
+            let known = crs
+                .and_then(|crs| self.headers.systems.get(crs as usize))
+                .and_then(|system| system.kind.as_ref());
             match known {
                 Some(kind) if kind.utm_zone.is_some() => Kind::Utm(kind.datum.clone()),
                 _ => Kind::Other(crs),
@@ -192,7 +265,11 @@ impl<'a> Context<'a> {
                     .iter()
                     .filter_map(|header| header.crs)
                     .filter(|&crs| {
-                        let known = self.headers.systems.get(crs as usize).and_then(|system| system.kind.as_ref());
+                        let known = self
+                            .headers
+                            .systems
+                            .get(crs as usize)
+                            .and_then(|system| system.kind.as_ref());
                         known.is_some_and(|kind| kind.utm_zone.is_some() && kind.datum == *datum)
                     })
                     .collect();
@@ -207,8 +284,16 @@ impl<'a> Context<'a> {
         for header in &group.rasters {
             known.entry(header.crs).or_insert_with(|| kind(header.crs));
         }
-        let mut agreement = exact(group.rasters.iter().copied(), |header| known.get(&header.crs).cloned(), &name);
-        let by_row: HashMap<u32, &Header> = group.rasters.iter().map(|header| (header.row, *header)).collect();
+        let mut agreement = exact(
+            group.rasters.iter().copied(),
+            |header| known.get(&header.crs).cloned(),
+            &name,
+        );
+        let by_row: HashMap<u32, &Header> = group
+            .rasters
+            .iter()
+            .map(|header| (header.row, *header))
+            .collect();
         for outlier in &mut agreement.outliers {
             if let Some(header) = by_row.get(&outlier.row) {
                 outlier.found = self.crs_name(header.crs);
@@ -217,29 +302,46 @@ impl<'a> Context<'a> {
         agreement
     }
 
-    fn pixel_sizes(&self, group: &PositionGroup<'a>, odd_systems: &HashSet<u32>) -> PropertyAgreement {
+    fn pixel_sizes(
+        &self,
+        group: &PositionGroup<'a>,
+        odd_systems: &HashSet<u32>,
+    ) -> PropertyAgreement {
         // Length of the CRS unit in metres, by CRS; `None` for degrees.
         let metres = |header: &Header| {
-            let kind = header.crs.and_then(|crs| self.headers.systems.get(crs as usize)).and_then(|system| system.kind.as_ref());
+            let kind = header
+                .crs
+                .and_then(|crs| self.headers.systems.get(crs as usize))
+                .and_then(|system| system.kind.as_ref());
             kind.map_or(Some(1.0), |kind| kind.metres)
         };
         let in_degrees = |header: &&Header| metres(header).is_none();
-        let degrees = group.rasters.iter().filter(|header| in_degrees(header)).count() * 2 > group.rasters.len();
-        let comparable = |header: &&&Header| in_degrees(header) == degrees && !odd_systems.contains(&header.row);
+        let degrees = group
+            .rasters
+            .iter()
+            .filter(|header| in_degrees(header))
+            .count()
+            * 2
+            > group.rasters.len();
+        let comparable =
+            |header: &&&Header| in_degrees(header) == degrees && !odd_systems.contains(&header.row);
         let sizes: Vec<(&Header, Option<[f64; 2]>)> = group
             .rasters
             .iter()
             .filter(comparable)
             .map(|header| {
                 let scale = metres(header).unwrap_or(1.0);
-                let size = header.transform.map(|t| [t[1].hypot(t[4]) * scale, t[2].hypot(t[5]) * scale]);
+                let size = header
+                    .transform
+                    .map(|t| [t[1].hypot(t[4]) * scale, t[2].hypot(t[5]) * scale]);
                 (*header, size)
             })
             .collect();
         let placed: Vec<[f64; 2]> = sizes.iter().filter_map(|(_, size)| *size).collect();
         let located = placed.len() * 2 > sizes.len();
-        let same =
-            |a: [f64; 2], b: [f64; 2]| (0..2).all(|axis| (a[axis] - b[axis]).abs() <= self.options.tolerance * b[axis].abs());
+        let same = |a: [f64; 2], b: [f64; 2]| {
+            (0..2).all(|axis| (a[axis] - b[axis]).abs() <= self.options.tolerance * b[axis].abs())
+        };
         let unit = if degrees { "°" } else { " m" };
         let name = |size: Option<[f64; 2]>| -> Arc<str> {
             match size {
@@ -248,7 +350,11 @@ impl<'a> Context<'a> {
                 Some([x, y]) => format!("{} × {}{unit}", six_digits(x), six_digits(y)).into(),
             }
         };
-        let common = if located { common_size(&placed, &same) } else { None };
+        let common = if located {
+            common_size(&placed, &same)
+        } else {
+            None
+        };
         let agrees = |size: &Option<[f64; 2]>| match (size, common) {
             (Some(size), Some(common)) => same(*size, common),
             (None, None) => true,
@@ -258,17 +364,30 @@ impl<'a> Context<'a> {
     }
 
     fn overlaps(&self, group: &PositionGroup<'a>) -> PropertyAgreement {
-        let shares: Vec<(&Header, f64)> =
-            group.rasters.iter().filter_map(|header| Some((*header, overlap(self.first.get(&header.root)?, header)?))).collect();
+        let shares: Vec<(&Header, f64)> = group
+            .rasters
+            .iter()
+            .filter_map(|header| Some((*header, overlap(self.first.get(&header.root)?, header)?)))
+            .collect();
         let percent = |share: f64| (share * 100.0).round() as i64;
         let mut counts: HashMap<i64, usize> = HashMap::new();
-        shares.iter().for_each(|(_, share)| *counts.entry(percent(*share)).or_default() += 1);
-        let Some((common, _)) = counts.into_iter().max_by_key(|&(share, count)| (count, share)) else {
+        shares
+            .iter()
+            .for_each(|(_, share)| *counts.entry(percent(*share)).or_default() += 1);
+        let Some((common, _)) = counts
+            .into_iter()
+            .max_by_key(|&(share, count)| (count, share))
+        else {
             return PropertyAgreement::default();
         };
         let name = |share: f64| -> Arc<str> { format!("{} %", percent(share)).into() };
         let agrees = |share: &f64| (share - common as f64 / 100.0).abs() <= SAME_OVERLAP;
-        let mut agreement = judged(shares, agrees, |share| name(*share), format!("{common} %").into());
+        let mut agreement = judged(
+            shares,
+            agrees,
+            |share| name(*share),
+            format!("{common} %").into(),
+        );
         for outlier in &mut agreement.outliers {
             outlier.beside = self.reference_name.clone();
         }
@@ -282,14 +401,21 @@ fn exact<'a, K: Eq + Hash + Clone>(
     key: impl Fn(&Header) -> Option<K>,
     name: &dyn Fn(&K) -> Arc<str>,
 ) -> PropertyAgreement {
-    let keyed: Vec<(&Header, K)> = rasters.filter_map(|header| Some((header, key(header)?))).collect();
+    let keyed: Vec<(&Header, K)> = rasters
+        .filter_map(|header| Some((header, key(header)?)))
+        .collect();
     let mut counts: HashMap<&K, (usize, usize)> = HashMap::new();
     for (at, (_, key)) in keyed.iter().enumerate() {
         counts.entry(key).or_insert((0, usize::MAX - at)).0 += 1;
     }
     // Once for each value: a name may look at all rasters.
-    let names: HashMap<K, Arc<str>> = counts.keys().map(|key| ((*key).clone(), name(key))).collect();
-    let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return PropertyAgreement::default() };
+    let names: HashMap<K, Arc<str>> = counts
+        .keys()
+        .map(|key| ((*key).clone(), name(key)))
+        .collect();
+    let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else {
+        return PropertyAgreement::default();
+    };
     let common = common.clone();
     let named = |key: &K| names.get(key).cloned().unwrap_or_default();
     judged(keyed, |key| *key == common, named, named(&common))
@@ -303,11 +429,19 @@ fn judged<V>(
     common: Arc<str>,
 ) -> PropertyAgreement {
     let compared = values.len();
-    let differing: Vec<(&Header, &V)> =
-        values.iter().filter(|(_, value)| !agrees(value)).map(|(header, value)| (*header, value)).collect();
+    let differing: Vec<(&Header, &V)> = values
+        .iter()
+        .filter(|(_, value)| !agrees(value))
+        .map(|(header, value)| (*header, value))
+        .collect();
     let agreeing = compared - differing.len();
     let is_common = agreeing * 2 > compared;
-    let kinds = differing.iter().map(|(_, value)| name(value)).collect::<HashSet<_>>().len() + usize::from(agreeing > 0);
+    let kinds = differing
+        .iter()
+        .map(|(_, value)| name(value))
+        .collect::<HashSet<_>>()
+        .len()
+        + usize::from(agreeing > 0);
     let outlier = |(header, value): (&Header, &V)| Outlier {
         root: header.root,
         row: header.row,
@@ -316,19 +450,32 @@ fn judged<V>(
         beside: "".into(),
     };
     PropertyAgreement {
-        common: if is_common { common.to_string() } else { String::new() },
+        common: if is_common {
+            common.to_string()
+        } else {
+            String::new()
+        },
         agreeing,
         compared,
         kinds,
-        outliers: if is_common { differing.into_iter().map(outlier).collect() } else { Vec::new() },
+        outliers: if is_common {
+            differing.into_iter().map(outlier).collect()
+        } else {
+            Vec::new()
+        },
     }
 }
 
 /// The common pixel size: the most frequent one or the median, whichever agrees with more rasters.
 fn common_size(sizes: &[[f64; 2]], same: &impl Fn([f64; 2], [f64; 2]) -> bool) -> Option<[f64; 2]> {
     let mut counts: HashMap<[u64; 2], usize> = HashMap::new();
-    sizes.iter().for_each(|size| *counts.entry(size.map(f64::to_bits)).or_default() += 1);
-    let frequent = counts.into_iter().max_by_key(|&(bits, count)| (count, bits)).map(|(bits, _)| bits.map(f64::from_bits))?;
+    sizes
+        .iter()
+        .for_each(|size| *counts.entry(size.map(f64::to_bits)).or_default() += 1);
+    let frequent = counts
+        .into_iter()
+        .max_by_key(|&(bits, count)| (count, bits))
+        .map(|(bits, _)| bits.map(f64::from_bits))?;
     let median = |axis: usize| {
         let mut values: Vec<f64> = sizes.iter().map(|size| size[axis]).collect();
         values.sort_by(f64::total_cmp);
@@ -336,18 +483,34 @@ fn common_size(sizes: &[[f64; 2]], same: &impl Fn([f64; 2], [f64; 2]) -> bool) -
     };
     let middle = [median(0)?, median(1)?];
     let agreeing = |common: [f64; 2]| sizes.iter().filter(|size| same(**size, common)).count();
-    Some(if agreeing(middle) > agreeing(frequent) { middle } else { frequent })
+    Some(if agreeing(middle) > agreeing(frequent) {
+        middle
+    } else {
+        frequent
+    })
 }
 
 /// Share of the first raster's area that the other covers; `None` when one has no georeferencing.
 fn overlap(first: &Header, other: &Header) -> Option<f64> {
     let ring = |t: [f64; 6], (width, height): (u32, u32)| {
-        let at = |column: f64, row: f64| [t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]];
+        let at = |column: f64, row: f64| {
+            [
+                t[0] + column * t[1] + row * t[2],
+                t[3] + column * t[4] + row * t[5],
+            ]
+        };
         let (width, height) = (f64::from(width), f64::from(height));
-        [at(0.0, 0.0), at(width, 0.0), at(width, height), at(0.0, height)]
+        [
+            at(0.0, 0.0),
+            at(width, 0.0),
+            at(width, height),
+            at(0.0, height),
+        ]
     };
     let rings = match (first.transform, other.transform) {
-        (Some(a), Some(b)) if first.crs.is_some() && first.crs == other.crs => (ring(a, first.size), ring(b, other.size)),
+        (Some(a), Some(b)) if first.crs.is_some() && first.crs == other.crs => {
+            (ring(a, first.size), ring(b, other.size))
+        }
         _ => (first.corners?, beside(other.corners?, first.corners?)),
     };
     shared(rings.0, rings.1)
@@ -364,25 +527,37 @@ fn shared(a: [[f64; 2]; 4], b: [[f64; 2]; 4]) -> Option<f64> {
     let bounds = |ring: &[[f64; 2]; 4]| {
         let side = |axis: usize| {
             let values = ring.map(|point| point[axis]);
-            (values.iter().copied().fold(f64::INFINITY, f64::min), values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+            (
+                values.iter().copied().fold(f64::INFINITY, f64::min),
+                values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            )
         };
         (side(0), side(1))
     };
-    let (((west, east), (south, north)), ((other_west, other_east), (other_south, other_north))) = (bounds(&a), bounds(&b));
+    let (((west, east), (south, north)), ((other_west, other_east), (other_south, other_north))) =
+        (bounds(&a), bounds(&b));
     let (width, height) = (east - west, north - south);
     if !(width * height).is_finite() || width <= 0.0 || height <= 0.0 {
         return None;
     }
     // Most rasters are axis-aligned rectangles.
     let along = |ring: &[[f64; 2]; 4]| {
-        ring[0][1] == ring[1][1] && ring[1][0] == ring[2][0] && ring[2][1] == ring[3][1] && ring[3][0] == ring[0][0]
+        ring[0][1] == ring[1][1]
+            && ring[1][0] == ring[2][0]
+            && ring[2][1] == ring[3][1]
+            && ring[3][0] == ring[0][0]
     };
     if along(&a) && along(&b) {
         let across = (east.min(other_east) - west.max(other_west)).max(0.0);
         let down = (north.min(other_north) - south.max(other_south)).max(0.0);
         return Some(across * down / (width * height));
     }
-    let polygon = |ring: &[[f64; 2]; 4]| Polygon::new(ring.iter().map(|&[x, y]| (x, y)).collect::<Vec<_>>().into(), Vec::new());
+    let polygon = |ring: &[[f64; 2]; 4]| {
+        Polygon::new(
+            ring.iter().map(|&[x, y]| (x, y)).collect::<Vec<_>>().into(),
+            Vec::new(),
+        )
+    };
     let (a, b) = (polygon(&a), polygon(&b));
     let area = a.unsigned_area();
     (area > 0.0).then(|| a.intersection(&b).unsigned_area() / area)
@@ -397,14 +572,29 @@ enum TimeOrder {
 }
 
 fn order(group: &PositionGroup<'_>, name: &str, previous: &PositionGroup<'_>) -> PropertyAgreement {
-    let before: HashMap<u32, i64> = previous.rasters.iter().filter_map(|header| Some((header.root, header.time?))).collect();
-    let gaps: Vec<(&Header, i64)> =
-        group.rasters.iter().filter_map(|header| Some((*header, header.time?.checked_sub(*before.get(&header.root)?)?))).collect();
+    let before: HashMap<u32, i64> = previous
+        .rasters
+        .iter()
+        .filter_map(|header| Some((header.root, header.time?)))
+        .collect();
+    let gaps: Vec<(&Header, i64)> = group
+        .rasters
+        .iter()
+        .filter_map(|header| {
+            Some((
+                *header,
+                header.time?.checked_sub(*before.get(&header.root)?)?,
+            ))
+        })
+        .collect();
     let days: HashMap<u32, bool> = gaps
         .iter()
         .filter_map(|(header, gap)| {
             let own = header.time?;
-            Some((header.row, own.div_euclid(DAY) == (own - gap).div_euclid(DAY)))
+            Some((
+                header.row,
+                own.div_euclid(DAY) == (own - gap).div_euclid(DAY),
+            ))
         })
         .collect();
     let order = |header: &Header, gap: i64| match (days.get(&header.row), gap) {
@@ -412,12 +602,17 @@ fn order(group: &PositionGroup<'_>, name: &str, previous: &PositionGroup<'_>) ->
         (_, gap) if gap < 0 => TimeOrder::Earlier,
         _ => TimeOrder::Later,
     };
-    let values: Vec<(&Header, (TimeOrder, i64))> = gaps.iter().map(|&(header, gap)| (header, (order(header, gap), gap))).collect();
+    let values: Vec<(&Header, (TimeOrder, i64))> = gaps
+        .iter()
+        .map(|&(header, gap)| (header, (order(header, gap), gap)))
+        .collect();
     let mut counts: HashMap<TimeOrder, (usize, usize)> = HashMap::new();
     for (at, (_, (order, _))) in values.iter().enumerate() {
         counts.entry(*order).or_insert((0, usize::MAX - at)).0 += 1;
     }
-    let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return PropertyAgreement::default() };
+    let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else {
+        return PropertyAgreement::default();
+    };
     let named = match common {
         TimeOrder::Earlier => tr!("earlier than {name}", name),
         TimeOrder::SameDay => tr!("same day as {name}", name),
@@ -429,7 +624,11 @@ fn order(group: &PositionGroup<'_>, name: &str, previous: &PositionGroup<'_>) ->
             0 => tr!("{hours} h", hours = (size + HOUR as u64 / 2) / HOUR as u64),
             days => tr!("{days} d", days),
         };
-        if earlier { tr!("{length} earlier", length) } else { tr!("{length} later", length) }
+        if earlier {
+            tr!("{length} earlier", length)
+        } else {
+            tr!("{length} later", length)
+        }
     };
     let found = |(order, gap): &(TimeOrder, i64)| match order {
         TimeOrder::SameDay => tr!("the same day").into(),
@@ -442,23 +641,48 @@ fn order(group: &PositionGroup<'_>, name: &str, previous: &PositionGroup<'_>) ->
     agreement
 }
 
-/// If at least two siblings of a root's first raster all differ from it in the same way, the first raster is the outlier.
+/// If at least two siblings of a root's first raster all differ from it in the same way, the first
+/// raster is the outlier.
 fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
-    let Some(at) = consistency.positions.iter().position(|position| position.place == context.reference_place) else { return };
+    let Some(at) = consistency
+        .positions
+        .iter()
+        .position(|position| position.place == context.reference_place)
+    else {
+        return;
+    };
     for property in [Property::Crs, Property::Overlap] {
         let mut found: HashMap<u32, Vec<(usize, Outlier)>> = HashMap::new();
         let mut compared = 0;
-        for (index, position) in consistency.positions.iter().enumerate().filter(|(index, _)| *index != at) {
+        for (index, position) in consistency
+            .positions
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| *index != at)
+        {
             let agreement = position.agreement(property);
             compared += usize::from(agreement.compared > 0);
-            for outlier in agreement.outliers.iter().filter(|outlier| !outlier.beside.is_empty()) {
-                found.entry(outlier.root).or_default().push((index, outlier.clone()));
+            for outlier in agreement
+                .outliers
+                .iter()
+                .filter(|outlier| !outlier.beside.is_empty())
+            {
+                found
+                    .entry(outlier.root)
+                    .or_default()
+                    .push((index, outlier.clone()));
             }
         }
         let mut moved: Vec<Outlier> = Vec::new();
         for (root, outliers) in found {
-            let same = outliers.windows(2).all(|pair| pair[0].1.found == pair[1].1.found);
-            let Some(first) = context.first.get(&root).filter(|_| compared >= 2 && outliers.len() == compared && same) else {
+            let same = outliers
+                .windows(2)
+                .all(|pair| pair[0].1.found == pair[1].1.found);
+            let Some(first) = context
+                .first
+                .get(&root)
+                .filter(|_| compared >= 2 && outliers.len() == compared && same)
+            else {
                 continue;
             };
             for (index, _) in &outliers {
@@ -466,24 +690,45 @@ fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
                 agreement.outliers.retain(|outlier| outlier.root != root);
                 agreement.agreeing += 1;
             }
-            let Some((index, sibling)) = outliers.first() else { continue };
+            let Some((index, sibling)) = outliers.first() else {
+                continue;
+            };
             let name = consistency.positions[*index].title();
             let (found, beside) = match property {
-                Property::Crs => (context.crs_name(first.crs), tr!("{name} is {crs}", name, crs = &sibling.found).into()),
+                Property::Crs => (
+                    context.crs_name(first.crs),
+                    tr!("{name} is {crs}", name, crs = &sibling.found).into(),
+                ),
                 _ => (sibling.found.clone(), name.into()),
             };
-            moved.push(Outlier { root, row: first.row, path: SamplePath::default(), found, beside });
+            moved.push(Outlier {
+                root,
+                row: first.row,
+                path: SamplePath::default(),
+                found,
+                beside,
+            });
         }
         if moved.is_empty() {
             continue;
         }
         moved.sort_by_key(|outlier| outlier.row);
         let rasters = consistency.positions[at].rasters;
-        let others =
-            consistency.positions.iter().map(|position| position.agreement(property).common.clone()).nth(1).unwrap_or_default();
+        let others = consistency
+            .positions
+            .iter()
+            .map(|position| position.agreement(property).common.clone())
+            .nth(1)
+            .unwrap_or_default();
         let agreement = consistency.positions[at].agreement_mut(property);
         if agreement.compared == 0 {
-            *agreement = PropertyAgreement { common: others, agreeing: rasters, compared: rasters, kinds: 1, outliers: Vec::new() };
+            *agreement = PropertyAgreement {
+                common: others,
+                agreeing: rasters,
+                compared: rasters,
+                kinds: 1,
+                outliers: Vec::new(),
+            };
         }
         agreement.agreeing = agreement.agreeing.saturating_sub(moved.len());
         agreement.kinds += 1;
@@ -527,7 +772,10 @@ mod tests {
             bands.to_string().into()
         };
         let found = exact(rasters.iter(), |header| Some(header.bands), &name);
-        assert_eq!((found.common.as_str(), found.agreeing, found.outliers.len()), ("3", 200, 100));
+        assert_eq!(
+            (found.common.as_str(), found.agreeing, found.outliers.len()),
+            ("3", 200, 100)
+        );
         assert!(found.outliers.iter().all(|outlier| &*outlier.found == "4"));
         assert_eq!(named.get(), 2);
     }

@@ -35,7 +35,13 @@ impl Deref for PlacedHeader {
 impl PlacedHeader {
     /// A header of the root in a row of level 0.
     pub fn of_root(row: u32, header: ComparedHeader) -> Self {
-        Self { node: 0, root: row, row, time: None, header: header.into() }
+        Self {
+            node: 0,
+            root: row,
+            row,
+            time: None,
+            header: header.into(),
+        }
     }
 }
 
@@ -55,8 +61,15 @@ pub struct Headers {
     pub roots: usize,
 }
 
-/// Reads the headers of all rasters with a position that are not in `cache`. Without `missing`, those are only counted.
-pub fn read(input: &Input<'_>, places: &SamplePositions, cache: &HeaderCache, missing: bool, ctx: &JobContext) -> Result<Headers> {
+/// Reads the headers of all rasters with a position that are not in `cache`. Without `missing`,
+/// those are only counted.
+pub fn read(
+    input: &Input<'_>,
+    places: &SamplePositions,
+    cache: &HeaderCache,
+    missing: bool,
+    ctx: &JobContext,
+) -> Result<Headers> {
     let mut wanted: Vec<(usize, u32, NodeId)> = Vec::new();
     for (depth, level) in input.tree.levels.iter().enumerate() {
         let files = (0..level.len() as u32).filter(|&row| !level.folder[row as usize]);
@@ -78,8 +91,19 @@ pub fn read(input: &Input<'_>, places: &SamplePositions, cache: &HeaderCache, mi
         }
         match looked {
             Some(HeaderLook::Raster(header)) => {
-                let time = input.times.get(level).and_then(|times| times.get(row as usize)).copied().flatten();
-                rasters.push(PlacedHeader { node, row, root: places.root(level, row), time, header });
+                let time = input
+                    .times
+                    .get(level)
+                    .and_then(|times| times.get(row as usize))
+                    .copied()
+                    .flatten();
+                rasters.push(PlacedHeader {
+                    node,
+                    row,
+                    root: places.root(level, row),
+                    time,
+                    header,
+                });
             }
             Some(HeaderLook::NoRaster | HeaderLook::Fault(_)) => others += 1,
             Some(HeaderLook::MissingCodec(_) | HeaderLook::Unread) | None => unread += 1,
@@ -87,11 +111,24 @@ pub fn read(input: &Input<'_>, places: &SamplePositions, cache: &HeaderCache, mi
     }
     let (texts, systems) = cache.tables();
     let roots = input.tree.levels.first().map_or(0, |level| level.len());
-    Ok(Headers { rasters, systems, texts, others, unread, roots })
+    Ok(Headers {
+        rasters,
+        systems,
+        texts,
+        others,
+        unread,
+        roots,
+    })
 }
 
 /// The header of a sample; `None` when it is not in the cache and `missing` is false.
-fn look(input: &Input<'_>, level: usize, row: u32, cache: &HeaderCache, missing: bool) -> Result<Option<HeaderLook>> {
+fn look(
+    input: &Input<'_>,
+    level: usize,
+    row: u32,
+    cache: &HeaderCache,
+    missing: bool,
+) -> Result<Option<HeaderLook>> {
     let (asset, version) = match (input.raster)(level, row) {
         Ok(Some(found)) => found,
         Err(error) if error.is_cancelled() => return Err(error),

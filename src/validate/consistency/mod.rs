@@ -1,6 +1,7 @@
-//! Consistency by position: compares data type, bands, size, CRS, pixel size, nodata, overlap with siblings and order in time of the
-//! rasters at each position of the tree (TACO 2.0, section 5.4) over all roots. The format allows rasters to differ; models seldom
-//! do. Reads headers and metadata columns, never pixels.
+//! Consistency by position: compares data type, bands, size, CRS, pixel size, nodata, overlap with
+//! siblings and order in time of the rasters at each position of the tree (TACO 2.0, section 5.4)
+//! over all roots. The format allows rasters to differ; models seldom do. Reads headers and
+//! metadata columns, never pixels.
 //!
 //! `headers` reads each raster once; `positions` says which samples are at one position; `compare`
 //! finds common values and outliers.
@@ -17,12 +18,16 @@ use super::header_cache::{HeaderCache, Version};
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Accepted, AssetPath, Consistency, Dataset, OutlierMessage, Payload, Property, Report, Sample, Skeleton};
+use crate::model::{
+    Accepted, AssetPath, Consistency, Dataset, OutlierMessage, Payload, Property, Report, Sample,
+    Skeleton,
+};
 
 /// Options of the comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConsistencyOptions {
-    /// Maximum difference between pixel sizes that count as equal, as a fraction of the common pixel size.
+    /// Maximum difference between pixel sizes that count as equal, as a fraction of the common
+    /// pixel size.
     pub tolerance: f64,
     /// Properties to skip.
     pub without: BTreeSet<Property>,
@@ -34,7 +39,12 @@ pub struct ConsistencyOptions {
 
 impl Default for ConsistencyOptions {
     fn default() -> Self {
-        Self { tolerance: 0.001, without: BTreeSet::new(), accepted: Vec::new(), cached_only: false }
+        Self {
+            tolerance: 0.001,
+            without: BTreeSet::new(),
+            accepted: Vec::new(),
+            cached_only: false,
+        }
     }
 }
 
@@ -50,7 +60,8 @@ struct Input<'a> {
 /// Compares the rasters of an opened dataset.
 ///
 /// # Errors
-/// When a level table can't be read, or the job is cancelled. Files that are no rasters are counted.
+/// When a level table can't be read, or the job is cancelled. Files that are no rasters are
+/// counted.
 pub fn consistency_of_container(
     reader: &dyn ContainerReader,
     options: &ConsistencyOptions,
@@ -62,12 +73,23 @@ pub fn consistency_of_container(
         let (asset, size) = reader.asset(level, row)?;
         Ok((size > 0).then_some((asset, None)))
     };
-    let times = (0..tree.levels.len()).map(|level| times::of_level(reader, level, ctx)).collect::<Result<_>>()?;
-    run(&Input { tree: &tree, raster: &raster, times }, options, cache, ctx)
+    let times = (0..tree.levels.len())
+        .map(|level| times::of_level(reader, level, ctx))
+        .collect::<Result<_>>()?;
+    run(
+        &Input {
+            tree: &tree,
+            raster: &raster,
+            times,
+        },
+        options,
+        cache,
+        ctx,
+    )
 }
 
-/// Compares the rasters of a draft as they would be packed: without sidecars. A sample without a time in its metadata gets the date
-/// in its file name.
+/// Compares the rasters of a draft as they would be packed: without sidecars. A sample without a
+/// time in its metadata gets the date in its file name.
 ///
 /// # Errors
 /// When the job is cancelled. Files that are no rasters are counted.
@@ -82,29 +104,65 @@ pub fn consistency_of_draft(
     let mut times: Vec<Vec<Option<i64>>> = Vec::new();
     let mut tortillas = vec![&*dataset.root];
     while levels.len() < tree.levels.len() {
-        times.push(tortillas.iter().flat_map(|tortilla| times::of_tortilla(tortilla)).collect());
-        let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
-        tortillas = samples.iter().filter_map(|sample| sample.children()).map(AsRef::as_ref).collect();
+        times.push(
+            tortillas
+                .iter()
+                .flat_map(|tortilla| times::of_tortilla(tortilla))
+                .collect(),
+        );
+        let samples: Vec<&Sample> = tortillas
+            .iter()
+            .flat_map(|tortilla| &tortilla.samples)
+            .collect();
+        tortillas = samples
+            .iter()
+            .filter_map(|sample| sample.children())
+            .map(AsRef::as_ref)
+            .collect();
         levels.push(samples);
     }
     let raster = |level: usize, row: u32| {
-        let sample = levels.get(level).and_then(|samples| samples.get(row as usize));
+        let sample = levels
+            .get(level)
+            .and_then(|samples| samples.get(row as usize));
         Ok(match sample.map(|sample| &sample.payload) {
-            Some(Payload::Asset { path, size, modified }) if *size > 0 => Some((path.clone(), Some((*size, *modified)))),
+            Some(Payload::Asset {
+                path,
+                size,
+                modified,
+            }) if *size > 0 => Some((path.clone(), Some((*size, *modified)))),
             _ => None,
         })
     };
-    run(&Input { tree: &tree, raster: &raster, times }, options, cache, ctx)
+    run(
+        &Input {
+            tree: &tree,
+            raster: &raster,
+            times,
+        },
+        options,
+        cache,
+        ctx,
+    )
 }
 
-fn run(input: &Input<'_>, options: &ConsistencyOptions, cache: &HeaderCache, ctx: &JobContext) -> Result<Consistency> {
+fn run(
+    input: &Input<'_>,
+    options: &ConsistencyOptions,
+    cache: &HeaderCache,
+    ctx: &JobContext,
+) -> Result<Consistency> {
     let places = positions::SamplePositions::of(input.tree);
     let headers = headers::read(input, &places, cache, !options.cached_only, ctx)?;
     ctx.stage(tr!("Comparing headers"), None);
     let mut consistency = compare::compare(&headers, &places, options, ctx)?;
     consistency.accept(&options.accepted);
     for position in &mut consistency.positions {
-        for outlier in position.agreements.iter_mut().flat_map(|agreement| &mut agreement.outliers) {
+        for outlier in position
+            .agreements
+            .iter_mut()
+            .flat_map(|agreement| &mut agreement.outliers)
+        {
             outlier.path = input.tree.path(position.level, outlier.row);
         }
     }
@@ -114,7 +172,11 @@ fn run(input: &Input<'_>, options: &ConsistencyOptions, cache: &HeaderCache, ctx
 /// Adds the findings about outliers to a report, and the comparison itself.
 pub fn report_consistency(consistency: Consistency, report: &mut Report) {
     for (position, property, outlier) in consistency.outliers() {
-        let message = OutlierMessage { position, property, outlier };
+        let message = OutlierMessage {
+            position,
+            property,
+            outlier,
+        };
         report.add(property.rule(), message.location(), message.to_string());
     }
     report.consistency = Some(Arc::new(consistency));

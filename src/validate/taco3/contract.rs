@@ -40,7 +40,12 @@ impl ContractMember {
             let (range, suffix) = rest.split_once(']')?;
             let (least, most) = range.split_once(',')?;
             let (least, most) = (least.trim().parse().ok()?, most.trim().parse().ok()?);
-            Some(Self::Sequence { prefix: prefix.to_owned(), suffix: suffix.to_owned(), least, most })
+            Some(Self::Sequence {
+                prefix: prefix.to_owned(),
+                suffix: suffix.to_owned(),
+                least,
+                most,
+            })
         };
         sequence().unwrap_or_else(|| Self::File(name.to_owned()))
     }
@@ -48,7 +53,12 @@ impl ContractMember {
     fn text(&self) -> String {
         match self {
             Self::Folder(name) | Self::File(name) => name.clone(),
-            Self::Sequence { prefix, suffix, least, most } => format!("{prefix}*[{least},{most}]{suffix}"),
+            Self::Sequence {
+                prefix,
+                suffix,
+                least,
+                most,
+            } => format!("{prefix}*[{least},{most}]{suffix}"),
         }
     }
 }
@@ -62,13 +72,20 @@ impl MemberContract {
             let mut folder = String::new();
             let mut parts = path.split('/').peekable();
             while let Some(part) = parts.next() {
-                let member =
-                    if parts.peek().is_some() { ContractMember::Folder(part.to_owned()) } else { ContractMember::of(part) };
+                let member = if parts.peek().is_some() {
+                    ContractMember::Folder(part.to_owned())
+                } else {
+                    ContractMember::of(part)
+                };
                 let members = contract.folders.entry(folder.clone()).or_default();
                 if !members.contains(&member) {
                     members.push(member);
                 }
-                folder = if folder.is_empty() { part.to_owned() } else { format!("{folder}/{part}") };
+                folder = if folder.is_empty() {
+                    part.to_owned()
+                } else {
+                    format!("{folder}/{part}")
+                };
             }
         }
         contract
@@ -76,12 +93,22 @@ impl MemberContract {
 
     /// Names of the level tables below the samples: `children`, `children/before`, ….
     pub fn tables(&self) -> impl Iterator<Item = String> {
-        self.folders.keys().map(|folder| if folder.is_empty() { "children".to_owned() } else { format!("children/{folder}") })
+        self.folders.keys().map(|folder| {
+            if folder.is_empty() {
+                "children".to_owned()
+            } else {
+                format!("children/{folder}")
+            }
+        })
     }
 
     /// The members of the folder whose files the level table `name` has.
     pub fn members(&self, table: &str) -> Option<&[ContractMember]> {
-        let folder = if table == "children" { "" } else { table.strip_prefix("children/")? };
+        let folder = if table == "children" {
+            ""
+        } else {
+            table.strip_prefix("children/")?
+        };
         self.folders.get(folder).map(Vec::as_slice)
     }
 
@@ -102,25 +129,41 @@ pub(super) fn compare(members: &[ContractMember], names: &[&str]) -> Result<(), 
     let mut rest = names.iter().copied().peekable();
     for member in members {
         match member {
-            ContractMember::Folder(name) | ContractMember::File(name) => match rest.next_if(|found| found == name) {
-                Some(_) => {}
-                None if names.contains(&name.as_str()) => {
-                    return Err(Mismatch::Unexpected(rest.next().unwrap_or_default().to_owned()));
+            ContractMember::Folder(name) | ContractMember::File(name) => {
+                match rest.next_if(|found| found == name) {
+                    Some(_) => {}
+                    None if names.contains(&name.as_str()) => {
+                        return Err(Mismatch::Unexpected(
+                            rest.next().unwrap_or_default().to_owned(),
+                        ));
+                    }
+                    None => return Err(Mismatch::Missing(name.clone())),
                 }
-                None => return Err(Mismatch::Missing(name.clone())),
-            },
-            ContractMember::Sequence { prefix, suffix, least, most } => {
+            }
+            ContractMember::Sequence {
+                prefix,
+                suffix,
+                least,
+                most,
+            } => {
                 let mut count = 0;
-                while rest.next_if(|found| **found == format!("{prefix}{count}{suffix}")).is_some() {
+                while rest
+                    .next_if(|found| **found == format!("{prefix}{count}{suffix}"))
+                    .is_some()
+                {
                     count += 1;
                 }
                 if !(*least..=*most).contains(&count) {
-                    return Err(Mismatch::Count { pattern: member.text(), found: count });
+                    return Err(Mismatch::Count {
+                        pattern: member.text(),
+                        found: count,
+                    });
                 }
             }
         }
     }
-    rest.next().map_or(Ok(()), |name| Err(Mismatch::Unexpected(name.to_owned())))
+    rest.next()
+        .map_or(Ok(()), |name| Err(Mismatch::Unexpected(name.to_owned())))
 }
 
 #[cfg(test)]
@@ -133,14 +176,37 @@ mod tests {
 
     #[test]
     fn folders_and_files_are_members_in_order() {
-        let contract = contract(&["before/image.tif", "after/image.tif", "after/quality/mask.tif", "label.tif"]);
+        let contract = contract(&[
+            "before/image.tif",
+            "after/image.tif",
+            "after/quality/mask.tif",
+            "label.tif",
+        ]);
         let tables: Vec<String> = contract.tables().collect();
-        assert_eq!(tables, ["children", "children/after", "children/after/quality", "children/before"]);
-        let of = |table: &str, names: &[&str]| compare(contract.members(table).expect("members"), names);
+        assert_eq!(
+            tables,
+            [
+                "children",
+                "children/after",
+                "children/after/quality",
+                "children/before"
+            ]
+        );
+        let of =
+            |table: &str, names: &[&str]| compare(contract.members(table).expect("members"), names);
         assert_eq!(of("children", &["before", "after", "label.tif"]), Ok(()));
-        assert_eq!(of("children", &["before", "label.tif"]), Err(Mismatch::Missing("after".into())));
-        assert_eq!(of("children", &["after", "before", "label.tif"]), Err(Mismatch::Unexpected("after".into())));
-        assert_eq!(of("children", &["before", "after", "label.tif", "x"]), Err(Mismatch::Unexpected("x".into())));
+        assert_eq!(
+            of("children", &["before", "label.tif"]),
+            Err(Mismatch::Missing("after".into()))
+        );
+        assert_eq!(
+            of("children", &["after", "before", "label.tif"]),
+            Err(Mismatch::Unexpected("after".into()))
+        );
+        assert_eq!(
+            of("children", &["before", "after", "label.tif", "x"]),
+            Err(Mismatch::Unexpected("x".into()))
+        );
         assert_eq!(of("children/after/quality", &["mask.tif"]), Ok(()));
     }
 
@@ -149,12 +215,30 @@ mod tests {
         let contract = contract(&["img*[1,4].tif", "opt*[0,3].tif"]);
         let of = |names: &[&str]| compare(contract.members("children").expect("members"), names);
         assert_eq!(of(&["img0.tif", "img1.tif"]), Ok(()));
-        assert_eq!(of(&["img0.tif", "opt0.tif", "opt1.tif", "opt2.tif"]), Ok(()));
-        assert_eq!(of(&["img0.tif", "img1.tif", "img3.tif"]), Err(Mismatch::Unexpected("img3.tif".into())));
-        assert_eq!(of(&["opt0.tif"]), Err(Mismatch::Count { pattern: "img*[1,4].tif".into(), found: 0 }));
+        assert_eq!(
+            of(&["img0.tif", "opt0.tif", "opt1.tif", "opt2.tif"]),
+            Ok(())
+        );
+        assert_eq!(
+            of(&["img0.tif", "img1.tif", "img3.tif"]),
+            Err(Mismatch::Unexpected("img3.tif".into()))
+        );
+        assert_eq!(
+            of(&["opt0.tif"]),
+            Err(Mismatch::Count {
+                pattern: "img*[1,4].tif".into(),
+                found: 0
+            })
+        );
         let five: Vec<String> = (0..5).map(|number| format!("img{number}.tif")).collect();
         let five: Vec<&str> = five.iter().map(String::as_str).collect();
-        assert_eq!(of(&five), Err(Mismatch::Count { pattern: "img*[1,4].tif".into(), found: 5 }));
+        assert_eq!(
+            of(&five),
+            Err(Mismatch::Count {
+                pattern: "img*[1,4].tif".into(),
+                found: 5
+            })
+        );
     }
 
     #[test]

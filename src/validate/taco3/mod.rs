@@ -1,4 +1,5 @@
-//! Checks TACO 3 datasets: the collection and its contract, level tables, files, the archive or index, places and times.
+//! Checks TACO 3 datasets: the collection and its contract, level tables, files, the archive or
+//! index, places and times.
 
 mod archive;
 mod contract;
@@ -21,17 +22,36 @@ use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule, Skeleton, TASKS, is_remote};
 use crate::text::PrintableLine;
 
-/// Checks the dataset; with `deep` also members of an archive whose bytes have another CRC-32 than the directory states.
+/// Checks the dataset; with `deep` also members of an archive whose bytes have another CRC-32 than
+/// the directory states.
 ///
 /// # Errors
 /// When a table cannot be read, or the job is cancelled.
-pub fn check(dataset: &Taco3Reader, deep: bool, report: &mut Report, ctx: &JobContext) -> Result<()> {
+pub fn check(
+    dataset: &Taco3Reader,
+    deep: bool,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> Result<()> {
     if !report.has(Rule::CollectionRead) {
         let collection = dataset.collection();
-        for task in collection.get("tasks").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {
+        for task in collection
+            .get("tasks")
+            .and_then(Json::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Json::as_str)
+        {
             if !TASKS.contains(&task) {
-                let message = tr!("{task} is not among the tasks of the tools.", task = task.printable_line());
-                report.add(Rule::Taco3Task, Location::Collection("tasks".into()), message);
+                let message = tr!(
+                    "{task} is not among the tasks of the tools.",
+                    task = task.printable_line()
+                );
+                report.add(
+                    Rule::Taco3Task,
+                    Location::Collection("tasks".into()),
+                    message,
+                );
             }
         }
         let stored = dataset.stored_tables(ctx)?;
@@ -48,9 +68,13 @@ pub fn check(dataset: &Taco3Reader, deep: bool, report: &mut Report, ctx: &JobCo
         let (file, directory) = (archive.file(), archive.directory()?);
         archive::check(file, directory, report)?;
         if deep {
-            let header =
-                |entry: &DirectoryEntry| LocalHeader::read(file, entry.local).ok().map(|header| SeenHeader::of(&header, entry));
-            let headers: Vec<Option<SeenHeader>> = directory.entries.par_iter().map(header).collect();
+            let header = |entry: &DirectoryEntry| {
+                LocalHeader::read(file, entry.local)
+                    .ok()
+                    .map(|header| SeenHeader::of(&header, entry))
+            };
+            let headers: Vec<Option<SeenHeader>> =
+                directory.entries.par_iter().map(header).collect();
             ctx.check()?;
             check_checksums(file, directory, &headers, report, ctx)?;
         }
@@ -67,7 +91,12 @@ fn check_files(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> 
     let tree = dataset.levels().skeleton(ctx)?;
     let mut named: HashSet<&str> = HashSet::with_capacity(tree.total());
     for (depth, level) in tree.levels.iter().enumerate() {
-        let files = LevelFiles { dataset, tree: &tree, depth, positions: dataset.levels().positions(depth, ctx)? };
+        let files = LevelFiles {
+            dataset,
+            tree: &tree,
+            depth,
+            positions: dataset.levels().positions(depth, ctx)?,
+        };
         let rows = level.len() as u32;
         let starts: Vec<u32> = (0..rows).step_by(FILES_AT_ONCE as usize).collect();
         let check = |start: u32| {
@@ -77,7 +106,8 @@ fn check_files(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> 
                 .map(|row| files.check(row))
                 .collect()
         };
-        let checked: Vec<Vec<CheckedFile>> = starts.into_par_iter().map(check).collect::<Result<_>>()?;
+        let checked: Vec<Vec<CheckedFile>> =
+            starts.into_par_iter().map(check).collect::<Result<_>>()?;
         for file in checked.into_iter().flatten() {
             named.insert(file.path);
             if let Some((rule, at, message)) = file.finding {
@@ -85,10 +115,22 @@ fn check_files(dataset: &Taco3Reader, report: &mut Report, ctx: &JobContext) -> 
             }
         }
     }
-    let strays: Vec<String> = dataset.data_files()?.into_iter().flatten().filter(|file| !named.contains(file.as_str())).collect();
+    let strays: Vec<String> = dataset
+        .data_files()?
+        .into_iter()
+        .flatten()
+        .filter(|file| !named.contains(file.as_str()))
+        .collect();
     // A symbolic link in place of a folder is reported with the files below it.
-    let above = if strays.is_empty() { HashSet::new() } else { folders_of(&named) };
-    for stray in strays.iter().filter(|stray| !above.contains(stray.as_str())) {
+    let above = if strays.is_empty() {
+        HashSet::new()
+    } else {
+        folders_of(&named)
+    };
+    for stray in strays
+        .iter()
+        .filter(|stray| !above.contains(stray.as_str()))
+    {
         let at = Location::Member(format!("DATA/{}", stray.printable_line()));
         report.add(Rule::Taco3Files, at, tr!("No level names this file."));
     }
@@ -110,10 +152,12 @@ struct LevelFiles<'a> {
 }
 
 impl<'a> LevelFiles<'a> {
-    /// True for a row of a file. Rows without a parent are checked in the tables as they are stored.
+    /// True for a row of a file. Rows without a parent are checked in the tables as they are
+    /// stored.
     fn is_file(&self, row: u32) -> bool {
         let level = &self.tree.levels[self.depth];
-        let has_parent = self.depth == 0 || (level.parents[row as usize] as usize) < self.tree.levels[self.depth - 1].len();
+        let has_parent = self.depth == 0
+            || (level.parents[row as usize] as usize) < self.tree.levels[self.depth - 1].len();
         has_parent && !level.folder[row as usize]
     }
 
@@ -121,28 +165,50 @@ impl<'a> LevelFiles<'a> {
         let (dataset, depth) = (self.dataset, self.depth);
         let path = dataset.relative_path(depth, row)?;
         let fault = |rule: Rule, message: String| {
-            let at = Location::Sample { level: depth, row, path: self.tree.path(depth, row) };
-            Ok(CheckedFile { path, finding: Some((rule, at, message)) })
+            let at = Location::Sample {
+                level: depth,
+                row,
+                path: self.tree.path(depth, row),
+            };
+            Ok(CheckedFile {
+                path,
+                finding: Some((rule, at, message)),
+            })
         };
-        if let Some(Err(Outside::LeadsOut(target))) = dataset.root().map(|root: &Root| root.file(&format!("DATA/{path}"))) {
+        if let Some(Err(Outside::LeadsOut(target))) = dataset
+            .root()
+            .map(|root: &Root| root.file(&format!("DATA/{path}")))
+        {
             return fault(Rule::FolderLink, leads_out(path, &target));
         }
         match dataset.asset(depth, row) {
-            Ok((AssetPath::Range { offset, size, .. }, _)) if self.positions.range(row) != Some((offset, size)) => {
+            Ok((AssetPath::Range { offset, size, .. }, _))
+                if self.positions.range(row) != Some((offset, size)) =>
+            {
                 let message = tr!(
-                    "DATA/{path} is {size} bytes at {offset}; internal:offset and internal:size say otherwise.",
+                    "DATA/{path} is {size} bytes at {offset}; internal:offset and internal:size \
+                        say otherwise.",
                     path,
                     size,
                     offset
                 );
                 fault(Rule::Taco3Files, message)
             }
-            Ok((_, 0)) => fault(Rule::Taco3Files, tr!("DATA/{path} is empty.", path = path.printable_line())),
+            Ok((_, 0)) => fault(
+                Rule::Taco3Files,
+                tr!("DATA/{path} is empty.", path = path.printable_line()),
+            ),
             // Archives that are not there are listed once.
             Err(_) if dataset.parts_folder().is_some() && is_missing_part(dataset, depth, row) => {
-                Ok(CheckedFile { path, finding: None })
+                Ok(CheckedFile {
+                    path,
+                    finding: None,
+                })
             }
-            Ok(_) => Ok(CheckedFile { path, finding: None }),
+            Ok(_) => Ok(CheckedFile {
+                path,
+                finding: None,
+            }),
             Err(error) => {
                 let message = tr!("DATA/{path} can't be read.", path = path.printable_line());
                 fault(Rule::Taco3Files, format!("{message} {}", error.sentence()))
@@ -153,7 +219,9 @@ impl<'a> LevelFiles<'a> {
 
 /// True for a sample whose archive of an index is not there.
 fn is_missing_part(dataset: &Taco3Reader, level: usize, row: u32) -> bool {
-    let path = dataset.source_of(level, row).and_then(|source| dataset.part_path(source).ok());
+    let path = dataset
+        .source_of(level, row)
+        .and_then(|source| dataset.part_path(source).ok());
     path.is_some_and(|path| !is_remote(&path) && !path.is_file())
 }
 
@@ -166,7 +234,8 @@ mod tests {
     #[test]
     fn a_flipped_byte_in_an_archive_is_found_by_a_deep_check() {
         let ctx = JobContext::default();
-        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/golden/60_v3_zip/change.zip");
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/fixtures/golden/60_v3_zip/change.zip");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("change.zip");
         let mut bytes = std::fs::read(golden).expect("reads");
@@ -175,18 +244,34 @@ mod tests {
             let dataset = Taco3Reader::open(&path, None, &ctx).expect("opens");
             let mut report = Report::default();
             check(&dataset, deep, &mut report, &ctx).expect("checks");
-            report.findings.into_iter().map(|finding| (finding.rule, finding.at.to_string())).collect::<Vec<_>>()
+            report
+                .findings
+                .into_iter()
+                .map(|finding| (finding.rule, finding.at.to_string()))
+                .collect::<Vec<_>>()
         };
         assert_eq!(codes(true), []);
         let (member, at) = {
             let dataset = Taco3Reader::open(&path, None, &ctx).expect("opens");
-            let (AssetPath::Range { offset, size, .. }, _) = dataset.asset(1, 0).expect("is there") else { panic!("no range") };
-            (dataset.relative_path(1, 0).expect("is there").to_owned(), offset + size / 2)
+            let (AssetPath::Range { offset, size, .. }, _) = dataset.asset(1, 0).expect("is there")
+            else {
+                panic!("no range")
+            };
+            (
+                dataset.relative_path(1, 0).expect("is there").to_owned(),
+                offset + size / 2,
+            )
         };
         bytes[at as usize] ^= 0x10;
         std::fs::write(&path, &bytes).expect("writes");
         assert!(codes(true).contains(&(Rule::ZipCrc, format!("DATA/{member}"))));
         // The check value of the archive covers its end.
-        assert!(codes(false).iter().all(|(rule, _)| *rule == Rule::CozipIndex), "{:?}", codes(false));
+        assert!(
+            codes(false)
+                .iter()
+                .all(|(rule, _)| *rule == Rule::CozipIndex),
+            "{:?}",
+            codes(false)
+        );
     }
 }

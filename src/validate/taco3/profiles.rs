@@ -1,5 +1,5 @@
-//! Checks the columns of places and times of TACO 3 by their profiles: `stac`, `spatial` and `temporal` from release 0.11, and those
-//! before it, with `istac` and `ispatial`.
+//! Checks the columns of places and times of TACO 3 by their profiles: `stac`, `spatial` and
+//! `temporal` from release 0.11, and those before it, with `istac` and `ispatial`.
 
 use std::collections::HashMap;
 
@@ -18,11 +18,14 @@ use crate::text::PrintableLine;
 
 /// Difference of degrees that two programs may compute.
 const DEGREES: f64 = 1e-9;
-/// A centre in `float` may be so far from the true one, in degrees; also the corner of a pixel of an extent.
+/// A centre in `float` may be so far from the true one, in degrees; also the corner of a pixel of
+/// an extent.
 const CENTRE: f64 = 1e-4;
 
 /// Namespaces of profiles, of all releases.
-const PROFILES: [&str; 8] = ["stac", "istac", "spatial", "ispatial", "temporal", "sac", "isac", "tac"];
+const PROFILES: [&str; 8] = [
+    "stac", "istac", "spatial", "ispatial", "temporal", "sac", "isac", "tac",
+];
 /// Rows that one thread checks at a time.
 const ROWS_AT_ONCE: usize = 4096;
 
@@ -44,7 +47,8 @@ impl<'a> NamespaceColumns<'a> {
     }
 
     fn value(&self, name: &str, row: usize) -> Value {
-        self.column(name).map_or(Value::Null, |column| value_at(column, row))
+        self.column(name)
+            .map_or(Value::Null, |column| value_at(column, row))
     }
 
     fn has(&self, name: &str) -> bool {
@@ -56,7 +60,9 @@ impl<'a> NamespaceColumns<'a> {
     }
 
     fn numbers(&self, name: &str, row: usize) -> Option<Vec<f64>> {
-        let Value::List(items) = self.value(name, row) else { return None };
+        let Value::List(items) = self.value(name, row) else {
+            return None;
+        };
         let number = |item: &Value| match item {
             Value::Float(number) => Some(*number),
             Value::Int(number) => Some(*number as f64),
@@ -78,7 +84,11 @@ impl<'a> NamespaceColumns<'a> {
 ///
 /// # Errors
 /// When the job is cancelled.
-pub(super) fn check(table: &Taco3Table, report: &mut Report, ctx: &JobContext) -> crate::error::Result<()> {
+pub(super) fn check(
+    table: &Taco3Table,
+    report: &mut Report,
+    ctx: &JobContext,
+) -> crate::error::Result<()> {
     let place = Location::Member(table.member.printable_line().to_string());
     let mut first_row = 0;
     for batch in table.table.batches() {
@@ -88,7 +98,12 @@ pub(super) fn check(table: &Taco3Table, report: &mut Report, ctx: &JobContext) -
                 continue;
             }
             for (row, fault) in faults_of(&columns, batch.num_rows(), ctx)? {
-                let message = tr!("Row {row}, {namespace}: {fault}", row = first_row + row, namespace, fault);
+                let message = tr!(
+                    "Row {row}, {namespace}: {fault}",
+                    row = first_row + row,
+                    namespace,
+                    fault
+                );
                 report.add(Rule::Taco3Profile, place.clone(), message);
             }
         }
@@ -98,15 +113,29 @@ pub(super) fn check(table: &Taco3Table, report: &mut Report, ctx: &JobContext) -
 }
 
 /// The faults of all rows, in their order.
-fn faults_of(columns: &NamespaceColumns, rows: usize, ctx: &JobContext) -> crate::error::Result<Vec<(usize, &'static str)>> {
-    let faults_of_row = if columns.has("bbox") || columns.has("datetime") { new_faults } else { old_faults };
+fn faults_of(
+    columns: &NamespaceColumns,
+    rows: usize,
+    ctx: &JobContext,
+) -> crate::error::Result<Vec<(usize, &'static str)>> {
+    let faults_of_row = if columns.has("bbox") || columns.has("datetime") {
+        new_faults
+    } else {
+        old_faults
+    };
     let starts: Vec<usize> = (0..rows).step_by(ROWS_AT_ONCE).collect();
     let found: Vec<Vec<(usize, &'static str)>> = starts
         .into_par_iter()
         .map(|start| {
             ctx.check()?;
             let rows = start..rows.min(start + ROWS_AT_ONCE);
-            Ok(rows.flat_map(|row| faults_of_row(columns, row).into_iter().map(move |fault| (row, fault))).collect())
+            Ok(rows
+                .flat_map(|row| {
+                    faults_of_row(columns, row)
+                        .into_iter()
+                        .map(move |fault| (row, fault))
+                })
+                .collect())
         })
         .collect::<crate::error::Result<_>>()?;
     Ok(found.concat())
@@ -116,17 +145,25 @@ fn faults_of(columns: &NamespaceColumns, rows: usize, ctx: &JobContext) -> crate
 fn new_faults(columns: &NamespaceColumns, row: usize) -> Vec<&'static str> {
     let mut faults = Vec::new();
     if columns.has("datetime") {
-        let times = ["datetime", "start_datetime", "end_datetime"].map(|name| columns.micros(name, row));
+        let times =
+            ["datetime", "start_datetime", "end_datetime"].map(|name| columns.micros(name, row));
         match times {
-            [_, Some(start), Some(end)] if end < start => faults.push(tr!("the end is before the start")),
-            [_, Some(_), None] | [_, None, Some(_)] => faults.push(tr!("start_datetime and end_datetime are given together")),
+            [_, Some(start), Some(end)] if end < start => {
+                faults.push(tr!("the end is before the start"))
+            }
+            [_, Some(_), None] | [_, None, Some(_)] => {
+                faults.push(tr!("start_datetime and end_datetime are given together"))
+            }
             _ => {}
         }
     }
     if columns.has("proj_code") {
-        let grid = ["proj_code", "proj_shape", "proj_transform"].map(|name| !columns.is_null(name, row));
+        let grid =
+            ["proj_code", "proj_shape", "proj_transform"].map(|name| !columns.is_null(name, row));
         if grid.contains(&true) && grid.contains(&false) {
-            faults.push(tr!("proj_code, proj_shape and proj_transform are given together"));
+            faults.push(tr!(
+                "proj_code, proj_shape and proj_transform are given together"
+            ));
         } else if grid[0] {
             faults.extend(grid_fault(columns, row));
         }
@@ -137,28 +174,39 @@ fn new_faults(columns: &NamespaceColumns, row: usize) -> Vec<&'static str> {
 
 /// The fault of a grid of which all columns are given.
 fn grid_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str> {
-    let Value::Text(code) = columns.value("proj_code", row) else { return Some(tr!("proj_code is not a text")) };
+    let Value::Text(code) = columns.value("proj_code", row) else {
+        return Some(tr!("proj_code is not a text"));
+    };
     let is_code = code.split_once(':').is_some_and(|(authority, code)| {
-        let is_word =
-            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        let is_word = |text: &str| {
+            !text.is_empty()
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        };
         is_word(authority) && is_word(code)
     });
     if !is_code {
         return Some(tr!("proj_code is not AUTHORITY:CODE"));
     }
     let shape = columns.numbers("proj_shape", row).unwrap_or_default();
-    let [rows, width] = shape.as_slice() else { return Some(tr!("proj_shape is not [height, width]")) };
+    let [rows, width] = shape.as_slice() else {
+        return Some(tr!("proj_shape is not [height, width]"));
+    };
     if *rows < 1.0 || *width < 1.0 {
         return Some(tr!("proj_shape is not [height, width]"));
     }
     let transform = columns.numbers("proj_transform", row).unwrap_or_default();
-    let [a, b, _, d, e, _] = transform.as_slice() else { return Some(tr!("proj_transform is not six numbers")) };
+    let [a, b, _, d, e, _] = transform.as_slice() else {
+        return Some(tr!("proj_transform is not six numbers"));
+    };
     if !transform.iter().all(|number| number.is_finite()) || a * e - b * d == 0.0 {
         return Some(tr!("proj_transform does not map pixels to an area"));
     }
     // The extent of the grid along longitudes.
     let turns = (a * width).abs() + (b * rows).abs();
-    (&*code == "EPSG:4326" && turns > 360.0 + DEGREES).then(|| tr!("the grid goes around the Earth more than once"))
+    (&*code == "EPSG:4326" && turns > 360.0 + DEGREES)
+        .then(|| tr!("the grid goes around the Earth more than once"))
 }
 
 /// The fault of a geometry in longitude and latitude, and of its box.
@@ -173,9 +221,12 @@ fn geometry_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str
         _ => return Some(tr!("geometry is not WKB")),
     };
     if let Some(bbox) = &bbox {
-        let is_sound = matches!(bbox.as_slice(), [west, south, east, north]
-            if [west, east].iter().all(|lon| lon.abs() <= 180.0) && south <= north && [south, north].iter().all(|lat| lat.abs() <= 90.0));
-        if !is_sound {
+        let is_sound = |[west, south, east, north]: [f64; 4]| {
+            [west, east].iter().all(|lon| lon.abs() <= 180.0)
+                && [south, north].iter().all(|lat| lat.abs() <= 90.0)
+                && south <= north
+        };
+        if !<[f64; 4]>::try_from(bbox.as_slice()).is_ok_and(is_sound) {
             return Some(tr!("bbox is not [west, south, east, north]"));
         }
     }
@@ -183,39 +234,62 @@ fn geometry_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str
     if matches!(geometry, Geometry::GeometryCollection(_)) {
         return Some(tr!("geometry is a collection"));
     }
-    if geometry.coords_iter().any(|point| !(point.x.abs() <= 180.0 && point.y.abs() <= 90.0)) {
+    if geometry
+        .coords_iter()
+        .any(|point| !(point.x.abs() <= 180.0 && point.y.abs() <= 90.0))
+    {
         return Some(tr!("geometry is not in longitude and latitude"));
     }
     // Along a pole an edge has no length.
-    let is_at_pole = |edge: &geo::Line<f64>| edge.start.y.abs() >= 90.0 && edge.start.y == edge.end.y;
-    let crosses = |edge: geo::Line<f64>| (edge.end.x - edge.start.x).abs() > 180.0 && !is_at_pole(&edge);
-    if lines_of(&geometry).iter().any(|line| line.lines().any(crosses)) {
-        return Some(tr!("geometry crosses the antimeridian and is not cut there"));
+    let is_at_pole =
+        |edge: &geo::Line<f64>| edge.start.y.abs() >= 90.0 && edge.start.y == edge.end.y;
+    let crosses =
+        |edge: geo::Line<f64>| (edge.end.x - edge.start.x).abs() > 180.0 && !is_at_pole(&edge);
+    if lines_of(&geometry)
+        .iter()
+        .any(|line| line.lines().any(crosses))
+    {
+        return Some(tr!(
+            "geometry crosses the antimeridian and is not cut there"
+        ));
     }
     let bbox = bbox?;
     let known = box_of_geometry(&geometry)?;
-    let is_alike = known.iter().zip(&bbox).all(|(known, stated)| (known - stated).abs() <= DEGREES);
+    let is_alike = known
+        .iter()
+        .zip(&bbox)
+        .all(|(known, stated)| (known - stated).abs() <= DEGREES);
     (!is_alike).then(|| tr!("bbox is not that of the geometry"))
 }
 
 /// The rings and lines of a geometry.
 fn lines_of(geometry: &Geometry<f64>) -> Vec<&LineString<f64>> {
     match geometry {
-        Geometry::Polygon(one) => std::iter::once(one.exterior()).chain(one.interiors()).collect(),
-        Geometry::MultiPolygon(several) => {
-            several.iter().flat_map(|one| std::iter::once(one.exterior()).chain(one.interiors())).collect()
-        }
+        Geometry::Polygon(one) => std::iter::once(one.exterior())
+            .chain(one.interiors())
+            .collect(),
+        Geometry::MultiPolygon(several) => several
+            .iter()
+            .flat_map(|one| std::iter::once(one.exterior()).chain(one.interiors()))
+            .collect(),
         Geometry::LineString(one) => vec![one],
         Geometry::MultiLineString(several) => several.iter().collect(),
         _ => Vec::new(),
     }
 }
 
-/// `[west, south, east, north]`; of a geometry with parts on both sides of the antimeridian west is greater than east.
+/// `[west, south, east, north]`; of a geometry with parts on both sides of the antimeridian west is
+/// greater than east.
 fn box_of_geometry(geometry: &Geometry<f64>) -> Option<[f64; 4]> {
     let parts: Vec<[f64; 4]> = match geometry {
-        Geometry::MultiPolygon(several) => several.iter().filter_map(|part| rect(part.bounding_rect())).collect(),
-        Geometry::MultiLineString(several) => several.iter().filter_map(|part| rect(part.bounding_rect())).collect(),
+        Geometry::MultiPolygon(several) => several
+            .iter()
+            .filter_map(|part| rect(part.bounding_rect()))
+            .collect(),
+        Geometry::MultiLineString(several) => several
+            .iter()
+            .filter_map(|part| rect(part.bounding_rect()))
+            .collect(),
         other => rect(other.bounding_rect()).into_iter().collect(),
     };
     let touches = |of: fn(&[f64; 4]) -> bool| parts.iter().any(of);
@@ -224,7 +298,8 @@ fn box_of_geometry(geometry: &Geometry<f64>) -> Option<[f64; 4]> {
     };
     let every = |_: &&[f64; 4]| true;
     let (south, north) = (all(1, f64::min, &every)?, all(3, f64::max, &every)?);
-    let crosses = parts.len() > 1 && touches(|part| part[2] >= 180.0) && touches(|part| part[0] <= -180.0);
+    let crosses =
+        parts.len() > 1 && touches(|part| part[2] >= 180.0) && touches(|part| part[0] <= -180.0);
     if crosses {
         let west = all(0, f64::min, &|part| part[0] >= 0.0);
         let east = all(2, f64::max, &|part| part[2] <= 0.0);
@@ -232,24 +307,35 @@ fn box_of_geometry(geometry: &Geometry<f64>) -> Option<[f64; 4]> {
             return Some([west, south, east, north]);
         }
     }
-    Some([all(0, f64::min, &every)?, south, all(2, f64::max, &every)?, north])
+    Some([
+        all(0, f64::min, &every)?,
+        south,
+        all(2, f64::max, &every)?,
+        north,
+    ])
 }
 
 fn rect(found: impl Into<Option<geo::Rect<f64>>>) -> Option<[f64; 4]> {
-    found.into().map(|rect| [rect.min().x, rect.min().y, rect.max().x, rect.max().y])
+    found
+        .into()
+        .map(|rect| [rect.min().x, rect.min().y, rect.max().x, rect.max().y])
 }
 
 /// The faults of a row of the releases before 0.11.
 fn old_faults(columns: &NamespaceColumns, row: usize) -> Vec<&'static str> {
     let mut faults = Vec::new();
-    if let (Some(start), Some(end)) = (columns.micros("time_start", row), columns.micros("time_end", row))
-        && end < start
+    if let (Some(start), Some(end)) = (
+        columns.micros("time_start", row),
+        columns.micros("time_end", row),
+    ) && end < start
     {
         faults.push(tr!("the end is before the start"));
     }
     if !columns.is_null("geotransform", row) {
         match columns.numbers("geotransform", row).as_deref() {
-            Some([_, a, b, _, d, e]) if [a, b, d, e].iter().all(|number| number.is_finite()) && a * e - b * d != 0.0 => {}
+            Some([_, a, b, _, d, e])
+                if [a, b, d, e].iter().all(|number| number.is_finite()) && a * e - b * d != 0.0 => {
+            }
             _ => faults.push(tr!("geotransform does not map pixels to an area")),
         }
         match columns.numbers("tensor_shape", row).as_deref() {
@@ -263,7 +349,10 @@ fn old_faults(columns: &NamespaceColumns, row: usize) -> Vec<&'static str> {
         faults.push(tr!("geometry is not WKB"));
     }
     if let Value::Bytes(wkb) = columns.value("centroid", row)
-        && !matches!(parse_wkb(&wkb), Some(Geometry::Point(point)) if point.x().abs() <= 180.0 && point.y().abs() <= 90.0)
+        && !matches!(
+            parse_wkb(&wkb),
+            Some(Geometry::Point(point)) if point.x().abs() <= 180.0 && point.y().abs() <= 90.0
+        )
     {
         faults.push(tr!("centroid is not a point in longitude and latitude"));
     }
@@ -272,9 +361,17 @@ fn old_faults(columns: &NamespaceColumns, row: usize) -> Vec<&'static str> {
 
 /// The extent of the collection holds the centres and times of the samples.
 pub(super) fn check_extent(samples: &Taco3Table, collection: &Collection, report: &mut Report) {
-    let Some(extent) = collection.get("extent") else { return };
-    let numbers =
-        |field: &str| -> Option<Vec<f64>> { extent.get(field)?.as_array()?.iter().map(|number| number.as_f64()).collect() };
+    let Some(extent) = collection.get("extent") else {
+        return;
+    };
+    let numbers = |field: &str| -> Option<Vec<f64>> {
+        extent
+            .get(field)?
+            .as_array()?
+            .iter()
+            .map(|number| number.as_f64())
+            .collect()
+    };
     let spatial: Option<[f64; 4]> = numbers("spatial").and_then(|numbers| numbers.try_into().ok());
     let times = extent.get("temporal").and_then(|times| times.as_array());
     let time = |at: usize| times.and_then(|times| parse_time(times.get(at)?.as_str()?));
@@ -293,12 +390,21 @@ pub(super) fn check_extent(samples: &Taco3Table, collection: &Collection, report
     }
     let at = |field: &str| Location::Collection(format!("extent/{field}"));
     if outside > 0 {
-        let message =
-            tr_n!(outside, "The centre of {n} sample is outside.", "The centres of {n} samples are outside.", n = outside);
+        let message = tr_n!(
+            outside,
+            "The centre of {n} sample is outside.",
+            "The centres of {n} samples are outside.",
+            n = outside
+        );
         report.add(Rule::Taco3Extent, at("spatial"), message);
     }
     if untimely > 0 {
-        let message = tr_n!(untimely, "The time of {n} sample is outside.", "The times of {n} samples are outside.", n = untimely);
+        let message = tr_n!(
+            untimely,
+            "The time of {n} sample is outside.",
+            "The times of {n} samples are outside.",
+            n = untimely
+        );
         report.add(Rule::Taco3Extent, at("temporal"), message);
     }
 }
@@ -306,9 +412,15 @@ pub(super) fn check_extent(samples: &Taco3Table, collection: &Collection, report
 /// True for a point in a box, whose west may be greater than its east.
 fn holds([west, south, east, north]: [f64; 4], lon: f64, lat: f64) -> bool {
     let is_between = |west: f64, east: f64| lon >= west - CENTRE && lon <= east + CENTRE;
-    let along = if west <= east { is_between(west, east) } else { is_between(west, 180.0) || is_between(-180.0, east) };
+    let along = if west <= east {
+        is_between(west, east)
+    } else {
+        is_between(west, 180.0) || is_between(-180.0, east)
+    };
     // 180 and -180 are one meridian.
-    let along = along || (lon.abs() > 180.0 - CENTRE && (west <= -180.0 + CENTRE || east >= 180.0 - CENTRE || west > east));
+    let along = along
+        || (lon.abs() > 180.0 - CENTRE
+            && (west <= -180.0 + CENTRE || east >= 180.0 - CENTRE || west > east));
     along && lat >= south - CENTRE && lat <= north + CENTRE
 }
 
@@ -320,17 +432,36 @@ mod tests {
 
     #[test]
     fn the_box_of_a_geometry_across_the_antimeridian_has_its_west_in_the_east() {
-        let east = polygon![(x: 170.0, y: -1.0), (x: 180.0, y: -1.0), (x: 180.0, y: 1.0), (x: 170.0, y: -1.0)];
-        let west = polygon![(x: -180.0, y: -1.0), (x: -175.0, y: -1.0), (x: -180.0, y: 2.0), (x: -180.0, y: -1.0)];
+        let east = polygon![
+            (x: 170.0, y: -1.0),
+            (x: 180.0, y: -1.0),
+            (x: 180.0, y: 1.0),
+            (x: 170.0, y: -1.0)
+        ];
+        let west = polygon![
+            (x: -180.0, y: -1.0),
+            (x: -175.0, y: -1.0),
+            (x: -180.0, y: 2.0),
+            (x: -180.0, y: -1.0)
+        ];
         let both = Geometry::MultiPolygon(geo::MultiPolygon(vec![east.clone(), west]));
         assert_eq!(box_of_geometry(&both), Some([170.0, -1.0, -175.0, 2.0]));
-        assert_eq!(box_of_geometry(&Geometry::Polygon(east)), Some([170.0, -1.0, 180.0, 1.0]));
+        assert_eq!(
+            box_of_geometry(&Geometry::Polygon(east)),
+            Some([170.0, -1.0, 180.0, 1.0])
+        );
     }
 
     #[test]
     fn points_are_in_a_box_on_the_circle_of_longitudes() {
-        assert!(holds([170.0, -10.0, -170.0, 10.0], 175.0, 0.0) && holds([170.0, -10.0, -170.0, 10.0], -175.0, 0.0));
-        assert!(!holds([170.0, -10.0, -170.0, 10.0], 0.0, 0.0) && !holds([0.0, 0.0, 1.0, 1.0], 12.0, 45.0));
+        assert!(
+            holds([170.0, -10.0, -170.0, 10.0], 175.0, 0.0)
+                && holds([170.0, -10.0, -170.0, 10.0], -175.0, 0.0)
+        );
+        assert!(
+            !holds([170.0, -10.0, -170.0, 10.0], 0.0, 0.0)
+                && !holds([0.0, 0.0, 1.0, 1.0], 12.0, 45.0)
+        );
         assert!(holds([-180.0, -10.0, 0.0, 10.0], 180.0, 0.0));
     }
 }

@@ -43,9 +43,15 @@ pub fn change(document: &mut Json, random: &mut Random, engine: Engine<'_>) {
         0 => *place = odd(random),
         1 => *place = other,
         2 => match place {
-            Json::Array(items) if !items.is_empty() => drop(items.remove(random.below(items.len()))),
+            Json::Array(items) if !items.is_empty() => {
+                drop(items.remove(random.below(items.len())))
+            }
             Json::Object(fields) if !fields.is_empty() => {
-                let key = fields.keys().nth(random.below(fields.len())).cloned().unwrap_or_default();
+                let key = fields
+                    .keys()
+                    .nth(random.below(fields.len()))
+                    .cloned()
+                    .unwrap_or_default();
                 fields.shift_remove(&key);
             }
             place => *place = odd(random),
@@ -53,7 +59,11 @@ pub fn change(document: &mut Json, random: &mut Random, engine: Engine<'_>) {
         3 => match place {
             Json::Array(items) => items.push(other),
             Json::Object(fields) => {
-                let key = fields.keys().nth(random.below(fields.len())).cloned().unwrap_or_default();
+                let key = fields
+                    .keys()
+                    .nth(random.below(fields.len()))
+                    .cloned()
+                    .unwrap_or_default();
                 let mut name = key.into_bytes();
                 engine(&mut name, 40);
                 fields.insert(String::from_utf8_lossy(&name).into_owned(), other);
@@ -67,7 +77,12 @@ pub fn change(document: &mut Json, random: &mut Random, engine: Engine<'_>) {
             }
             Json::Number(number) => {
                 let number = number.as_f64().unwrap_or_default();
-                let near = [json!(number + 1.0), json!(-number), json!(number * 1e9), json!((number as i64).saturating_sub(1))];
+                let near = [
+                    json!(number + 1.0),
+                    json!(-number),
+                    json!(number * 1e9),
+                    json!((number as i64).saturating_sub(1)),
+                ];
                 *place = near[random.below(near.len())].clone();
             }
             place => *place = odd(random),

@@ -192,7 +192,9 @@ fn words(text: &str) -> Vec<&str> {
     while let Some(first) = rest.chars().next() {
         let length = match first {
             '\'' | '"' => rest[1..].find(first).map_or(rest.len(), |end| end + 2),
-            letter if is_letter(letter) => rest.find(|other: char| !is_letter(other)).unwrap_or(rest.len()),
+            letter if is_letter(letter) => rest
+                .find(|other: char| !is_letter(other))
+                .unwrap_or(rest.len()),
             other => other.len_utf8(),
         };
         words.push(&rest[..length]);

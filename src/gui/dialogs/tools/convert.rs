@@ -1,4 +1,5 @@
-//! Form of Convert: writes a dataset in another container, in parts, or with another compression of its tables.
+//! Form of Convert: writes a dataset in another container, in parts, or with another compression of
+//! its tables.
 
 use egui::Ui;
 
@@ -34,10 +35,19 @@ impl Convert {
     /// Initial values for the opened dataset.
     pub fn new(start: &ToolStart) -> Self {
         let zip = start.input.as_ref().is_some_and(|path| path.is_file());
-        let (format, ending) = if zip { (Format::Folder, "") } else { (Format::Zip, ".tacozip") };
+        let (format, ending) = if zip {
+            (Format::Folder, "")
+        } else {
+            (Format::Zip, ".tacozip")
+        };
         Self {
             input: start.input_text(),
-            base: start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+            base: start
+                .open
+                .base_path
+                .as_ref()
+                .map(|path| path.display().to_string())
+                .unwrap_or_default(),
             open: start.open.clone(),
             output: start.output_text("-converted", ending),
             format,
@@ -57,7 +67,8 @@ impl ToolForm for Convert {
             icon: icons::ARROWS_LEFT_RIGHT,
             title: tr!("Convert ZIP or FOLDER"),
             about: tr!(
-                "Writes the dataset in another container, in parts, or joins its parts. Samples are copied byte for byte; ids, levels and metadata stay."
+                "Writes the dataset in another container, in parts, or joins its parts. Samples \
+                    are copied byte for byte; ids, levels and metadata stay."
             ),
             verb: tr!("Convert"),
         }
@@ -66,7 +77,13 @@ impl ToolForm for Convert {
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
         format_ui(ui, &mut self.format, &mut self.output);
-        fields.path(ui, tr!("Output"), &mut self.output, "", FileRequest::ToolOutput);
+        fields.path(
+            ui,
+            tr!("Output"),
+            &mut self.output,
+            "",
+            FileRequest::ToolOutput,
+        );
         fields::labelled(ui, tr!("Compress tables with"), |ui| {
             let codecs = [
                 Segment::new(Compression::Zstd, "zstd"),
@@ -77,9 +94,15 @@ impl ToolForm for Convert {
             widgets::segmented(ui, "convert-codec", &mut self.compression, &codecs);
         });
         fields::labelled(ui, tr!("Split into parts"), |ui| {
-            let size = TextField::new(tr!("Data in a part"), &mut self.part_size).hide_label().mono().width(130.0);
+            let size = TextField::new(tr!("Data in a part"), &mut self.part_size)
+                .hide_label()
+                .mono()
+                .width(130.0);
             size.hint(tr!("at most 4GB")).show(ui);
-            let by = TextField::new(tr!("A part for each value of"), &mut self.group_by).hide_label().mono().width(220.0);
+            let by = TextField::new(tr!("A part for each value of"), &mut self.group_by)
+                .hide_label()
+                .mono()
+                .width(220.0);
             by.hint(tr!("columns of level 0")).show(ui);
         });
         if !self.part_size.trim().is_empty() || !self.group_by.trim().is_empty() {
@@ -99,16 +122,26 @@ impl ToolForm for Convert {
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let open = OpenOptions { base_path: path_in(&self.base), ..self.open.clone() };
+        let open = OpenOptions {
+            base_path: path_in(&self.base),
+            ..self.open.clone()
+        };
         let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
         let group_by = fields::names(&self.group_by);
         let size_bytes = size_in(&self.part_size)?;
         let split = size_bytes.is_some() || !group_by.is_empty();
-        let parts = Parts { size_bytes, consolidate: self.index.filter(|_| split).into_iter().collect(), group_by };
+        let parts = Parts {
+            size_bytes,
+            consolidate: self.index.filter(|_| split).into_iter().collect(),
+            group_by,
+        };
         let options = BuildOptions {
             target,
             format: self.format,
-            parquet: ParquetOptions { compression: self.compression, ..ParquetOptions::default() },
+            parquet: ParquetOptions {
+                compression: self.compression,
+                ..ParquetOptions::default()
+            },
             overwrite: self.replace,
             parts: split.then_some(parts),
             on_damage: fields::damage(self.damaged),
@@ -117,13 +150,32 @@ impl ToolForm for Convert {
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&input, &open, ctx)?;
             let (target, replace) = (options.target.clone(), options.overwrite);
-            let grouped = options.parts.as_ref().map(|parts| parts.group_by.clone()).unwrap_or_default();
-            let mut plan = ToolPreview::new(Command::operate(ConvertRequest { input, open, options })).outline(&outline);
+            let grouped = options
+                .parts
+                .as_ref()
+                .map(|parts| parts.group_by.clone())
+                .unwrap_or_default();
+            let mut plan = ToolPreview::new(Command::operate(ConvertRequest {
+                input,
+                open,
+                options,
+            }))
+            .outline(&outline);
             if outline.format.generation() != "2.0" {
-                let why = tr!("Only datasets of 2.0 have a ZIP and a FOLDER form. Convert it with Move to 2.0… first.");
-                plan = plan.line(ToolLine::error(why)).obstacle(tr!("The dataset is of another generation"));
+                let why = tr!(
+                    "Only datasets of 2.0 have a ZIP and a FOLDER form. Convert it with Move to \
+                        2.0… first."
+                );
+                plan = plan
+                    .line(ToolLine::error(why))
+                    .obstacle(tr!("The dataset is of another generation"));
             }
-            let known = |name: &str| outline.columns.first().is_some_and(|level| level.iter().any(|field| field.name == name));
+            let known = |name: &str| {
+                outline
+                    .columns
+                    .first()
+                    .is_some_and(|level| level.iter().any(|field| field.name == name))
+            };
             if let Some(name) = grouped.iter().find(|name| !known(name)) {
                 let why = tr!("Level 0 has no column {name}", name);
                 plan = plan.line(ToolLine::error(why.clone())).obstacle(why);

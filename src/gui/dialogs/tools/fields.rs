@@ -20,14 +20,27 @@ const INDEXES: [&str; 2] = ["tacocat", "tacollection"];
 
 /// Names separated by commas.
 pub fn names(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    text.split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
-/// The rows with these ids of level 0, all when `ids` is empty; `filtered`: only those that the filter of the window leaves.
+/// The rows with these ids of level 0, all when `ids` is empty; `filtered`: only those that the
+/// filter of the window leaves.
 pub fn rows(ids: &str, filtered: bool, cx: &PanelContext<'_>) -> RowChoice {
     let ids = names(ids);
-    let filters = if filtered { cx.studio.filters().to_vec() } else { Vec::new() };
-    RowChoice { filters, ids: (!ids.is_empty()).then_some(ids), ..RowChoice::default() }
+    let filters = if filtered {
+        cx.studio.filters().to_vec()
+    } else {
+        Vec::new()
+    };
+    RowChoice {
+        filters,
+        ids: (!ids.is_empty()).then_some(ids),
+        ..RowChoice::default()
+    }
 }
 
 /// Draws inputs, and receives the paths chosen in the desktop's dialog.
@@ -40,13 +53,31 @@ pub struct ToolFields<'a> {
 
 impl ToolFields<'_> {
     /// A path, typed or chosen.
-    pub fn path(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str, request: FileRequest) {
+    pub fn path(
+        &mut self,
+        ui: &mut Ui,
+        label: &str,
+        text: &mut String,
+        hint: &str,
+        request: FileRequest,
+    ) {
         if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label)
             && let Some(path) = paths.into_iter().next()
         {
             *text = path.display().to_string();
         }
-        self.row(ui, label, text, hint, 1, &[(tr!("Choose…"), tr!("Choose {field}", field = label), request)]);
+        self.row(
+            ui,
+            label,
+            text,
+            hint,
+            1,
+            &[(
+                tr!("Choose…"),
+                tr!("Choose {field}", field = label),
+                request,
+            )],
+        );
     }
 
     /// An input that may be a file or a folder.
@@ -57,8 +88,16 @@ impl ToolFields<'_> {
             *text = path.display().to_string();
         }
         let buttons = [
-            (tr!("File…"), tr!("Choose a file: {field}", field = label), FileRequest::ToolFile),
-            (tr!("Folder…"), tr!("Choose a folder: {field}", field = label), FileRequest::ToolFolder),
+            (
+                tr!("File…"),
+                tr!("Choose a file: {field}", field = label),
+                FileRequest::ToolFile,
+            ),
+            (
+                tr!("Folder…"),
+                tr!("Choose a folder: {field}", field = label),
+                FileRequest::ToolFolder,
+            ),
         ];
         self.row(ui, label, text, hint, 1, &buttons);
     }
@@ -66,13 +105,25 @@ impl ToolFields<'_> {
     /// Several paths, one per line; chosen ones are added.
     pub fn paths(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str) {
         if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label) {
-            let mut lines: Vec<String> = text.lines().map(str::to_owned).filter(|line| !line.trim().is_empty()).collect();
+            let mut lines: Vec<String> = text
+                .lines()
+                .map(str::to_owned)
+                .filter(|line| !line.trim().is_empty())
+                .collect();
             lines.extend(paths.iter().map(|path| path.display().to_string()));
             *text = lines.join("\n");
         }
         let buttons = [
-            (tr!("Files…"), tr!("Add files: {field}", field = label), FileRequest::ToolFiles),
-            (tr!("Folder…"), tr!("Add a folder: {field}", field = label), FileRequest::ToolFolder),
+            (
+                tr!("Files…"),
+                tr!("Add files: {field}", field = label),
+                FileRequest::ToolFiles,
+            ),
+            (
+                tr!("Folder…"),
+                tr!("Add a folder: {field}", field = label),
+                FileRequest::ToolFolder,
+            ),
         ];
         self.row(ui, label, text, hint, 4, &buttons);
     }
@@ -89,14 +140,26 @@ impl ToolFields<'_> {
         let t = theme::tokens(ui);
         ui.scope(|ui| {
             ui.spacing_mut().item_spacing.y = 4.0;
-            ui.label(theme::rich_text(label).font(font::regular(12.0)).color(t.tx2));
+            ui.label(
+                theme::rich_text(label)
+                    .font(font::regular(12.0))
+                    .color(t.tx2),
+            );
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 let room = buttons.len() as f32 * BUTTON;
                 let width = (ui.available_width() - room).max(160.0);
-                TextField::new(label, text).mono().hide_label().hint(hint).rows(rows).width(width).show(ui);
+                TextField::new(label, text)
+                    .mono()
+                    .hide_label()
+                    .hint(hint)
+                    .rows(rows)
+                    .width(width)
+                    .show(ui);
                 for (words, name, request) in buttons {
-                    let button = Button::secondary(*words).icon(icons::FOLDER_OPEN).name(name.as_str());
+                    let button = Button::secondary(*words)
+                        .icon(icons::FOLDER_OPEN)
+                        .name(name.as_str());
                     if ui.add(button).clicked() {
                         *self.wanted = Some((label.to_owned(), *request));
                     }
@@ -118,14 +181,21 @@ pub fn labelled<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -> 
     .inner
 }
 
-/// The folder with the parts of an index; hidden when the name of the input is not that of an index.
+/// The folder with the parts of an index; hidden when the name of the input is not that of an
+/// index.
 pub fn base_path(ui: &mut Ui, fields: &mut ToolFields<'_>, input: &str, text: &mut String) {
     let input = input.trim().trim_end_matches(['/', '\\']).to_lowercase();
     let name = input.rsplit(['/', '\\']).next().unwrap_or_default();
     if text.is_empty() && !INDEXES.iter().any(|word| name.contains(word)) {
         return;
     }
-    fields.path(ui, tr!("Folder of the parts"), text, tr!("empty: beside the index"), FileRequest::ToolFolder);
+    fields.path(
+        ui,
+        tr!("Folder of the parts"),
+        text,
+        tr!("empty: beside the index"),
+        FileRequest::ToolFolder,
+    );
 }
 
 /// A typed path; `None` for an empty text.
@@ -161,7 +231,9 @@ pub fn need_output(text: &str) -> Result<PathBuf, String> {
 pub fn size_in(text: &str) -> Result<Option<u64>, String> {
     match text.trim() {
         "" => Ok(None),
-        text => parse_size(text).map(Some).map_err(|_| tr!("Write a size like 4GB or 512MB").into()),
+        text => parse_size(text)
+            .map(Some)
+            .map_err(|_| tr!("Write a size like 4GB or 512MB").into()),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Form of Edit in place: changes columns and collection of a finished dataset, in place or in a copy; adds a collection to a
-//! TORTILLA or removes that of a TACO.
+//! Form of Edit in place: changes columns and collection of a finished dataset, in place or in a
+//! copy; adds a collection to a TORTILLA or removes that of a TACO.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,11 +18,20 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Segment, TextField, paint};
 use crate::jobs::AsyncValue;
-use crate::ops::{DatasetEdit, EditRequest, EditWay, EditableContents, Generation, editable_contents, plan_edit};
+use crate::ops::{
+    DatasetEdit, EditRequest, EditWay, EditableContents, Generation, editable_contents, plan_edit,
+};
 use crate::studio::{Command, Document, Studio};
 
 /// Columns with the location of the bytes; they can't be removed.
-const FIXED: [&str; 6] = ["tortilla:id", "tortilla:offset", "tortilla:length", "tortilla:file_format", "id", "type"];
+const FIXED: [&str; 6] = [
+    "tortilla:id",
+    "tortilla:offset",
+    "tortilla:length",
+    "tortilla:file_format",
+    "id",
+    "type",
+];
 /// Prefixes of the collection fields that writers generate.
 const MADE: [&str; 2] = ["taco:", "_tacocat"];
 
@@ -50,15 +59,45 @@ pub struct Footer {
 impl std::fmt::Debug for Footer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The inputs of the preview.
-        let Self { input, level, dropped, table, fields, collection, other_generation, in_place, output, replace, .. } = self;
-        write!(f, "{:?}", (input, level, dropped, table, fields, collection, other_generation, in_place, output, replace))
+        let Self {
+            input,
+            level,
+            dropped,
+            table,
+            fields,
+            collection,
+            other_generation,
+            in_place,
+            output,
+            replace,
+            ..
+        } = self;
+        write!(
+            f,
+            "{:?}",
+            (
+                input,
+                level,
+                dropped,
+                table,
+                fields,
+                collection,
+                other_generation,
+                in_place,
+                output,
+                replace
+            )
+        )
     }
 }
 
 impl Footer {
     /// Initial values for the opened dataset.
     pub fn new(start: &ToolStart) -> Self {
-        let ending = start.input.as_ref().and_then(|path| Some(format!(".{}", path.extension()?.to_string_lossy())));
+        let ending = start
+            .input
+            .as_ref()
+            .and_then(|path| Some(format!(".{}", path.extension()?.to_string_lossy())));
         Self {
             input: start.input_text(),
             opened: start.input_text(),
@@ -80,7 +119,10 @@ impl Footer {
     fn read(&mut self, cx: &PanelContext<'_>) -> Option<Result<EditableContents, String>> {
         let path = path_in(&self.input)?;
         let place = path.clone();
-        self.contents.update(cx.jobs, path.clone(), tr!("Read the footer"), move |ctx| editable_contents(&place, ctx));
+        self.contents
+            .update(cx.jobs, path.clone(), tr!("Read the footer"), move |ctx| {
+                editable_contents(&place, ctx)
+            });
         Some(match self.contents.get(&path)? {
             Ok(contents) => Ok(contents.clone()),
             Err(error) => Err(error.report()),
@@ -93,8 +135,11 @@ impl Footer {
         if levels > 1 {
             fields::labelled(ui, tr!("Level of the columns"), |ui| {
                 let names: Vec<String> = (0..levels).map(|level| level.to_string()).collect();
-                let segments: Vec<Segment<'_, usize>> =
-                    names.iter().enumerate().map(|(level, name)| Segment::new(level, name)).collect();
+                let segments: Vec<Segment<'_, usize>> = names
+                    .iter()
+                    .enumerate()
+                    .map(|(level, name)| Segment::new(level, name))
+                    .collect();
                 let before = self.level;
                 widgets::segmented(ui, "edit-level", &mut self.level, &segments);
                 if before != self.level {
@@ -102,79 +147,130 @@ impl Footer {
                 }
             });
         }
-        let Some(columns) = contents.columns.get(self.level) else { return };
+        let Some(columns) = contents.columns.get(self.level) else {
+            return;
+        };
         let n = paint::grouped(columns.len() as u64);
         heading(ui, &tr_n!(columns.len(), "{n} column", "{n} columns", n));
-        ScrollArea::vertical().id_salt("footer-columns").max_height(130.0).show(ui, |ui| {
-            ui.set_min_width(ui.available_width());
-            ui.spacing_mut().item_spacing.y = 2.0;
-            for pair in columns.chunks(2) {
-                ui.columns(2, |cells| {
-                    for (ui, field) in cells.iter_mut().zip(pair) {
-                        let fixed = FIXED.contains(&field.name.as_str());
-                        let mut kept = fixed || !self.dropped.contains(&field.name);
-                        let label = tr!("Keep {column}", column = field.name);
-                        ui.add_enabled_ui(!fixed, |ui| {
-                            if widgets::checkbox(ui, &mut kept, &label).changed() {
-                                match kept {
-                                    true => self.dropped.remove(&field.name),
-                                    false => self.dropped.insert(field.name.clone()),
-                                };
-                            }
-                        });
-                    }
-                });
-            }
-        });
+        ScrollArea::vertical()
+            .id_salt("footer-columns")
+            .max_height(130.0)
+            .show(ui, |ui| {
+                ui.set_min_width(ui.available_width());
+                ui.spacing_mut().item_spacing.y = 2.0;
+                for pair in columns.chunks(2) {
+                    ui.columns(2, |cells| {
+                        for (ui, field) in cells.iter_mut().zip(pair) {
+                            let fixed = FIXED.contains(&field.name.as_str());
+                            let mut kept = fixed || !self.dropped.contains(&field.name);
+                            let label = tr!("Keep {column}", column = field.name);
+                            ui.add_enabled_ui(!fixed, |ui| {
+                                if widgets::checkbox(ui, &mut kept, &label).changed() {
+                                    match kept {
+                                        true => self.dropped.remove(&field.name),
+                                        false => self.dropped.insert(field.name.clone()),
+                                    };
+                                }
+                            });
+                        }
+                    });
+                }
+            });
     }
 
-    fn collection_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, contents: &EditableContents) {
+    fn collection_ui(
+        &mut self,
+        ui: &mut Ui,
+        fields: &mut ToolFields<'_>,
+        contents: &EditableContents,
+    ) {
         let Some(collection) = &contents.collection else {
-            widgets::checkbox(ui, &mut self.other_generation, tr!("Add a collection: the file becomes a TACO"));
+            widgets::checkbox(
+                ui,
+                &mut self.other_generation,
+                tr!("Add a collection: the file becomes a TACO"),
+            );
             if self.other_generation {
                 let hint = tr!("a JSON file with the fields of a TACO 0.2");
-                fields.path(ui, tr!("Collection"), &mut self.collection, hint, FileRequest::ToolFile);
+                fields.path(
+                    ui,
+                    tr!("Collection"),
+                    &mut self.collection,
+                    hint,
+                    FileRequest::ToolFile,
+                );
             }
             return;
         };
         if contents.format == Format::Taco {
-            widgets::checkbox(ui, &mut self.other_generation, tr!("Remove the collection: the file becomes a TORTILLA"));
+            widgets::checkbox(
+                ui,
+                &mut self.other_generation,
+                tr!("Remove the collection: the file becomes a TORTILLA"),
+            );
         }
         if self.other_generation {
             return;
         }
         heading(ui, tr!("Collection"));
-        ScrollArea::vertical().id_salt("footer-collection").max_height(170.0).show(ui, |ui| {
-            ui.set_min_width(ui.available_width());
-            ui.spacing_mut().item_spacing.y = 4.0;
-            let added: Vec<String> =
-                self.fields.iter().map(|(key, _)| key.clone()).filter(|key| !collection.contains_key(key)).collect();
-            let is_own = |key: &&String| !MADE.iter().any(|start| key.starts_with(start));
-            let keys: Vec<String> = collection.keys().filter(is_own).cloned().chain(added).collect();
-            for key in keys {
-                self.field_ui(ui, &key, collection.get(&key));
-            }
-            ui.horizontal(|ui| {
-                TextField::new(tr!("New field"), &mut self.new_field)
-                    .hide_label()
-                    .mono()
-                    .hint(tr!("name of a field"))
-                    .width(170.0)
-                    .show(ui);
-                let name = self.new_field.trim().to_owned();
-                let blocked = match () {
-                    () if name.is_empty() => Some(tr!("Type its name first")),
-                    () if collection.contains_key(&name) => Some(tr!("This field exists already")),
-                    () => None,
-                };
-                if ui.add(Button::secondary(tr!("Add field")).icon(icons::PLUS).blocked(blocked)).clicked() {
-                    self.fields.push((name, Some(String::new())));
-                    self.new_field.clear();
+        ScrollArea::vertical()
+            .id_salt("footer-collection")
+            .max_height(170.0)
+            .show(ui, |ui| {
+                ui.set_min_width(ui.available_width());
+                ui.spacing_mut().item_spacing.y = 4.0;
+                let added: Vec<String> = self
+                    .fields
+                    .iter()
+                    .map(|(key, _)| key.clone())
+                    .filter(|key| !collection.contains_key(key))
+                    .collect();
+                let is_own = |key: &&String| !MADE.iter().any(|start| key.starts_with(start));
+                let keys: Vec<String> = collection
+                    .keys()
+                    .filter(is_own)
+                    .cloned()
+                    .chain(added)
+                    .collect();
+                for key in keys {
+                    self.field_ui(ui, &key, collection.get(&key));
                 }
+                ui.horizontal(|ui| {
+                    TextField::new(tr!("New field"), &mut self.new_field)
+                        .hide_label()
+                        .mono()
+                        .hint(tr!("name of a field"))
+                        .width(170.0)
+                        .show(ui);
+                    let name = self.new_field.trim().to_owned();
+                    let blocked = match () {
+                        () if name.is_empty() => Some(tr!("Type its name first")),
+                        () if collection.contains_key(&name) => {
+                            Some(tr!("This field exists already"))
+                        }
+                        () => None,
+                    };
+                    if ui
+                        .add(
+                            Button::secondary(tr!("Add field"))
+                                .icon(icons::PLUS)
+                                .blocked(blocked),
+                        )
+                        .clicked()
+                    {
+                        self.fields.push((name, Some(String::new())));
+                        self.new_field.clear();
+                    }
+                });
             });
-        });
         let hint = tr!("empty, or a JSON file in place of all fields");
-        fields.path(ui, tr!("Whole collection"), &mut self.collection, hint, FileRequest::ToolFile);
+        fields.path(
+            ui,
+            tr!("Whole collection"),
+            &mut self.collection,
+            hint,
+            FileRequest::ToolFile,
+        );
     }
 
     fn field_ui(&mut self, ui: &mut Ui, key: &str, old: Option<&Json>) {
@@ -186,8 +282,15 @@ impl Footer {
             let (rect, _) = ui.allocate_exact_size(vec2(170.0, 26.0), egui::Sense::hover());
             let Some(mut text) = typed else {
                 paint::text_left(ui.painter(), rect, key, font::mono(12.0), t.txd);
-                ui.label(theme::rich_text(tr!("is removed")).font(font::regular(12.0)).color(t.warn));
-                if ui.add(Button::ghost(tr!("Keep")).name(tr!("Keep field {key}", key))).clicked() {
+                ui.label(
+                    theme::rich_text(tr!("is removed"))
+                        .font(font::regular(12.0))
+                        .color(t.warn),
+                );
+                if ui
+                    .add(Button::ghost(tr!("Keep")).name(tr!("Keep field {key}", key)))
+                    .clicked()
+                {
                     self.fields.retain(|(name, _)| name != key);
                 }
                 return;
@@ -195,10 +298,19 @@ impl Footer {
             paint::text_left(ui.painter(), rect, key, font::mono(12.0), t.tx);
             let name = tr!("Value of {field}", field = key);
             let width = ui.available_width() - 36.0;
-            if TextField::new(&name, &mut text).hide_label().mono().width(width).show(ui).changed() {
+            if TextField::new(&name, &mut text)
+                .hide_label()
+                .mono()
+                .width(width)
+                .show(ui)
+                .changed()
+            {
                 self.put(key, Some(text), &before, old.is_some());
             }
-            if ui.add(Button::icon_only(icons::X, tr!("Remove field {key}", key))).clicked() {
+            if ui
+                .add(Button::icon_only(icons::X, tr!("Remove field {key}", key)))
+                .clicked()
+            {
                 self.put(key, None, &before, old.is_some());
             }
         });
@@ -214,7 +326,11 @@ impl Footer {
 }
 
 fn heading(ui: &mut Ui, text: &str) {
-    ui.label(theme::rich_text(text).font(font::semibold(12.0)).color(theme::tokens(ui).tx2));
+    ui.label(
+        theme::rich_text(text)
+            .font(font::semibold(12.0))
+            .color(theme::tokens(ui).tx2),
+    );
 }
 
 /// Input text of a value: a string without quotes, unless it would be parsed as another type.
@@ -242,9 +358,12 @@ fn way_line(way: &EditWay) -> ToolLine {
                 first
             ))
         }
-        EditWay::Footer => ToolLine::good(tr!("Replaces footer and collection; the samples are not touched")),
+        EditWay::Footer => ToolLine::good(tr!(
+            "Replaces footer and collection; the samples are not touched"
+        )),
         EditWay::Tail { bytes } => ToolLine::good(tr!(
-            "Replaces the metadata of the ZIP ({bytes}) behind its data; the samples are not touched",
+            "Replaces the metadata of the ZIP ({bytes}) behind its data; the samples are not \
+                touched",
             bytes = paint::bytes(*bytes)
         )),
         EditWay::Anew { bytes, reason } => ToolLine::warning(tr!(
@@ -261,7 +380,9 @@ impl ToolForm for Footer {
             icon: icons::PENCIL_SIMPLE,
             title: tr!("Edit in place"),
             about: tr!(
-                "Changes columns and collection of a finished dataset where it is. Only metadata is written, and the samples stay. Where the layout of a ZIP does not allow that, the preview says that it is written anew."
+                "Changes columns and collection of a finished dataset where it is. Only metadata \
+                    is written, and the samples stay. Where the layout of a ZIP does not allow \
+                    that, the preview says that it is written anew."
             ),
             verb: tr!("Apply changes"),
         }
@@ -269,7 +390,12 @@ impl ToolForm for Footer {
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
         let before = self.input.clone();
-        fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a FOLDER, ZIP, .tortilla or .taco, or the folder of its parts"));
+        fields.dataset(
+            ui,
+            tr!("Dataset"),
+            &mut self.input,
+            tr!("a FOLDER, ZIP, .tortilla or .taco, or the folder of its parts"),
+        );
         if before != self.input {
             self.dropped.clear();
             self.fields.clear();
@@ -278,43 +404,85 @@ impl ToolForm for Footer {
         }
         if let Some(Ok(contents)) = self.read(cx) {
             self.columns_ui(ui, &contents);
-            let hint = tr!("CSV, JSON or Parquet, by id or path; its columns are added or replaced");
-            fields.path(ui, tr!("Columns of a table"), &mut self.table, hint, FileRequest::ToolFile);
+            let hint =
+                tr!("CSV, JSON or Parquet, by id or path; its columns are added or replaced");
+            fields.path(
+                ui,
+                tr!("Columns of a table"),
+                &mut self.table,
+                hint,
+                FileRequest::ToolFile,
+            );
             self.collection_ui(ui, fields, &contents);
             if contents.files > 1 {
                 self.in_place = true;
             }
             ui.add_enabled_ui(contents.files == 1, |ui| {
                 fields::labelled(ui, tr!("Write"), |ui| {
-                    let places = [Segment::new(true, tr!("into the dataset itself")), Segment::new(false, tr!("into a copy"))];
+                    let places = [
+                        Segment::new(true, tr!("into the dataset itself")),
+                        Segment::new(false, tr!("into a copy")),
+                    ];
                     widgets::segmented(ui, "footer-place", &mut self.in_place, &places);
                 });
             });
         }
         if !self.in_place {
-            fields.path(ui, tr!("Copy"), &mut self.output, "", FileRequest::ToolOutput);
+            fields.path(
+                ui,
+                tr!("Copy"),
+                &mut self.output,
+                "",
+                FileRequest::ToolOutput,
+            );
             fields::replace(ui, &mut self.replace);
         }
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let input = need_input(&self.input)?;
-        let output = if self.in_place { None } else { Some(need_output(&self.output)?) };
+        let output = if self.in_place {
+            None
+        } else {
+            Some(need_output(&self.output)?)
+        };
         let set: Map<String, Json> = match self.other_generation {
             true => Map::new(),
-            false => self.fields.iter().map(|(key, text)| (key.clone(), text.as_deref().map_or(Json::Null, value_of))).collect(),
+            false => self
+                .fields
+                .iter()
+                .map(|(key, text)| (key.clone(), text.as_deref().map_or(Json::Null, value_of)))
+                .collect(),
         };
-        let (dropped, metadata) = (self.dropped.iter().cloned().collect::<Vec<_>>(), path_in(&self.table));
-        let (collection, other, overwrite) = (path_in(&self.collection), self.other_generation, self.replace);
+        let (dropped, metadata) = (
+            self.dropped.iter().cloned().collect::<Vec<_>>(),
+            path_in(&self.table),
+        );
+        let (collection, other, overwrite) = (
+            path_in(&self.collection),
+            self.other_generation,
+            self.replace,
+        );
         let level = self.level;
         Ok(Box::new(move |ctx| {
             let contents = editable_contents(&input, ctx)?;
             let n = paint::grouped(contents.samples as u64);
-            let mut lines =
-                vec![ToolLine::fact(tr_n!(contents.samples, "Reads: {n} sample of level 0", "Reads: {n} samples of level 0", n))];
-            lines.extend(dropped.iter().map(|column| ToolLine::warning(tr!("Removes the column {column}", column))));
+            let mut lines = vec![ToolLine::fact(tr_n!(
+                contents.samples,
+                "Reads: {n} sample of level 0",
+                "Reads: {n} samples of level 0",
+                n
+            ))];
+            lines.extend(
+                dropped
+                    .iter()
+                    .map(|column| ToolLine::warning(tr!("Removes the column {column}", column))),
+            );
             if let Some(table) = &metadata {
-                lines.push(ToolLine::fact(tr!("Adds or replaces columns from {path}", path = display_path(table))));
+                lines.push(ToolLine::fact(tr!(
+                    "Adds or replaces columns from {path}",
+                    path = display_path(table)
+                )));
             }
             for (key, value) in &set {
                 lines.push(match value {
@@ -322,23 +490,31 @@ impl ToolForm for Footer {
                     value => ToolLine::fact(tr!("Sets the field {key} to {value}", key, value)),
                 });
             }
-            let given = collection.filter(|_| contents.collection.is_some() != other).map(|path| read_collection_file(&path));
+            let given = collection
+                .filter(|_| contents.collection.is_some() != other)
+                .map(|path| read_collection_file(&path));
             let given = given.transpose()?.map(|given| given.fields);
             let become_generation = other.then_some(match contents.collection {
                 Some(_) => Generation::Tortilla,
                 None => Generation::Taco,
             });
             match become_generation {
-                Some(Generation::Tortilla) => {
-                    lines.push(ToolLine::warning(tr!("Removes the collection: the file becomes a TORTILLA")))
-                }
-                Some(Generation::Taco) => lines.push(ToolLine::fact(tr!("Adds a collection: the file becomes a TACO"))),
+                Some(Generation::Tortilla) => lines.push(ToolLine::warning(tr!(
+                    "Removes the collection: the file becomes a TORTILLA"
+                ))),
+                Some(Generation::Taco) => lines.push(ToolLine::fact(tr!(
+                    "Adds a collection: the file becomes a TACO"
+                ))),
                 None => {}
             }
             if given.is_some() && become_generation.is_none() {
                 lines.push(ToolLine::warning(tr!("Replaces the whole collection")));
             }
-            let nothing = dropped.is_empty() && metadata.is_none() && set.is_empty() && given.is_none() && !other;
+            let nothing = dropped.is_empty()
+                && metadata.is_none()
+                && set.is_empty()
+                && given.is_none()
+                && !other;
             let lacks = become_generation == Some(Generation::Taco) && given.is_none();
             let place = output.clone();
             let command = match become_generation {
@@ -377,7 +553,10 @@ impl ToolForm for Footer {
                 Some(target) => plan.destination(&target, overwrite),
                 None => {
                     let path = display_path(&input);
-                    plan.line(ToolLine::warning(tr!("Changes {path} in place; every sample stays byte for byte", path)))
+                    plan.line(ToolLine::warning(tr!(
+                        "Changes {path} in place; every sample stays byte for byte",
+                        path
+                    )))
                 }
             };
             Ok(match () {
@@ -392,9 +571,19 @@ impl ToolForm for Footer {
     fn afterwards(&self, studio: &Studio) -> Vec<Request> {
         let open = studio.document().and_then(Document::opened);
         let changed = self.in_place && self.input == self.opened;
-        let again = open.filter(|open| changed && path_in(&self.opened).as_ref() == Some(&open.reader.info().path));
-        let command =
-            |(path, options): (PathBuf, OpenOptions)| Request::Run(Command::OpenWith { path, options: Box::new(options) });
-        again.map(|open| (open.reader.info().path.clone(), open.options.clone())).map(command).into_iter().collect()
+        let again = open.filter(|open| {
+            changed && path_in(&self.opened).as_ref() == Some(&open.reader.info().path)
+        });
+        let command = |(path, options): (PathBuf, OpenOptions)| {
+            Request::Run(Command::OpenWith {
+                path,
+                options: Box::new(options),
+            })
+        };
+        again
+            .map(|open| (open.reader.info().path.clone(), open.options.clone()))
+            .map(command)
+            .into_iter()
+            .collect()
     }
 }

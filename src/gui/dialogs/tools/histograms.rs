@@ -28,7 +28,12 @@ impl Histograms {
     pub fn new(start: &ToolStart) -> Self {
         Self {
             input: start.input_text(),
-            base: start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+            base: start
+                .open
+                .base_path
+                .as_ref()
+                .map(|path| path.display().to_string())
+                .unwrap_or_default(),
             open: start.open.clone(),
             output: start.output_text("-histograms", ".tortilla"),
             scale: Scale::Dataset,
@@ -43,15 +48,28 @@ impl ToolForm for Histograms {
             icon: icons::CHART_BAR,
             title: tr!("Histograms"),
             about: tr!(
-                "Counts the values of every raster in 100 bins and writes them as a .tortilla of the same shape. Percentiles of any selection are computed from it without reading a raster."
+                "Counts the values of every raster in 100 bins and writes them as a .tortilla of \
+                    the same shape. Percentiles of any selection are computed from it without \
+                    reading a raster."
             ),
             verb: tr!("Count"),
         }
     }
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
-        fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of any generation"));
-        fields.path(ui, tr!("Histogram file"), &mut self.output, tr!("a file that ends in .tortilla"), FileRequest::ToolOutput);
+        fields.dataset(
+            ui,
+            tr!("Dataset"),
+            &mut self.input,
+            tr!("a dataset of any generation"),
+        );
+        fields.path(
+            ui,
+            tr!("Histogram file"),
+            &mut self.output,
+            tr!("a file that ends in .tortilla"),
+            FileRequest::ToolOutput,
+        );
         fields::labelled(ui, tr!("Values share their bins"), |ui| {
             let scales = [
                 Segment::new(Scale::Dataset, tr!("over the whole dataset")),
@@ -64,16 +82,31 @@ impl ToolForm for Histograms {
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let open = OpenOptions { base_path: path_in(&self.base), ..self.open.clone() };
+        let open = OpenOptions {
+            base_path: path_in(&self.base),
+            ..self.open.clone()
+        };
         let (input, output) = (need_input(&self.input)?, need_output(&self.output)?);
-        let request = HistogramRequest { input, open, output, scale: self.scale, overwrite: self.replace };
+        let request = HistogramRequest {
+            input,
+            open,
+            output,
+            scale: self.scale,
+            overwrite: self.replace,
+        };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &request.open, ctx)?;
             let (target, replace) = (request.output.clone(), request.overwrite);
             let plan = ToolPreview::new(Command::operate(request)).outline(&outline);
             let plan = plan.destination(&target, replace);
-            let named = target.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla"));
-            Ok(if named { plan } else { plan.obstacle(tr!("The name has to end in .tortilla")) })
+            let named = target
+                .extension()
+                .is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla"));
+            Ok(if named {
+                plan
+            } else {
+                plan.obstacle(tr!("The name has to end in .tortilla"))
+            })
         }))
     }
 }

@@ -1,4 +1,5 @@
-//! Form of Index existing ZIPs: writes a TACOCAT folder, a TACOCAT file, or a TACOLLECTION over ZIPs.
+//! Form of Index existing ZIPs: writes a TACOCAT folder, a TACOCAT file, or a TACOLLECTION over
+//! ZIPs.
 
 use std::path::Path;
 
@@ -34,15 +35,29 @@ impl IndexForm {
     /// Initial values: the opened dataset, if it is a ZIP.
     pub fn new(start: &ToolStart) -> Self {
         let inputs = match &start.input {
-            Some(path) if path.extension().is_some_and(|ending| ending == "tacozip" || ending == "zip") => start.input_text(),
+            Some(path)
+                if path
+                    .extension()
+                    .is_some_and(|ending| ending == "tacozip" || ending == "zip") =>
+            {
+                start.input_text()
+            }
             _ => String::new(),
         };
-        Self { inputs, proposed: String::new(), output: String::new(), format: Format::Tacocat, replace: false }
+        Self {
+            inputs,
+            proposed: String::new(),
+            output: String::new(),
+            format: Format::Tacocat,
+            replace: false,
+        }
     }
 
     /// Proposes the folder of the first ZIP until another output is typed.
     fn propose(&mut self) {
-        let folder = paths_in(&self.inputs).first().and_then(|path| path.parent().map(Path::to_owned));
+        let folder = paths_in(&self.inputs)
+            .first()
+            .and_then(|path| path.parent().map(Path::to_owned));
         let proposal = folder.map(|folder| match self.format {
             Format::Tacollection => folder.join("TACOLLECTION.json").display().to_string(),
             _ => folder.display().to_string(),
@@ -60,14 +75,20 @@ impl ToolForm for IndexForm {
             icon: icons::DATABASE,
             title: tr!("Index existing ZIPs"),
             about: tr!(
-                "Writes one index over many ZIPs, which then open as one dataset. The ZIPs are not changed; the index belongs into the folder that holds them."
+                "Writes one index over many ZIPs, which then open as one dataset. The ZIPs are not \
+                    changed; the index belongs into the folder that holds them."
             ),
             verb: tr!("Write index"),
         }
     }
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
-        fields.paths(ui, "ZIPs", &mut self.inputs, tr!("one path per line, in the order of their rows"));
+        fields.paths(
+            ui,
+            "ZIPs",
+            &mut self.inputs,
+            tr!("one path per line, in the order of their rows"),
+        );
         fields::labelled(ui, tr!("Kind of index"), |ui| {
             let kinds = [
                 Segment::new(Format::Tacocat, ".tacocat"),
@@ -77,7 +98,11 @@ impl ToolForm for IndexForm {
             widgets::segmented(ui, "index-kind", &mut self.format, &kinds);
         });
         self.propose();
-        let request = if self.format == Format::Tacollection { FileRequest::ToolOutput } else { FileRequest::ToolFolder };
+        let request = if self.format == Format::Tacollection {
+            FileRequest::ToolOutput
+        } else {
+            FileRequest::ToolFolder
+        };
         fields.path(ui, tr!("Write into"), &mut self.output, "", request);
         fields::replace(ui, &mut self.replace);
     }
@@ -98,7 +123,10 @@ impl ToolForm for IndexForm {
         Ok(Box::new(move |ctx| {
             let preview = index_preview(&options, ctx)?;
             let rows: usize = preview.zips.iter().map(|(_, rows)| rows).sum();
-            let (n, rows) = (paint::grouped(preview.zips.len() as u64), paint::grouped(rows as u64));
+            let (n, rows) = (
+                paint::grouped(preview.zips.len() as u64),
+                paint::grouped(rows as u64),
+            );
             let folder = display_path(folder_of_index(&options));
             let place = match options.format {
                 Format::Tacocat => options.target.join(".tacocat"),
@@ -116,14 +144,20 @@ impl ToolForm for IndexForm {
             );
             plan = plan.line(ToolLine::fact(text));
             for (path, rows) in preview.zips.iter().take(LISTED) {
-                plan = plan.line(ToolLine::row(format!("{}  {}", display_path(path), paint::grouped(*rows as u64))));
+                plan = plan.line(ToolLine::row(format!(
+                    "{}  {}",
+                    display_path(path),
+                    paint::grouped(*rows as u64)
+                )));
             }
             if preview.elsewhere > 0 {
                 let n = paint::grouped(preview.elsewhere as u64);
                 plan = plan.line(ToolLine::warning(tr_n!(
                     preview.elsewhere,
-                    "{n} ZIP is not in {folder}, where readers look for it: move it there, or name its folder whenever you open the index",
-                    "{n} ZIPs are not in {folder}, where readers look for them: move them there, or name their folder whenever you open the index",
+                    "{n} ZIP is not in {folder}, where readers look for it: move it there, or name \
+                        its folder whenever you open the index",
+                    "{n} ZIPs are not in {folder}, where readers look for them: move them there, \
+                        or name their folder whenever you open the index",
                     n,
                     folder
                 )));

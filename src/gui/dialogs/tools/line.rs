@@ -28,27 +28,45 @@ enum LineKind {
 
 impl ToolLine {
     pub fn fact(text: impl Into<String>) -> Self {
-        Self { kind: LineKind::Fact, text: text.into() }
+        Self {
+            kind: LineKind::Fact,
+            text: text.into(),
+        }
     }
 
     pub fn good(text: impl Into<String>) -> Self {
-        Self { kind: LineKind::Good, text: text.into() }
+        Self {
+            kind: LineKind::Good,
+            text: text.into(),
+        }
     }
 
     pub fn warning(text: impl Into<String>) -> Self {
-        Self { kind: LineKind::Warning, text: text.into() }
+        Self {
+            kind: LineKind::Warning,
+            text: text.into(),
+        }
     }
 
     pub fn error(text: impl Into<String>) -> Self {
-        Self { kind: LineKind::Error, text: text.into() }
+        Self {
+            kind: LineKind::Error,
+            text: text.into(),
+        }
     }
 
     pub fn histogram(bins: Bins) -> Self {
-        Self { text: bins.text(), kind: LineKind::Histogram(Box::new(bins)) }
+        Self {
+            text: bins.text(),
+            kind: LineKind::Histogram(Box::new(bins)),
+        }
     }
 
     pub fn row(text: impl Into<String>) -> Self {
-        Self { kind: LineKind::Row, text: text.into() }
+        Self {
+            kind: LineKind::Row,
+            text: text.into(),
+        }
     }
 }
 
@@ -69,16 +87,30 @@ pub fn line_ui(ui: &mut Ui, line: &ToolLine) {
             return;
         }
     };
-    let font = if line.kind == LineKind::Row { font::mono(12.0) } else { font::regular(12.0) };
+    let font = if line.kind == LineKind::Row {
+        font::mono(12.0)
+    } else {
+        font::regular(12.0)
+    };
     let top = ui.cursor().min;
     let response = ui
         .horizontal_top(|ui| {
             ui.add_space(20.0);
-            ui.add(egui::Label::new(theme::rich_text(&line.text).font(font).color(t.tx)).wrap().sense(Sense::hover()))
+            ui.add(
+                egui::Label::new(theme::rich_text(&line.text).font(font).color(t.tx))
+                    .wrap()
+                    .sense(Sense::hover()),
+            )
         })
         .inner;
     response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, &line.text));
     if !icon.is_empty() {
-        paint::icon(ui.painter(), egui::pos2(top.x + 7.0, top.y + 8.0), icon, 14.0, color);
+        paint::icon(
+            ui.painter(),
+            egui::pos2(top.x + 7.0, top.y + 8.0),
+            icon,
+            14.0,
+            color,
+        );
     }
 }

@@ -1,6 +1,7 @@
-//! The dialog of the tools: input, options, preview, run with progress and cancel, report. This module is the common frame; the
-//! input of a tool and its command are a [`ToolForm`] in a file of its own. A preview reads and never writes; it also builds the
-//! command that the button runs, so that the command matches the preview.
+//! The dialog of the tools: input, options, preview, run with progress and cancel, report. This
+//! module is the common frame; the input of a tool and its command are a [`ToolForm`] in a file of
+//! its own. A preview reads and never writes; it also builds the command that the button runs, so
+//! that the command matches the preview.
 
 mod bins;
 mod convert;
@@ -70,19 +71,34 @@ pub struct ToolStart {
 impl ToolStart {
     /// Path of the input as text; empty without one.
     fn input_text(&self) -> String {
-        self.input.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
+        self.input
+            .as_ref()
+            .map(|path| path.display().to_string())
+            .unwrap_or_default()
     }
 
     /// A proposal for an output: `id-suffix.ending` in the output folder.
     fn output_text(&self, suffix: &str, ending: &str) -> String {
         let stem = match self.id.as_str() {
-            "" => self.input.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned()),
+            "" => self
+                .input
+                .as_ref()
+                .and_then(|path| path.file_name())
+                .map(|name| name.to_string_lossy().into_owned()),
             id => Some(id.to_owned()),
         };
         let stem = stem.unwrap_or_else(|| "dataset".into());
-        let stem = stem.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("dataset").to_owned();
+        let stem = stem
+            .split('.')
+            .next()
+            .filter(|stem| !stem.is_empty())
+            .unwrap_or("dataset")
+            .to_owned();
         let stem = crate::model::portable_name(&stem);
-        self.folder.join(format!("{stem}{suffix}{ending}")).display().to_string()
+        self.folder
+            .join(format!("{stem}{suffix}{ending}"))
+            .display()
+            .to_string()
     }
 }
 
@@ -98,12 +114,20 @@ pub struct ToolPreview {
 
 impl ToolPreview {
     fn new(command: Command) -> Self {
-        Self { lines: Vec::new(), obstacle: None, command: Some(command) }
+        Self {
+            lines: Vec::new(),
+            obstacle: None,
+            command: Some(command),
+        }
     }
 
     /// A preview of doing nothing.
     fn without_command() -> Self {
-        Self { lines: Vec::new(), obstacle: None, command: None }
+        Self {
+            lines: Vec::new(),
+            obstacle: None,
+            command: None,
+        }
     }
 
     fn line(mut self, line: ToolLine) -> Self {
@@ -113,16 +137,32 @@ impl ToolPreview {
 
     /// Adds the outline of a dataset.
     fn outline(self, outline: &DatasetOutline) -> Self {
-        let rows: Vec<String> =
-            outline.rows.iter().enumerate().map(|(level, rows)| format!("L{level} {}", paint::grouped(*rows as u64))).collect();
-        let size = outline.size_bytes.map(|bytes| format!(", {}", paint::bytes(bytes))).unwrap_or_default();
+        let rows: Vec<String> = outline
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(level, rows)| format!("L{level} {}", paint::grouped(*rows as u64)))
+            .collect();
+        let size = outline
+            .size_bytes
+            .map(|bytes| format!(", {}", paint::bytes(bytes)))
+            .unwrap_or_default();
         let (format, generation) = (outline.format.badge(), outline.format.generation());
-        let text =
-            tr!("Reads: {format}, generation {generation}, samples {rows}{size}", format, generation, rows = rows.join(" "), size);
+        let text = tr!(
+            "Reads: {format}, generation {generation}, samples {rows}{size}",
+            format,
+            generation,
+            rows = rows.join(" "),
+            size
+        );
         let mut plan = self.line(ToolLine::fact(text));
         if let Some(lacking) = &outline.lacking {
             let (opened, count) = (lacking.opened, lacking.count);
-            plan = plan.line(ToolLine::warning(tr!("{opened} of {count} parts of this dataset are open.", opened, count)));
+            plan = plan.line(ToolLine::warning(tr!(
+                "{opened} of {count} parts of this dataset are open.",
+                opened,
+                count
+            )));
         }
         plan
     }
@@ -130,15 +170,21 @@ impl ToolPreview {
     /// Checks the destination: an existing one is an obstacle unless it is replaced.
     fn destination(mut self, target: &Path, replace: bool) -> Self {
         let shown = crate::gui::dropped_paths::display_path(target);
-        let free = free_bytes(target).map(|bytes| tr!(", {free} free on its disk", free = paint::bytes(bytes))).unwrap_or_default();
+        let free = free_bytes(target)
+            .map(|bytes| tr!(", {free} free on its disk", free = paint::bytes(bytes)))
+            .unwrap_or_default();
         let exists = target.symlink_metadata().is_ok();
         self.lines.push(match (exists, replace) {
             (false, _) => ToolLine::fact(tr!("Writes: {path}{free}", path = shown, free)),
             (true, true) => ToolLine::warning(tr!("Replaces: {path}{free}", path = shown, free)),
-            (true, false) => ToolLine::error(tr!("{path} exists already. Choose another name, or replace it.", path = shown)),
+            (true, false) => ToolLine::error(tr!(
+                "{path} exists already. Choose another name, or replace it.",
+                path = shown
+            )),
         });
         if exists && !replace {
-            self.obstacle.get_or_insert_with(|| tr!("The destination exists already").into());
+            self.obstacle
+                .get_or_insert_with(|| tr!("The destination exists already").into());
         }
         self
     }
@@ -230,7 +276,14 @@ impl ToolDialog {
     }
 
     fn of(form: Box<dyn ToolForm>) -> Self {
-        Self { form, plan: AsyncValue::default(), job: DialogJob::Idle, asked: None, picked: None, preview_height: 0.0 }
+        Self {
+            form,
+            plan: AsyncValue::default(),
+            job: DialogJob::Idle,
+            asked: None,
+            picked: None,
+            preview_height: 0.0,
+        }
     }
 
     /// True while the tool's job runs.
@@ -254,7 +307,12 @@ impl ToolDialog {
     }
 
     /// Shows the report of the tool's job; returns the action that follows. `None` for other jobs.
-    pub fn ended(&mut self, job: Option<JobId>, event: &Event, studio: &Studio) -> Option<Vec<Request>> {
+    pub fn ended(
+        &mut self,
+        job: Option<JobId>,
+        event: &Event,
+        studio: &Studio,
+    ) -> Option<Vec<Request>> {
         let own = job.is_some() && self.job.is_own(job);
         let report = report_of(event).filter(|_| own)?;
         self.job = DialogJob::Done(report);
@@ -281,26 +339,52 @@ impl ToolDialog {
         // The options scroll, and the preview below them stays in view.
         let height = (screen.height() - 190.0).max(160.0);
         let share = self.preview_height.min(height * PREVIEW_SHARE);
-        ScrollArea::vertical().id_salt("tool").max_height(height - share).show(ui, |ui| {
-            let margin = Margin { left: 16, right: 16, top: 16, bottom: 8 };
-            Frame::NONE.inner_margin(margin).show(ui, |ui| {
-                ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-                ui.add(egui::Label::new(theme::rich_text(words.about).font(font::regular(12.0)).color(t.tx2)).wrap());
-                ui.add_enabled_ui(!self.is_running(), |ui| {
-                    let mut fields = ToolFields { picked: &mut self.picked, wanted: &mut wanted };
-                    self.form.options_ui(ui, &mut fields, cx);
+        ScrollArea::vertical()
+            .id_salt("tool")
+            .max_height(height - share)
+            .show(ui, |ui| {
+                let margin = Margin {
+                    left: 16,
+                    right: 16,
+                    top: 16,
+                    bottom: 8,
+                };
+                Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+                    ui.add(
+                        egui::Label::new(
+                            theme::rich_text(words.about)
+                                .font(font::regular(12.0))
+                                .color(t.tx2),
+                        )
+                        .wrap(),
+                    );
+                    ui.add_enabled_ui(!self.is_running(), |ui| {
+                        let mut fields = ToolFields {
+                            picked: &mut self.picked,
+                            wanted: &mut wanted,
+                        };
+                        self.form.options_ui(ui, &mut fields, cx);
+                    });
                 });
             });
-        });
         let limit = height * PREVIEW_SHARE;
-        let preview = ScrollArea::vertical().id_salt("tool-preview").max_height(limit).show(ui, |ui| {
-            ui.set_min_width(ui.available_width());
-            let margin = Margin { left: 16, right: 16, top: 4, bottom: 12 };
-            Frame::NONE.inner_margin(margin).show(ui, |ui| {
-                ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                self.plan_ui(ui, cx);
+        let preview = ScrollArea::vertical()
+            .id_salt("tool-preview")
+            .max_height(limit)
+            .show(ui, |ui| {
+                ui.set_min_width(ui.available_width());
+                let margin = Margin {
+                    left: 16,
+                    right: 16,
+                    top: 4,
+                    bottom: 12,
+                };
+                Frame::NONE.inner_margin(margin).show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                    self.plan_ui(ui, cx);
+                });
             });
-        });
         let tall = preview.content_size.y;
         if (tall - self.preview_height).abs() > 0.5 {
             self.preview_height = tall;
@@ -316,7 +400,11 @@ impl ToolDialog {
     /// Starts the preview if inputs or options have changed, and draws it.
     fn plan_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let t = theme::tokens(ui);
-        ui.label(theme::rich_text(tr!("Preview")).font(font::semibold(12.0)).color(t.tx2));
+        ui.label(
+            theme::rich_text(tr!("Preview"))
+                .font(font::semibold(12.0))
+                .color(t.tx2),
+        );
         self.job.ended_ui(ui);
         let work = match self.form.work(cx) {
             Ok(work) => work,
@@ -329,29 +417,41 @@ impl ToolDialog {
             return;
         }
         let key = self.form.key(cx);
-        let typing =
-            ui.memory(|memory| memory.focused()).is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
+        let typing = ui
+            .memory(|memory| memory.focused())
+            .is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
         let waits = typing && self.plan.key().is_some_and(|shown| *shown != key);
-        self.plan.update(cx.jobs, key.clone(), tr!("Preview"), move |ctx| {
-            if waits {
-                std::thread::sleep(TYPING);
-                ctx.check()?;
-            }
-            work(ctx)
-        });
+        self.plan
+            .update(cx.jobs, key.clone(), tr!("Preview"), move |ctx| {
+                if waits {
+                    std::thread::sleep(TYPING);
+                    ctx.check()?;
+                }
+                work(ctx)
+            });
         match self.plan.get(&key) {
             Some(Ok(plan)) => plan.lines.iter().for_each(|line| line_ui(ui, line)),
             Some(Err(error)) => widgets::note_ui(ui, &FieldNote::Error(error.report())),
             None => {
                 ui.horizontal(|ui| {
                     widgets::spinner(ui, 14.0);
-                    ui.label(theme::rich_text(tr!("Reading the input")).font(font::regular(12.0)).color(t.tx3));
+                    ui.label(
+                        theme::rich_text(tr!("Reading the input"))
+                            .font(font::regular(12.0))
+                            .color(t.tx3),
+                    );
                 });
             }
         }
     }
 
-    fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, words: &ToolTexts, close: bool) -> Next {
+    fn bottom_ui(
+        &mut self,
+        ui: &mut Ui,
+        cx: &mut PanelContext<'_>,
+        words: &ToolTexts,
+        close: bool,
+    ) -> Next {
         if let DialogJob::Running(job) = self.job {
             return running_ui(ui, cx, job);
         }
@@ -366,8 +466,16 @@ impl ToolDialog {
         };
         let instead = self.form.instead();
         let (act, other, leave) = foot_ui(ui, |ui| {
-            let act = ui.add(Button::primary(words.verb).large().blocked(blocked.as_deref())).clicked();
-            let other = instead.as_ref().is_some_and(|(text, _)| ui.add(Button::secondary(*text).large()).clicked());
+            let act = ui
+                .add(
+                    Button::primary(words.verb)
+                        .large()
+                        .blocked(blocked.as_deref()),
+                )
+                .clicked();
+            let other = instead
+                .as_ref()
+                .is_some_and(|(text, _)| ui.add(Button::secondary(*text).large()).clicked());
             let leave = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
             (act, other, leave)
         });
@@ -375,9 +483,14 @@ impl ToolDialog {
             return Next::Do(Request::Run(command));
         }
         if act && let Some(Ok(plan)) = ready {
-            let Some(command) = plan.command.clone() else { return Next::Close };
+            let Some(command) = plan.command.clone() else {
+                return Next::Close;
+            };
             // The preview lists the programs, and the user allows them with this click.
-            cx.studio.programs_of(&command).iter().for_each(|program| consent::allow_program(program));
+            cx.studio
+                .programs_of(&command)
+                .iter()
+                .for_each(|program| consent::allow_program(program));
             let request = Request::Run(command);
             if self.form.closes() {
                 return Next::Do(request);
@@ -385,7 +498,11 @@ impl ToolDialog {
             self.job = DialogJob::Running(None);
             return Next::Also(request);
         }
-        if close || leave { Next::Close } else { Next::Stay }
+        if close || leave {
+            Next::Close
+        } else {
+            Next::Stay
+        }
     }
 }
 
@@ -394,15 +511,38 @@ fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
     let t = theme::tokens(ui);
     let view = job.and_then(|job| cx.session.jobs.running().find(|view| view.id == job));
     let stop = foot_ui(ui, |ui| {
-        let stopping = view.is_some_and(|view| view.progress.cancelling).then_some(tr!("Stopping at the next safe place"));
-        let stop = ui.add(Button::danger(tr!("Stop")).large().first().name(tr!("Stop the tool")).blocked(stopping)).clicked();
+        let stopping = view
+            .is_some_and(|view| view.progress.cancelling)
+            .then_some(tr!("Stopping at the next safe place"));
+        let stop = ui
+            .add(
+                Button::danger(tr!("Stop"))
+                    .large()
+                    .first()
+                    .name(tr!("Stop the tool"))
+                    .blocked(stopping),
+            )
+            .clicked();
         if let Some(view) = view {
-            ui.label(theme::rich_text(detail(&view.progress, view.elapsed)).font(font::mono(11.0)).color(t.tx3));
+            ui.label(
+                theme::rich_text(detail(&view.progress, view.elapsed))
+                    .font(font::mono(11.0))
+                    .color(t.tx3),
+            );
             match view.progress.fraction() {
-                Some(fraction) => drop(widgets::progress_bar(ui, &view.label, fraction, 120.0, 6.0)),
+                Some(fraction) => {
+                    drop(widgets::progress_bar(ui, &view.label, fraction, 120.0, 6.0))
+                }
                 None => drop(widgets::spinner(ui, 16.0)),
             }
-            ui.add(egui::Label::new(theme::rich_text(&view.progress.stage.name).font(font::regular(12.0)).color(t.tx2)).truncate());
+            ui.add(
+                egui::Label::new(
+                    theme::rich_text(&view.progress.stage.name)
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                )
+                .truncate(),
+            );
         } else {
             widgets::spinner(ui, 16.0);
         }
@@ -416,7 +556,12 @@ fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
 
 /// Path, open options and id of the open document.
 pub fn start_of(document: Option<&Document>, folder: PathBuf) -> ToolStart {
-    let Some(document) = document else { return ToolStart { folder, ..ToolStart::default() } };
+    let Some(document) = document else {
+        return ToolStart {
+            folder,
+            ..ToolStart::default()
+        };
+    };
     let id = document.collection().id().to_owned();
     match document.opened() {
         Some(open) => ToolStart {
@@ -426,6 +571,11 @@ pub fn start_of(document: Option<&Document>, folder: PathBuf) -> ToolStart {
             folder,
             ..ToolStart::default()
         },
-        None => ToolStart { draft: true, id, folder, ..ToolStart::default() },
+        None => ToolStart {
+            draft: true,
+            id,
+            folder,
+            ..ToolStart::default()
+        },
     }
 }

@@ -36,7 +36,8 @@ pub struct Older {
 }
 
 impl Older {
-    /// Initial values for the draft or the opened dataset; for the selected sample only, if opened from a sample's menu.
+    /// Initial values for the draft or the opened dataset; for the selected sample only, if opened
+    /// from a sample's menu.
     pub fn new(start: &ToolStart) -> Self {
         Self {
             draft: start.draft,
@@ -76,7 +77,9 @@ impl ToolForm for Older {
             icon: icons::CLOCK_COUNTER_CLOCKWISE,
             title: tr!("Write older generation"),
             about: tr!(
-                "Writes all or chosen samples as a TORTILLA 0.5, or with a collection as a TACO 0.2, for tools that read nothing newer. Placeholders are left out: these generations have none."
+                "Writes all or chosen samples as a TORTILLA 0.5, or with a collection as a TACO \
+                    0.2, for tools that read nothing newer. Placeholders are left out: these \
+                    generations have none."
             ),
             verb: tr!("Write file"),
         }
@@ -84,39 +87,86 @@ impl ToolForm for Older {
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
         if !self.draft {
-            fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of any generation, or one of its parts"));
+            fields.dataset(
+                ui,
+                tr!("Dataset"),
+                &mut self.input,
+                tr!("a dataset of any generation, or one of its parts"),
+            );
         }
         let before = self.generation;
         fields::labelled(ui, tr!("Write as"), |ui| {
-            let kinds = [Segment::new(Generation::Tortilla, "TORTILLA 0.5"), Segment::new(Generation::Taco, "TACO 0.2")];
+            let kinds = [
+                Segment::new(Generation::Tortilla, "TORTILLA 0.5"),
+                Segment::new(Generation::Taco, "TACO 0.2"),
+            ];
             widgets::segmented(ui, "older-kind", &mut self.generation, &kinds);
         });
         if before != self.generation {
-            let bare = self.output.trim_end_matches(".tortilla").trim_end_matches(".taco").to_owned();
-            self.output = format!("{bare}{}", if self.generation == Generation::Taco { ".taco" } else { ".tortilla" });
+            let bare = self
+                .output
+                .trim_end_matches(".tortilla")
+                .trim_end_matches(".taco")
+                .to_owned();
+            self.output = format!(
+                "{bare}{}",
+                if self.generation == Generation::Taco {
+                    ".taco"
+                } else {
+                    ".tortilla"
+                }
+            );
         }
-        fields.path(ui, tr!("Output"), &mut self.output, "", FileRequest::ToolOutput);
+        fields.path(
+            ui,
+            tr!("Output"),
+            &mut self.output,
+            "",
+            FileRequest::ToolOutput,
+        );
         if self.generation == Generation::Taco {
             let hint = tr!("a JSON file; empty for the input's own");
-            fields.path(ui, tr!("Collection"), &mut self.collection, hint, FileRequest::ToolFile);
+            fields.path(
+                ui,
+                tr!("Collection"),
+                &mut self.collection,
+                hint,
+                FileRequest::ToolFile,
+            );
         }
         if !self.draft {
             let ids = TextField::new(tr!("Only these samples"), &mut self.ids).mono();
-            ids.hint(tr!("ids of level 0, separated by commas; empty for all")).show(ui);
+            ids.hint(tr!("ids of level 0, separated by commas; empty for all"))
+                .show(ui);
             if !cx.studio.filters().is_empty() && self.input == self.opened {
                 widgets::checkbox(ui, &mut self.filtered, tr!("Only the rows of the filter"));
             }
         }
         fields::labelled(ui, tr!("Split into parts"), |ui| {
-            let size = TextField::new(tr!("Data in a part"), &mut self.part_size).hide_label().mono().width(130.0);
+            let size = TextField::new(tr!("Data in a part"), &mut self.part_size)
+                .hide_label()
+                .mono()
+                .width(130.0);
             size.hint(tr!("at most 4GB")).show(ui);
         });
-        widgets::checkbox(ui, &mut self.stream, tr!("Streamable: one chain of tables for all levels"));
+        widgets::checkbox(
+            ui,
+            &mut self.stream,
+            tr!("Streamable: one chain of tables for all levels"),
+        );
         if self.stream {
-            widgets::checkbox(ui, &mut self.allow_non_tog, tr!("Also with rasters that are no TOGs"));
+            widgets::checkbox(
+                ui,
+                &mut self.allow_non_tog,
+                tr!("Also with rasters that are no TOGs"),
+            );
         }
         if !self.draft {
-            widgets::checkbox(ui, &mut self.allow_missing_parts, tr!("Continue without the missing parts"));
+            widgets::checkbox(
+                ui,
+                &mut self.allow_missing_parts,
+                tr!("Continue without the missing parts"),
+            );
         }
         fields::keep_damaged(ui, &mut self.damaged);
         fields::replace(ui, &mut self.replace);
@@ -124,8 +174,15 @@ impl ToolForm for Older {
 
     fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let target = need_output(&self.output)?;
-        let ending = target.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-        let wanted = if self.generation == Generation::Taco { "taco" } else { "tortilla" };
+        let ending = target
+            .extension()
+            .map(|ending| ending.to_string_lossy().to_ascii_lowercase())
+            .unwrap_or_default();
+        let wanted = if self.generation == Generation::Taco {
+            "taco"
+        } else {
+            "tortilla"
+        };
         if ending != wanted {
             return Err(tr!("The name has to end in .{ending}", ending = wanted));
         }
@@ -133,14 +190,29 @@ impl ToolForm for Older {
         let collection = path_in(&self.collection).filter(|_| self.generation == Generation::Taco);
         if self.draft {
             let document = cx.document().filter(|document| document.draft().is_some());
-            let rows = document.ok_or_else(|| tr!("No draft is open").to_owned())?.rows(0);
+            let rows = document
+                .ok_or_else(|| tr!("No draft is open").to_owned())?
+                .rows(0);
             return Ok(Box::new(move |_| {
-                options.collection = collection.map(|path| read_collection_file(&path)).transpose()?.map(|given| given.fields);
+                options.collection = collection
+                    .map(|path| read_collection_file(&path))
+                    .transpose()?
+                    .map(|given| given.fields);
                 let n = paint::grouped(rows as u64);
-                let text = tr_n!(rows, "Reads: the draft, {n} sample of level 0", "Reads: the draft, {n} samples of level 0", n);
-                let plan = ToolPreview::new(Command::WriteTortilla { options }).line(ToolLine::fact(text));
+                let text = tr_n!(
+                    rows,
+                    "Reads: the draft, {n} sample of level 0",
+                    "Reads: the draft, {n} samples of level 0",
+                    n
+                );
+                let plan =
+                    ToolPreview::new(Command::WriteTortilla { options }).line(ToolLine::fact(text));
                 let plan = plan.destination(&target, replace);
-                Ok(if rows == 0 { plan.obstacle(tr!("The draft has no samples yet")) } else { plan })
+                Ok(if rows == 0 {
+                    plan.obstacle(tr!("The draft has no samples yet"))
+                } else {
+                    plan
+                })
             }));
         }
         let rows = fields::rows(&self.ids, self.filtered && self.input == self.opened, cx);
@@ -148,25 +220,47 @@ impl ToolForm for Older {
         let is_taco = self.generation == Generation::Taco;
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&input, &OpenOptions::default(), ctx)?;
-            options.collection = collection.map(|path| read_collection_file(&path)).transpose()?.map(|given| given.fields);
-            let collected = options.collection.is_some() || outline.format != crate::container::Format::Tortilla;
+            options.collection = collection
+                .map(|path| read_collection_file(&path))
+                .transpose()?
+                .map(|given| given.fields);
+            let collected = options.collection.is_some()
+                || outline.format != crate::container::Format::Tortilla;
             let lacks = outline.lacking.is_some() && !allow_missing_parts;
-            let request = CompileRequest { input, options, allow_missing_parts, rows };
+            let request = CompileRequest {
+                input,
+                options,
+                allow_missing_parts,
+                rows,
+            };
             let mut plan = ToolPreview::new(Command::operate(request)).outline(&outline);
             if lacks {
                 plan = plan.obstacle(tr!("Parts of the dataset are missing"));
             }
             if is_taco && !collected {
-                let why = tr!("A .taco needs a collection, and this TORTILLA has none. Name a JSON file with one.");
-                plan = plan.line(ToolLine::error(why)).obstacle(tr!("A collection is needed"));
+                let why = tr!(
+                    "A .taco needs a collection, and this TORTILLA has none. Name a JSON file with \
+                        one."
+                );
+                plan = plan
+                    .line(ToolLine::error(why))
+                    .obstacle(tr!("A collection is needed"));
             }
             Ok(plan.destination(&target, replace))
         }))
     }
 
     fn key(&self, cx: &PanelContext<'_>) -> String {
-        let filters = if self.filtered { format!("{:?}", cx.studio.filters()) } else { String::new() };
-        let draft = if self.draft { format!("{:?}", (cx.session.serial, revision(cx.studio))) } else { String::new() };
+        let filters = if self.filtered {
+            format!("{:?}", cx.studio.filters())
+        } else {
+            String::new()
+        };
+        let draft = if self.draft {
+            format!("{:?}", (cx.session.serial, revision(cx.studio)))
+        } else {
+            String::new()
+        };
         format!("{self:?}{filters}{draft}")
     }
 }

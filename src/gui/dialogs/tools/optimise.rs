@@ -1,4 +1,5 @@
-//! Form of Optimise rasters: writes a raster, a folder of rasters, or those of a dataset as TACO Optimized GeoTIFFs.
+//! Form of Optimise rasters: writes a raster, a folder of rasters, or those of a dataset as TACO
+//! Optimized GeoTIFFs.
 
 use egui::Ui;
 
@@ -35,13 +36,23 @@ impl Optimise {
     pub fn new(start: &ToolStart) -> Self {
         let ending = match &start.input {
             Some(path) if path.is_dir() => String::new(),
-            Some(path) => path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default(),
+            Some(path) => path
+                .extension()
+                .map(|ending| format!(".{}", ending.to_string_lossy()))
+                .unwrap_or_default(),
             None => String::new(),
         };
-        let TogOptions { block_size, level, .. } = TogOptions::default();
+        let TogOptions {
+            block_size, level, ..
+        } = TogOptions::default();
         Self {
             input: start.input_text(),
-            base: start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+            base: start
+                .open
+                .base_path
+                .as_ref()
+                .map(|path| path.display().to_string())
+                .unwrap_or_default(),
             open: start.open.clone(),
             output: start.output_text("-optimised", &ending),
             block: block_size,
@@ -66,29 +77,61 @@ impl ToolForm for Optimise {
             icon: icons::GAUGE,
             title: tr!("Optimise rasters"),
             about: tr!(
-                "Writes rasters as TACO Optimized GeoTIFFs, which are read with few requests. Pixel values and the input never change; files that are no rasters are copied unchanged."
+                "Writes rasters as TACO Optimized GeoTIFFs, which are read with few requests. \
+                    Pixel values and the input never change; files that are no rasters are copied \
+                    unchanged."
             ),
             verb: tr!("Optimise"),
         }
     }
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
-        fields.dataset(ui, tr!("Rasters"), &mut self.input, tr!("a raster, a folder of rasters, or a dataset of any generation"));
-        fields.path(ui, tr!("Output"), &mut self.output, tr!("a file or folder of the same kind"), FileRequest::ToolOutput);
+        fields.dataset(
+            ui,
+            tr!("Rasters"),
+            &mut self.input,
+            tr!("a raster, a folder of rasters, or a dataset of any generation"),
+        );
+        fields.path(
+            ui,
+            tr!("Output"),
+            &mut self.output,
+            tr!("a file or folder of the same kind"),
+            FileRequest::ToolOutput,
+        );
         fields::labelled(ui, tr!("Tiles"), |ui| {
             let sizes = [128u32, 256, 512, 1024].map(|size| (size, size.to_string()));
-            let sizes: Vec<Segment<'_, u32>> = sizes.iter().map(|(size, text)| Segment::new(*size, text)).collect();
+            let sizes: Vec<Segment<'_, u32>> = sizes
+                .iter()
+                .map(|(size, text)| Segment::new(*size, text))
+                .collect();
             widgets::segmented(ui, "optimise-block", &mut self.block, &sizes);
-            TextField::new(tr!("Effort of zstd"), &mut self.effort).hide_label().mono().width(60.0).show(ui);
+            TextField::new(tr!("Effort of zstd"), &mut self.effort)
+                .hide_label()
+                .mono()
+                .width(60.0)
+                .show(ui);
             ui.label(tr!("effort of zstd, 1 to 22"));
         });
         fields::labelled(ui, tr!("Variable"), |ui| {
-            TextField::new(tr!("Variable of files with several"), &mut self.variable).hide_label().mono().width(160.0).show(ui);
+            TextField::new(tr!("Variable of files with several"), &mut self.variable)
+                .hide_label()
+                .mono()
+                .width(160.0)
+                .show(ui);
             ui.label(tr!("of netCDF, HDF5 and other files with several"));
         });
-        widgets::checkbox(ui, &mut self.again, tr!("Write rasters anew that are TOGs already"));
+        widgets::checkbox(
+            ui,
+            &mut self.again,
+            tr!("Write rasters anew that are TOGs already"),
+        );
         if self.is_first_generation() {
-            widgets::checkbox(ui, &mut self.stream, tr!("Streamable: one chain of tables for all levels"));
+            widgets::checkbox(
+                ui,
+                &mut self.stream,
+                tr!("Streamable: one chain of tables for all levels"),
+            );
         }
         fields::base_path(ui, fields, &self.input, &mut self.base);
         fields::keep_damaged(ui, &mut self.damaged);
@@ -96,43 +139,72 @@ impl ToolForm for Optimise {
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let effort = self.effort.trim().parse::<u8>().ok().filter(|effort| (1..=22).contains(effort));
+        let effort = self
+            .effort
+            .trim()
+            .parse::<u8>()
+            .ok()
+            .filter(|effort| (1..=22).contains(effort));
         let request = OptimiseRequest {
             input: need_input(&self.input)?,
             output: need_output(&self.output)?,
-            open: OpenOptions { base_path: path_in(&self.base), ..self.open.clone() },
+            open: OpenOptions {
+                base_path: path_in(&self.base),
+                ..self.open.clone()
+            },
             tog: TogOptions {
                 block_size: self.block,
-                level: effort.ok_or_else(|| tr!("The effort of zstd is a whole number from 1 to 22").to_owned())?,
+                level: effort.ok_or_else(|| {
+                    tr!("The effort of zstd is a whole number from 1 to 22").to_owned()
+                })?,
                 parallel: false,
             },
             format: None,
             parquet: ParquetOptions::default(),
             stream: self.stream && self.is_first_generation(),
             again: self.again,
-            variable: Some(self.variable.trim()).filter(|name| !name.is_empty()).map(Into::into),
+            variable: Some(self.variable.trim())
+                .filter(|name| !name.is_empty())
+                .map(Into::into),
             overwrite: self.replace,
             on_damage: fields::damage(self.damaged),
             text_columns: false,
         };
         Ok(Box::new(move |ctx| {
-            let OptimisePreview { files, looked_at, to_write, already, copied, is_dataset } = optimise_preview(&request, ctx)?;
+            let OptimisePreview {
+                files,
+                looked_at,
+                to_write,
+                already,
+                copied,
+                is_dataset,
+            } = optimise_preview(&request, ctx)?;
             let (target, replace) = (request.output.clone(), request.overwrite);
             let n = paint::grouped(files);
             let what = match is_dataset {
-                true => tr_n!(files, "Reads: a dataset with {n} file", "Reads: a dataset with {n} files", n),
+                true => tr_n!(
+                    files,
+                    "Reads: a dataset with {n} file",
+                    "Reads: a dataset with {n} files",
+                    n
+                ),
                 false => tr_n!(files, "Reads: {n} file", "Reads: {n} files", n),
             };
             let of = tr!(
-                "Of the first {looked_at}: {to_write} are written, {already} are TOGs already, {copied} are copied",
+                "Of the first {looked_at}: {to_write} are written, {already} are TOGs already, \
+                    {copied} are copied",
                 looked_at,
                 to_write,
                 already,
                 copied
             );
-            let plan = ToolPreview::new(Command::operate(request)).line(ToolLine::fact(what)).line(ToolLine::fact(of));
+            let plan = ToolPreview::new(Command::operate(request))
+                .line(ToolLine::fact(what))
+                .line(ToolLine::fact(of));
             let plan = if to_write == 0 && looked_at == files {
-                plan.line(ToolLine::warning(tr!("Nothing is left to optimise; the output is a copy")))
+                plan.line(ToolLine::warning(tr!(
+                    "Nothing is left to optimise; the output is a copy"
+                )))
             } else {
                 plan
             };

@@ -1,4 +1,5 @@
-//! Form of Pad to a multiple: appends placeholders to level 0 or FOLDERs of a draft (TACO 2.0, section 7.1.1).
+//! Form of Pad to a multiple: appends placeholders to level 0 or FOLDERs of a draft (TACO 2.0,
+//! section 7.1.1).
 
 use egui::Ui;
 
@@ -23,7 +24,11 @@ pub struct PadForm {
 
 impl Default for PadForm {
     fn default() -> Self {
-        Self { multiple: "32".into(), level: 0, folder: String::new() }
+        Self {
+            multiple: "32".into(),
+            level: 0,
+            folder: String::new(),
+        }
     }
 }
 
@@ -40,7 +45,10 @@ impl PadForm {
 fn inserted(edit: &Edit) -> (usize, usize) {
     match edit {
         Edit::Insert { samples, .. } => (1, samples.len()),
-        Edit::Batch { edits, .. } => edits.iter().map(inserted).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)),
+        Edit::Batch { edits, .. } => edits
+            .iter()
+            .map(inserted)
+            .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)),
         _ => (0, 0),
     }
 }
@@ -51,54 +59,98 @@ impl ToolForm for PadForm {
             icon: icons::CIRCLE_DASHED,
             title: tr!("Pad to a multiple"),
             about: tr!(
-                "Appends placeholders to level 0 of the draft, or to FOLDERs, until the number of their samples is a multiple of a batch size. Readers skip placeholders."
+                "Appends placeholders to level 0 of the draft, or to FOLDERs, until the number of \
+                    their samples is a multiple of a batch size. Readers skip placeholders."
             ),
             verb: tr!("Pad"),
         }
     }
 
     fn options_ui(&mut self, ui: &mut Ui, _fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
-        TextField::new(tr!("Multiple of"), &mut self.multiple).mono().width(120.0).show(ui);
-        let levels = cx.document().map_or(1, |document| document.tree().levels.len());
+        TextField::new(tr!("Multiple of"), &mut self.multiple)
+            .mono()
+            .width(120.0)
+            .show(ui);
+        let levels = cx
+            .document()
+            .map_or(1, |document| document.tree().levels.len());
         if levels > 1 {
             fields::labelled(ui, tr!("Level to pad"), |ui| {
                 let names: Vec<String> = (0..levels).map(|level| format!("L{level}")).collect();
-                let segments: Vec<Segment<'_, usize>> =
-                    names.iter().enumerate().map(|(level, name)| Segment::new(level, name)).collect();
+                let segments: Vec<Segment<'_, usize>> = names
+                    .iter()
+                    .enumerate()
+                    .map(|(level, name)| Segment::new(level, name))
+                    .collect();
                 widgets::segmented(ui, "pad-level", &mut self.level, &segments);
             });
             let folder = TextField::new(tr!("Only this FOLDER"), &mut self.folder).mono();
-            folder.hint(tr!("its path of ids, such as a/b; empty for all of the level")).show(ui);
+            folder
+                .hint(tr!(
+                    "its path of ids, such as a/b; empty for all of the level"
+                ))
+                .show(ui);
         }
     }
 
     fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let multiple = self.multiple.trim().parse::<usize>().ok().filter(|n| (2..=1_000_000).contains(n));
-        let multiple = multiple.ok_or_else(|| tr!("Write a whole number from 2 to 1000000").to_owned())?;
-        let draft = cx.document().and_then(|document| document.draft()).ok_or_else(|| tr!("No draft is open").to_owned())?;
+        let multiple = self
+            .multiple
+            .trim()
+            .parse::<usize>()
+            .ok()
+            .filter(|n| (2..=1_000_000).contains(n));
+        let multiple =
+            multiple.ok_or_else(|| tr!("Write a whole number from 2 to 1000000").to_owned())?;
+        let draft = cx
+            .document()
+            .and_then(|document| document.draft())
+            .ok_or_else(|| tr!("No draft is open").to_owned())?;
         let (dataset, place) = (draft.dataset().clone(), self.place());
         Ok(Box::new(move |_| {
             let Some(edit) = pad_to(&dataset, &place, multiple)? else {
-                let nothing = Edit::Batch { label: String::new(), edits: Vec::new() };
+                let nothing = Edit::Batch {
+                    label: String::new(),
+                    edits: Vec::new(),
+                };
                 let text = tr!("All numbers of samples are multiples already");
                 return Ok(ToolPreview::new(Command::Edit { edit: nothing })
                     .line(ToolLine::good(text))
                     .obstacle(tr!("There is nothing to pad")));
             };
             let (tortillas, added) = inserted(&edit);
-            let label = tr_n!(added, "Append {n} placeholder", "Append {n} placeholders", n = paint::grouped(added as u64));
+            let label = tr_n!(
+                added,
+                "Append {n} placeholder",
+                "Append {n} placeholders",
+                n = paint::grouped(added as u64)
+            );
             let text = match place {
                 PadPlace::Level(0) => {
                     let before = dataset.root.samples.len();
                     let after = paint::grouped((before + added) as u64);
-                    tr!("{label}: {before} samples become {after}", label, before = paint::grouped(before as u64), after)
+                    tr!(
+                        "{label}: {before} samples become {after}",
+                        label,
+                        before = paint::grouped(before as u64),
+                        after
+                    )
                 }
                 _ => {
                     let n = paint::grouped(tortillas as u64);
-                    tr_n!(tortillas, "{label} to {n} FOLDER", "{label} to {n} FOLDERs", label, n)
+                    tr_n!(
+                        tortillas,
+                        "{label} to {n} FOLDER",
+                        "{label} to {n} FOLDERs",
+                        label,
+                        n
+                    )
                 }
             };
-            let edit = Edit::Batch { label, edits: vec![edit] };
+            let edit = Edit::Batch {
+                label,
+                edits: vec![edit],
+            };
             Ok(ToolPreview::new(Command::Edit { edit }).line(ToolLine::fact(text)))
         }))
     }

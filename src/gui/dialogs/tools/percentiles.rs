@@ -32,13 +32,30 @@ impl PercentilesForm {
     pub fn new(start: &ToolStart) -> Self {
         let opened = start.input_text();
         let ids = start.sample.clone().unwrap_or_default();
-        Self { input: opened.clone(), opened, percents: "2.5, 98.5".into(), ids, filtered: false, each: false }
+        Self {
+            input: opened.clone(),
+            opened,
+            percents: "2.5, 98.5".into(),
+            ids,
+            filtered: false,
+            each: false,
+        }
     }
 
     fn percents(&self) -> Result<Vec<f64>, String> {
-        let words: Vec<&str> = self.percents.split([',', ';', ' ']).map(str::trim).filter(|word| !word.is_empty()).collect();
-        let numbers: Option<Vec<f64>> = words.iter().map(|word| word.parse().ok().filter(|n| (0.0..=100.0).contains(n))).collect();
-        numbers.filter(|numbers| !numbers.is_empty()).ok_or_else(|| tr!("Write percentages from 0 to 100, like 2.5, 98.5").into())
+        let words: Vec<&str> = self
+            .percents
+            .split([',', ';', ' '])
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .collect();
+        let numbers: Option<Vec<f64>> = words
+            .iter()
+            .map(|word| word.parse().ok().filter(|n| (0.0..=100.0).contains(n)))
+            .collect();
+        numbers
+            .filter(|numbers| !numbers.is_empty())
+            .ok_or_else(|| tr!("Write percentages from 0 to 100, like 2.5, 98.5").into())
     }
 }
 
@@ -48,15 +65,25 @@ impl ToolForm for PercentilesForm {
             icon: icons::CHART_BAR,
             title: tr!("Percentiles"),
             about: tr!(
-                "Computes percentiles of all samples or of a selection from a .tortilla of histograms, each exact to one bin, beside their summed histogram. No raster is read."
+                "Computes percentiles of all samples or of a selection from a .tortilla of \
+                    histograms, each exact to one bin, beside their summed histogram. No raster is \
+                    read."
             ),
             verb: tr!("Compute"),
         }
     }
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
-        fields.path(ui, tr!("Histogram file"), &mut self.input, tr!("a .tortilla that Histograms wrote"), FileRequest::ToolFile);
-        TextField::new(tr!("Percentages"), &mut self.percents).mono().show(ui);
+        fields.path(
+            ui,
+            tr!("Histogram file"),
+            &mut self.input,
+            tr!("a .tortilla that Histograms wrote"),
+            FileRequest::ToolFile,
+        );
+        TextField::new(tr!("Percentages"), &mut self.percents)
+            .mono()
+            .show(ui);
         TextField::new(tr!("Only these samples"), &mut self.ids)
             .mono()
             .hint(tr!("ids of level 0, separated by commas; empty for all"))
@@ -71,23 +98,41 @@ impl ToolForm for PercentilesForm {
         let rows = fields::rows(&self.ids, self.filtered && self.input == self.opened, cx);
         let (input, percents) = (need_input(&self.input)?, self.percents()?);
         // Histograms of single samples are not drawn, as there are too many.
-        let request = PercentileRequest { input, percents, rows, each: self.each, histogram: !self.each };
+        let request = PercentileRequest {
+            input,
+            percents,
+            rows,
+            each: self.each,
+            histogram: !self.each,
+        };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &OpenOptions::default(), ctx)?;
-            let has = outline.columns.iter().flatten().any(|field| field.name == SCALE_COLUMN);
+            let has = outline
+                .columns
+                .iter()
+                .flatten()
+                .any(|field| field.name == SCALE_COLUMN);
             let plan = ToolPreview::new(Command::operate(request)).outline(&outline);
             Ok(match has {
                 true => plan,
                 false => {
-                    let why = tr!("This dataset holds no histograms. Histograms… in the menu Tools writes a .tortilla of them.");
-                    plan.line(ToolLine::error(why)).obstacle(tr!("The input holds no histograms"))
+                    let why = tr!(
+                        "This dataset holds no histograms. Histograms… in the menu Tools writes a \
+                            .tortilla of them."
+                    );
+                    plan.line(ToolLine::error(why))
+                        .obstacle(tr!("The input holds no histograms"))
                 }
             })
         }))
     }
 
     fn key(&self, cx: &PanelContext<'_>) -> String {
-        let filters = if self.filtered { format!("{:?}", cx.studio.filters()) } else { String::new() };
+        let filters = if self.filtered {
+            format!("{:?}", cx.studio.filters())
+        } else {
+            String::new()
+        };
         format!("{self:?}{filters}")
     }
 }

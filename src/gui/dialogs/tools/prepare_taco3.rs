@@ -1,4 +1,5 @@
-//! Form of Prepare for TACO 3: a folder from which the official library writes the dataset as TACO 3, and the library's run.
+//! Form of Prepare for TACO 3: a folder from which the official library writes the dataset as TACO
+//! 3, and the library's run.
 
 use egui::Ui;
 
@@ -50,15 +51,28 @@ impl ToolForm for PrepareTaco3 {
             icon: icons::ARROW_FAT_LINE_UP,
             title: tr!("Prepare for TACO 3"),
             about: tr!(
-                "Writes a folder with the structure, the fields, the tables and the files of the dataset, and a short Python program that makes the official library write TACO 3. No other program writes it."
+                "Writes a folder with the structure, the fields, the tables and the files of the \
+                    dataset, and a short Python program that makes the official library write TACO \
+                    3. No other program writes it."
             ),
             verb: tr!("Prepare"),
         }
     }
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
-        fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0, a .tortilla or a .taco"));
-        fields.path(ui, tr!("Folder"), &mut self.folder, "", FileRequest::ToolOutput);
+        fields.dataset(
+            ui,
+            tr!("Dataset"),
+            &mut self.input,
+            tr!("a dataset of 2.0, a .tortilla or a .taco"),
+        );
+        fields.path(
+            ui,
+            tr!("Folder"),
+            &mut self.folder,
+            "",
+            FileRequest::ToolOutput,
+        );
         fields::labelled(ui, tr!("Where a file is missing"), |ui| {
             let ways = [
                 Segment::new(LackingFiles::Placeholder, tr!("a file of one byte")),
@@ -66,11 +80,25 @@ impl ToolForm for PrepareTaco3 {
             ];
             widgets::segmented(ui, "taco3-lacking", &mut self.lacking, &ways);
         });
-        widgets::checkbox(ui, &mut self.run, tr!("Run the library at once: pip install 'taco-eo[writer]'"));
+        widgets::checkbox(
+            ui,
+            &mut self.run,
+            tr!("Run the library at once: pip install 'taco-eo[writer]'"),
+        );
         if self.run {
-            fields.path(ui, tr!("Dataset of TACO 3"), &mut self.output, tr!("NAME.zip, or a folder"), FileRequest::ToolOutput);
+            fields.path(
+                ui,
+                tr!("Dataset of TACO 3"),
+                &mut self.output,
+                tr!("NAME.zip, or a folder"),
+                FileRequest::ToolOutput,
+            );
             fields::labelled(ui, tr!("Python with the library"), |ui| {
-                TextField::new(tr!("Python with the library"), &mut self.python).hide_label().mono().width(300.0).show(ui);
+                TextField::new(tr!("Python with the library"), &mut self.python)
+                    .hide_label()
+                    .mono()
+                    .width(300.0)
+                    .show(ui);
             });
         }
         fields::keep_damaged(ui, &mut self.damaged);
@@ -80,8 +108,12 @@ impl ToolForm for PrepareTaco3 {
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let run = match self.run {
             true => Some(LibraryRun {
-                output: path_in(&self.output).ok_or_else(|| tr!("Name the file to write").to_owned())?,
-                python: Some(self.python.trim()).filter(|python| !python.is_empty()).unwrap_or("python3").to_owned(),
+                output: path_in(&self.output)
+                    .ok_or_else(|| tr!("Name the file to write").to_owned())?,
+                python: Some(self.python.trim())
+                    .filter(|python| !python.is_empty())
+                    .unwrap_or("python3")
+                    .to_owned(),
             }),
             false => None,
         };
@@ -96,18 +128,32 @@ impl ToolForm for PrepareTaco3 {
             run,
         };
         Ok(Box::new(move |ctx| {
-            let prepared = Taco3Request { target: None, run: None, ..request.clone() }.run(ctx)?;
-            let targets: Vec<_> = request.target.iter().chain(request.run.as_ref().map(|run| &run.output)).cloned().collect();
+            let prepared = Taco3Request {
+                target: None,
+                run: None,
+                ..request.clone()
+            }
+            .run(ctx)?;
+            let targets: Vec<_> = request
+                .target
+                .iter()
+                .chain(request.run.as_ref().map(|run| &run.output))
+                .cloned()
+                .collect();
             let replace = request.overwrite;
             let programs = request.programs();
             let mut plan = ToolPreview::new(Command::operate(request));
-            let start = |command: Vec<String>| ToolLine::warning(tr!("Starts: {program}", program = described(&command)));
+            let start = |command: Vec<String>| {
+                ToolLine::warning(tr!("Starts: {program}", program = described(&command)))
+            };
             plan.lines.extend(programs.into_iter().map(start));
             plan.lines.extend(lines(&prepared));
             if !prepared.is_possible() {
                 plan = plan.obstacle(tr!("TACO 3 can't hold this tree"));
             }
-            Ok(targets.iter().fold(plan, |plan, target| plan.destination(target, replace)))
+            Ok(targets
+                .iter()
+                .fold(plan, |plan, target| plan.destination(target, replace)))
         }))
     }
 }
@@ -117,34 +163,71 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
     let mut lines: Vec<ToolLine> = prepared
         .findings
         .iter()
-        .map(|finding| ToolLine::error(format!("{} {}: {}", finding.rule.code(), finding.at, finding.message)))
+        .map(|finding| {
+            ToolLine::error(format!(
+                "{} {}: {}",
+                finding.rule.code(),
+                finding.at,
+                finding.message
+            ))
+        })
         .collect();
     if prepared.is_possible() {
         let n = paint::grouped(prepared.samples);
         let samples = tr_n!(prepared.samples, "{n} sample", "{n} samples", n);
-        lines.push(ToolLine::fact(tr!("{samples} of {paths}", samples, paths = prepared.structure.join(", "))));
+        lines.push(ToolLine::fact(tr!(
+            "{samples} of {paths}",
+            samples,
+            paths = prepared.structure.join(", ")
+        )));
     }
     let mut list = |all: Vec<ToolLine>| {
         let more = all.len().saturating_sub(SHOWN);
         lines.extend(all.into_iter().take(SHOWN));
         if more > 0 {
-            lines.push(ToolLine::fact(tr_n!(more, "and {n} more line", "and {n} more lines", n = paint::grouped(more as u64))));
+            lines.push(ToolLine::fact(tr_n!(
+                more,
+                "and {n} more line",
+                "and {n} more lines",
+                n = paint::grouped(more as u64)
+            )));
         }
     };
-    list(prepared.left_out.iter().map(|id| ToolLine::warning(tr!("{id} is left out: it lacks files", id))).collect());
-    list(prepared.placeholders.iter().map(|path| ToolLine::warning(tr!("{path} is a file of one byte", path))).collect());
+    list(
+        prepared
+            .left_out
+            .iter()
+            .map(|id| ToolLine::warning(tr!("{id} is left out: it lacks files", id)))
+            .collect(),
+    );
+    list(
+        prepared
+            .placeholders
+            .iter()
+            .map(|path| ToolLine::warning(tr!("{path} is a file of one byte", path)))
+            .collect(),
+    );
     let renamed = prepared.renamed.iter();
     list(
         renamed
             .map(|member| {
-                ToolLine::row(tr!("{level}: {from} becomes {to}", level = member.level, from = member.from, to = member.to))
+                ToolLine::row(tr!(
+                    "{level}: {from} becomes {to}",
+                    level = member.level,
+                    from = member.from,
+                    to = member.to
+                ))
             })
             .collect(),
     );
     let fields = prepared.fields.iter().map(|field| {
         let to = field.to.as_deref().unwrap_or("–");
         let line = format!("{}  {} → {to}  {}", field.level, field.from, field.note);
-        if field.to.is_none() { ToolLine::warning(line) } else { ToolLine::row(line) }
+        if field.to.is_none() {
+            ToolLine::warning(line)
+        } else {
+            ToolLine::row(line)
+        }
     });
     list(fields.collect());
     lines

@@ -34,7 +34,12 @@ impl Repair {
     pub fn new(start: &ToolStart) -> Self {
         Self {
             input: start.input_text(),
-            base: start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
+            base: start
+                .open
+                .base_path
+                .as_ref()
+                .map(|path| path.display().to_string())
+                .unwrap_or_default(),
             open: start.open.clone(),
             output: start.output_text("-repaired", ".tacozip"),
             format: Format::Zip,
@@ -47,11 +52,26 @@ impl Repair {
 pub fn format_ui(ui: &mut Ui, format: &mut Format, output: &mut String) {
     let before = *format;
     fields::labelled(ui, tr!("Write as"), |ui| {
-        widgets::segmented(ui, "tool-format", format, &[Segment::new(Format::Zip, "ZIP"), Segment::new(Format::Folder, "FOLDER")]);
+        widgets::segmented(
+            ui,
+            "tool-format",
+            format,
+            &[
+                Segment::new(Format::Zip, "ZIP"),
+                Segment::new(Format::Folder, "FOLDER"),
+            ],
+        );
     });
     if before != *format {
-        let bare = output.trim_end_matches('/').trim_end_matches(".tacozip").to_owned();
-        *output = if *format == Format::Zip { format!("{bare}.tacozip") } else { bare };
+        let bare = output
+            .trim_end_matches('/')
+            .trim_end_matches(".tacozip")
+            .to_owned();
+        *output = if *format == Format::Zip {
+            format!("{bare}.tacozip")
+        } else {
+            bare
+        };
     }
 }
 
@@ -61,7 +81,9 @@ impl ToolForm for Repair {
             icon: icons::FIRST_AID_KIT,
             title: tr!("Repair a copy"),
             about: tr!(
-                "Writes a copy with corrected levels, offsets, __meta__, schema fields, extent and statistics. Faults that need a decision stay and are reported. Sample bytes are copied unchanged; the input is not modified."
+                "Writes a copy with corrected levels, offsets, __meta__, schema fields, extent and \
+                    statistics. Faults that need a decision stay and are reported. Sample bytes \
+                    are copied unchanged; the input is not modified."
             ),
             verb: tr!("Repair"),
         }
@@ -70,13 +92,22 @@ impl ToolForm for Repair {
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
         format_ui(ui, &mut self.format, &mut self.output);
-        fields.path(ui, tr!("Copy"), &mut self.output, "", FileRequest::ToolOutput);
+        fields.path(
+            ui,
+            tr!("Copy"),
+            &mut self.output,
+            "",
+            FileRequest::ToolOutput,
+        );
         fields::base_path(ui, fields, &self.input, &mut self.base);
         fields::replace(ui, &mut self.replace);
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let open = OpenOptions { base_path: path_in(&self.base), ..self.open.clone() };
+        let open = OpenOptions {
+            base_path: path_in(&self.base),
+            ..self.open.clone()
+        };
         let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
         let options = BuildOptions {
             text_columns: false,
@@ -91,9 +122,18 @@ impl ToolForm for Repair {
             let reader = match container::open_with(&input, &open, ctx) {
                 Err(error) if error.is_caused_by(Cause::RepairableArchive) => {
                     let (target, replace) = (options.target.clone(), options.overwrite);
-                    let plan = ToolPreview::new(Command::operate(RepairRequest { input, open, options }));
-                    let text = tr!("Another program wrote this ZIP again: it is unpacked and written with all of its metadata.");
-                    return Ok(plan.line(ToolLine::fact(text)).destination(&target, replace));
+                    let plan = ToolPreview::new(Command::operate(RepairRequest {
+                        input,
+                        open,
+                        options,
+                    }));
+                    let text = tr!(
+                        "Another program wrote this ZIP again: it is unpacked and written with all \
+                            of its metadata."
+                    );
+                    return Ok(plan
+                        .line(ToolLine::fact(text))
+                        .destination(&target, replace));
                 }
                 opened => opened?,
             };
@@ -102,21 +142,45 @@ impl ToolForm for Repair {
             let report = validate::container(reader.as_ref(), false, ctx)?;
             let mut rules: BTreeMap<&str, (Severity, usize, &'static str)> = BTreeMap::new();
             for finding in &report.findings {
-                rules.entry(finding.rule.code()).or_insert((finding.severity, 0, finding.rule.what())).1 += 1;
+                rules
+                    .entry(finding.rule.code())
+                    .or_insert((finding.severity, 0, finding.rule.what()))
+                    .1 += 1;
             }
             let (target, replace) = (options.target.clone(), options.overwrite);
-            let mut plan = ToolPreview::new(Command::operate(RepairRequest { input, open, options })).outline(&outline);
+            let mut plan = ToolPreview::new(Command::operate(RepairRequest {
+                input,
+                open,
+                options,
+            }))
+            .outline(&outline);
             for (code, (severity, count, what)) in rules {
-                let text = format!("{code} × {}: {}", paint::grouped(count as u64), crate::text::of(what));
-                plan = plan.line(if severity == Severity::Error { ToolLine::error(text) } else { ToolLine::warning(text) });
+                let text = format!(
+                    "{code} × {}: {}",
+                    paint::grouped(count as u64),
+                    crate::text::of(what)
+                );
+                plan = plan.line(if severity == Severity::Error {
+                    ToolLine::error(text)
+                } else {
+                    ToolLine::warning(text)
+                });
             }
             plan = plan.line(match report.findings.is_empty() {
-                true => ToolLine::good(tr!("The quick check finds no fault. Repair reads every byte and may find more.")),
-                false => ToolLine::fact(tr!("The report lists which were repaired and which remain.")),
+                true => ToolLine::good(tr!(
+                    "The quick check finds no fault. Repair reads every byte and may find more."
+                )),
+                false => ToolLine::fact(tr!(
+                    "The report lists which were repaired and which remain."
+                )),
             });
             if other {
-                let why = tr!("Only datasets of 2.0 can be repaired. Convert it with Move to 2.0… first.");
-                plan = plan.line(ToolLine::error(why)).obstacle(tr!("The dataset is of another generation"));
+                let why = tr!(
+                    "Only datasets of 2.0 can be repaired. Convert it with Move to 2.0… first."
+                );
+                plan = plan
+                    .line(ToolLine::error(why))
+                    .obstacle(tr!("The dataset is of another generation"));
             }
             Ok(plan.destination(&target, replace))
         }))

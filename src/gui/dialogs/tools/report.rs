@@ -13,7 +13,9 @@ use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::model::Finding;
-use crate::ops::{AnyOutput, Edited, OperationOutput, Optimised, Percentiles, Repaired, Taco3Prepared};
+use crate::ops::{
+    AnyOutput, Edited, OperationOutput, Optimised, Percentiles, Repaired, Taco3Prepared,
+};
 use crate::studio::{Command, Event};
 use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
@@ -46,31 +48,60 @@ impl ToolReport {
                     false => (Tone::Warning, icons::WARNING, tr!("Done, with remarks")),
                 };
                 widgets::badge(ui, tone, Some(icon), word);
-                ui.add(egui::Label::new(theme::rich_text(&self.title).font(font::mono(12.0)).color(t.tx)).truncate());
+                ui.add(
+                    egui::Label::new(
+                        theme::rich_text(&self.title)
+                            .font(font::mono(12.0))
+                            .color(t.tx),
+                    )
+                    .truncate(),
+                );
             });
-            ScrollArea::vertical().id_salt("report").max_height(height).show(ui, |ui| {
-                ui.set_min_width(ui.available_width());
-                ui.spacing_mut().item_spacing.y = 4.0;
-                self.lines.iter().take(SHOWN).enumerate().for_each(|(index, line)| {
-                    ui.push_id(index, |ui| line_ui(ui, line));
+            ScrollArea::vertical()
+                .id_salt("report")
+                .max_height(height)
+                .show(ui, |ui| {
+                    ui.set_min_width(ui.available_width());
+                    ui.spacing_mut().item_spacing.y = 4.0;
+                    self.lines
+                        .iter()
+                        .take(SHOWN)
+                        .enumerate()
+                        .for_each(|(index, line)| {
+                            ui.push_id(index, |ui| line_ui(ui, line));
+                        });
+                    let more = self.lines.len().saturating_sub(SHOWN);
+                    if more > 0 {
+                        line_ui(
+                            ui,
+                            &ToolLine::fact(tr_n!(
+                                more,
+                                "and {n} more line",
+                                "and {n} more lines",
+                                n = paint::grouped(more as u64)
+                            )),
+                        );
+                    }
                 });
-                let more = self.lines.len().saturating_sub(SHOWN);
-                if more > 0 {
-                    line_ui(
-                        ui,
-                        &ToolLine::fact(tr_n!(more, "and {n} more line", "and {n} more lines", n = paint::grouped(more as u64))),
-                    );
-                }
-            });
         });
         let (open, leave, copy) = foot_ui(ui, |ui| {
-            let open = self.open.is_some() && ui.add(Button::primary(tr!("Open dataset")).large()).clicked();
-            let mut leave = Button::ghost(tr!("Close")).large().name(tr!("Close the report"));
+            let open = self.open.is_some()
+                && ui
+                    .add(Button::primary(tr!("Open dataset")).large())
+                    .clicked();
+            let mut leave = Button::ghost(tr!("Close"))
+                .large()
+                .name(tr!("Close the report"));
             if self.open.is_none() {
                 leave = leave.first();
             }
             let leave = ui.add(leave).clicked();
-            (open, leave, ui.add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY)).clicked())
+            (
+                open,
+                leave,
+                ui.add(Button::ghost(tr!("Copy report")).large().icon(icons::COPY))
+                    .clicked(),
+            )
         });
         match (&self.open, open, copy) {
             (Some(path), true, _) => Next::Do(Request::Run(Command::Open { path: path.clone() })),
@@ -106,7 +137,9 @@ fn report_of_output(output: &AnyOutput) -> ToolReport {
         AnyOutput::EditTortilla(edited) => ToolReport {
             sound: true,
             title: display_path(&edited.path),
-            lines: vec![ToolLine::good(tr!("Footer and collection were written. Sample bytes are unchanged."))],
+            lines: vec![ToolLine::good(tr!(
+                "Footer and collection were written. Sample bytes are unchanged."
+            ))],
             open: Some(edited.path.clone()),
             text: edited.path.display().to_string(),
         },
@@ -127,8 +160,16 @@ fn text_of(output: &dyn OperationOutput) -> String {
 
 fn edits(edited: &Edited) -> ToolReport {
     let n = paint::grouped(edited.replaced as u64);
-    let files = tr_n!(edited.replaced, "{n} file was replaced", "{n} files were replaced", n);
-    let size = edited.written.map(|bytes| format!(", {}", paint::bytes(bytes))).unwrap_or_default();
+    let files = tr_n!(
+        edited.replaced,
+        "{n} file was replaced",
+        "{n} files were replaced",
+        n
+    );
+    let size = edited
+        .written
+        .map(|bytes| format!(", {}", paint::bytes(bytes)))
+        .unwrap_or_default();
     ToolReport {
         sound: true,
         title: display_path(&edited.path),
@@ -139,13 +180,37 @@ fn edits(edited: &Edited) -> ToolReport {
 }
 
 fn written(built: &Built) -> ToolReport {
-    let samples = tr_n!(built.samples, "{n} sample", "{n} samples", n = paint::grouped(built.samples));
-    let files = tr_n!(built.files, "{n} file", "{n} files", n = paint::grouped(built.files));
-    let mut lines = vec![ToolLine::good(format!("{samples}, {files}, {}", paint::bytes(built.bytes)))];
-    lines.extend(built.parts.iter().chain(&built.indexes).map(|path| ToolLine::row(display_path(path))));
-    lines.extend(built.damaged.iter().map(|path| ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
+    let samples = tr_n!(
+        built.samples,
+        "{n} sample",
+        "{n} samples",
+        n = paint::grouped(built.samples)
+    );
+    let files = tr_n!(
+        built.files,
+        "{n} file",
+        "{n} files",
+        n = paint::grouped(built.files)
+    );
+    let mut lines = vec![ToolLine::good(format!(
+        "{samples}, {files}, {}",
+        paint::bytes(built.bytes)
+    ))];
+    lines.extend(
+        built
+            .parts
+            .iter()
+            .chain(&built.indexes)
+            .map(|path| ToolLine::row(display_path(path))),
+    );
+    lines.extend(built.damaged.iter().map(|path| {
+        ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
+    }));
     let unlike = built.unlike_source.iter();
-    lines.extend(unlike.map(|difference| ToolLine::error(tr!("Not as its source: {difference}", difference))));
+    lines.extend(
+        unlike
+            .map(|difference| ToolLine::error(tr!("Not as its source: {difference}", difference))),
+    );
     ToolReport {
         sound: built.is_sound(),
         title: display_path(&built.path),
@@ -156,12 +221,39 @@ fn written(built: &Built) -> ToolReport {
 }
 
 fn repairs(repaired: &Repaired) -> ToolReport {
-    let line = |finding: &Finding| format!("{} {}: {}", finding.rule.code(), finding.at, finding.message);
+    let line = |finding: &Finding| {
+        format!(
+            "{} {}: {}",
+            finding.rule.code(),
+            finding.at,
+            finding.message
+        )
+    };
     let (mended, left) = (repaired.mended.len(), repaired.left.len());
-    let mut lines = vec![ToolLine::good(tr!("{mended} repaired, {left} left", mended, left))];
-    lines.extend(repaired.left.iter().map(|finding| ToolLine::warning(tr!("Left: {finding}", finding = line(finding)))));
-    lines.extend(repaired.mended.iter().map(|finding| ToolLine::good(tr!("Repaired: {finding}", finding = line(finding)))));
-    lines.extend(repaired.built.damaged.iter().map(|path| ToolLine::warning(tr!("No checksum is stated for {path}", path))));
+    let mut lines = vec![ToolLine::good(tr!(
+        "{mended} repaired, {left} left",
+        mended,
+        left
+    ))];
+    lines.extend(
+        repaired
+            .left
+            .iter()
+            .map(|finding| ToolLine::warning(tr!("Left: {finding}", finding = line(finding)))),
+    );
+    lines.extend(
+        repaired
+            .mended
+            .iter()
+            .map(|finding| ToolLine::good(tr!("Repaired: {finding}", finding = line(finding)))),
+    );
+    lines.extend(
+        repaired
+            .built
+            .damaged
+            .iter()
+            .map(|path| ToolLine::warning(tr!("No checksum is stated for {path}", path))),
+    );
     ToolReport {
         sound: repaired.is_sound(),
         title: display_path(&repaired.built.path),
@@ -184,7 +276,12 @@ fn optimisation(done: &Optimised) -> ToolReport {
         after
     ))];
     let n = paint::grouped(done.already);
-    lines.push(ToolLine::fact(tr_n!(done.already, "{n} raster was a TOG already", "{n} rasters were TOGs already", n)));
+    lines.push(ToolLine::fact(tr_n!(
+        done.already,
+        "{n} raster was a TOG already",
+        "{n} rasters were TOGs already",
+        n
+    )));
     if done.others > 0 {
         let n = paint::grouped(done.others);
         lines.push(ToolLine::fact(tr_n!(
@@ -197,11 +294,17 @@ fn optimisation(done: &Optimised) -> ToolReport {
     for kept in &done.kept {
         let (path, reason) = (&kept.path, &kept.reason);
         lines.push(match kept.failed {
-            true => ToolLine::error(tr!("{path} could not be written and was copied: {reason}", path, reason)),
+            true => ToolLine::error(tr!(
+                "{path} could not be written and was copied: {reason}",
+                path,
+                reason
+            )),
             false => ToolLine::fact(tr!("{path} was copied: {reason}", path, reason)),
         });
     }
-    lines.extend(done.damaged.iter().map(|path| ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
+    lines.extend(done.damaged.iter().map(|path| {
+        ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
+    }));
     ToolReport {
         sound: done.is_sound(),
         title: display_path(&done.path),
@@ -214,14 +317,21 @@ fn optimisation(done: &Optimised) -> ToolReport {
 fn preparation(prepared: &Taco3Prepared) -> ToolReport {
     let mut lines = vec![match &prepared.library {
         Some(said) => ToolLine::good(said.trim().to_owned()),
-        None => ToolLine::fact(tr!("Run `python rebuild.py OUTPUT.zip` in the folder, where taco-eo[writer] is installed.")),
+        None => ToolLine::fact(tr!(
+            "Run `python rebuild.py OUTPUT.zip` in the folder, where taco-eo[writer] is installed."
+        )),
     }];
     lines.extend(super::prepare_taco3::lines(prepared));
-    lines
-        .extend(prepared.damaged.iter().map(|path| ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
+    lines.extend(prepared.damaged.iter().map(|path| {
+        ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))
+    }));
     ToolReport {
         sound: prepared.is_sound(),
-        title: prepared.folder.as_deref().map(display_path).unwrap_or_default(),
+        title: prepared
+            .folder
+            .as_deref()
+            .map(display_path)
+            .unwrap_or_default(),
         lines,
         open: prepared.output.clone(),
         text: text_of(prepared),
@@ -229,32 +339,70 @@ fn preparation(prepared: &Taco3Prepared) -> ToolReport {
 }
 
 fn percentiles(found: &Percentiles) -> ToolReport {
-    let heads: Vec<String> = found.percents.iter().map(|percent| format!("p{percent}")).collect();
+    let heads: Vec<String> = found
+        .percents
+        .iter()
+        .map(|percent| format!("p{percent}"))
+        .collect();
     let mut lines = Vec::new();
     let mut csv = format!("sample,position,band,values,bin,{}\n", heads.join(","));
     for position in &found.positions {
         let sample = position.sample.as_deref().unwrap_or(tr!("all samples"));
-        let place = if position.position.is_empty() { String::new() } else { format!(" / {}", position.position) };
+        let place = if position.position.is_empty() {
+            String::new()
+        } else {
+            format!(" / {}", position.position)
+        };
         let n = paint::grouped(position.rasters);
         let rasters = tr_n!(position.rasters, "{n} raster", "{n} rasters", n);
         lines.push(ToolLine::fact(format!("{sample}{place}, {rasters}")));
         for band in &position.bands {
-            let values = found.percents.iter().zip(&band.values).map(|(p, value)| format!("p{p} {}", six_digits(*value)));
+            let values = found
+                .percents
+                .iter()
+                .zip(&band.values)
+                .map(|(p, value)| format!("p{p} {}", six_digits(*value)));
             let values: Vec<String> = values.collect();
             let number = band.band;
             let values = match values.as_slice() {
                 [] => tr!("no values").to_owned(),
                 values => values.join("   "),
             };
-            lines.push(ToolLine::row(tr!("band {number}:  {values}   (± {bin})", number, values, bin = six_digits(band.bin))));
+            lines.push(ToolLine::row(tr!(
+                "band {number}:  {values}   (± {bin})",
+                number,
+                values,
+                bin = six_digits(band.bin)
+            )));
             if let Some(histogram) = &band.histogram {
-                lines.push(ToolLine::histogram(Bins { histogram: histogram.clone(), percentiles: band.values.clone() }));
+                lines.push(ToolLine::histogram(Bins {
+                    histogram: histogram.clone(),
+                    percentiles: band.values.clone(),
+                }));
             }
             let cells: Vec<String> = band.values.iter().map(f64::to_string).collect();
             let id = position.sample.as_deref().unwrap_or("all");
-            csv.push_str(&format!("{id},{},{},{},{},{}\n", position.position, band.band, band.count, band.bin, cells.join(",")));
+            csv.push_str(&format!(
+                "{id},{},{},{},{},{}\n",
+                position.position,
+                band.band,
+                band.count,
+                band.bin,
+                cells.join(",")
+            ));
         }
     }
-    let title = tr_n!(found.positions.len(), "{n} position", "{n} positions", n = found.positions.len());
-    ToolReport { sound: true, title, lines, open: None, text: csv }
+    let title = tr_n!(
+        found.positions.len(),
+        "{n} position",
+        "{n} positions",
+        n = found.positions.len()
+    );
+    ToolReport {
+        sound: true,
+        title,
+        lines,
+        open: None,
+        text: csv,
+    }
 }

@@ -30,15 +30,38 @@ pub struct Several {
 impl Several {
     /// Initial values for the open document.
     pub fn new(start: &ToolStart) -> Self {
-        let paths: Vec<PathBuf> = start.input.iter().chain(&start.open.with).cloned().collect();
-        let base = start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        Self { base, mode: start.open.mode, ..Self::of(&paths, None) }
+        let paths: Vec<PathBuf> = start
+            .input
+            .iter()
+            .chain(&start.open.with)
+            .cloned()
+            .collect();
+        let base = start
+            .open
+            .base_path
+            .as_ref()
+            .map(|path| path.display().to_string())
+            .unwrap_or_default();
+        Self {
+            base,
+            mode: start.open.mode,
+            ..Self::of(&paths, None)
+        }
     }
 
     /// Initial values for these paths; `otherwise` is offered instead.
     pub fn of(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
-        let inputs = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join("\n");
-        Self { inputs, base: String::new(), mode: JoinMode::Intersection, otherwise }
+        let inputs = paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+            .join("\n");
+        Self {
+            inputs,
+            base: String::new(),
+            mode: JoinMode::Intersection,
+            otherwise,
+        }
     }
 }
 
@@ -48,14 +71,20 @@ impl ToolForm for Several {
             icon: icons::STACK,
             title: tr!("Open datasets as one"),
             about: tr!(
-                "Shows several datasets in one table, tree, map and query. Nothing is written; Export subset… writes them as one dataset."
+                "Shows several datasets in one table, tree, map and query. Nothing is written; \
+                    Export subset… writes them as one dataset."
             ),
             verb: tr!("Open as one"),
         }
     }
 
     fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
-        fields.paths(ui, tr!("Datasets"), &mut self.inputs, tr!("one path or address per line, in the order of their rows"));
+        fields.paths(
+            ui,
+            tr!("Datasets"),
+            &mut self.inputs,
+            tr!("one path or address per line, in the order of their rows"),
+        );
         fields::labelled(ui, tr!("Columns that only some have"), |ui| {
             let modes = [
                 Segment::new(JoinMode::Intersection, tr!("leave out")),
@@ -64,7 +93,13 @@ impl ToolForm for Several {
             ];
             widgets::segmented(ui, "join-mode", &mut self.mode, &modes);
         });
-        fields.path(ui, tr!("Folder of the parts"), &mut self.base, tr!("of an index; empty: beside it"), FileRequest::ToolFolder);
+        fields.path(
+            ui,
+            tr!("Folder of the parts"),
+            &mut self.base,
+            tr!("of an index; empty: beside it"),
+            FileRequest::ToolFolder,
+        );
     }
 
     fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
@@ -73,12 +108,20 @@ impl ToolForm for Several {
             return Err(tr!("Choose the datasets").into());
         }
         let path = paths.remove(0);
-        let options = OpenOptions { base_path: path_in(&self.base), with: paths, mode: self.mode };
+        let options = OpenOptions {
+            base_path: path_in(&self.base),
+            with: paths,
+            mode: self.mode,
+        };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&path, &options, ctx)?;
             let several = !options.with.is_empty();
             let n = paint::grouped(options.with.len() as u64 + 1);
-            let mut plan = ToolPreview::new(Command::OpenWith { path, options: Box::new(options) }).outline(&outline);
+            let mut plan = ToolPreview::new(Command::OpenWith {
+                path,
+                options: Box::new(options),
+            })
+            .outline(&outline);
             if several {
                 plan = plan.line(match outline.changes.len() {
                     0 => ToolLine::good(tr!("All {n} datasets have the same columns", n)),
@@ -98,7 +141,9 @@ impl ToolForm for Several {
     }
 
     fn instead(&self) -> Option<(&'static str, Command)> {
-        self.otherwise.clone().map(|command| (tr!("Add as files"), command))
+        self.otherwise
+            .clone()
+            .map(|command| (tr!("Add as files"), command))
     }
 
     fn closes(&self) -> bool {

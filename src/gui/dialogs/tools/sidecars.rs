@@ -1,4 +1,5 @@
-//! Sidecars of a draft's rasters: they are left, packed as samples of their own, or burned into copies of the rasters.
+//! Sidecars of a draft's rasters: they are left, packed as samples of their own, or burned into
+//! copies of the rasters.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,10 @@ pub struct SidecarsForm {
 
 impl Default for SidecarsForm {
     fn default() -> Self {
-        Self { choice: Sidecars::BurnIn, copies: String::new() }
+        Self {
+            choice: Sidecars::BurnIn,
+            copies: String::new(),
+        }
     }
 }
 
@@ -36,29 +40,60 @@ impl Default for SidecarsForm {
 fn contents(kind: Sidecar, count: usize) -> String {
     let n = paint::grouped(count as u64);
     match kind {
-        Sidecar::Mask => tr_n!(count, "{n} mask of valid pixels", "{n} masks of valid pixels", n),
+        Sidecar::Mask => tr_n!(
+            count,
+            "{n} mask of valid pixels",
+            "{n} masks of valid pixels",
+            n
+        ),
         Sidecar::Overviews => tr_n!(count, "{n} set of overviews", "{n} sets of overviews", n),
-        Sidecar::Metadata => tr_n!(count, "{n} file of GDAL metadata", "{n} files of GDAL metadata", n),
+        Sidecar::Metadata => tr_n!(
+            count,
+            "{n} file of GDAL metadata",
+            "{n} files of GDAL metadata",
+            n
+        ),
         Sidecar::WorldFile => tr_n!(count, "{n} geotransform", "{n} geotransforms", n),
         Sidecar::Projection => tr_n!(count, "{n} coordinate system", "{n} coordinate systems", n),
-        Sidecar::Part => tr_n!(count, "{n} part of a raster of several files", "{n} parts of rasters of several files", n),
+        Sidecar::Part => tr_n!(
+            count,
+            "{n} part of a raster of several files",
+            "{n} parts of rasters of several files",
+            n
+        ),
     }
 }
 
 fn rasters(count: usize) -> String {
-    tr_n!(count, "{n} raster", "{n} rasters", n = paint::grouped(count as u64))
+    tr_n!(
+        count,
+        "{n} raster",
+        "{n} rasters",
+        n = paint::grouped(count as u64)
+    )
 }
 
 fn files(count: usize) -> String {
-    tr_n!(count, "{n} file", "{n} files", n = paint::grouped(count as u64))
+    tr_n!(
+        count,
+        "{n} file",
+        "{n} files",
+        n = paint::grouped(count as u64)
+    )
 }
 
 /// Lines about what is found: how many files, what they hold, and the first of them.
 fn found_lines(plan: ToolPreview, found: &[RasterWithSidecars], choice: Sidecars) -> ToolPreview {
     let mut kinds: BTreeMap<Sidecar, usize> = BTreeMap::new();
-    found.iter().flat_map(|raster| &raster.sidecars).for_each(|(_, kind)| *kinds.entry(*kind).or_default() += 1);
+    found
+        .iter()
+        .flat_map(|raster| &raster.sidecars)
+        .for_each(|(_, kind)| *kinds.entry(*kind).or_default() += 1);
     let count = kinds.values().sum();
-    let held: Vec<String> = kinds.into_iter().map(|(kind, count)| contents(kind, count)).collect();
+    let held: Vec<String> = kinds
+        .into_iter()
+        .map(|(kind, count)| contents(kind, count))
+        .collect();
     let held = held.join(", ");
     let mut plan = plan.line(ToolLine::fact(tr!(
         "{rasters} with {files} beside them: {held}",
@@ -69,12 +104,23 @@ fn found_lines(plan: ToolPreview, found: &[RasterWithSidecars], choice: Sidecars
     for raster in found.iter().take(NAMED) {
         let names: Vec<String> = match choice {
             Sidecars::Pack => raster.ids.clone(),
-            _ => raster.sidecars.iter().filter_map(|(path, _)| Some(path.file_name()?.to_string_lossy().into_owned())).collect(),
+            _ => raster
+                .sidecars
+                .iter()
+                .filter_map(|(path, _)| Some(path.file_name()?.to_string_lossy().into_owned()))
+                .collect(),
         };
-        plan = plan.line(ToolLine::row(format!("{}: {}", raster.path, names.join(", "))));
+        plan = plan.line(ToolLine::row(format!(
+            "{}: {}",
+            raster.path,
+            names.join(", ")
+        )));
     }
     if found.len() > NAMED {
-        plan = plan.line(ToolLine::row(tr!("and {n} more", n = paint::grouped((found.len() - NAMED) as u64))));
+        plan = plan.line(ToolLine::row(tr!(
+            "and {n} more",
+            n = paint::grouped((found.len() - NAMED) as u64)
+        )));
     }
     plan
 }
@@ -85,7 +131,8 @@ impl ToolForm for SidecarsForm {
             icon: icons::STACK,
             title: tr!("Sidecars of rasters"),
             about: tr!(
-                "GDAL reads files such as .msk, .aux.xml, .ovr, .tfw and .prj together with the raster beside them. A sample is one file, so a dataset has the raster alone."
+                "GDAL reads files such as .msk, .aux.xml, .ovr, .tfw and .prj together with the \
+                    raster beside them. A sample is one file, so a dataset has the raster alone."
             ),
             verb: match self.choice {
                 Sidecars::Leave => tr!("Leave sidecars"),
@@ -100,63 +147,110 @@ impl ToolForm for SidecarsForm {
             (
                 Sidecars::BurnIn,
                 tr!("Burn in"),
-                tr!("Copies of the rasters contain mask, metadata and coordinates. The sources stay."),
+                tr!(
+                    "Copies of the rasters contain mask, metadata and coordinates. The sources \
+                        stay."
+                ),
                 icons::IMAGE,
             ),
             (
                 Sidecars::Pack,
                 tr!("Pack"),
-                tr!("Each sidecar becomes a sample beside its raster, so every root needs the same ones."),
+                tr!(
+                    "Each sidecar becomes a sample beside its raster, so every root needs the same \
+                        ones."
+                ),
                 icons::FILE_ZIP,
             ),
             (
                 Sidecars::Leave,
                 tr!("Leave"),
-                tr!("Nothing changes: the dataset has the rasters without what their sidecars hold."),
+                tr!(
+                    "Nothing changes: the dataset has the rasters without what their sidecars hold."
+                ),
                 icons::X,
             ),
         ];
         for (choice, name, what, icon) in cards {
-            if widgets::choice_card(ui, self.choice == choice, &ChoiceCard { name, ending: "", what, icon }) {
+            if widgets::choice_card(
+                ui,
+                self.choice == choice,
+                &ChoiceCard {
+                    name,
+                    ending: "",
+                    what,
+                    icon,
+                },
+            ) {
                 self.choice = choice;
             }
         }
         if self.choice == Sidecars::BurnIn {
             let hint = tr!("empty: a new folder beside the sources");
-            fields.path(ui, tr!("Folder of the copies"), &mut self.copies, hint, FileRequest::ToolOutput);
+            fields.path(
+                ui,
+                tr!("Folder of the copies"),
+                &mut self.copies,
+                hint,
+                FileRequest::ToolOutput,
+            );
         }
     }
 
     fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
-        let draft = cx.document().and_then(|document| document.draft()).ok_or_else(|| tr!("No draft is open").to_owned())?;
-        let (dataset, choice, typed) = (draft.dataset().clone(), self.choice, fields::path_in(&self.copies));
+        let draft = cx
+            .document()
+            .and_then(|document| document.draft())
+            .ok_or_else(|| tr!("No draft is open").to_owned())?;
+        let (dataset, choice, typed) = (
+            draft.dataset().clone(),
+            self.choice,
+            fields::path_in(&self.copies),
+        );
         Ok(Box::new(move |ctx| {
             let found = rasters_with_sidecars(&dataset, ctx)?;
             if found.is_empty() {
-                let nothing = ToolPreview::without_command()
-                    .line(ToolLine::good(tr!("No raster of the draft has sidecars that are left out")));
+                let nothing = ToolPreview::without_command().line(ToolLine::good(tr!(
+                    "No raster of the draft has sidecars that are left out"
+                )));
                 return Ok(nothing.obstacle(tr!("There is nothing to do")));
             }
             Ok(match choice {
                 Sidecars::Leave => {
-                    let text = tr!("Readers do not see what the sidecars hold, and statistics are computed without it.");
-                    let plan = found_lines(ToolPreview::without_command(), &found, choice).line(ToolLine::warning(text));
+                    let text = tr!(
+                        "Readers do not see what the sidecars hold, and statistics are computed \
+                            without it."
+                    );
+                    let plan = found_lines(ToolPreview::without_command(), &found, choice)
+                        .line(ToolLine::warning(text));
                     plan.line(ToolLine::fact(tr!(
-                        "The sidecars stay beside their rasters, and the problem stays in the list as a warning."
+                        "The sidecars stay beside their rasters, and the problem stays in the list \
+                            as a warning."
                     )))
                 }
                 Sidecars::Pack => {
                     let roots: usize = {
-                        let mut roots: Vec<u32> = found.iter().filter_map(|raster| raster.sample.0.first().copied()).collect();
+                        let mut roots: Vec<u32> = found
+                            .iter()
+                            .filter_map(|raster| raster.sample.0.first().copied())
+                            .collect();
                         roots.dedup();
                         roots.len()
                     };
                     let all = dataset.root.samples.len();
                     let plan = found_lines(ToolPreview::new(Command::PackSidecars), &found, choice);
-                    if roots < all && dataset.root.samples.iter().any(|root| root.children().is_some()) {
-                        let (roots, all) = (paint::grouped(roots as u64), paint::grouped(all as u64));
+                    if roots < all
+                        && dataset
+                            .root
+                            .samples
+                            .iter()
+                            .any(|root| root.children().is_some())
+                    {
+                        let (roots, all) =
+                            (paint::grouped(roots as u64), paint::grouped(all as u64));
                         plan.line(ToolLine::warning(tr!(
-                            "{roots} of {all} roots have sidecars: the others lack these samples afterwards, which Problems offers to pad.",
+                            "{roots} of {all} roots have sidecars: the others lack these samples \
+                                afterwards, which Problems offers to pad.",
                             roots,
                             all
                         )))
@@ -170,17 +264,24 @@ impl ToolForm for SidecarsForm {
                         let plan = found_lines(ToolPreview::without_command(), &found, choice);
                         return Ok(plan.obstacle(tr!("Name a folder for the copies")));
                     };
-                    let command = Command::BurnInSidecars { copies: copies.clone() };
+                    let command = Command::BurnInSidecars {
+                        copies: copies.clone(),
+                    };
                     let mut plan = found_lines(ToolPreview::new(command), &found, choice);
                     if copied < found.len() {
                         let n = rasters(found.len() - copied);
-                        plan = plan
-                            .line(ToolLine::warning(tr!("{n} of other formats keep their bytes: only GeoTIFFs are written", n)));
+                        plan = plan.line(ToolLine::warning(tr!(
+                            "{n} of other formats keep their bytes: only GeoTIFFs are written",
+                            n
+                        )));
                     }
                     if copied == 0 {
                         return Ok(plan.obstacle(tr!("There is no raster to copy")));
                     }
-                    let text = tr!("Values that extensions computed from these rasters stay: run the extensions again afterwards.");
+                    let text = tr!(
+                        "Values that extensions computed from these rasters stay: run the \
+                            extensions again afterwards."
+                    );
                     plan.destination(&copies, false).line(ToolLine::fact(text))
                 }
             })

@@ -1,12 +1,14 @@
-//! The middle column of the write dialog: the estimate and the preconditions. A check that blocks gives the reason and a link; slow
-//! checks run in jobs.
+//! The middle column of the write dialog: the estimate and the preconditions. A check that blocks
+//! gives the reason and a link; slow checks run in jobs.
 
 use std::path::PathBuf;
 
 use egui::{Color32, Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::choices::{Choices, WriteContainer};
-use crate::container::{Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, output_exists};
+use crate::container::{
+    Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, output_exists,
+};
 use crate::draft::Unplaced;
 use crate::files::free_bytes;
 use crate::gui::action::Action;
@@ -36,11 +38,23 @@ pub struct CheckLine {
 
 impl CheckLine {
     fn new(state: Tone, title: impl Into<String>, detail: impl Into<String>) -> Self {
-        Self { state: Some(state), title: title.into(), detail: detail.into(), blocks: state == Tone::Error, jump: None }
+        Self {
+            state: Some(state),
+            title: title.into(),
+            detail: detail.into(),
+            blocks: state == Tone::Error,
+            jump: None,
+        }
     }
 
     fn waiting(title: &str) -> Self {
-        Self { state: None, title: title.into(), detail: String::new(), blocks: true, jump: None }
+        Self {
+            state: None,
+            title: title.into(),
+            detail: String::new(),
+            blocks: true,
+            jump: None,
+        }
     }
 
     /// The reason shown in the footer of the dialog.
@@ -80,7 +94,8 @@ impl Refused {
             Refused::Folder => tr!("This is a folder; a ZIP needs the name of a file.").to_owned(),
             Refused::File => tr!("This is a file; a FOLDER needs the name of a folder.").to_owned(),
             Refused::Foreign(name) => tr!(
-                "The folder holds {name}, which is no part of a dataset. Choose another name, or empty the folder yourself.",
+                "The folder holds {name}, which is no part of a dataset. Choose another name, or \
+                    empty the folder yourself.",
                 name
             ),
             Refused::Store(reason) => reason.clone(),
@@ -106,15 +121,27 @@ fn unplaced_line(tray: &[Unplaced]) -> Option<CheckLine> {
         return None;
     }
     let n = paint::grouped(count as u64);
-    let title = tr_n!(count, "{n} unplaced file is not written", "{n} unplaced files are not written", n);
+    let title = tr_n!(
+        count,
+        "{n} unplaced file is not written",
+        "{n} unplaced files are not written",
+        n
+    );
     let mut names: Vec<String> = tray.iter().take(3).map(file_name).collect();
     names.extend((count > names.len()).then(|| "…".to_owned()));
-    let detail = tr!("{names}: give them a place in the hierarchy, or leave them out.", names = names.join(", "));
+    let detail = tr!(
+        "{names}: give them a place in the hierarchy, or leave them out.",
+        names = names.join(", ")
+    );
     Some(CheckLine::new(Tone::Warning, title, detail))
 }
 
 fn file_name(file: &Unplaced) -> String {
-    file.path.file_name().unwrap_or(file.path.as_os_str()).to_string_lossy().into_owned()
+    file.path
+        .file_name()
+        .unwrap_or(file.path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// State of the checks.
@@ -141,29 +168,50 @@ impl Checks {
     }
 
     /// Requests missing values.
-    pub fn refresh(&mut self, cx: &PanelContext<'_>, choices: &Choices, options: Option<&BuildOptions>) {
-        let Some(draft) = cx.document().and_then(Document::draft) else { return };
+    pub fn refresh(
+        &mut self,
+        cx: &PanelContext<'_>,
+        choices: &Choices,
+        options: Option<&BuildOptions>,
+    ) {
+        let Some(draft) = cx.document().and_then(Document::draft) else {
+            return;
+        };
         self.key = (cx.session.serial, revision(cx.studio));
         let dataset = draft.dataset().clone();
-        self.sources.update(cx.jobs, self.key, tr!("Read the sources"), move |ctx| validate::sources(&dataset, ctx));
+        self.sources
+            .update(cx.jobs, self.key, tr!("Read the sources"), move |ctx| {
+                validate::sources(&dataset, ctx)
+            });
         let dataset = draft.dataset().clone();
         let words = [tr!("padding"), tr!("roots"), tr!("others")];
-        self.sizes.update(cx.jobs, self.key, tr!("Sizes"), move |_| Ok(sizes_of(&dataset, words)));
+        self.sizes
+            .update(cx.jobs, self.key, tr!("Sizes"), move |_| {
+                Ok(sizes_of(&dataset, words))
+            });
         let wanted = (choices.target.trim().to_owned(), choices.container);
         self.disk_wanted = Some(wanted.clone());
         let path = crate::gui::dropped_paths::parse_path(&wanted.0);
         let container = wanted.1;
-        self.disk.update(cx.jobs, wanted, tr!("Check the destination"), move |_| Ok(disk_of(&path, container)));
+        self.disk
+            .update(cx.jobs, wanted, tr!("Check the destination"), move |_| {
+                Ok(disk_of(&path, container))
+            });
         self.parts_wanted = None;
         if let Some(options) = options
             && let Some(parts) = options.parts.clone()
         {
             let wanted = (self.key, serde_json::to_string(options).unwrap_or_default());
             self.parts_wanted = Some(wanted.clone());
-            let (dataset, target, format) = (draft.dataset().clone(), options.target.clone(), options.format);
-            self.parts.update(cx.jobs, wanted, tr!("Plan the parts"), move |ctx| {
-                parts.plan(&Assembly::of_dataset(&dataset, ctx)?, &target, format, ctx)
-            });
+            let (dataset, target, format) = (
+                draft.dataset().clone(),
+                options.target.clone(),
+                options.format,
+            );
+            self.parts
+                .update(cx.jobs, wanted, tr!("Plan the parts"), move |ctx| {
+                    parts.plan(&Assembly::of_dataset(&dataset, ctx)?, &target, format, ctx)
+                });
         }
     }
 
@@ -187,7 +235,12 @@ impl Checks {
     }
 
     /// Every check, in the order of the dialog.
-    pub fn lines(&self, cx: &PanelContext<'_>, choices: &Choices, wrong: Option<&str>) -> Vec<CheckLine> {
+    pub fn lines(
+        &self,
+        cx: &PanelContext<'_>,
+        choices: &Choices,
+        wrong: Option<&str>,
+    ) -> Vec<CheckLine> {
         let mut lines = Vec::new();
         if let Some(wrong) = wrong {
             lines.push(CheckLine::new(Tone::Error, wrong, ""));
@@ -208,34 +261,84 @@ impl Checks {
             roots = paint::grouped(roots as u64)
         );
         let padded = cx.session.totals().padded;
-        let fields: Vec<String> = (0..document.tree().levels.len()).map(|n| format!("L{n} {}", document.fields(n).len())).collect();
+        let fields: Vec<String> = (0..document.tree().levels.len())
+            .map(|n| format!("L{n} {}", document.fields(n).len()))
+            .collect();
         let groups: [(&str, String, String); 4] = [
-            ("PIT-2", tr!("PIT-2: one schema per level").into(), tr!("{fields} fields", fields = fields.join(", "))),
-            ("PIT", shape, tr_n!(padded, "{n} padded sample", "{n} padded samples", n = paint::grouped(padded))),
-            ("ID", tr!("Ids are valid and unique among siblings").into(), String::new()),
-            ("COL", tr!("COLLECTION: every required field").into(), String::new()),
+            (
+                "PIT-2",
+                tr!("PIT-2: one schema per level").into(),
+                tr!("{fields} fields", fields = fields.join(", ")),
+            ),
+            (
+                "PIT",
+                shape,
+                tr_n!(
+                    padded,
+                    "{n} padded sample",
+                    "{n} padded samples",
+                    n = paint::grouped(padded)
+                ),
+            ),
+            (
+                "ID",
+                tr!("Ids are valid and unique among siblings").into(),
+                String::new(),
+            ),
+            (
+                "COL",
+                tr!("COLLECTION: every required field").into(),
+                String::new(),
+            ),
         ];
-        let mut rest: Vec<&Finding> = report.findings.iter().filter(|finding| !is_of_source(finding)).collect();
+        let mut rest: Vec<&Finding> = report
+            .findings
+            .iter()
+            .filter(|finding| !is_of_source(finding))
+            .collect();
         for (code, title, detail) in groups {
-            let (own, others): (Vec<&Finding>, Vec<&Finding>) = rest.into_iter().partition(|f| f.rule.code().starts_with(code));
+            let (own, others): (Vec<&Finding>, Vec<&Finding>) = rest
+                .into_iter()
+                .partition(|f| f.rule.code().starts_with(code));
             rest = others;
             lines.push(group_line(title, detail, &own));
         }
         if !rest.is_empty() {
-            lines.push(group_line(tr!("Every other rule").into(), String::new(), &rest));
+            lines.push(group_line(
+                tr!("Every other rule").into(),
+                String::new(),
+                &rest,
+            ));
         }
         lines.extend(self.sources_lines());
         lines.extend(self.disk_lines(cx, choices));
-        if let Some(Err(error)) = self.parts_wanted.as_ref().and_then(|wanted| self.parts.get(wanted)) {
-            lines.push(CheckLine::new(Tone::Error, error.to_string(), error.hints().join("; ")));
+        if let Some(Err(error)) = self
+            .parts_wanted
+            .as_ref()
+            .and_then(|wanted| self.parts.get(wanted))
+        {
+            lines.push(CheckLine::new(
+                Tone::Error,
+                error.to_string(),
+                error.hints().join("; "),
+            ));
         }
         if padded > 0 {
             let detail = tr!("Readers hide ids that begin with __TACOPAD__.");
             let n = paint::grouped(padded);
-            let title = tr_n!(padded, "{n} padded sample holds no pixels", "{n} padded samples hold no pixels", n);
+            let title = tr_n!(
+                padded,
+                "{n} padded sample holds no pixels",
+                "{n} padded samples hold no pixels",
+                n
+            );
             lines.push(CheckLine::new(Tone::Warning, title, detail));
         }
-        lines.extend(document.draft().and_then(|draft| unplaced_line(draft.tray())));
+        lines.extend(
+            document
+                .draft()
+                .and_then(|draft| unplaced_line(draft.tray())),
+        );
         if document.collection().get("extent").is_none() {
             let (title, detail) = match has_places(document) {
                 true => (
@@ -244,7 +347,10 @@ impl Checks {
                 ),
                 false => (
                     tr!("No sample has a place: the extent will be the whole globe"),
-                    tr!("That is the default. The stac extension finds places; the form of the collection takes an extent."),
+                    tr!(
+                        "That is the default. The stac extension finds places; the form of the \
+                            collection takes an extent."
+                    ),
                 ),
             };
             lines.push(CheckLine::new(Tone::Warning, title, detail));
@@ -259,23 +365,50 @@ impl Checks {
             Some(Ok(report)) => report,
         };
         let line = |rule: Rule, tone: Tone, title: &dyn Fn(usize, String) -> String| {
-            let own: Vec<&Finding> = report.findings.iter().filter(|finding| finding.rule == rule).collect();
+            let own: Vec<&Finding> = report
+                .findings
+                .iter()
+                .filter(|finding| finding.rule == rule)
+                .collect();
             let count = report.count(rule);
             let first = own.first().map(|finding| (*finding).clone())?;
-            let places: Vec<String> = own.iter().take(3).map(|finding| finding.at.to_string()).collect();
-            let mut line = CheckLine::new(tone, title(count, paint::grouped(count as u64)), places.join(", "));
+            let places: Vec<String> = own
+                .iter()
+                .take(3)
+                .map(|finding| finding.at.to_string())
+                .collect();
+            let mut line = CheckLine::new(
+                tone,
+                title(count, paint::grouped(count as u64)),
+                places.join(", "),
+            );
             line.jump = Some(first);
             Some(line)
         };
         let lines = [
             line(Rule::SourceMissing, Tone::Error, &|count, n| {
-                tr_n!(count, "{n} source file can't be read", "{n} source files can't be read", n)
+                tr_n!(
+                    count,
+                    "{n} source file can't be read",
+                    "{n} source files can't be read",
+                    n
+                )
             }),
             line(Rule::RasterRead, Tone::Warning, &|count, n| {
-                tr_n!(count, "{n} raster can't be opened", "{n} rasters can't be opened", n)
+                tr_n!(
+                    count,
+                    "{n} raster can't be opened",
+                    "{n} rasters can't be opened",
+                    n
+                )
             }),
             line(Rule::FileTorn, Tone::Error, &|count, n| {
-                tr_n!(count, "{n} raster or table has parts in other files", "{n} rasters or tables have parts in other files", n)
+                tr_n!(
+                    count,
+                    "{n} raster or table has parts in other files",
+                    "{n} rasters or tables have parts in other files",
+                    n
+                )
             }),
             line(Rule::SidecarLeft, Tone::Warning, &|count, n| {
                 tr_n!(
@@ -287,12 +420,24 @@ impl Checks {
             }),
         ];
         let mut lines: Vec<CheckLine> = lines.into_iter().flatten().collect();
-        let others: Vec<&Finding> = report.findings.iter().filter(|finding| !is_of_source(finding)).collect();
+        let others: Vec<&Finding> = report
+            .findings
+            .iter()
+            .filter(|finding| !is_of_source(finding))
+            .collect();
         if !others.is_empty() {
-            lines.push(group_line(tr!("Source files").into(), String::new(), &others));
+            lines.push(group_line(
+                tr!("Source files").into(),
+                String::new(),
+                &others,
+            ));
         }
         if lines.is_empty() {
-            lines.push(CheckLine::new(Tone::Ok, tr!("All source files can be read, and all rasters opened"), ""));
+            lines.push(CheckLine::new(
+                Tone::Ok,
+                tr!("All source files can be read, and all rasters opened"),
+                "",
+            ));
         }
         lines
     }
@@ -301,12 +446,18 @@ impl Checks {
         if choices.target.trim().is_empty() {
             return vec![CheckLine::new(Tone::Error, tr!("Type where to write"), "")];
         }
-        let Some(disk) = self.disk_now() else { return vec![CheckLine::waiting(tr!("The destination is being looked at"))] };
+        let Some(disk) = self.disk_now() else {
+            return vec![CheckLine::waiting(tr!(
+                "The destination is being looked at"
+            ))];
+        };
         let mut lines = Vec::new();
         match (&disk.refused, disk.there, choices.replace) {
-            (Some(why), ..) => {
-                lines.push(CheckLine::new(Tone::Error, tr!("Nothing can be written at the destination"), why.text()))
-            }
+            (Some(why), ..) => lines.push(CheckLine::new(
+                Tone::Error,
+                tr!("Nothing can be written at the destination"),
+                why.text(),
+            )),
             (None, true, false) => {
                 lines.push(CheckLine::new(
                     Tone::Error,
@@ -314,19 +465,38 @@ impl Checks {
                     tr!("Choose another name, or replace it."),
                 ));
             }
-            (None, true, true) => lines.push(CheckLine::new(Tone::Warning, tr!("What is at the destination will be replaced"), "")),
-            (None, false, _) => lines.push(CheckLine::new(Tone::Ok, tr!("The destination is writable and empty"), "")),
+            (None, true, true) => lines.push(CheckLine::new(
+                Tone::Warning,
+                tr!("What is at the destination will be replaced"),
+                "",
+            )),
+            (None, false, _) => lines.push(CheckLine::new(
+                Tone::Ok,
+                tr!("The destination is writable and empty"),
+                "",
+            )),
         }
         if let Some(dataset) = &disk.inside {
             let title = tr!("The destination is inside another dataset");
-            let detail = tr!("{path}: its readers would take the new one for a part of it.", path = dataset.display());
+            let detail = tr!(
+                "{path}: its readers would take the new one for a part of it.",
+                path = dataset.display()
+            );
             lines.push(CheckLine::new(Tone::Warning, title, detail));
         }
         if let (Some(free), Some(needed)) = (disk.free, cx.session.totals().bytes) {
-            let text = tr!("Free space {free}, needs {needed}", free = paint::bytes(free), needed = paint::bytes(needed));
+            let text = tr!(
+                "Free space {free}, needs {needed}",
+                free = paint::bytes(free),
+                needed = paint::bytes(needed)
+            );
             // Margin for tables and archive records.
             let enough = free > needed + needed / 50;
-            lines.push(CheckLine::new(if enough { Tone::Ok } else { Tone::Error }, text, ""));
+            lines.push(CheckLine::new(
+                if enough { Tone::Ok } else { Tone::Error },
+                text,
+                "",
+            ));
         }
         lines
     }
@@ -336,17 +506,35 @@ impl Checks {
         let t = theme::tokens(ui);
         self.estimate_ui(ui, cx);
         let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
-        ui.painter().hline(rect.x_range(), rect.center().y, Stroke::new(1.0, t.line2));
+        ui.painter()
+            .hline(rect.x_range(), rect.center().y, Stroke::new(1.0, t.line2));
         ui.horizontal(|ui| {
             widgets::heading(ui, tr!("Pre-flight checks"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 ui.spacing_mut().item_spacing.x = 4.0;
-                let count = |tone: Tone| lines.iter().filter(|line| line.state == Some(tone)).count();
-                let [notes, blocks, passes] = [count(Tone::Warning), count(Tone::Error), count(Tone::Ok)];
+                let count =
+                    |tone: Tone| lines.iter().filter(|line| line.state == Some(tone)).count();
+                let [notes, blocks, passes] =
+                    [count(Tone::Warning), count(Tone::Error), count(Tone::Ok)];
                 for (tone, icon, number, text) in [
-                    (Tone::Warning, icons::WARNING, notes, tr_n!(notes, "{n} note", "{n} notes", n = notes)),
-                    (Tone::Error, icons::WARNING_OCTAGON, blocks, tr_n!(blocks, "{n} block", "{n} block", n = blocks)),
-                    (Tone::Ok, icons::CHECK, passes, tr_n!(passes, "{n} pass", "{n} pass", n = passes)),
+                    (
+                        Tone::Warning,
+                        icons::WARNING,
+                        notes,
+                        tr_n!(notes, "{n} note", "{n} notes", n = notes),
+                    ),
+                    (
+                        Tone::Error,
+                        icons::WARNING_OCTAGON,
+                        blocks,
+                        tr_n!(blocks, "{n} block", "{n} block", n = blocks),
+                    ),
+                    (
+                        Tone::Ok,
+                        icons::CHECK,
+                        passes,
+                        tr_n!(passes, "{n} pass", "{n} pass", n = passes),
+                    ),
                 ] {
                     if number > 0 {
                         widgets::badge(ui, tone, Some(icon), &text);
@@ -372,7 +560,11 @@ impl Checks {
                     }
                 }
                 // The problem list contains the findings about sources.
-                self.leave = Some(Request::Do(if is_of_source(finding) { Action::Validate } else { Action::ShowProblems }));
+                self.leave = Some(Request::Do(if is_of_source(finding) {
+                    Action::Validate
+                } else {
+                    Action::ShowProblems
+                }));
             }
         }
     }
@@ -382,41 +574,80 @@ impl Checks {
         ui.horizontal(|ui| {
             widgets::heading(ui, tr!("Estimate"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(theme::rich_text(tr!("before writing")).font(font::regular(11.0)).color(t.tx3));
+                ui.label(
+                    theme::rich_text(tr!("before writing"))
+                        .font(font::regular(11.0))
+                        .color(t.tx3),
+                );
             });
         });
         ui.horizontal(|ui| {
             let bytes = cx.session.totals().bytes;
-            ui.label(theme::rich_text(bytes.map_or("…".to_owned(), paint::bytes)).font(font::semibold(20.0)));
-            let samples = cx.document().map_or(0, |document| document.tree().total() as u64);
+            ui.label(
+                theme::rich_text(bytes.map_or("…".to_owned(), paint::bytes))
+                    .font(font::semibold(20.0)),
+            );
+            let samples = cx
+                .document()
+                .map_or(0, |document| document.tree().total() as u64);
             let n = paint::grouped(samples);
             let text = match self.disk_now().and_then(|disk| disk.free).map(paint::bytes) {
-                Some(free) => tr_n!(samples, "in {n} sample, {free} free", "in {n} samples, {free} free", n, free),
+                Some(free) => tr_n!(
+                    samples,
+                    "in {n} sample, {free} free",
+                    "in {n} samples, {free} free",
+                    n,
+                    free
+                ),
                 None => tr_n!(samples, "in {n} sample", "in {n} samples", n),
             };
-            ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2)).truncate());
+            ui.add(
+                egui::Label::new(
+                    theme::rich_text(text)
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                )
+                .truncate(),
+            );
         });
-        let Some(Ok(sizes)) = self.sizes.get(&self.key) else { return };
+        let Some(Ok(sizes)) = self.sizes.get(&self.key) else {
+            return;
+        };
         let total: u64 = sizes.iter().map(|(_, size)| size).sum();
         if total == 0 {
             return;
         }
         let colors = [t.tx2, t.tx3, t.ctl, t.line2, t.accfill];
-        let (bar, response) = ui.allocate_exact_size(vec2(ui.available_width(), 10.0), Sense::hover());
+        let (bar, response) =
+            ui.allocate_exact_size(vec2(ui.available_width(), 10.0), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Shares of the bytes")));
         let mut left = bar.left();
         for (index, (_, size)) in sizes.iter().enumerate() {
             let width = bar.width() * (*size as f64 / total as f64) as f32;
             let piece = Rect::from_x_y_ranges(left..=(left + width - 1.0).max(left), bar.y_range());
-            ui.painter().rect_filled(piece, 1, colors[index.min(colors.len() - 1)]);
+            ui.painter()
+                .rect_filled(piece, 1, colors[index.min(colors.len() - 1)]);
             left += width;
         }
         for (index, (name, size)) in sizes.iter().enumerate() {
             let (row, _) = ui.allocate_exact_size(vec2(ui.available_width(), 15.0), Sense::hover());
             let square = Rect::from_min_size(row.min + vec2(0.0, 3.0), vec2(8.0, 8.0));
-            ui.painter().rect_filled(square, 1, colors[index.min(colors.len() - 1)]);
-            paint::text_left(ui.painter(), row.with_min_x(row.left() + 14.0), name, font::mono(11.5), t.tx2);
-            paint::text_right(ui.painter(), row, &paint::bytes(*size), font::mono(11.5), t.tx);
+            ui.painter()
+                .rect_filled(square, 1, colors[index.min(colors.len() - 1)]);
+            paint::text_left(
+                ui.painter(),
+                row.with_min_x(row.left() + 14.0),
+                name,
+                font::mono(11.5),
+                t.tx2,
+            );
+            paint::text_right(
+                ui.painter(),
+                row,
+                &paint::bytes(*size),
+                font::mono(11.5),
+                t.tx,
+            );
         }
     }
 }
@@ -432,16 +663,39 @@ fn is_of_sidecars(finding: &Finding) -> bool {
 }
 
 fn group_line(title: String, detail: String, findings: &[&Finding]) -> CheckLine {
-    let errors: Vec<&&Finding> = findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
-    let worst = errors.first().map(|finding| **finding).or(findings.first().copied());
-    let Some(worst) = worst else { return CheckLine::new(Tone::Ok, title, detail) };
-    let number = if errors.is_empty() { findings.len() } else { errors.len() };
+    let errors: Vec<&&Finding> = findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .collect();
+    let worst = errors
+        .first()
+        .map(|finding| **finding)
+        .or(findings.first().copied());
+    let Some(worst) = worst else {
+        return CheckLine::new(Tone::Ok, title, detail);
+    };
+    let number = if errors.is_empty() {
+        findings.len()
+    } else {
+        errors.len()
+    };
     let more = match number {
         0 | 1 => String::new(),
-        _ => format!(" {}", tr!("(and {n} more)", n = paint::grouped(number as u64 - 1))),
+        _ => format!(
+            " {}",
+            tr!("(and {n} more)", n = paint::grouped(number as u64 - 1))
+        ),
     };
-    let tone = if errors.is_empty() { Tone::Warning } else { Tone::Error };
-    let mut line = CheckLine::new(tone, format!("{}: {}{more}", worst.rule, worst.message), worst.at.to_string());
+    let tone = if errors.is_empty() {
+        Tone::Warning
+    } else {
+        Tone::Error
+    };
+    let mut line = CheckLine::new(
+        tone,
+        format!("{}: {}{more}", worst.rule, worst.message),
+        worst.at.to_string(),
+    );
     line.jump = Some(worst.clone());
     line
 }
@@ -456,57 +710,87 @@ fn line_ui<'a>(ui: &mut Ui, line: &'a CheckLine) -> Option<&'a Finding> {
         Some(_) => (icons::WARNING_OCTAGON, t.err),
     };
     let bad = line.state == Some(Tone::Error);
-    let (fill, border) = if bad { (t.errbg, t.errline) } else { (Color32::TRANSPARENT, Color32::TRANSPARENT) };
-    let margin = if bad { Margin::symmetric(8, 6) } else { Margin::symmetric(0, 0) };
+    let (fill, border) = if bad {
+        (t.errbg, t.errline)
+    } else {
+        (Color32::TRANSPARENT, Color32::TRANSPARENT)
+    };
+    let margin = if bad {
+        Margin::symmetric(8, 6)
+    } else {
+        Margin::symmetric(0, 0)
+    };
     let mut clicked = None;
-    Frame::NONE.fill(fill).stroke(Stroke::new(if bad { 1.0 } else { 0.0 }, border)).corner_radius(4).inner_margin(margin).show(
-        ui,
-        |ui| {
+    Frame::NONE
+        .fill(fill)
+        .stroke(Stroke::new(if bad { 1.0 } else { 0.0 }, border))
+        .corner_radius(4)
+        .inner_margin(margin)
+        .show(ui, |ui| {
             ui.set_width(ui.available_width());
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing = vec2(7.0, 3.0);
                 ui.label(theme::rich_text(icon).font(font::icon(15.0)).color(color));
                 ui.vertical(|ui| {
-                    let title = theme::rich_text(&line.title).font(font::regular(12.5)).color(if bad { t.err } else { t.tx });
+                    let title = theme::rich_text(&line.title)
+                        .font(font::regular(12.5))
+                        .color(if bad { t.err } else { t.tx });
                     ui.add(egui::Label::new(title).wrap());
                     if !line.detail.is_empty() {
-                        let detail = theme::rich_text(&line.detail).font(font::regular(11.5)).color(t.tx2);
+                        let detail = theme::rich_text(&line.detail)
+                            .font(font::regular(11.5))
+                            .color(t.tx2);
                         ui.add(egui::Label::new(detail).wrap());
                     }
                     if let Some(finding) = &line.jump
                         && bad
-                        && ui.add(Button::secondary(tr!("Show")).name(tr!("Show {place}", place = finding.at))).clicked()
+                        && ui
+                            .add(
+                                Button::secondary(tr!("Show"))
+                                    .name(tr!("Show {place}", place = finding.at)),
+                            )
+                            .clicked()
                     {
                         clicked = Some(finding);
                     }
-                    if let Some(finding) = line.jump.as_ref().filter(|finding| is_of_sidecars(finding))
-                        && ui.add(Button::secondary(tr!("Pack, burn in or leave…"))).clicked()
+                    if let Some(finding) =
+                        line.jump.as_ref().filter(|finding| is_of_sidecars(finding))
+                        && ui
+                            .add(Button::secondary(tr!("Pack, burn in or leave…")))
+                            .clicked()
                     {
                         clicked = Some(finding);
                     }
                 });
             });
-        },
-    );
+        });
     clicked
 }
 
-/// Bytes of data by position of level 1, largest first, small ones merged; `words` label padding, roots and others.
+/// Bytes of data by position of level 1, largest first, small ones merged; `words` label padding,
+/// roots and others.
 fn sizes_of(dataset: &Dataset, [padding, roots, others]: [&str; 3]) -> Vec<(String, u64)> {
     let mut sizes: std::collections::HashMap<&str, u64> = std::collections::HashMap::new();
     for root in &dataset.root.samples {
         match root.children() {
             Some(children) => {
                 for child in &children.samples {
-                    let name = if child.is_padding() { padding } else { &*child.id };
+                    let name = if child.is_padding() {
+                        padding
+                    } else {
+                        &*child.id
+                    };
                     *sizes.entry(name).or_default() += child.size_bytes();
                 }
             }
             None => *sizes.entry(roots).or_default() += Sample::size_bytes(root),
         }
     }
-    let mut sizes: Vec<(String, u64)> =
-        sizes.into_iter().filter(|(_, size)| *size > 0).map(|(name, size)| (name.to_owned(), size)).collect();
+    let mut sizes: Vec<(String, u64)> = sizes
+        .into_iter()
+        .filter(|(_, size)| *size > 0)
+        .map(|(name, size)| (name.to_owned(), size))
+        .collect();
     sizes.sort_by_key(|(name, size)| (std::cmp::Reverse(*size), name.clone()));
     if sizes.len() > 4 {
         let rest: u64 = sizes.drain(3..).map(|(_, size)| size).sum();
@@ -518,8 +802,14 @@ fn sizes_of(dataset: &Dataset, [padding, roots, others]: [&str; 3]) -> Vec<(Stri
 fn disk_of(path: &std::path::Path, container: WriteContainer) -> Disk {
     if is_remote(path) {
         return match output_exists(path) {
-            Ok(there) => Disk { there, ..Disk::default() },
-            Err(error) => Disk { refused: Some(Refused::Store(error.report())), ..Disk::default() },
+            Ok(there) => Disk {
+                there,
+                ..Disk::default()
+            },
+            Err(error) => Disk {
+                refused: Some(Refused::Store(error.report())),
+                ..Disk::default()
+            },
         };
     }
     let there = match std::fs::read_dir(path) {
@@ -542,7 +832,12 @@ fn disk_of(path: &std::path::Path, container: WriteContainer) -> Disk {
     };
     // The files to be replaced are already at their final path.
     let inside = if there { None } else { dataset_around(path) };
-    Disk { there, refused, inside, free: free_bytes(path) }
+    Disk {
+        there,
+        refused,
+        inside,
+        free: free_bytes(path),
+    }
 }
 
 /// Names of files written beside the parts.
@@ -565,10 +860,26 @@ mod tests {
     #[test]
     fn bytes_are_summed_by_position() {
         let scene = |id: &str| {
-            let parts = [("s2", 700), ("s1", 200), ("dem", 50), ("label", 5), ("mask", 1)];
-            Sample::folder(id, Tortilla::new(parts.map(|(id, size)| Sample::file(id, "/x", size)).to_vec()))
+            let parts = [
+                ("s2", 700),
+                ("s1", 200),
+                ("dem", 50),
+                ("label", 5),
+                ("mask", 1),
+            ];
+            Sample::folder(
+                id,
+                Tortilla::new(
+                    parts
+                        .map(|(id, size)| Sample::file(id, "/x", size))
+                        .to_vec(),
+                ),
+            )
         };
-        let data = Dataset { root: Tortilla::new(vec![scene("a"), scene("b")]).into(), ..Dataset::default() };
+        let data = Dataset {
+            root: Tortilla::new(vec![scene("a"), scene("b")]).into(),
+            ..Dataset::default()
+        };
         let sizes = sizes_of(&data, ["padding", "roots", "others"]);
         assert_eq!(sizes[0], ("s2".into(), 1400));
         assert_eq!(sizes[3], ("others".into(), 12));
@@ -579,10 +890,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let disk = |path: &std::path::Path| disk_of(path, WriteContainer::Folder);
         assert!(!disk(&folder.path().join("new.tacozip")).there);
-        assert!(!disk(folder.path()).there && disk(folder.path()).refused.is_none(), "an empty folder is no obstacle");
-        assert!(matches!(disk_of(folder.path(), WriteContainer::Zip).refused, Some(Refused::Folder)));
+        assert!(
+            !disk(folder.path()).there && disk(folder.path()).refused.is_none(),
+            "an empty folder is no obstacle"
+        );
+        assert!(matches!(
+            disk_of(folder.path(), WriteContainer::Zip).refused,
+            Some(Refused::Folder)
+        ));
         // An address without a protocol for writing: the reason is said before anything is written.
-        let text = disk(std::path::Path::new("https://example.org/set")).refused.expect("is refused").text();
+        let text = disk(std::path::Path::new("https://example.org/set"))
+            .refused
+            .expect("is refused")
+            .text();
         assert!(text.contains("s3://"), "{text}");
         let file = folder.path().join("file");
         std::fs::write(&file, "x").expect("writes");
@@ -592,8 +912,13 @@ mod tests {
         // A foreign folder is not replaced; the check names an entry of it.
         let text = disk(folder.path()).refused.expect("is refused").text();
         assert!(text.contains("file"), "{text}");
-        assert!(matches!(disk(folder.path()).refused, Some(Refused::Foreign(name)) if name == "file"));
+        assert!(
+            matches!(disk(folder.path()).refused, Some(Refused::Foreign(name)) if name == "file")
+        );
         std::fs::rename(&file, folder.path().join("COLLECTION.json")).expect("renames");
-        assert!(disk(folder.path()).there && disk(folder.path()).refused.is_none(), "a dataset may make way");
+        assert!(
+            disk(folder.path()).there && disk(folder.path()).refused.is_none(),
+            "a dataset may make way"
+        );
     }
 }

@@ -58,26 +58,41 @@ pub struct Choices {
 impl Choices {
     /// The options of the command, or why the input is invalid.
     pub fn options(&self) -> Result<BuildOptions, String> {
-        let rows = self.rows.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
+        let rows = self
+            .rows
+            .chars()
+            .filter(|letter| !letter.is_whitespace())
+            .collect::<String>();
         let level = self.level.trim();
-        let parquet = ParquetOptions {
-            compression: self.compression,
-            level: match level {
-                "" => None,
-                level => Some(level.parse().map_err(|_| tr!("The compression level has to be a number.").to_owned())?),
-            },
-            row_group_rows: rows.parse().map_err(|_| tr!("The row group has to be a number of rows.").to_owned())?,
-            ..ParquetOptions::default()
-        };
+        let parquet =
+            ParquetOptions {
+                compression: self.compression,
+                level: match level {
+                    "" => None,
+                    level => Some(level.parse().map_err(|_| {
+                        tr!("The compression level has to be a number.").to_owned()
+                    })?),
+                },
+                row_group_rows: rows
+                    .parse()
+                    .map_err(|_| tr!("The row group has to be a number of rows.").to_owned())?,
+                ..ParquetOptions::default()
+            };
         parquet.check().map_err(|error| format!("{error}."))?;
         let parts = match self.container {
             WriteContainer::Parts => {
-                let mut parts = Parts { consolidate: vec![Format::Tacocat], ..Parts::default() };
+                let mut parts = Parts {
+                    consolidate: vec![Format::Tacocat],
+                    ..Parts::default()
+                };
                 if self.collection_file {
                     parts.consolidate.push(Format::Tacollection);
                 }
                 match self.split {
-                    PartSplit::Size => parts.size_bytes = Some(parse_size(&self.size).map_err(|error| format!("{error}."))?),
+                    PartSplit::Size => {
+                        parts.size_bytes =
+                            Some(parse_size(&self.size).map_err(|error| format!("{error}."))?)
+                    }
                     PartSplit::Column if self.column.is_empty() => {
                         return Err(tr!("Choose the column that the parts go by.").into());
                     }
@@ -88,17 +103,31 @@ impl Choices {
             }
             _ => None,
         };
-        let format = if self.container == WriteContainer::Folder { Format::Folder } else { Format::Zip };
+        let format = if self.container == WriteContainer::Folder {
+            Format::Folder
+        } else {
+            Format::Zip
+        };
         let target = dropped_paths::parse_path(&self.target);
         // Parts are named after a file in the chosen folder.
         let target = match self.container {
             WriteContainer::Parts => target.join(format!("{}.tacozip", name_of(&target))),
             _ => target,
         };
-        Ok(BuildOptions { text_columns: false, target, format, parquet, overwrite: self.replace, parts, on_damage: OnDamage::Stop })
+        Ok(BuildOptions {
+            text_columns: false,
+            target,
+            format,
+            parquet,
+            overwrite: self.replace,
+            parts,
+            on_damage: OnDamage::Stop,
+        })
     }
 }
 
 fn name_of(folder: &std::path::Path) -> String {
-    folder.file_name().map_or("dataset".into(), |name| name.to_string_lossy().into_owned())
+    folder
+        .file_name()
+        .map_or("dataset".into(), |name| name.to_string_lossy().into_owned())
 }

@@ -1,5 +1,5 @@
-//! The write dialog: options, estimate and checks, files to write; then progress, result and comparison. Its columns are in the files
-//! beside this one.
+//! The write dialog: options, estimate and checks, files to write; then progress, result and
+//! comparison. Its columns are in the files beside this one.
 
 mod checks;
 mod choices;
@@ -54,10 +54,19 @@ pub enum Proof {
     Found(Arc<Verified>),
 }
 
+impl Proof {
+    fn is_of(&self, job: Option<JobId>) -> bool {
+        matches!(self, Self::Running(running) if *running == job)
+    }
+}
+
 /// The name, with a number appended if the draft reads from an archive or folder of that name.
 fn free_name(folder: &std::path::Path, name: &str, own: &HashSet<PathBuf>) -> String {
-    let is_own = |name: &str| own.contains(&folder.join(name)) || own.contains(&folder.join(format!("{name}.tacozip")));
-    let mut names = std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}-{number}")));
+    let is_own = |name: &str| {
+        own.contains(&folder.join(name)) || own.contains(&folder.join(format!("{name}.tacozip")))
+    };
+    let mut names =
+        std::iter::once(name.to_owned()).chain((2..).map(|number| format!("{name}-{number}")));
     names.find(|name| !is_own(name)).unwrap_or_default()
 }
 
@@ -91,7 +100,14 @@ impl WriteDialog {
             depth: Depth::default(),
             replace: false,
         };
-        Self { choices, stage: WriteStage::Choosing, checks: Checks::default(), duckdb: false, took: Default::default(), own }
+        Self {
+            choices,
+            stage: WriteStage::Choosing,
+            checks: Checks::default(),
+            duckdb: false,
+            took: Default::default(),
+            own,
+        }
     }
 
     /// Records the job that writes or compares.
@@ -104,14 +120,18 @@ impl WriteDialog {
 
     /// Records the written dataset.
     pub fn done(&mut self, built: Built) {
-        let proof = if self.choices.verify { Proof::Wanted } else { Proof::None };
+        let proof = if self.choices.verify {
+            Proof::Wanted
+        } else {
+            Proof::None
+        };
         self.stage = WriteStage::Done(built, proof);
     }
 
     /// Records the result of the comparison.
     pub fn verified(&mut self, job: Option<JobId>, found: Arc<Verified>) {
         if let WriteStage::Done(_, proof) = &mut self.stage
-            && matches!(&*proof, Proof::Running(running) if *running == job)
+            && proof.is_of(job)
         {
             *proof = Proof::Found(found);
         }
@@ -119,10 +139,16 @@ impl WriteDialog {
 
     /// Records a failed job; `None` when it did not start. True when it is this dialog's job.
     pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        let hints: String = error.hints().iter().map(|hint| format!("\n{hint}")).collect();
+        let hints: String = error
+            .hints()
+            .iter()
+            .map(|hint| format!("\n{hint}"))
+            .collect();
         match &mut self.stage {
-            WriteStage::Running(running) if Some(*running) == job => self.stage = WriteStage::Failed(format!("{error}{hints}")),
-            WriteStage::Done(_, proof) if matches!(&*proof, Proof::Running(running) if *running == job) => {
+            WriteStage::Running(running) if Some(*running) == job => {
+                self.stage = WriteStage::Failed(format!("{error}{hints}"))
+            }
+            WriteStage::Done(_, proof) if proof.is_of(job) => {
                 *proof = Proof::Failed(format!("{error}{hints}"));
             }
             _ => return false,
@@ -134,9 +160,7 @@ impl WriteDialog {
     pub fn cancelled(&mut self, job: JobId) {
         match &mut self.stage {
             WriteStage::Running(running) if *running == job => self.stage = WriteStage::Cancelled,
-            WriteStage::Done(_, proof) if matches!(&*proof, Proof::Running(Some(running)) if *running == job) => {
-                *proof = Proof::None
-            }
+            WriteStage::Done(_, proof) if proof.is_of(Some(job)) => *proof = Proof::None,
             _ => {}
         }
     }
@@ -144,7 +168,10 @@ impl WriteDialog {
     /// Moves the target into another folder.
     pub fn set_folder(&mut self, folder: PathBuf) {
         let path = PathBuf::from(&self.choices.target);
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let (bare, ending) = match name.strip_suffix(".tacozip") {
             Some(bare) => (bare, ".tacozip"),
             None => (name.as_str(), ""),
@@ -160,7 +187,11 @@ impl WriteDialog {
 
     pub(super) fn set_container(&mut self, container: WriteContainer) {
         let path = PathBuf::from(self.choices.target.trim_end_matches('/'));
-        let bare = if path.extension().is_some_and(|ending| ending == "tacozip") { path.with_extension("") } else { path };
+        let bare = if path.extension().is_some_and(|ending| ending == "tacozip") {
+            path.with_extension("")
+        } else {
+            path
+        };
         self.choices.container = container;
         self.choices.target = match container {
             WriteContainer::Zip => format!("{}.tacozip", bare.display()),
@@ -172,15 +203,24 @@ impl WriteDialog {
     pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         let screen = ui.ctx().content_rect();
-        let size = vec2((screen.width() - 64.0).min(1180.0), (screen.height() - 120.0).min(660.0));
+        let size = vec2(
+            (screen.width() - 64.0).min(1180.0),
+            (screen.height() - 120.0).min(660.0),
+        );
         ui.set_width(size.x);
         ui.spacing_mut().item_spacing.y = 0.0;
-        let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
+        let title = cx
+            .document()
+            .map(|document| document.title().into_owned())
+            .unwrap_or_default();
         let close = head_ui(ui, icons::EXPORT, tr!("Write dataset"), &title) && !self.is_running();
         if let WriteStage::Done(built, proof @ Proof::Wanted) = &mut self.stage {
             // Requested once; the id of the job arrives in [`WriteDialog::started`].
             *proof = Proof::Running(None);
-            cx.run(Command::Verify { paths: written_paths(built), depth: self.choices.depth });
+            cx.run(Command::Verify {
+                paths: written_paths(built),
+                depth: self.choices.depth,
+            });
         }
         if let WriteStage::Running(id) = self.stage
             && let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == id)
@@ -189,34 +229,54 @@ impl WriteDialog {
         }
         let options = self.choices.options();
         let checked = (self.choices.target.clone(), options.clone().ok());
-        self.checks.refresh(cx, &self.choices, options.as_ref().ok());
-        let lines = self.checks.lines(cx, &self.choices, options.as_ref().err().map(String::as_str));
+        self.checks
+            .refresh(cx, &self.choices, options.as_ref().ok());
+        let lines = self.checks.lines(
+            cx,
+            &self.choices,
+            options.as_ref().err().map(String::as_str),
+        );
         let body = Rect::from_min_size(ui.cursor().min, vec2(size.x, size.y - 100.0));
         ui.advance_cursor_after_rect(body);
         let left = body.left() + (size.x * 0.33).floor();
         let right = left + (size.x * 0.295).floor();
         let columns = [(body.left(), left), (left, right), (right, body.right())];
-        ui.painter().rect_filled(Rect::from_x_y_ranges(left..=right, body.y_range()), 0, t.bg2);
+        ui.painter().rect_filled(
+            Rect::from_x_y_ranges(left..=right, body.y_range()),
+            0,
+            t.bg2,
+        );
         for (index, (from, to)) in columns.into_iter().enumerate() {
             let column = Rect::from_x_y_ranges(from..=to, body.y_range());
             if index > 0 {
-                ui.painter().vline(from, body.y_range(), Stroke::new(1.0, t.line));
+                ui.painter()
+                    .vline(from, body.y_range(), Stroke::new(1.0, t.line));
             }
-            ui.scope_builder(UiBuilder::new().max_rect(column).id_salt(("write", index)), |ui| {
-                egui::ScrollArea::vertical().id_salt(("write-scroll", index)).auto_shrink(false).show(ui, |ui| {
-                    Frame::NONE.inner_margin(Margin::same(14)).show(ui, |ui| {
-                        ui.set_width(to - from - 28.0);
-                        ui.spacing_mut().item_spacing = vec2(8.0, 7.0);
-                        match index {
-                            0 => self.choices_ui(ui, cx),
-                            1 => self.checks.ui(ui, cx, &lines),
-                            _ => self.outcome_ui(ui, cx),
-                        }
-                    });
-                });
-            });
+            ui.scope_builder(
+                UiBuilder::new().max_rect(column).id_salt(("write", index)),
+                |ui| {
+                    egui::ScrollArea::vertical()
+                        .id_salt(("write-scroll", index))
+                        .auto_shrink(false)
+                        .show(ui, |ui| {
+                            Frame::NONE.inner_margin(Margin::same(14)).show(ui, |ui| {
+                                ui.set_width(to - from - 28.0);
+                                ui.spacing_mut().item_spacing = vec2(8.0, 7.0);
+                                match index {
+                                    0 => self.choices_ui(ui, cx),
+                                    1 => self.checks.ui(ui, cx, &lines),
+                                    _ => self.outcome_ui(ui, cx),
+                                }
+                            });
+                        });
+                },
+            );
         }
-        ui.painter().hline(body.x_range(), body.bottom() - 0.5, Stroke::new(1.0, t.line));
+        ui.painter().hline(
+            body.x_range(),
+            body.bottom() - 0.5,
+            Stroke::new(1.0, t.line),
+        );
         self.take_asks(cx);
         if let Some(ask) = self.checks.leave.take() {
             return Next::Do(ask);
@@ -244,44 +304,84 @@ impl WriteDialog {
     ) -> Next {
         let t = theme::tokens(ui);
         if let WriteStage::Running(job) = self.stage {
-            let cancelling = cx.studio.jobs().iter().any(|running| running.id == job && running.progress.cancelling);
+            let cancelling = cx
+                .studio
+                .jobs()
+                .iter()
+                .any(|running| running.id == job && running.progress.cancelling);
             let reason = cancelling.then_some(tr!("Stopping at the next safe place"));
-            let cancel = foot_ui(ui, |ui| ui.add(Button::danger(tr!("Cancel writing")).large().blocked(reason)).clicked());
-            return if cancel { Next::Also(Request::Run(Command::Cancel { job })) } else { Next::Stay };
+            let cancel = foot_ui(ui, |ui| {
+                ui.add(
+                    Button::danger(tr!("Cancel writing"))
+                        .large()
+                        .blocked(reason),
+                )
+                .clicked()
+            });
+            return if cancel {
+                Next::Also(Request::Run(Command::Cancel { job }))
+            } else {
+                Next::Stay
+            };
         }
         if let WriteStage::Done(..) = self.stage {
             let (done, again) = foot_ui(ui, |ui| {
                 let done = ui.add(Button::primary(tr!("Done")).large()).clicked();
                 let again = ui.add(Button::ghost(tr!("Write again…")).large()).clicked();
                 let text = tr!("Further edits do not change the written dataset.");
-                ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+                ui.label(
+                    theme::rich_text(text)
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                );
                 (done, again)
             });
             if again {
                 self.stage = WriteStage::Choosing;
                 self.checks.look_again();
             }
-            return if done || close { Next::Close } else { Next::Stay };
+            return if done || close {
+                Next::Close
+            } else {
+                Next::Stay
+            };
         }
         let blocking: Vec<&CheckLine> = lines.iter().filter(|line| line.blocks).collect();
         let blocked = match blocking.as_slice() {
             [] => None,
-            [one] => Some(tr!("1 check blocks writing: {reason}", reason = one.reason())),
-            [first, ..] => Some(tr!("{n} checks block writing. First: {reason}", n = blocking.len(), reason = first.reason())),
+            [one] => Some(tr!(
+                "1 check blocks writing: {reason}",
+                reason = one.reason()
+            )),
+            [first, ..] => Some(tr!(
+                "{n} checks block writing. First: {reason}",
+                n = blocking.len(),
+                reason = first.reason()
+            )),
         };
         let text = match cx.session.totals().bytes {
             Some(bytes) => tr!("Write {size}", size = paint::bytes(bytes)),
             None => tr!("Write").to_owned(),
         };
-        let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
+        let keyed =
+            ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
         let (write, cancel) = foot_ui(ui, |ui| {
-            let button = Button::primary(text).large().name(tr!("Write now")).blocked(blocked.clone());
+            let button = Button::primary(text)
+                .large()
+                .name(tr!("Write now"))
+                .blocked(blocked.clone());
             let write = ui.add(button).clicked() || (keyed && blocked.is_none());
             let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
             if let Some(reason) = &blocked {
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.label(theme::rich_text(icons::WARNING_OCTAGON).font(font::icon(15.0)).color(t.err));
-                    let text = theme::rich_text(reason).text_style(text_style("small12")).color(t.err);
+                    ui.label(
+                        theme::rich_text(icons::WARNING_OCTAGON)
+                            .font(font::icon(15.0))
+                            .color(t.err),
+                    );
+                    let text = theme::rich_text(reason)
+                        .text_style(text_style("small12"))
+                        .color(t.err);
                     ui.add(egui::Label::new(text).truncate());
                 });
             }
@@ -305,27 +405,54 @@ mod tests {
     #[test]
     fn the_destination_follows_the_container() {
         let mut dialog = WriteDialog::new("/data".into(), "peru-s2", HashSet::new());
-        assert_eq!(Path::new(&dialog.choices.target), Path::new("/data/peru-s2.tacozip"));
+        assert_eq!(
+            Path::new(&dialog.choices.target),
+            Path::new("/data/peru-s2.tacozip")
+        );
         dialog.set_container(WriteContainer::Folder);
-        assert_eq!(dialog.choices.options().expect("is right").target, PathBuf::from("/data/peru-s2"));
+        assert_eq!(
+            dialog.choices.options().expect("is right").target,
+            PathBuf::from("/data/peru-s2")
+        );
         dialog.set_container(WriteContainer::Parts);
         let options = dialog.choices.options().expect("is right");
-        assert_eq!(options.target, PathBuf::from("/data/peru-s2/peru-s2.tacozip"));
+        assert_eq!(
+            options.target,
+            PathBuf::from("/data/peru-s2/peru-s2.tacozip")
+        );
         let parts = options.parts.expect("has parts");
-        assert_eq!((parts.size_bytes, parts.consolidate), (Some(4 << 30), vec![Format::Tacocat, Format::Tacollection]));
+        assert_eq!(
+            (parts.size_bytes, parts.consolidate),
+            (Some(4 << 30), vec![Format::Tacocat, Format::Tacollection])
+        );
         dialog.set_container(WriteContainer::Zip);
         dialog.set_folder("/mnt/out".into());
         let options = dialog.choices.options().expect("is right");
-        assert_eq!((options.target, options.format), (PathBuf::from("/mnt/out/peru-s2.tacozip"), Format::Zip));
+        assert_eq!(
+            (options.target, options.format),
+            (PathBuf::from("/mnt/out/peru-s2.tacozip"), Format::Zip)
+        );
     }
 
     #[test]
     fn what_the_draft_reads_is_never_proposed() {
-        let own = ["/data/peru-s2.tacozip", "/data/peru-s2-2", "/mnt/peru-s2-3.tacozip", "/data"].map(PathBuf::from);
+        let own = [
+            "/data/peru-s2.tacozip",
+            "/data/peru-s2-2",
+            "/mnt/peru-s2-3.tacozip",
+            "/data",
+        ]
+        .map(PathBuf::from);
         let mut dialog = WriteDialog::new("/data".into(), "peru-s2", own.into());
-        assert_eq!(Path::new(&dialog.choices.target), Path::new("/data/peru-s2-3.tacozip"));
+        assert_eq!(
+            Path::new(&dialog.choices.target),
+            Path::new("/data/peru-s2-3.tacozip")
+        );
         dialog.set_folder("/mnt".into());
-        assert_eq!(Path::new(&dialog.choices.target), Path::new("/mnt/peru-s2-3-2.tacozip"));
+        assert_eq!(
+            Path::new(&dialog.choices.target),
+            Path::new("/mnt/peru-s2-3-2.tacozip")
+        );
     }
 
     #[test]
@@ -335,11 +462,25 @@ mod tests {
         assert!(dialog.choices.options().is_err());
         dialog.choices.level.clear();
         dialog.choices.rows = "122 880".into();
-        assert_eq!(dialog.choices.options().expect("spaces group digits").parquet.row_group_rows, 122_880);
+        assert_eq!(
+            dialog
+                .choices
+                .options()
+                .expect("spaces group digits")
+                .parquet
+                .row_group_rows,
+            122_880
+        );
         dialog.set_container(WriteContainer::Parts);
         dialog.choices.size = "big".into();
         assert!(dialog.choices.options().is_err());
         dialog.choices.split = PartSplit::Column;
-        assert!(dialog.choices.options().expect_err("which column").contains("column"));
+        assert!(
+            dialog
+                .choices
+                .options()
+                .expect_err("which column")
+                .contains("column")
+        );
     }
 }

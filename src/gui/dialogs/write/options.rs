@@ -15,7 +15,10 @@ use crate::table::Compression;
 
 const DEPTHS: [(Depth, &str); 3] = [
     (Depth::Counts, mark!("Count the samples")),
-    (Depth::Random, mark!("Compare 120 samples with their sources")),
+    (
+        Depth::Random,
+        mark!("Compare 120 samples with their sources"),
+    ),
     (Depth::All, mark!("Compare all samples with their sources")),
 ];
 
@@ -25,7 +28,13 @@ impl WriteDialog {
         ui.add_enabled_ui(open, |ui| {
             widgets::heading(ui, tr!("Container"));
             let cards = [
-                (WriteContainer::Zip, "ZIP", ".tacozip", tr!("One immutable archive, read by byte range."), icons::FILE_ZIP),
+                (
+                    WriteContainer::Zip,
+                    "ZIP",
+                    ".tacozip",
+                    tr!("One immutable archive, read by byte range."),
+                    icons::FILE_ZIP,
+                ),
                 (
                     WriteContainer::Parts,
                     tr!("ZIP parts and TACOCAT"),
@@ -42,7 +51,16 @@ impl WriteDialog {
                 ),
             ];
             for (container, name, ending, what, icon) in cards {
-                if widgets::choice_card(ui, self.choices.container == container, &ChoiceCard { name, ending, what, icon }) {
+                if widgets::choice_card(
+                    ui,
+                    self.choices.container == container,
+                    &ChoiceCard {
+                        name,
+                        ending,
+                        what,
+                        icon,
+                    },
+                ) {
                     self.set_container(container);
                 }
             }
@@ -55,14 +73,28 @@ impl WriteDialog {
             if self.choices.container == WriteContainer::Parts {
                 widgets::checkbox(ui, &mut self.choices.collection_file, "TACOLLECTION.json");
             }
-            widgets::checkbox(ui, &mut self.choices.verify, tr!("Open it again and verify"));
+            widgets::checkbox(
+                ui,
+                &mut self.choices.verify,
+                tr!("Open it again and verify"),
+            );
             if self.choices.verify {
                 let words = DEPTHS.map(|(_, word)| crate::text::of(word));
-                let index = DEPTHS.iter().position(|(depth, _)| *depth == self.choices.depth).unwrap_or_default();
+                let index = DEPTHS
+                    .iter()
+                    .position(|(depth, _)| *depth == self.choices.depth)
+                    .unwrap_or_default();
                 ui.horizontal(|ui| {
                     ui.add_space(21.0);
                     let width = ui.available_width().min(290.0);
-                    if let Some(index) = widgets::combo(ui, tr!("How much to verify"), words[index], width, false, &words) {
+                    if let Some(index) = widgets::combo(
+                        ui,
+                        tr!("How much to verify"),
+                        words[index],
+                        width,
+                        false,
+                        &words,
+                    ) {
                         self.choices.depth = DEPTHS[index].0;
                     }
                 });
@@ -72,31 +104,54 @@ impl WriteDialog {
 
     fn target_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let note = match (self.checks.is_there(), self.choices.replace) {
-            (true, false) => FieldNote::Warning(tr!("There is a file or folder at this path already.").into()),
-            (true, true) => FieldNote::Warning(tr!("What is there will be replaced once the new dataset is complete.").into()),
+            (true, false) => {
+                FieldNote::Warning(tr!("There is a file or folder at this path already.").into())
+            }
+            (true, true) => FieldNote::Warning(
+                tr!("What is there will be replaced once the new dataset is complete.").into(),
+            ),
             _ => FieldNote::None,
         };
         ui.horizontal_top(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
             let width = ui.available_width() - 84.0;
-            TextField::new(tr!("Destination"), &mut self.choices.target).mono().width(width).note(note).show(ui);
+            TextField::new(tr!("Destination"), &mut self.choices.target)
+                .mono()
+                .width(width)
+                .note(note)
+                .show(ui);
             ui.vertical(|ui| {
                 ui.add_space(21.0);
-                if ui.add(Button::secondary(tr!("Browse…")).min_width(76.0)).clicked() {
+                if ui
+                    .add(Button::secondary(tr!("Browse…")).min_width(76.0))
+                    .clicked()
+                {
                     cx.request(Request::ChooseFiles(FileRequest::Target));
                 }
             });
         });
         if self.checks.is_there() {
-            widgets::checkbox(ui, &mut self.choices.replace, tr!("Replace an existing output"));
+            widgets::checkbox(
+                ui,
+                &mut self.choices.replace,
+                tr!("Replace an existing output"),
+            );
         }
     }
 
     fn parts_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>) {
         let t = theme::tokens(ui);
         widgets::heading(ui, tr!("Parts"));
-        let count = self.checks.part_count().map(|count| tr_n!(count, "{n} part", "{n} parts", n = count)).unwrap_or_default();
-        let line = |ui: &mut Ui, dialog: &mut Self, split: PartSplit, text: &str, add: &mut dyn FnMut(&mut Ui, &mut Self)| {
+        let count = self
+            .checks
+            .part_count()
+            .map(|count| tr_n!(count, "{n} part", "{n} parts", n = count))
+            .unwrap_or_default();
+        let line = |ui: &mut Ui,
+                    dialog: &mut Self,
+                    split: PartSplit,
+                    text: &str,
+                    add: &mut dyn FnMut(&mut Ui, &mut Self)| {
             ui.horizontal(|ui| {
                 ui.set_min_height(26.0);
                 if widgets::radio(ui, dialog.choices.split == split, text).clicked() {
@@ -104,17 +159,31 @@ impl WriteDialog {
                 }
                 add(ui, dialog);
                 if dialog.choices.split == split {
-                    ui.label(theme::rich_text(&count).text_style(text_style("small12")).color(t.tx2));
+                    ui.label(
+                        theme::rich_text(&count)
+                            .text_style(text_style("small12"))
+                            .color(t.tx2),
+                    );
                 }
             });
         };
-        line(ui, self, PartSplit::Size, tr!("By size"), &mut |ui, dialog| {
-            let before = dialog.choices.size.clone();
-            TextField::new(tr!("Size of a part"), &mut dialog.choices.size).hide_label().mono().width(90.0).show(ui);
-            if dialog.choices.size != before {
-                dialog.choices.split = PartSplit::Size;
-            }
-        });
+        line(
+            ui,
+            self,
+            PartSplit::Size,
+            tr!("By size"),
+            &mut |ui, dialog| {
+                let before = dialog.choices.size.clone();
+                TextField::new(tr!("Size of a part"), &mut dialog.choices.size)
+                    .hide_label()
+                    .mono()
+                    .width(90.0)
+                    .show(ui);
+                if dialog.choices.size != before {
+                    dialog.choices.split = PartSplit::Size;
+                }
+            },
+        );
         let columns: Vec<String> = cx
             .document()
             .map(|document| document.fields(0))
@@ -122,17 +191,40 @@ impl WriteDialog {
             .iter()
             .map(|f: &FieldSpec| f.name.clone())
             .collect();
-        line(ui, self, PartSplit::Column, tr!("By column"), &mut |ui, dialog| {
-            let shown =
-                if dialog.choices.column.is_empty() { tr!("choose a column") } else { dialog.choices.column.as_str() }.to_owned();
-            ui.add_enabled_ui(!columns.is_empty(), |ui| {
-                if let Some(index) = widgets::combo(ui, tr!("Column of the parts"), &shown, 170.0, true, &columns) {
-                    dialog.choices.column.clone_from(&columns[index]);
-                    dialog.choices.split = PartSplit::Column;
+        line(
+            ui,
+            self,
+            PartSplit::Column,
+            tr!("By column"),
+            &mut |ui, dialog| {
+                let shown = if dialog.choices.column.is_empty() {
+                    tr!("choose a column")
+                } else {
+                    dialog.choices.column.as_str()
                 }
-            });
-        });
-        line(ui, self, PartSplit::None, tr!("Do not split"), &mut |_, _| {});
+                .to_owned();
+                ui.add_enabled_ui(!columns.is_empty(), |ui| {
+                    if let Some(index) = widgets::combo(
+                        ui,
+                        tr!("Column of the parts"),
+                        &shown,
+                        170.0,
+                        true,
+                        &columns,
+                    ) {
+                        dialog.choices.column.clone_from(&columns[index]);
+                        dialog.choices.split = PartSplit::Column;
+                    }
+                });
+            },
+        );
+        line(
+            ui,
+            self,
+            PartSplit::None,
+            tr!("Do not split"),
+            &mut |_, _| {},
+        );
     }
 
     fn parquet_ui(&mut self, ui: &mut Ui) {
@@ -147,21 +239,43 @@ impl WriteDialog {
             let names: Vec<&str> = Compression::ALL.iter().map(|codec| codec.name()).collect();
             // The level and its label are beside it.
             let width = (ui.available_width() - 100.0).clamp(70.0, 120.0);
-            if let Some(index) = widgets::combo(ui, tr!("Compression"), self.choices.compression.name(), width, true, &names) {
+            if let Some(index) = widgets::combo(
+                ui,
+                tr!("Compression"),
+                self.choices.compression.name(),
+                width,
+                true,
+                &names,
+            ) {
                 self.choices.compression = Compression::ALL[index];
                 self.choices.level.clear();
             }
             if let Some((_, _, usual)) = self.choices.compression.levels() {
-                ui.label(theme::rich_text(tr!("level")).font(font::regular(12.0)).color(t.tx2));
+                ui.label(
+                    theme::rich_text(tr!("level"))
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                );
                 let hint = usual.to_string();
-                let field = TextField::new(tr!("Compression level"), &mut self.choices.level).hide_label().mono().width(46.0);
+                let field = TextField::new(tr!("Compression level"), &mut self.choices.level)
+                    .hide_label()
+                    .mono()
+                    .width(46.0);
                 field.hint(&hint).show(ui);
             }
         });
         ui.horizontal(|ui| {
             label(ui, tr!("Row group"));
-            TextField::new(tr!("Rows of a row group"), &mut self.choices.rows).hide_label().mono().width(90.0).show(ui);
-            ui.label(theme::rich_text(tr!("rows")).font(font::regular(12.0)).color(t.tx2));
+            TextField::new(tr!("Rows of a row group"), &mut self.choices.rows)
+                .hide_label()
+                .mono()
+                .width(90.0)
+                .show(ui);
+            ui.label(
+                theme::rich_text(tr!("rows"))
+                    .font(font::regular(12.0))
+                    .color(t.tx2),
+            );
         });
     }
 }

@@ -1,4 +1,5 @@
-//! The right column of the write dialog: files to write, progress, result, comparison, and a Python snippet that reads the dataset.
+//! The right column of the write dialog: files to write, progress, result, comparison, and a Python
+//! snippet that reads the dataset.
 
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
@@ -26,16 +27,28 @@ impl WriteDialog {
         match &self.stage {
             WriteStage::Running(id) => {
                 widgets::heading(ui, tr!("Writing"));
-                let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == *id) else { return };
+                let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == *id) else {
+                    return;
+                };
                 ui.label(theme::rich_text(&job.progress.stage.name).font(font::medium(12.5)));
                 let width = ui.available_width();
                 match job.progress.fraction() {
-                    Some(fraction) => drop(widgets::progress_bar(ui, tr!("Writing"), fraction, width, 8.0)),
+                    Some(fraction) => drop(widgets::progress_bar(
+                        ui,
+                        tr!("Writing"),
+                        fraction,
+                        width,
+                        8.0,
+                    )),
                     None => drop(widgets::spinner(ui, 16.0)),
                 }
-                let text = theme::rich_text(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
+                let text = theme::rich_text(detail(&job.progress, job.elapsed))
+                    .font(font::mono(11.0))
+                    .color(t.tx2);
                 ui.add(egui::Label::new(text).wrap());
-                let text = tr!("You can cancel at any time: partial files are removed, and earlier files stay.");
+                let text = tr!(
+                    "You can cancel at any time: partial files are removed, and earlier files stay."
+                );
                 note_ui(ui, &FieldNote::Info(text.into()));
             }
             WriteStage::Failed(why) => {
@@ -43,7 +56,10 @@ impl WriteDialog {
                 self.planned_ui(ui, cx);
             }
             WriteStage::Cancelled => {
-                note_ui(ui, &FieldNote::Info(tr!("Cancelled. Nothing was left at the destination.").into()));
+                note_ui(
+                    ui,
+                    &FieldNote::Info(tr!("Cancelled. Nothing was left at the destination.").into()),
+                );
                 self.planned_ui(ui, cx);
             }
             WriteStage::Choosing => self.planned_ui(ui, cx),
@@ -63,21 +79,43 @@ impl WriteDialog {
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
         match self.choices.container {
-            WriteContainer::Zip => files.push((icons::FILE_ZIP, name, format!("~ {}", paint::bytes(data)))),
+            WriteContainer::Zip => {
+                files.push((icons::FILE_ZIP, name, format!("~ {}", paint::bytes(data))))
+            }
             WriteContainer::Folder => {
-                files.push((icons::FOLDER_SIMPLE, format!("{name}/DATA"), format!("~ {}", paint::bytes(data))));
-                files.push((icons::FOLDER_SIMPLE, format!("{name}/METADATA"), String::new()));
-                files.push((icons::BRACKETS_CURLY, format!("{name}/COLLECTION.json"), String::new()));
+                files.push((
+                    icons::FOLDER_SIMPLE,
+                    format!("{name}/DATA"),
+                    format!("~ {}", paint::bytes(data)),
+                ));
+                files.push((
+                    icons::FOLDER_SIMPLE,
+                    format!("{name}/METADATA"),
+                    String::new(),
+                ));
+                files.push((
+                    icons::BRACKETS_CURLY,
+                    format!("{name}/COLLECTION.json"),
+                    String::new(),
+                ));
             }
             WriteContainer::Parts => {
                 if let Ok(options) = self.choices.options() {
                     for name in index_names(&options) {
-                        let icon = if name.ends_with(".json") { icons::BRACKETS_CURLY } else { icons::DATABASE };
+                        let icon = if name.ends_with(".json") {
+                            icons::BRACKETS_CURLY
+                        } else {
+                            icons::DATABASE
+                        };
                         files.push((icon, name.to_owned(), String::new()));
                     }
                 }
                 for part in self.checks.planned().into_iter().flatten() {
-                    files.push((icons::FILE_ZIP, part.name.clone(), format!("~ {}", paint::bytes(part.data_bytes))));
+                    files.push((
+                        icons::FILE_ZIP,
+                        part.name.clone(),
+                        format!("~ {}", paint::bytes(part.data_bytes)),
+                    ));
                 }
             }
         }
@@ -85,35 +123,65 @@ impl WriteDialog {
             widgets::heading(ui, tr!("Will be written"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let count = tr_n!(files.len(), "{n} file", "{n} files", n = files.len());
-                ui.label(theme::rich_text(count).font(font::regular(11.0)).color(t.tx3));
+                ui.label(
+                    theme::rich_text(count)
+                        .font(font::regular(11.0))
+                        .color(t.tx3),
+                );
             });
         });
         files_ui(ui, &files);
         if self.choices.container != WriteContainer::Folder {
             widgets::heading(
                 ui,
-                if self.choices.container == WriteContainer::Zip { tr!("Layout") } else { tr!("Layout of one part") },
+                if self.choices.container == WriteContainer::Zip {
+                    tr!("Layout")
+                } else {
+                    tr!("Layout of one part")
+                },
             );
             layout_ui(ui);
-            let text = tr!("STORE only, no compression: any sample can be read with one byte-range request.");
-            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+            let text = tr!(
+                "STORE only, no compression: any sample can be read with one byte-range request."
+            );
+            ui.label(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
         }
-        let text = tr!("Files get their final names when the dataset is complete. Cancel removes partial files.");
+        let text = tr!(
+            "Files get their final names when the dataset is complete. Cancel removes partial \
+                files."
+        );
         note_ui(ui, &FieldNote::Info(text.into()));
     }
 
     fn written_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, built: &Built) {
-        let WriteStage::Done(_, proof) = &self.stage else { return };
+        let WriteStage::Done(_, proof) = &self.stage else {
+            return;
+        };
         let container = match built.parts.len() {
             0 => built.format.badge().to_owned(),
             parts => tr_n!(parts, "{n} part", "{n} parts", n = parts),
         };
-        let samples = tr_n!(built.samples, "{n} sample", "{n} samples", n = paint::grouped(built.samples));
+        let samples = tr_n!(
+            built.samples,
+            "{n} sample",
+            "{n} samples",
+            n = paint::grouped(built.samples)
+        );
         let what = tr!("{container} with {samples}", container, samples);
         let (size, time) = (paint::bytes(built.bytes), time_text(self.took));
         let text = if self.took.as_secs_f64() > 0.5 {
             let rate = paint::bytes((built.bytes as f64 / self.took.as_secs_f64()) as u64);
-            tr!("{what}. {size} in {time}, {rate}/s.", what, size, time, rate)
+            tr!(
+                "{what}. {size} in {time}, {rate}/s.",
+                what,
+                size,
+                time,
+                rate
+            )
         } else {
             tr!("{what}. {size} in {time}.", what, size, time)
         };
@@ -129,25 +197,53 @@ impl WriteDialog {
             Proof::Wanted | Proof::Running(_) => {
                 ui.horizontal(|ui| {
                     widgets::spinner(ui, 14.0);
-                    ui.label(theme::rich_text(tr!("Opening it again and comparing")).font(font::regular(12.0)));
+                    ui.label(
+                        theme::rich_text(tr!("Opening it again and comparing"))
+                            .font(font::regular(12.0)),
+                    );
                 });
             }
             Proof::Failed(why) => note_ui(ui, &FieldNote::Error(why.clone())),
             Proof::Found(found) => found_ui(ui, found),
         }
         let mut files: Vec<(&str, String, String)> = Vec::new();
-        let name = |path: &std::path::Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        files.extend(built.indexes.iter().map(|path| (icons::DATABASE, name(path), String::new())));
-        files.extend(built.parts.iter().map(|path| (icons::FILE_ZIP, name(path), String::new())));
+        let name = |path: &std::path::Path| {
+            path.file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default()
+        };
+        files.extend(
+            built
+                .indexes
+                .iter()
+                .map(|path| (icons::DATABASE, name(path), String::new())),
+        );
+        files.extend(
+            built
+                .parts
+                .iter()
+                .map(|path| (icons::FILE_ZIP, name(path), String::new())),
+        );
         if files.is_empty() {
-            let icon = if built.format == Format::Folder { icons::FOLDER_SIMPLE } else { icons::FILE_ZIP };
-            files.push((icon, dropped_paths::display_path(&built.path), paint::bytes(built.bytes)));
+            let icon = if built.format == Format::Folder {
+                icons::FOLDER_SIMPLE
+            } else {
+                icons::FILE_ZIP
+            };
+            files.push((
+                icon,
+                dropped_paths::display_path(&built.path),
+                paint::bytes(built.bytes),
+            ));
         }
         files_ui(ui, &files);
         ui.horizontal(|ui| {
             widgets::heading(ui, tr!("Read it"));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY)).clicked() {
+                if ui
+                    .add(Button::secondary(tr!("Copy snippet")).icon(icons::COPY))
+                    .clicked()
+                {
                     cx.request(Request::Copy(snippet(built, self.duckdb)));
                 }
                 let segments = [Segment::new(false, "Python"), Segment::new(true, "SQL")];
@@ -156,22 +252,49 @@ impl WriteDialog {
         });
         widgets::code_ui(ui, &snippet(built, self.duckdb));
         ui.horizontal_wrapped(|ui| {
-            let keyed = ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
-            if ui.add(Button::secondary(tr!("Open dataset")).icon(icons::EYE)).clicked() || keyed {
-                let open = Request::Run(Command::Open { path: built.path.clone() });
-                // The dataset has all of a draft that was not changed since, except its history and the tables that were joined.
+            let keyed =
+                ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::Enter));
+            if ui
+                .add(Button::secondary(tr!("Open dataset")).icon(icons::EYE))
+                .clicked()
+                || keyed
+            {
+                let open = Request::Run(Command::Open {
+                    path: built.path.clone(),
+                });
+                // The dataset has all of a draft that was not changed since, except its history and
+                // the tables that were joined.
                 let draft = cx.document().and_then(Document::draft);
-                let has_all = draft.is_some_and(|draft| draft.is_written() && draft.tray().iter().all(|file| is_table(&file.path)));
-                self.checks.leave = Some(if has_all { Request::Anyway(Box::new(open)) } else { open });
+                let has_all = draft.is_some_and(|draft| {
+                    draft.is_written() && draft.tray().iter().all(|file| is_table(&file.path))
+                });
+                self.checks.leave = Some(if has_all {
+                    Request::Anyway(Box::new(open))
+                } else {
+                    open
+                });
             }
-            if ui.add(Button::ghost(tr!("Publish…")).icon(icons::CLOUD)).clicked() {
+            if ui
+                .add(Button::ghost(tr!("Publish…")).icon(icons::CLOUD))
+                .clicked()
+            {
                 self.checks.leave = Some(Request::Publish(built.path.clone()));
             }
-            if ui.add(Button::ghost(tr!("Copy path")).icon(icons::COPY)).clicked() {
+            if ui
+                .add(Button::ghost(tr!("Copy path")).icon(icons::COPY))
+                .clicked()
+            {
                 cx.request(Request::Copy(built.path.display().to_string()));
             }
-            if ui.add(Button::ghost(tr!("Copy report")).icon(icons::CLIPBOARD_TEXT)).clicked() {
-                let found = if let WriteStage::Done(_, Proof::Found(found)) = &self.stage { Some(&**found) } else { None };
+            if ui
+                .add(Button::ghost(tr!("Copy report")).icon(icons::CLIPBOARD_TEXT))
+                .clicked()
+            {
+                let found = if let WriteStage::Done(_, Proof::Found(found)) = &self.stage {
+                    Some(&**found)
+                } else {
+                    None
+                };
                 cx.request(Request::Copy(report_of(built, found)));
             }
         });
@@ -180,16 +303,26 @@ impl WriteDialog {
 
 fn card_ui(ui: &mut Ui, title: &str, text: &str, sound: bool) {
     let t = theme::tokens(ui);
-    let (fill, line, color, icon) =
-        if sound { (t.okbg, t.okline, t.ok, icons::CHECK_CIRCLE) } else { (t.errbg, t.errline, t.err, icons::WARNING_OCTAGON) };
-    Frame::NONE.fill(fill).stroke(Stroke::new(1.0, line)).corner_radius(4).inner_margin(Margin::same(12)).show(ui, |ui| {
-        ui.set_width(ui.available_width());
-        ui.horizontal(|ui| {
-            ui.label(theme::rich_text(icon).font(font::icon(18.0)).color(color));
-            ui.label(theme::rich_text(title).font(font::semibold(15.0)));
+    let (fill, line, color, icon) = if sound {
+        (t.okbg, t.okline, t.ok, icons::CHECK_CIRCLE)
+    } else {
+        (t.errbg, t.errline, t.err, icons::WARNING_OCTAGON)
+    };
+    Frame::NONE
+        .fill(fill)
+        .stroke(Stroke::new(1.0, line))
+        .corner_radius(4)
+        .inner_margin(Margin::same(12))
+        .show(ui, |ui| {
+            ui.set_width(ui.available_width());
+            ui.horizontal(|ui| {
+                ui.label(theme::rich_text(icon).font(font::icon(18.0)).color(color));
+                ui.label(theme::rich_text(title).font(font::semibold(15.0)));
+            });
+            ui.add(
+                egui::Label::new(theme::rich_text(text).text_style(text_style("small12"))).wrap(),
+            );
         });
-        ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12"))).wrap());
-    });
 }
 
 fn found_ui(ui: &mut Ui, found: &Verified) {
@@ -198,9 +331,24 @@ fn found_ui(ui: &mut Ui, found: &Verified) {
         1 => tr!("Opened again").to_owned(),
         parts => tr!("All {n} parts opened again", n = parts),
     };
-    let roots = tr_n!(found.roots, "{n} root", "{n} roots", n = paint::grouped(found.roots));
-    let samples = tr_n!(found.samples, "{n} sample", "{n} samples", n = paint::grouped(found.samples));
-    let mut lines = vec![tr!("{opened}, {roots} and {samples} counted", opened, roots, samples)];
+    let roots = tr_n!(
+        found.roots,
+        "{n} root",
+        "{n} roots",
+        n = paint::grouped(found.roots)
+    );
+    let samples = tr_n!(
+        found.samples,
+        "{n} sample",
+        "{n} samples",
+        n = paint::grouped(found.samples)
+    );
+    let mut lines = vec![tr!(
+        "{opened}, {roots} and {samples} counted",
+        opened,
+        roots,
+        samples
+    )];
     if found.compared > 0 {
         lines.push(tr_n!(
             found.compared,
@@ -209,11 +357,18 @@ fn found_ui(ui: &mut Ui, found: &Verified) {
             n = paint::grouped(found.compared),
             size = paint::bytes(found.bytes)
         ));
-        lines.push(tr!("First read: {time} ms", time = format!("{:.0}", found.first_read.as_secs_f64() * 1000.0)));
+        lines.push(tr!(
+            "First read: {time} ms",
+            time = format!("{:.0}", found.first_read.as_secs_f64() * 1000.0)
+        ));
     }
     for line in lines {
         ui.horizontal(|ui| {
-            ui.label(theme::rich_text(icons::CHECK).font(font::icon(14.0)).color(t.ok));
+            ui.label(
+                theme::rich_text(icons::CHECK)
+                    .font(font::icon(14.0))
+                    .color(t.ok),
+            );
             ui.label(theme::rich_text(line).font(font::regular(12.0)));
         });
     }
@@ -225,27 +380,60 @@ fn found_ui(ui: &mut Ui, found: &Verified) {
 fn files_ui(ui: &mut Ui, files: &[(&str, String, String)]) {
     let t = theme::tokens(ui);
     let rows = files.len().min(LISTED) + usize::from(files.len() > LISTED);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), rows as f32 * 24.0 + 2.0), Sense::hover());
-    let names: Vec<&str> = files.iter().take(LISTED).map(|(_, name, _)| name.as_str()).collect();
+    let (rect, response) = ui.allocate_exact_size(
+        vec2(ui.available_width(), rows as f32 * 24.0 + 2.0),
+        Sense::hover(),
+    );
+    let names: Vec<&str> = files
+        .iter()
+        .take(LISTED)
+        .map(|(_, name, _)| name.as_str())
+        .collect();
     response.widget_info(|| WidgetInfo::labeled(Role::List, true, names.join(", ")));
     let painter = ui.painter();
-    painter.rect(rect, 4, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Inside);
+    painter.rect(
+        rect,
+        4,
+        t.bg1,
+        Stroke::new(1.0, t.line2),
+        StrokeKind::Inside,
+    );
     for row in 0..rows {
-        let line =
-            Rect::from_min_size(pos2(rect.left() + 10.0, rect.top() + 1.0 + row as f32 * 24.0), vec2(rect.width() - 20.0, 24.0));
+        let line = Rect::from_min_size(
+            pos2(rect.left() + 10.0, rect.top() + 1.0 + row as f32 * 24.0),
+            vec2(rect.width() - 20.0, 24.0),
+        );
         if row > 0 {
             painter.hline(rect.x_range(), line.top(), Stroke::new(1.0, t.line));
         }
         match files.get(row).filter(|_| row < LISTED) {
             Some((icon, name, size)) => {
-                paint::icon(painter, pos2(line.left() + 6.0, line.center().y), icon, 13.0, t.tx3);
+                paint::icon(
+                    painter,
+                    pos2(line.left() + 6.0, line.center().y),
+                    icon,
+                    13.0,
+                    t.tx3,
+                );
                 let end = paint::text_right(painter, line, size, font::mono(11.0), t.tx2);
-                let room = Rect::from_min_max(pos2(line.left() + 20.0, line.top()), pos2(end - 8.0, line.bottom()));
+                let room = Rect::from_min_max(
+                    pos2(line.left() + 20.0, line.top()),
+                    pos2(end - 8.0, line.bottom()),
+                );
                 paint::text_left(painter, room, name, font::mono(12.0), t.tx);
             }
             None => {
-                let more = tr!("{n} more", n = paint::grouped((files.len() - LISTED) as u64));
-                paint::text_left(painter, line.with_min_x(line.left() + 20.0), &more, font::regular(12.0), t.tx2);
+                let more = tr!(
+                    "{n} more",
+                    n = paint::grouped((files.len() - LISTED) as u64)
+                );
+                paint::text_left(
+                    painter,
+                    line.with_min_x(line.left() + 20.0),
+                    &more,
+                    font::regular(12.0),
+                    t.tx2,
+                );
             }
         }
     }
@@ -254,7 +442,9 @@ fn files_ui(ui: &mut Ui, files: &[(&str, String, String)]) {
 fn layout_ui(ui: &mut Ui) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 25.0), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, "TACO_HEADER, DATA, METADATA, COLLECTION"));
+    response.widget_info(|| {
+        WidgetInfo::labeled(Role::Image, true, "TACO_HEADER, DATA, METADATA, COLLECTION")
+    });
     let parts = [
         ("TACO_HEADER", 0.25, t.accfill, t.onacc),
         ("DATA/", 0.37, t.bg4, t.tx),
@@ -274,21 +464,36 @@ fn layout_ui(ui: &mut Ui) {
 /// Python code that opens it with the official reader.
 fn snippet(built: &Built, sql: bool) -> String {
     let statement = sql.then_some("SELECT id, type FROM data LIMIT 5");
-    python_code(&[built.path.display().to_string()], built.format, statement).trim_end().to_owned()
+    python_code(&[built.path.display().to_string()], built.format, statement)
+        .trim_end()
+        .to_owned()
 }
 
 fn report_of(built: &Built, found: Option<&Verified>) -> String {
     let mut lines = vec![
         format!("Written: {}", built.path.display()),
-        format!("{} samples, {} files, {} bytes", built.samples, built.files, built.bytes),
+        format!(
+            "{} samples, {} files, {} bytes",
+            built.samples, built.files, built.bytes
+        ),
     ];
-    lines.extend(built.parts.iter().map(|part| format!("Part: {}", part.display())));
+    lines.extend(
+        built
+            .parts
+            .iter()
+            .map(|part| format!("Part: {}", part.display())),
+    );
     if let Some(found) = found {
         lines.push(format!(
             "Verified: {} roots and {} samples counted, {} compared ({} bytes)",
             found.roots, found.samples, found.compared, found.bytes
         ));
-        lines.extend(found.differences.iter().map(|difference| format!("Differs: {difference}")));
+        lines.extend(
+            found
+                .differences
+                .iter()
+                .map(|difference| format!("Differs: {difference}")),
+        );
     }
     lines.join("\n")
 }

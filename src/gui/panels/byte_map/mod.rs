@@ -1,10 +1,14 @@
-//! The byte map of a container: each cell is a range of the file, coloured by its content; hovering names the sample.
+//! The byte map of a container: each cell is a range of the file, coloured by its content; hovering
+//! names the sample.
 
 pub mod state;
 
 use std::sync::Arc;
 
-use egui::{Color32, Frame, Margin, Mesh, Rect, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2, WidgetInfo, pos2, vec2};
+use egui::{
+    Color32, Frame, Margin, Mesh, Rect, Role, Sense, Shape, Stroke, StrokeKind, Ui, Vec2,
+    WidgetInfo, pos2, vec2,
+};
 
 use crate::container::Physical;
 use crate::gui::document_key::revision;
@@ -37,28 +41,54 @@ fn colour(part: BytePart, t: &ThemeTokens) -> Color32 {
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let nothing = |ui: &mut Ui, title: &str, why: &str| {
-        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::MEMORY, title, why, actions: &[] });
+        let _ = widgets::empty_state(
+            ui,
+            &EmptyState {
+                icon: icons::MEMORY,
+                title,
+                why,
+                actions: &[],
+            },
+        );
     };
-    let Some(document) = cx.document() else { return nothing(ui, tr!("No bytes"), tr!("Open a dataset first.")) };
+    let Some(document) = cx.document() else {
+        return nothing(ui, tr!("No bytes"), tr!("Open a dataset first."));
+    };
     let Some(open) = document.opened() else {
-        return nothing(ui, tr!("A draft has no bytes yet"), tr!("Write the draft, then open it."));
+        return nothing(
+            ui,
+            tr!("A draft has no bytes yet"),
+            tr!("Write the draft, then open it."),
+        );
     };
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.bytes;
     if state.made_for != Some(key) {
-        *state = ByteMapState { made_for: Some(key), ..ByteMapState::default() };
+        *state = ByteMapState {
+            made_for: Some(key),
+            ..ByteMapState::default()
+        };
     }
     if matches!(open.reader.physical(), Physical::Tacocat(_)) {
         let reader = open.reader.clone();
-        state.parts.update(cx.jobs, key, tr!("Parts"), move |ctx| match reader.physical() {
-            Physical::Tacocat(index) => Ok(index.part_names(ctx)?.iter().map(|name| name.to_string()).collect()),
-            _ => Ok(Vec::new()),
+        state.parts.update(cx.jobs, key, tr!("Parts"), move |ctx| {
+            match reader.physical() {
+                Physical::Tacocat(index) => Ok(index
+                    .part_names(ctx)?
+                    .iter()
+                    .map(|name| name.to_string())
+                    .collect()),
+                _ => Ok(Vec::new()),
+            }
         });
     }
     let (reader, part) = (open.reader.clone(), state.part.clone());
-    state.layout.update(cx.jobs, (key, part.clone()), tr!("Layout of the bytes"), move |ctx| {
-        byte_layout(reader.as_ref(), part.as_deref(), ctx).map(Arc::new)
-    });
+    state.layout.update(
+        cx.jobs,
+        (key, part.clone()),
+        tr!("Layout of the bytes"),
+        move |ctx| byte_layout(reader.as_ref(), part.as_deref(), ctx).map(Arc::new),
+    );
     let layout = match state.layout.get(&(key, state.part.clone())) {
         Some(Ok(layout)) => layout.clone(),
         Some(Err(error)) => {
@@ -82,12 +112,21 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
     let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(Margin::symmetric(10, 5)).show(ui, |ui| {
-        ui.horizontal(|ui| {
+    Frame::NONE
+        .inner_margin(Margin::symmetric(10, 5))
+        .show(ui, |ui| {
+            ui.horizontal(|ui| {
             let state = &mut cx.session.bytes;
             if let Some(parts) = state.parts.latest().filter(|parts| !parts.is_empty()) {
                 let current = state.part.clone().unwrap_or_else(|| parts[0].clone());
-                if let Some(index) = widgets::combo(ui, tr!("Part of the dataset"), &current, 210.0, true, parts) {
+                if let Some(index) = widgets::combo(
+                    ui,
+                    tr!("Part of the dataset"),
+                    &current,
+                    210.0,
+                    true,
+                    parts,
+                ) {
                     state.part = Some(parts[index].clone());
                 }
             }
@@ -95,36 +134,49 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
             let aligned = paint::grouped(layout.aligned);
             let text = match layout.data_first {
                 true => tr!(
-                    "{size} in {members} members, data before tables, {aligned} of them begin at a multiple of 64 bytes",
+                    "{size} in {members} members, data before tables, {aligned} of them begin at a \
+                        multiple of 64 bytes",
                     size,
                     members,
                     aligned
                 ),
                 false => tr!(
-                    "{size} in {members} members, tables before data, {aligned} of them begin at a multiple of 64 bytes",
+                    "{size} in {members} members, tables before data, {aligned} of them begin at a \
+                        multiple of 64 bytes",
                     size,
                     members,
                     aligned
                 ),
             };
-            ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2)).truncate());
+            let text = theme::rich_text(text).text_style(text_style("small12")).color(t.tx2);
+            ui.add(egui::Label::new(text).truncate());
         });
-    });
+        });
 }
 
-/// The content kind of each cell: the kind with the most bytes; gaps and tables take precedence over data, so that small ones show.
+/// The content kind of each cell: the kind with the most bytes; gaps and tables take precedence
+/// over data, so that small ones show.
 fn cells_of(layout: &ByteLayout, count: usize) -> Vec<BytePart> {
     let mut cells = Vec::with_capacity(count);
     let mut index = 0;
     for cell in 0..count as u128 {
         let from = (u128::from(layout.size_bytes) * cell / count as u128) as u64;
-        let to = ((u128::from(layout.size_bytes) * (cell + 1) / count as u128) as u64).max(from + 1);
-        while layout.stretches.get(index).is_some_and(|stretch| stretch.to <= from) {
+        let to =
+            ((u128::from(layout.size_bytes) * (cell + 1) / count as u128) as u64).max(from + 1);
+        while layout
+            .stretches
+            .get(index)
+            .is_some_and(|stretch| stretch.to <= from)
+        {
             index += 1;
         }
         let mut best = BytePart::Data;
         let mut look = index;
-        while let Some(stretch) = layout.stretches.get(look).filter(|stretch| stretch.from < to) {
+        while let Some(stretch) = layout
+            .stretches
+            .get(look)
+            .filter(|stretch| stretch.from < to)
+        {
             if stretch.part != BytePart::Data {
                 best = stretch.part;
                 break;
@@ -136,22 +188,43 @@ fn cells_of(layout: &ByteLayout, count: usize) -> Vec<BytePart> {
     cells
 }
 
-fn map_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, layout: &Arc<ByteLayout>, rect: Rect) {
+fn map_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    layout: &Arc<ByteLayout>,
+    rect: Rect,
+) {
     let t = theme::tokens(ui);
     let step = CELL + GAP;
-    let (columns, rows) = ((rect.width() / step).floor() as usize, (rect.height() / step).floor() as usize);
+    let (columns, rows) = (
+        (rect.width() / step).floor() as usize,
+        (rect.height() / step).floor() as usize,
+    );
     let response = ui.interact(rect, ui.scope_id().with("byte-map"), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Bytes of {file}", file = &layout.file)));
+    response.widget_info(|| {
+        WidgetInfo::labeled(
+            Role::Image,
+            true,
+            tr!("Bytes of {file}", file = &layout.file),
+        )
+    });
     if columns == 0 || rows == 0 {
         return;
     }
     let count = (columns * rows).min(layout.size_bytes.max(1) as usize);
     let id = ValueId::of(layout);
     let state = &mut cx.session.bytes;
-    if state.cells.as_ref().is_none_or(|(of, wide, high, _)| (of, *wide, *high) != (&id, columns, rows)) {
+    if state
+        .cells
+        .as_ref()
+        .is_none_or(|(of, wide, high, _)| (of, *wide, *high) != (&id, columns, rows))
+    {
         state.cells = Some((id.clone(), columns, rows, Arc::new(cells_of(layout, count))));
     }
-    let Some(cells) = state.cells.as_ref().map(|(.., cells)| cells.clone()) else { return };
+    let Some(cells) = state.cells.as_ref().map(|(.., cells)| cells.clone()) else {
+        return;
+    };
     let mut mesh = Mesh::default();
     let place = |cell: usize| {
         let at = vec2((cell % columns) as f32, (cell / columns) as f32) * step;
@@ -162,16 +235,28 @@ fn map_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, layout: &
     }
     let painter = ui.painter_at(rect);
     painter.add(Shape::mesh(mesh));
-    let byte_of = |cell: usize| (u128::from(layout.size_bytes) * cell as u128 / count as u128) as u64;
+    let byte_of =
+        |cell: usize| (u128::from(layout.size_bytes) * cell as u128 / count as u128) as u64;
     // The byte range of the selected sample, searched among all members.
-    let selected = cx.session.selected.and_then(|at| Some((at, format!("DATA/{}", document.path(at)?.to_archive()))));
+    let selected = cx
+        .session
+        .selected
+        .and_then(|at| Some((at, format!("DATA/{}", document.path(at)?.to_archive()))));
     let marked = &mut cx.session.bytes.marked;
     if let Some((at, name)) = selected.clone() {
         let layout = layout.clone();
-        marked.update(cx.jobs, (id.clone(), at), tr!("Place of the sample"), move |_| {
-            let own = layout.stretches.iter().find(|stretch| *stretch.name == *name);
-            Ok(own.map(|own| (own.from, own.to)))
-        });
+        marked.update(
+            cx.jobs,
+            (id.clone(), at),
+            tr!("Place of the sample"),
+            move |_| {
+                let own = layout
+                    .stretches
+                    .iter()
+                    .find(|stretch| *stretch.name == *name);
+                Ok(own.map(|own| (own.from, own.to)))
+            },
+        );
     }
     let own = selected.and_then(|(at, _)| match marked.get(&(id, at)) {
         Some(Ok(own)) => *own,
@@ -184,24 +269,58 @@ fn map_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, layout: &
             }
         }
     }
-    let Some(pointer) = response.hover_pos() else { return };
+    let Some(pointer) = response.hover_pos() else {
+        return;
+    };
     let at = (pointer - rect.min) / step;
     let cell = at.y as usize * columns + (at.x as usize).min(columns - 1);
     if cell >= count {
         return;
     }
     let (from, to) = (byte_of(cell), byte_of(cell + 1).max(byte_of(cell) + 1));
-    let first = layout.stretches.partition_point(|stretch| stretch.to <= from);
-    let inside: Vec<_> = layout.stretches[first..].iter().take_while(|stretch| stretch.from < to).collect();
-    let Some(stretch) = inside.iter().find(|stretch| stretch.part == cells[cell]).or(inside.first()).copied() else { return };
-    painter.rect_stroke(place(cell), 0, Stroke::new(1.5, t.accfill), StrokeKind::Outside);
-    let what = if stretch.name.is_empty() { crate::text::of(stretch.part.label()) } else { &stretch.name };
+    let first = layout
+        .stretches
+        .partition_point(|stretch| stretch.to <= from);
+    let inside: Vec<_> = layout.stretches[first..]
+        .iter()
+        .take_while(|stretch| stretch.from < to)
+        .collect();
+    let Some(stretch) = inside
+        .iter()
+        .find(|stretch| stretch.part == cells[cell])
+        .or(inside.first())
+        .copied()
+    else {
+        return;
+    };
+    painter.rect_stroke(
+        place(cell),
+        0,
+        Stroke::new(1.5, t.accfill),
+        StrokeKind::Outside,
+    );
+    let what = if stretch.name.is_empty() {
+        crate::text::of(stretch.part.label())
+    } else {
+        &stretch.name
+    };
     let what = match inside.len().saturating_sub(1) {
         0 => what.to_owned(),
-        others => tr_n!(others, "{what}, and {n} more here", "{what}, and {n} more here", what, n = others),
+        others => tr_n!(
+            others,
+            "{what}, and {n} more here",
+            "{what}, and {n} more here",
+            what,
+            n = others
+        ),
     };
     let (first, last) = (paint::grouped(stretch.from), paint::grouped(stretch.to - 1));
-    let range = tr!("bytes {first} to {last}, {size}", first, last, size = paint::bytes(stretch.to - stretch.from));
+    let range = tr!(
+        "bytes {first} to {last}, {size}",
+        first,
+        last,
+        size = paint::bytes(stretch.to - stretch.from)
+    );
     let sample = sample_of(document, &stretch.name);
     if response.clicked() && sample.is_some() {
         cx.request(Request::Select(sample));
@@ -219,24 +338,40 @@ fn sample_of(document: &Document, name: &str) -> Option<RowRef> {
 
 fn list_ui(ui: &mut Ui, layout: &ByteLayout, rect: Rect) {
     let t = theme::tokens(ui);
-    ui.painter().vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
+    ui.painter()
+        .vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
     let mut line = Rect::from_min_size(rect.min + vec2(12.0, 4.0), vec2(rect.width() - 24.0, 20.0));
     for part in BytePart::ALL {
         let (count, bytes) = layout.sum(part);
         if count == 0 && part != BytePart::Gap {
             continue;
         }
-        let square = Rect::from_center_size(pos2(line.left() + 5.0, line.center().y), vec2(10.0, 10.0));
+        let square =
+            Rect::from_center_size(pos2(line.left() + 5.0, line.center().y), vec2(10.0, 10.0));
         ui.painter().rect_filled(square, 1, colour(part, t));
         let what = crate::text::of(part.label());
         let text = match count {
             0 => what.to_owned(),
             count => format!("{} {what}", paint::grouped(count)),
         };
-        paint::text_left(ui.painter(), line.with_min_x(line.left() + 18.0), &text, font::regular(12.0), t.tx2);
-        let size = if count == 0 { tr!("none" in "bytes of a kind").to_owned() } else { paint::bytes(bytes) };
+        paint::text_left(
+            ui.painter(),
+            line.with_min_x(line.left() + 18.0),
+            &text,
+            font::regular(12.0),
+            t.tx2,
+        );
+        let size = if count == 0 {
+            tr!("none" in "bytes of a kind").to_owned()
+        } else {
+            paint::bytes(bytes)
+        };
         paint::text_right(ui.painter(), line, &size, font::mono(11.5), t.tx);
-        let response = ui.interact(line, ui.scope_id().with(("bytes-part", part.label())), Sense::hover());
+        let response = ui.interact(
+            line,
+            ui.scope_id().with(("bytes-part", part.label())),
+            Sense::hover(),
+        );
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{text}: {size}")));
         line = line.translate(vec2(0.0, 20.0));
     }

@@ -1,4 +1,5 @@
-//! Reading and writing inside COLLECTION.json by pointers such as `providers/0/email`, and the shapes of contacts.
+//! Reading and writing inside COLLECTION.json by pointers such as `providers/0/email`, and the
+//! shapes of contacts.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -29,10 +30,16 @@ pub fn text_at(collection: &Collection, pointer: &str) -> String {
 /// The strings of the list at a pointer.
 pub fn strings_at(collection: &Collection, pointer: &str) -> Vec<String> {
     let items = at_pointer(collection, pointer).and_then(Json::as_array);
-    items.into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
+    items
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
-/// The top-level key and its new value after setting `value` at a pointer; creates missing lists and objects on the path.
+/// The top-level key and its new value after setting `value` at a pointer; creates missing lists
+/// and objects on the path.
 pub fn with_value(collection: &Collection, pointer: &str, value: Json) -> Option<(String, Json)> {
     let mut steps = pointer.split('/');
     let key = steps.next()?.to_owned();
@@ -62,7 +69,10 @@ pub fn with_value(collection: &Collection, pointer: &str, value: Json) -> Option
     // A time range without bounds is removed.
     if key == "extent"
         && let Some(range) = top.get_mut("temporal")
-        && range.as_array().is_some_and(|ends| ends.iter().all(|end| end.is_null() || end.as_str() == Some("")))
+        && range.as_array().is_some_and(|ends| {
+            ends.iter()
+                .all(|end| end.is_null() || end.as_str() == Some(""))
+        })
     {
         *range = Json::Null;
     }
@@ -77,10 +87,17 @@ pub fn new_contact(key: &str) -> Json {
     }
 }
 
-/// The fields of a contact: those of its shape (specification and official tools differ), then all others.
+/// The fields of a contact: those of its shape (specification and official tools differ), then all
+/// others.
 pub fn parts_of(key: &str, contact: &Json) -> Vec<&'static str> {
-    let plain = ["organization", "email", "role"].iter().any(|part| contact.get(part).is_some());
-    if key == "curators" || plain { vec!["name", "organization", "email", "role"] } else { vec!["name", "roles", "url"] }
+    let plain = ["organization", "email", "role"]
+        .iter()
+        .any(|part| contact.get(part).is_some());
+    if key == "curators" || plain {
+        vec!["name", "organization", "email", "role"]
+    } else {
+        vec!["name", "roles", "url"]
+    }
 }
 
 #[cfg(test)]
@@ -90,13 +107,19 @@ mod tests {
     #[test]
     fn a_pointer_reads_and_writes_inside_the_collection() {
         let mut collection = Collection::template();
-        let (key, value) = with_value(&collection, "providers/0/email", json!("a@b.org")).expect("has a key");
+        let (key, value) =
+            with_value(&collection, "providers/0/email", json!("a@b.org")).expect("has a key");
         collection.set(&key, Some(value));
         assert_eq!(text_at(&collection, "providers/0/email"), "a@b.org");
-        let (key, value) = with_value(&collection, "extent/temporal/0", json!("2023-01-01")).expect("has a key");
+        let (key, value) =
+            with_value(&collection, "extent/temporal/0", json!("2023-01-01")).expect("has a key");
         collection.set(&key, Some(value));
-        assert_eq!(collection.get("extent"), Some(&json!({"temporal": ["2023-01-01"]})));
-        let (_, value) = with_value(&collection, "extent/temporal/0", json!("")).expect("has a key");
+        assert_eq!(
+            collection.get("extent"),
+            Some(&json!({"temporal": ["2023-01-01"]}))
+        );
+        let (_, value) =
+            with_value(&collection, "extent/temporal/0", json!("")).expect("has a key");
         assert_eq!(value, json!({"temporal": null}));
     }
 }

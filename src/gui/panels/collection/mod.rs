@@ -1,5 +1,5 @@
-//! The form for COLLECTION.json: required fields first, findings below each field. Typed text is kept here and becomes an edit
-//! [`PAUSE_S`] after the last key.
+//! The form for COLLECTION.json: required fields first, findings below each field. Typed text is
+//! kept here and becomes an edit [`PAUSE_S`] after the last key.
 
 mod json_pointer;
 pub mod state;
@@ -27,7 +27,15 @@ use state::Tab;
 const FOCUS_FRAMES: u8 = 20;
 /// Typed text becomes an edit after this pause.
 const PAUSE_S: f64 = 0.25;
-const REQUIRED: [&str; 7] = ["id", "dataset_version", "description", "licenses", "providers", "tasks", "taco_version"];
+const REQUIRED: [&str; 7] = [
+    "id",
+    "dataset_version",
+    "description",
+    "licenses",
+    "providers",
+    "tasks",
+    "taco_version",
+];
 const TITLE_LENGTH: usize = 250;
 
 /// Context of the fields: the panel's state and the rest of the context, borrowed separately.
@@ -40,7 +48,12 @@ pub(super) struct Form<'a, 'b> {
 /// True when a column of some level can say where samples are.
 pub fn has_places(document: &Document) -> bool {
     let mut levels = 0..document.tree().levels.len();
-    levels.any(|level| document.fields(level).iter().any(|field| COLUMNS.contains(&field.name.as_str())))
+    levels.any(|level| {
+        document
+            .fields(level)
+            .iter()
+            .any(|field| COLUMNS.contains(&field.name.as_str()))
+    })
 }
 
 /// Draws the panel.
@@ -57,17 +70,28 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         }
         return;
     };
-    let mut form = Form { writable: document.draft().is_some(), collection: document.collection(), cx };
+    let mut form = Form {
+        writable: document.draft().is_some(),
+        collection: document.collection(),
+        cx,
+    };
     form.header_ui(ui);
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         // Uncommitted text of lists is dropped with the document.
         ui.push_id(form.cx.session.serial, |ui| {
-            Frame::NONE.inner_margin(Margin { left: 12, right: 14, top: 10, bottom: 24 }).show(ui, |ui| {
-                ui.spacing_mut().item_spacing.y = 10.0;
-                if !form.tab_ui(ui) {
-                    form.fields_ui(ui);
-                }
-            });
+            Frame::NONE
+                .inner_margin(Margin {
+                    left: 12,
+                    right: 14,
+                    top: 10,
+                    bottom: 24,
+                })
+                .show(ui, |ui| {
+                    ui.spacing_mut().item_spacing.y = 10.0;
+                    if !form.tab_ui(ui) {
+                        form.fields_ui(ui);
+                    }
+                });
         });
     });
 }
@@ -75,60 +99,83 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 impl Form<'_, '_> {
     fn header_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
-        Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
-            ui.horizontal(|ui| {
-                ui.spacing_mut().item_spacing.x = 6.0;
-                let bad = self.fields_with(Severity::Error);
-                let valid = REQUIRED.iter().filter(|key| !bad.contains(**key) && self.is_filled(key)).count();
-                ui.label(theme::rich_text(tr!("7 required")).font(font::regular(12.0)).color(t.tx2));
-                if valid > 0 {
-                    widgets::badge(ui, Tone::Ok, Some(icons::CHECK), &tr_n!(valid, "{n} valid", "{n} valid", n = valid));
+        Frame::NONE
+            .inner_margin(Margin::symmetric(12, 6))
+            .show(ui, |ui| {
+                ui.horizontal(|ui| {
+                    ui.spacing_mut().item_spacing.x = 6.0;
+                    let bad = self.fields_with(Severity::Error);
+                    let valid = REQUIRED
+                        .iter()
+                        .filter(|key| !bad.contains(**key) && self.is_filled(key))
+                        .count();
+                    ui.label(
+                        theme::rich_text(tr!("7 required"))
+                            .font(font::regular(12.0))
+                            .color(t.tx2),
+                    );
+                    if valid > 0 {
+                        widgets::badge(
+                            ui,
+                            Tone::Ok,
+                            Some(icons::CHECK),
+                            &tr_n!(valid, "{n} valid", "{n} valid", n = valid),
+                        );
+                    }
+                    if !bad.is_empty() {
+                        let text = tr_n!(bad.len(), "{n} error", "{n} errors", n = bad.len());
+                        widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), &text);
+                    }
+                });
+                self.meter_ui(ui);
+                ui.add_space(4.0);
+                let parts = Tab::ALL;
+                let segments: Vec<Segment<'_, Tab>> = parts
+                    .into_iter()
+                    .map(|(tab, word)| Segment::new(tab, crate::text::of(word)))
+                    .collect();
+                let before = self.cx.session.form.tabs.tab;
+                // The tab row wraps, so that all tabs are visible.
+                let mut rest = segments.as_slice();
+                ui.spacing_mut().item_spacing.y = 4.0;
+                while !rest.is_empty() {
+                    let fits = |count: &usize| {
+                        widgets::segmented_width(ui, &rest[..*count]) <= ui.available_width()
+                    };
+                    let (line, more) =
+                        rest.split_at((1..=rest.len()).rev().find(fits).unwrap_or(1));
+                    let salt = ("collection-parts", rest.len());
+                    widgets::segmented(ui, salt, &mut self.cx.session.form.tabs.tab, line);
+                    rest = more;
                 }
-                if !bad.is_empty() {
-                    let text = tr_n!(bad.len(), "{n} error", "{n} errors", n = bad.len());
-                    widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), &text);
+                if self.cx.session.form.tabs.tab != before {
+                    self.cx.session.form.typed.clear();
+                }
+                // A finding opens the tab of its field.
+                let state = &mut self.cx.session.form;
+                if std::mem::take(&mut state.release)
+                    && let Some(field) = state.field.take()
+                {
+                    ui.memory_mut(|memory| memory.surrender_focus(field));
+                }
+                if let Some(field) = &state.focus {
+                    state.tabs.tab = Tab::of(field);
+                    state.waited += 1;
+                }
+                // No tab shows this field.
+                if state.waited > FOCUS_FRAMES {
+                    state.focus = None;
+                }
+                if state.focus.is_none() {
+                    state.waited = 0;
                 }
             });
-            self.meter_ui(ui);
-            ui.add_space(4.0);
-            let parts = Tab::ALL;
-            let segments: Vec<Segment<'_, Tab>> =
-                parts.into_iter().map(|(tab, word)| Segment::new(tab, crate::text::of(word))).collect();
-            let before = self.cx.session.form.tabs.tab;
-            // The tab row wraps, so that all tabs are visible.
-            let mut rest = segments.as_slice();
-            ui.spacing_mut().item_spacing.y = 4.0;
-            while !rest.is_empty() {
-                let fits = |count: &usize| widgets::segmented_width(ui, &rest[..*count]) <= ui.available_width();
-                let (line, more) = rest.split_at((1..=rest.len()).rev().find(fits).unwrap_or(1));
-                let salt = ("collection-parts", rest.len());
-                widgets::segmented(ui, salt, &mut self.cx.session.form.tabs.tab, line);
-                rest = more;
-            }
-            if self.cx.session.form.tabs.tab != before {
-                self.cx.session.form.typed.clear();
-            }
-            // A finding opens the tab of its field.
-            let state = &mut self.cx.session.form;
-            if std::mem::take(&mut state.release)
-                && let Some(field) = state.field.take()
-            {
-                ui.memory_mut(|memory| memory.surrender_focus(field));
-            }
-            if let Some(field) = &state.focus {
-                state.tabs.tab = Tab::of(field);
-                state.waited += 1;
-            }
-            // No tab shows this field.
-            if state.waited > FOCUS_FRAMES {
-                state.focus = None;
-            }
-            if state.focus.is_none() {
-                state.waited = 0;
-            }
-        });
         let rect = ui.min_rect();
-        ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+        ui.painter().hline(
+            rect.x_range(),
+            rect.bottom() - 0.5,
+            egui::Stroke::new(1.0, t.line),
+        );
     }
 
     /// The top-level fields with findings of this severity.
@@ -146,24 +193,67 @@ impl Form<'_, '_> {
     }
 
     fn fields_ui(&mut self, ui: &mut Ui) {
-        self.text_ui(ui, "id", TextLook { mono: true, required: true, hint: tr!("lower-case-name"), ..TextLook::default() });
+        self.text_ui(
+            ui,
+            "id",
+            TextLook {
+                mono: true,
+                required: true,
+                hint: tr!("lower-case-name"),
+                ..TextLook::default()
+            },
+        );
         ui.horizontal_top(|ui| {
             let half = ((ui.available_width() - 8.0) / 2.0).floor();
             self.text_ui(
                 ui,
                 "dataset_version",
-                TextLook { mono: true, required: true, hint: "1.0.0", width: Some(half), ..TextLook::default() },
+                TextLook {
+                    mono: true,
+                    required: true,
+                    hint: "1.0.0",
+                    width: Some(half),
+                    ..TextLook::default()
+                },
             );
-            self.text_ui(ui, "taco_version", TextLook { mono: true, fixed: true, width: Some(half), ..TextLook::default() });
+            self.text_ui(
+                ui,
+                "taco_version",
+                TextLook {
+                    mono: true,
+                    fixed: true,
+                    width: Some(half),
+                    ..TextLook::default()
+                },
+            );
         });
-        self.text_ui(ui, "title", TextLook { counted: Some(TITLE_LENGTH), ..TextLook::default() });
+        self.text_ui(
+            ui,
+            "title",
+            TextLook {
+                counted: Some(TITLE_LENGTH),
+                ..TextLook::default()
+            },
+        );
         self.text_ui(
             ui,
             "description",
-            TextLook { required: true, rows: 4, hint: tr!("What the dataset holds, and what it is for"), ..TextLook::default() },
+            TextLook {
+                required: true,
+                rows: 4,
+                hint: tr!("What the dataset holds, and what it is for"),
+                ..TextLook::default()
+            },
         );
         self.list_ui(ui, "licenses", licences(), tr!("Add SPDX id"), false, true);
-        self.list_ui(ui, "tasks", &TASKS.map(str::to_owned), tr!("Add task"), true, true);
+        self.list_ui(
+            ui,
+            "tasks",
+            &TASKS.map(str::to_owned),
+            tr!("Add task"),
+            true,
+            true,
+        );
         self.contacts_ui(ui, "providers", true);
         self.list_ui(ui, "keywords", &[], tr!("Add keyword"), false, false);
         self.contacts_ui(ui, "curators", false);
@@ -173,7 +263,12 @@ impl Form<'_, '_> {
 
     /// Findings about exactly this field.
     fn note(&self, pointer: &str, filled: bool) -> FieldNote {
-        note_of(&self.cx.studio.report().findings, pointer, filled, self.cx.session.marks.checked())
+        note_of(
+            &self.cx.studio.report().findings,
+            pointer,
+            filled,
+            self.cx.session.marks.checked(),
+        )
     }
 
     /// One text field at a JSON pointer below the collection.
@@ -187,12 +282,21 @@ impl Form<'_, '_> {
         }
         let mut text = std::mem::take(&mut typed.text);
         let since_s = typed.since_s;
-        let label = look.label.unwrap_or(pointer.rsplit('/').next().unwrap_or(pointer));
-        let counter = look.counted.map(|most| format!("{} / {most}", text.chars().count())).unwrap_or_default();
+        let label = look
+            .label
+            .unwrap_or(pointer.rsplit('/').next().unwrap_or(pointer));
+        let counter = look
+            .counted
+            .map(|most| format!("{} / {most}", text.chars().count()))
+            .unwrap_or_default();
         let id = Id::unique("collection").with(pointer);
         let note = self.note(pointer, !stored.is_empty());
-        let mut field =
-            TextField::new(label, &mut text).id(id).hint(look.hint).trailing(&counter).note(note).name(look.name.unwrap_or(label));
+        let mut field = TextField::new(label, &mut text)
+            .id(id)
+            .hint(look.hint)
+            .trailing(&counter)
+            .note(note)
+            .name(look.name.unwrap_or(label));
         if look.mono {
             field = field.mono();
         }
@@ -202,28 +306,42 @@ impl Form<'_, '_> {
         if let Some(width) = look.width {
             field = field.width(width);
         }
-        let response = field.rows(look.rows.max(1)).read_only(look.fixed || !self.writable).show(ui);
+        let response = field
+            .rows(look.rows.max(1))
+            .read_only(look.fixed || !self.writable)
+            .show(ui);
         let state = &mut self.cx.session.form;
         if state.wants(pointer) {
             state.focus = None;
             response.request_focus();
             response.scroll_to_me(Some(egui::Align::Center));
         }
-        let since_s = if response.changed() { Some(now_s) } else { since_s };
+        let since_s = if response.changed() {
+            Some(now_s)
+        } else {
+            since_s
+        };
         let then = state.then.take_if(|_| response.has_focus());
         match response.has_focus() {
             true => state.field = Some(id),
             false => drop(state.field.take_if(|field| *field == id)),
         }
-        let due = since_s.is_some_and(|since| now_s - since >= PAUSE_S || !response.has_focus() || then.is_some());
+        let due = since_s.is_some_and(|since| {
+            now_s - since >= PAUSE_S || !response.has_focus() || then.is_some()
+        });
         if since_s.is_some() && !due {
-            ui.ctx().request_repaint_after(Duration::from_secs_f64(PAUSE_S));
+            ui.ctx()
+                .request_repaint_after(Duration::from_secs_f64(PAUSE_S));
         }
         let typed = state.typed.entry(pointer.to_owned()).or_default();
         typed.since_s = since_s.filter(|_| !due);
         typed.text.clone_from(&text);
         if due && text != stored {
-            let value = if text.is_empty() && !look.required { Json::Null } else { Json::String(text) };
+            let value = if text.is_empty() && !look.required {
+                Json::Null
+            } else {
+                Json::String(text)
+            };
             self.set(pointer, value);
         }
         if let Some(action) = then {
@@ -240,7 +358,12 @@ impl Form<'_, '_> {
         if let Some(kept) = kept {
             text = kept;
         }
-        let response = TextField::new(label, &mut text).id(id).mono().width(width).read_only(!self.writable).show(ui);
+        let response = TextField::new(label, &mut text)
+            .id(id)
+            .mono()
+            .width(width)
+            .read_only(!self.writable)
+            .show(ui);
         let state = &mut self.cx.session.form;
         if state.wants(pointer) {
             state.focus = None;
@@ -261,7 +384,15 @@ impl Form<'_, '_> {
         }
     }
 
-    fn list_ui(&mut self, ui: &mut Ui, key: &str, offered: &[String], hint: &str, strict: bool, required: bool) {
+    fn list_ui(
+        &mut self,
+        ui: &mut Ui,
+        key: &str,
+        offered: &[String],
+        hint: &str,
+        strict: bool,
+        required: bool,
+    ) {
         let t = theme::tokens(ui);
         let mut items = strings_at(self.collection, key);
         ui.vertical(|ui| {
@@ -275,21 +406,33 @@ impl Form<'_, '_> {
                 let bad = matches!(note, FieldNote::Error(_));
                 let field = widgets::tag_input_id(ui, key);
                 if widgets::tag_input(ui, key, &mut items, offered, hint, strict, bad) {
-                    let value = if items.is_empty() && !required { Json::Null } else { json!(items) };
+                    let value = if items.is_empty() && !required {
+                        Json::Null
+                    } else {
+                        json!(items)
+                    };
                     self.set(key, value);
                 }
                 // Findings may name the list or one of its items.
                 let state = &mut self.cx.session.form;
-                if state.focus.as_deref().is_some_and(|at| at.split('/').next() == Some(key)) {
+                if state
+                    .focus
+                    .as_deref()
+                    .is_some_and(|at| at.split('/').next() == Some(key))
+                {
                     state.focus = None;
                     ui.memory_mut(|memory| memory.request_focus(field));
                     ui.scroll_to_rect(ui.min_rect(), Some(egui::Align::Center));
                 }
             } else {
                 ui.label(
-                    theme::rich_text(if items.is_empty() { tr!("none" in "list").to_owned() } else { items.join(", ") })
-                        .font(font::mono(12.0))
-                        .color(t.tx),
+                    theme::rich_text(if items.is_empty() {
+                        tr!("none" in "list").to_owned()
+                    } else {
+                        items.join(", ")
+                    })
+                    .font(font::mono(12.0))
+                    .color(t.tx),
                 );
             }
             note_ui(ui, &note);
@@ -299,15 +442,13 @@ impl Form<'_, '_> {
     /// The first finding about an item of a list.
     fn note_below(&self, key: &str) -> FieldNote {
         let prefix = format!("{key}/");
-        let finding = self
-            .cx
-            .studio
-            .report()
-            .findings
-            .iter()
-            .find(|finding| matches!(&finding.at, Location::Collection(at) if at.starts_with(&prefix)));
+        let finding = self.cx.studio.report().findings.iter().find(
+            |finding| matches!(&finding.at, Location::Collection(at) if at.starts_with(&prefix)),
+        );
         match finding {
-            Some(finding) if finding.severity == Severity::Error => FieldNote::Error(finding.message.clone()),
+            Some(finding) if finding.severity == Severity::Error => {
+                FieldNote::Error(finding.message.clone())
+            }
             Some(finding) => FieldNote::Warning(finding.message.clone()),
             None => FieldNote::None,
         }
@@ -315,19 +456,35 @@ impl Form<'_, '_> {
 
     fn contacts_ui(&mut self, ui: &mut Ui, key: &'static str, required: bool) {
         let t = theme::tokens(ui);
-        let contacts = self.collection.get(key).and_then(Json::as_array).cloned().unwrap_or_default();
+        let contacts = self
+            .collection
+            .get(key)
+            .and_then(Json::as_array)
+            .cloned()
+            .unwrap_or_default();
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
             ui.horizontal(|ui| {
                 ui.label(theme::rich_text(key).font(font::regular(12.0)).color(t.tx2));
                 if required && contacts.is_empty() {
-                    ui.label(theme::rich_text(tr!("required")).font(font::regular(11.0)).color(t.tx3));
+                    ui.label(
+                        theme::rich_text(tr!("required"))
+                            .font(font::regular(11.0))
+                            .color(t.tx3),
+                    );
                 }
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    let add = if key == "curators" { tr!("Add curator") } else { tr!("Add provider") };
+                    let add = if key == "curators" {
+                        tr!("Add curator")
+                    } else {
+                        tr!("Add provider")
+                    };
                     let link = self.writable.then(|| widgets::link(ui, add));
                     let state = &mut self.cx.session.form;
-                    if let Some(link) = link.as_ref().filter(|_| contacts.is_empty() && state.focus.as_deref() == Some(key)) {
+                    if let Some(link) = link
+                        .as_ref()
+                        .filter(|_| contacts.is_empty() && state.focus.as_deref() == Some(key))
+                    {
                         state.focus = None;
                         link.request_focus();
                         link.scroll_to_me(Some(egui::Align::Center));
@@ -335,7 +492,10 @@ impl Form<'_, '_> {
                     if link.is_some_and(|link| link.clicked()) {
                         let mut more = contacts.clone();
                         more.push(new_contact(key));
-                        self.cx.session.form.focus(&format!("{key}/{}/name", contacts.len()));
+                        self.cx
+                            .session
+                            .form
+                            .focus(&format!("{key}/{}/name", contacts.len()));
                         self.set(key, Json::Array(more));
                     }
                 });
@@ -347,23 +507,47 @@ impl Form<'_, '_> {
         });
     }
 
-    fn contact_ui(&mut self, ui: &mut Ui, key: &str, index: usize, contact: &Json, contacts: &[Json]) {
+    fn contact_ui(
+        &mut self,
+        ui: &mut Ui,
+        key: &str,
+        index: usize,
+        contact: &Json,
+        contacts: &[Json],
+    ) {
         let t = theme::tokens(ui);
-        let card = Frame::NONE.stroke(egui::Stroke::new(1.0, t.line2)).corner_radius(6).inner_margin(Margin::same(10));
+        let card = Frame::NONE
+            .stroke(egui::Stroke::new(1.0, t.line2))
+            .corner_radius(6)
+            .inner_margin(Margin::same(10));
         card.show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 8.0;
             ui.set_width(ui.available_width());
-            let title =
-                ["name", "organization"].iter().find_map(|part| contact.get(part)?.as_str().filter(|text| !text.is_empty()));
+            let title = ["name", "organization"]
+                .iter()
+                .find_map(|part| contact.get(part)?.as_str().filter(|text| !text.is_empty()));
             ui.horizontal(|ui| {
-                ui.label(theme::rich_text(title.unwrap_or(tr!("New contact"))).font(font::medium(12.0)));
+                ui.label(
+                    theme::rich_text(title.unwrap_or(tr!("New contact"))).font(font::medium(12.0)),
+                );
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     let name = tr!("Remove {key} {number}", key, number = index + 1);
                     if self.writable && ui.add(Button::icon_only(icons::TRASH, name)).clicked() {
                         let mut fewer = contacts.to_vec();
                         fewer.remove(index);
-                        self.cx.session.form.typed.retain(|pointer, _| !pointer.starts_with(&format!("{key}/")));
-                        self.set(key, if fewer.is_empty() && key == "curators" { Json::Null } else { Json::Array(fewer) });
+                        self.cx
+                            .session
+                            .form
+                            .typed
+                            .retain(|pointer, _| !pointer.starts_with(&format!("{key}/")));
+                        self.set(
+                            key,
+                            if fewer.is_empty() && key == "curators" {
+                                Json::Null
+                            } else {
+                                Json::Array(fewer)
+                            },
+                        );
                     }
                 });
             });
@@ -374,8 +558,20 @@ impl Form<'_, '_> {
                     self.roles_ui(ui, &pointer);
                 } else {
                     let name = tr!("{part} of {key} {number}", part, key, number = index + 1);
-                    let hint = if part == "email" { tr!("name@example.org") } else { "" };
-                    self.text_ui(ui, &pointer, TextLook { hint, name: Some(&name), ..TextLook::default() });
+                    let hint = if part == "email" {
+                        tr!("name@example.org")
+                    } else {
+                        ""
+                    };
+                    self.text_ui(
+                        ui,
+                        &pointer,
+                        TextLook {
+                            hint,
+                            name: Some(&name),
+                            ..TextLook::default()
+                        },
+                    );
                 }
             }
         });
@@ -388,8 +584,14 @@ impl Form<'_, '_> {
             ui.spacing_mut().item_spacing.y = 4.0;
             label_ui(ui, "roles", false);
             let name = pointer.replace('/', " ");
-            if self.writable && widgets::tag_input(ui, &name, &mut items, &ROLES, tr!("Add role"), false, false) {
-                let value = if items.is_empty() { Json::Null } else { json!(items) };
+            if self.writable
+                && widgets::tag_input(ui, &name, &mut items, &ROLES, tr!("Add role"), false, false)
+            {
+                let value = if items.is_empty() {
+                    Json::Null
+                } else {
+                    json!(items)
+                };
                 self.set(pointer, value);
             } else if !self.writable {
                 ui.label(theme::rich_text(items.join(", ")).font(font::mono(12.0)));
@@ -402,23 +604,41 @@ impl Form<'_, '_> {
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing.y = 6.0;
             ui.horizontal(|ui| {
-                ui.label(theme::rich_text("extent").font(font::regular(12.0)).color(t.tx2));
+                ui.label(
+                    theme::rich_text("extent")
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                );
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     let there = self.collection.get("extent").is_some();
                     if self.writable && !there && widgets::link(ui, tr!("Set by hand")).clicked() {
-                        self.set("extent", json!({"spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null}));
+                        self.set(
+                            "extent",
+                            json!({"spatial": [-180.0, -90.0, 180.0, 90.0], "temporal": null}),
+                        );
                     }
-                    if self.writable && there && widgets::link(ui, tr!("Compute when written")).clicked() {
-                        self.cx.session.form.typed.retain(|pointer, _| !pointer.starts_with("extent/"));
+                    if self.writable
+                        && there
+                        && widgets::link(ui, tr!("Compute when written")).clicked()
+                    {
+                        self.cx
+                            .session
+                            .form
+                            .typed
+                            .retain(|pointer, _| !pointer.starts_with("extent/"));
                         self.set("extent", Json::Null);
                     }
                 });
             });
             if self.collection.get("extent").is_none() {
                 let text = match self.cx.document().is_some_and(has_places) {
-                    true => tr!("The extent is computed from the places and times of the samples when you write."),
+                    true => tr!(
+                        "The extent is computed from the places and times of the samples \
+                        when you write."
+                    ),
                     false => tr!(
-                        "No sample has a place: the extent will be the whole world, which is the default. The stac extension finds places."
+                        "No sample has a place: the extent will be the whole world, which is the \
+                            default. The stac extension finds places."
                     ),
                 };
                 note_ui(ui, &FieldNote::Info(text.into()));
@@ -427,7 +647,10 @@ impl Form<'_, '_> {
             ui.horizontal_top(|ui| {
                 ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
                 let width = ((ui.available_width() - 18.0) / 4.0).floor();
-                for (index, label) in [tr!("west"), tr!("south"), tr!("east"), tr!("north")].into_iter().enumerate() {
+                for (index, label) in [tr!("west"), tr!("south"), tr!("east"), tr!("north")]
+                    .into_iter()
+                    .enumerate()
+                {
                     self.number_ui(ui, &format!("extent/spatial/{index}"), label, width);
                 }
             });
@@ -457,8 +680,12 @@ impl Form<'_, '_> {
 
     /// Draws other fields, read-only.
     fn others_ui(&mut self, ui: &mut Ui) {
-        let others: Vec<(&String, &Json)> =
-            self.collection.fields.iter().filter(|(key, _)| !KNOWN_KEYS.contains(&key.as_str())).collect();
+        let others: Vec<(&String, &Json)> = self
+            .collection
+            .fields
+            .iter()
+            .filter(|(key, _)| !KNOWN_KEYS.contains(&key.as_str()))
+            .collect();
         if others.is_empty() {
             return;
         }
@@ -468,7 +695,10 @@ impl Form<'_, '_> {
             ui.horizontal(|ui| {
                 ui.label(theme::rich_text(key).font(font::mono(12.0)).color(t.tx2));
                 let text = value.to_string();
-                ui.add(egui::Label::new(theme::rich_text(&text).font(font::mono(11.0)).color(t.tx3)).truncate());
+                ui.add(
+                    egui::Label::new(theme::rich_text(&text).font(font::mono(11.0)).color(t.tx3))
+                        .truncate(),
+                );
             });
         }
     }
@@ -477,12 +707,20 @@ impl Form<'_, '_> {
     fn set(&mut self, pointer: &str, value: Json) {
         if let Some((key, value)) = with_value(self.collection, pointer, value) {
             // Required keys stay as null; others are removed.
-            let value = Some(value).filter(|value| !value.is_null() || KNOWN_KEYS.contains(&key.as_str()));
+            let value =
+                Some(value).filter(|value| !value.is_null() || KNOWN_KEYS.contains(&key.as_str()));
             // A changed extent is the user's own.
             let noted = key == "extent" && self.collection.get(EXTENT_ORIGIN).is_some();
-            self.cx.run(Command::Edit { edit: Edit::SetCollection { key, value } });
+            self.cx.run(Command::Edit {
+                edit: Edit::SetCollection { key, value },
+            });
             if noted {
-                self.cx.run(Command::Edit { edit: Edit::SetCollection { key: EXTENT_ORIGIN.into(), value: None } });
+                self.cx.run(Command::Edit {
+                    edit: Edit::SetCollection {
+                        key: EXTENT_ORIGIN.into(),
+                        value: None,
+                    },
+                });
             }
         }
     }
@@ -505,28 +743,67 @@ pub(super) struct TextLook<'a> {
 fn label_ui(ui: &mut Ui, text: &str, required: bool) {
     let t = theme::tokens(ui);
     ui.horizontal(|ui| {
-        ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
+        ui.label(
+            theme::rich_text(text)
+                .font(font::regular(12.0))
+                .color(t.tx2),
+        );
         if required {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                ui.label(theme::rich_text(tr!("required")).font(font::regular(11.0)).color(t.tx3));
+                ui.label(
+                    theme::rich_text(tr!("required"))
+                        .font(font::regular(11.0))
+                        .color(t.tx3),
+                );
             });
         }
     });
 }
 
-fn fields_with(findings: &[crate::model::Finding], severity: Severity) -> std::collections::BTreeSet<String> {
+fn fields_with(
+    findings: &[crate::model::Finding],
+    severity: Severity,
+) -> std::collections::BTreeSet<String> {
     let top = |at: &str| at.split('/').next().unwrap_or(at).to_owned();
-    let here = findings.iter().filter(|finding| finding.severity == severity);
-    here.filter_map(|finding| if let Location::Collection(at) = &finding.at { Some(top(at)) } else { None }).collect()
+    let here = findings
+        .iter()
+        .filter(|finding| finding.severity == severity);
+    here.filter_map(|finding| {
+        if let Location::Collection(at) = &finding.at {
+            Some(top(at))
+        } else {
+            None
+        }
+    })
+    .collect()
 }
 
-/// The note of a field from its findings. An empty required field shows "required" instead of an error.
-fn note_of(findings: &[crate::model::Finding], pointer: &str, filled: bool, checked: bool) -> FieldNote {
-    let here = |finding: &&crate::model::Finding| matches!(&finding.at, Location::Collection(at) if at == pointer);
-    let mut found = findings.iter().filter(here).filter(|finding| filled || finding.rule != Rule::CollectionRequired);
-    let finding = found.clone().find(|finding| finding.severity == Severity::Error).or_else(|| found.next());
+/// The note of a field from its findings. An empty required field shows "required" instead of an
+/// error.
+fn note_of(
+    findings: &[crate::model::Finding],
+    pointer: &str,
+    filled: bool,
+    checked: bool,
+) -> FieldNote {
+    let here = |finding: &&crate::model::Finding| {
+        matches!(
+            &finding.at,
+            Location::Collection(at) if at == pointer
+        )
+    };
+    let mut found = findings
+        .iter()
+        .filter(here)
+        .filter(|finding| filled || finding.rule != Rule::CollectionRequired);
+    let finding = found
+        .clone()
+        .find(|finding| finding.severity == Severity::Error)
+        .or_else(|| found.next());
     match finding {
-        Some(finding) if finding.severity == Severity::Error => FieldNote::Error(finding.message.clone()),
+        Some(finding) if finding.severity == Severity::Error => {
+            FieldNote::Error(finding.message.clone())
+        }
         Some(finding) => FieldNote::Warning(finding.message.clone()),
         None if filled && checked => FieldNote::Ok,
         None => FieldNote::None,
@@ -543,8 +820,20 @@ pub fn count(cx: &PanelContext<'_>) -> Option<(u64, Tone)> {
 fn licences() -> &'static [String] {
     static LIST: OnceLock<Vec<String>> = OnceLock::new();
     LIST.get_or_init(|| {
-        let common = ["CC-BY-4.0", "CC0-1.0", "CC-BY-SA-4.0", "CC-BY-NC-4.0", "ODbL-1.0", "PDDL-1.0", "MIT", "Apache-2.0"];
-        let rest = spdx::identifiers::LICENSES.iter().map(|license| license.name).filter(|name| !common.contains(name));
+        let common = [
+            "CC-BY-4.0",
+            "CC0-1.0",
+            "CC-BY-SA-4.0",
+            "CC-BY-NC-4.0",
+            "ODbL-1.0",
+            "PDDL-1.0",
+            "MIT",
+            "Apache-2.0",
+        ];
+        let rest = spdx::identifiers::LICENSES
+            .iter()
+            .map(|license| license.name)
+            .filter(|name| !common.contains(name));
         common.into_iter().chain(rest).map(str::to_owned).collect()
     })
 }
@@ -556,11 +845,28 @@ mod tests {
     #[test]
     fn an_empty_required_field_is_no_error_in_the_form() {
         let mut report = crate::model::Report::default();
-        report.add(Rule::CollectionRequired, Location::Collection("id".into()), "id is empty");
-        report.add(Rule::IdDataset, Location::Collection("id".into()), "no capitals");
-        assert_eq!(note_of(&report.findings[..1], "id", false, true), FieldNote::None);
-        assert_eq!(note_of(&report.findings, "id", true, true), FieldNote::Error("id is empty".into()));
-        assert_eq!(note_of(&report.findings, "title", true, true), FieldNote::Ok);
+        report.add(
+            Rule::CollectionRequired,
+            Location::Collection("id".into()),
+            "id is empty",
+        );
+        report.add(
+            Rule::IdDataset,
+            Location::Collection("id".into()),
+            "no capitals",
+        );
+        assert_eq!(
+            note_of(&report.findings[..1], "id", false, true),
+            FieldNote::None
+        );
+        assert_eq!(
+            note_of(&report.findings, "id", true, true),
+            FieldNote::Error("id is empty".into())
+        );
+        assert_eq!(
+            note_of(&report.findings, "title", true, true),
+            FieldNote::Ok
+        );
         assert_eq!(fields_with(&report.findings, Severity::Error).len(), 1);
     }
 

@@ -1,4 +1,5 @@
-//! State of the collection form and its tabs. Imports no panel context, so that the session can hold it.
+//! State of the collection form and its tabs. Imports no panel context, so that the session can
+//! hold it.
 
 use std::collections::HashMap;
 
@@ -46,11 +47,18 @@ impl FormState {
         self.release = true;
     }
 
-    /// True when the wanted focus is that of the field at `pointer`: the one that a finding names, the one that contains what it names,
-    /// or, once there was time for these, the first inside of it.
+    /// True when the wanted focus is that of the field at `pointer`: the one that a finding names,
+    /// the one that contains what it names, or, once there was time for these, the first inside of
+    /// it.
     pub(super) fn wants(&self, pointer: &str) -> bool {
-        let Some(at) = self.focus.as_deref() else { return false };
-        let inside = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'));
+        let Some(at) = self.focus.as_deref() else {
+            return false;
+        };
+        let inside = |outer: &str, inner: &str| {
+            inner
+                .strip_prefix(outer)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
         at == pointer || inside(pointer, at) || (self.waited > 1 && inside(at, pointer))
     }
 
@@ -59,8 +67,8 @@ impl FormState {
         self.typed.retain(|pointer, _| !pointer.starts_with(prefix));
     }
 
-    /// Takes Undo or Redo from a focused field of the form, whose text belongs to the draft's history. Returns the action when no
-    /// typed text has to become an edit first.
+    /// Takes Undo or Redo from a focused field of the form, whose text belongs to the draft's
+    /// history. Returns the action when no typed text has to become an edit first.
     pub fn take_over(&mut self, action: Action) -> Option<Action> {
         if !self.is_typing() {
             return Some(action);

@@ -1,5 +1,5 @@
-//! Preview of a run: a job runs the chosen extensions over one root, and every column to be added shows its type and an example.
-//! Below it the cost and the button that starts the run.
+//! Preview of a run: a job runs the chosen extensions over one root, and every column to be added
+//! shows its type and an example. Below it the cost and the button that starts the run.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,16 +23,32 @@ use crate::studio::{Command, Document};
 use crate::table::value_text;
 
 /// Runs these calls over the first root that is not padding.
-pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<ExtensionPreview> {
-    let Some(root) = dataset.root.samples.iter().find(|sample| !sample.is_padding()) else {
+pub fn example_of(
+    dataset: &Dataset,
+    calls: &[ExtensionCall],
+    ctx: &JobContext,
+) -> Result<ExtensionPreview> {
+    let Some(root) = dataset
+        .root
+        .samples
+        .iter()
+        .find(|sample| !sample.is_padding())
+    else {
         return Ok(ExtensionPreview::default());
     };
-    let one = Tortilla { schema: dataset.root.schema.clone(), samples: vec![root.clone()] };
-    let small = Dataset { collection: dataset.collection.clone(), root: Arc::new(one) };
+    let one = Tortilla {
+        schema: dataset.root.schema.clone(),
+        samples: vec![root.clone()],
+    };
+    let small = Dataset {
+        collection: dataset.collection.clone(),
+        root: Arc::new(one),
+    };
     let registry = builtin();
     let there = extensions::clashes(&small, calls, &registry)?;
     let started = Instant::now();
-    // Programs that the user has not agreed to are not started for the preview; their columns show nulls. Others try one sample.
+    // Programs that the user has not agreed to are not started for the preview; their columns show
+    // nulls. Others try one sample.
     let mut shown = calls.to_vec();
     for call in &mut shown {
         call.schema_only |= !extensions::programs_in(std::slice::from_ref(call)).is_empty();
@@ -52,29 +68,59 @@ pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
                 level: Some(level),
                 name: column.field.name.clone(),
                 kind: dtype_name(&column.field.dtype),
-                example: value.map_or("null".into(), |value| value_text(value, &column.field.dtype)),
+                example: value.map_or("null".into(), |value| {
+                    value_text(value, &column.field.dtype)
+                }),
                 there: there.contains(&format!("level{level} {}", column.field.name)),
             });
         }
     }
     for (key, value) in &run.collection {
         let there = dataset.collection.get(key).is_some();
-        columns.push(Added { level: None, name: key.clone(), kind: "JSON".into(), example: value.to_string(), there });
+        columns.push(Added {
+            level: None,
+            name: key.clone(),
+            kind: "JSON".into(),
+            example: value.to_string(),
+            there,
+        });
     }
-    let failures = run.failures.iter().map(|failure| format!("{}: {}", failure.path, failure.error)).collect();
+    let failures = run
+        .failures
+        .iter()
+        .map(|failure| format!("{}: {}", failure.path, failure.error))
+        .collect();
     let bytes = targeted_bytes(dataset, calls, ctx)?;
-    Ok(ExtensionPreview { columns, root: root.id.to_string(), failures, bytes, root_s })
+    Ok(ExtensionPreview {
+        columns,
+        root: root.id.to_string(),
+        failures,
+        bytes,
+        root_s,
+    })
 }
 
 /// Path of ids of the first FILE that a call of a sample extension targets.
 fn first_target(dataset: &Dataset, call: &ExtensionCall) -> Option<String> {
-    fn below<'a>(tortilla: &'a Tortilla, level: usize, ids: &mut Vec<&'a str>, call: &ExtensionCall) -> Option<String> {
+    fn below<'a>(
+        tortilla: &'a Tortilla,
+        level: usize,
+        ids: &mut Vec<&'a str>,
+        call: &ExtensionCall,
+    ) -> Option<String> {
         for sample in &tortilla.samples {
             ids.push(&sample.id);
             let found = match &sample.payload {
-                Payload::Folder(children) if level < call.target.level => below(children, level + 1, ids, call),
+                Payload::Folder(children) if level < call.target.level => {
+                    below(children, level + 1, ids, call)
+                }
                 Payload::Folder(_) => None,
-                _ if level == call.target.level && !sample.is_padding() && call.target.names(ids) => Some(ids.join("/")),
+                _ if level == call.target.level
+                    && !sample.is_padding()
+                    && call.target.names(ids) =>
+                {
+                    Some(ids.join("/"))
+                }
                 _ => None,
             };
             ids.pop();
@@ -89,13 +135,23 @@ fn first_target(dataset: &Dataset, call: &ExtensionCall) -> Option<String> {
 
 /// Bytes of the samples targeted by sample extensions, each sample counted once.
 fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<u64> {
-    fn below<'a>(tortilla: &'a Tortilla, level: usize, ids: &mut Vec<&'a str>, calls: &[ExtensionCall]) -> u64 {
+    fn below<'a>(
+        tortilla: &'a Tortilla,
+        level: usize,
+        ids: &mut Vec<&'a str>,
+        calls: &[ExtensionCall],
+    ) -> u64 {
         let mut bytes = 0;
         for sample in &tortilla.samples {
             ids.push(&sample.id);
             bytes += match &sample.payload {
                 Payload::Folder(children) => below(children, level + 1, ids, calls),
-                _ if calls.iter().any(|call| call.target.level == level && call.target.names(ids)) => sample.size_bytes(),
+                _ if calls
+                    .iter()
+                    .any(|call| call.target.level == level && call.target.names(ids)) =>
+                {
+                    sample.size_bytes()
+                }
                 _ => 0,
             };
             ids.pop();
@@ -107,19 +163,35 @@ fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
 }
 
 /// The calls, their preview, and the error of the preview.
-type ShownExample = (Vec<ExtensionCall>, Option<Arc<ExtensionPreview>>, Option<String>);
+type ShownExample = (
+    Vec<ExtensionCall>,
+    Option<Arc<ExtensionPreview>>,
+    Option<String>,
+);
 
-fn current(cx: &mut PanelContext<'_>, document: &Document) -> std::result::Result<ShownExample, String> {
+fn current(
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+) -> std::result::Result<ShownExample, String> {
     let calls = cx.session.extensions.calls()?;
-    let Some(draft) = document.draft() else { return Ok((calls, None, None)) };
+    let Some(draft) = document.draft() else {
+        return Ok((calls, None, None));
+    };
     let agreed = extensions::programs_in(&calls).is_empty();
-    let key = ((cx.session.serial, revision(cx.studio)), serde_json::to_string(&calls).unwrap_or_default(), agreed);
+    let key = (
+        (cx.session.serial, revision(cx.studio)),
+        serde_json::to_string(&calls).unwrap_or_default(),
+        agreed,
+    );
     let state = &mut cx.session.extensions.example;
     if !calls.is_empty() {
         let (dataset, calls) = (draft.dataset().clone(), calls.clone());
-        state.slot.update(cx.jobs, key.clone(), tr!("Example of the columns"), move |ctx| {
-            Ok(Arc::new(example_of(&dataset, &calls, ctx)?))
-        });
+        state.slot.update(
+            cx.jobs,
+            key.clone(),
+            tr!("Example of the columns"),
+            move |ctx| Ok(Arc::new(example_of(&dataset, &calls, ctx)?)),
+        );
     }
     Ok(match state.slot.get(&key) {
         Some(Ok(example)) => (calls, Some(example.clone()), None),
@@ -136,54 +208,83 @@ fn counted(groups: &[TargetGroup], calls: &[ExtensionCall]) -> u64 {
         let ticked = super::targets::ticked(groups, &call.target);
         any.iter_mut().zip(ticked).for_each(|(any, on)| *any |= on);
     }
-    groups.iter().zip(any).filter(|(_, on)| *on).map(|(group, _)| group.samples).sum()
+    groups
+        .iter()
+        .zip(any)
+        .filter(|(_, on)| *on)
+        .map(|(group, _)| group.samples)
+        .sum()
 }
 
 /// Draws the columns to be added.
 pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let found = current(cx, document);
-    let example = found.as_ref().ok().and_then(|(_, example, _)| example.clone());
+    let example = found
+        .as_ref()
+        .ok()
+        .and_then(|(_, example, _)| example.clone());
     widgets::section_header(ui, tr!("Columns to be added"), |ui| {
         if let Some(example) = &example {
             let text = tr!("example from {root}", root = example.root);
-            ui.label(theme::rich_text(text).font(font::regular(11.0)).color(t.tx3));
+            ui.label(
+                theme::rich_text(text)
+                    .font(font::regular(11.0))
+                    .color(t.tx3),
+            );
             widgets::count(ui, example.columns.len() as u64, Tone::Neutral);
         }
     });
     let note = match &found {
         Err(why) => Some(FieldNote::Error(why.clone())),
-        Ok((calls, _, _)) if calls.is_empty() => Some(FieldNote::Info(tr!("Tick an extension to see what it adds.").into())),
+        Ok((calls, _, _)) if calls.is_empty() => Some(FieldNote::Info(
+            tr!("Tick an extension to see what it adds.").into(),
+        )),
         Ok((_, _, Some(error))) => Some(FieldNote::Error(error.clone())),
         Ok((_, None, None)) => Some(FieldNote::Info(tr!("Looking at one root…").into())),
         Ok(_) => None,
     };
     if let Some(note) = note {
-        Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| note_ui(ui, &note));
+        Frame::NONE
+            .inner_margin(Margin::symmetric(12, 6))
+            .show(ui, |ui| note_ui(ui, &note));
     }
     let Some(example) = example else { return };
     let groups = cx.session.extensions.groups().clone();
     let calls = found.map(|(calls, _, _)| calls).unwrap_or_default();
     let registry = cx.session.extensions.registry.entries();
     let is_timeless = |call: &&ExtensionCall| {
-        registry.iter().any(|entry| entry.name == call.extension && super::targets::lacks_times(entry, &call.options))
+        registry.iter().any(|entry| {
+            entry.name == call.extension && super::targets::lacks_times(entry, &call.options)
+        })
     };
     if let Some(call) = calls.iter().find(is_timeless) {
-        let extension = registry.iter().find(|entry| entry.name == call.extension).map_or("", |entry| crate::text::of(entry.title));
-        Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
-            let text = tr!(
-                "{extension} has no source of times: its columns of times hold null. Set time pattern, time column or time start.",
-                extension
-            );
-            note_ui(ui, &FieldNote::Warning(text));
-        });
+        let extension = registry
+            .iter()
+            .find(|entry| entry.name == call.extension)
+            .map_or("", |entry| crate::text::of(entry.title));
+        Frame::NONE
+            .inner_margin(Margin::symmetric(12, 4))
+            .show(ui, |ui| {
+                let text = tr!(
+                    "{extension} has no source of times: its columns of times hold null. Set time \
+                    pattern, time column or time start.",
+                    extension
+                );
+                note_ui(ui, &FieldNote::Warning(text));
+            });
     }
     let width = ui.available_width();
     for added in &example.columns {
         let (row, response) = ui.allocate_exact_size(vec2(width, 25.0), Sense::hover());
         let name = match added.level {
             Some(level) => {
-                tr!("Column {name} of level {level}: {example}", name = added.name, level, example = added.example)
+                tr!(
+                    "Column {name} of level {level}: {example}",
+                    name = added.name,
+                    level,
+                    example = added.example
+                )
             }
             None => tr!("Field {name}", name = added.name),
         };
@@ -196,34 +297,77 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 pos2(row.left() + 6.0 + (width - 24.0) * to, row.bottom()),
             )
         };
-        let level = added.level.map_or("C".to_owned(), |level| format!("L{level}"));
+        let level = added
+            .level
+            .map_or("C".to_owned(), |level| format!("L{level}"));
         paint::text_left(painter, part(0.0, 0.07), &level, font::mono(11.0), t.tx3);
         let color = if added.there { t.warn } else { t.tx };
-        paint::text_left(painter, part(0.07, 0.42), &added.name, font::mono(12.0), color);
-        paint::text_left(painter, part(0.42, 0.62), &added.kind, font::mono(11.0), t.tx3);
-        paint::text_left(painter, part(0.62, 0.88), &added.example, font::mono(12.0), t.tx2);
+        paint::text_left(
+            painter,
+            part(0.07, 0.42),
+            &added.name,
+            font::mono(12.0),
+            color,
+        );
+        paint::text_left(
+            painter,
+            part(0.42, 0.62),
+            &added.kind,
+            font::mono(11.0),
+            t.tx3,
+        );
+        paint::text_left(
+            painter,
+            part(0.62, 0.88),
+            &added.example,
+            font::mono(12.0),
+            t.tx2,
+        );
         let filled: u64 = added.level.map_or(0, |level| {
-            let of: Vec<ExtensionCall> = calls.iter().filter(|call| call.target.level == level).take(1).cloned().collect();
+            let of: Vec<ExtensionCall> = calls
+                .iter()
+                .filter(|call| call.target.level == level)
+                .take(1)
+                .cloned()
+                .collect();
             counted(&groups, &of)
         });
         if filled > 0 {
-            paint::text_right(painter, part(0.88, 1.02), &paint::grouped(filled), font::mono(11.0), t.tx2);
+            paint::text_right(
+                painter,
+                part(0.88, 1.02),
+                &paint::grouped(filled),
+                font::mono(11.0),
+                t.tx2,
+            );
         }
-        response.on_hover_text(theme::rich_text(format!("{} {}: {}", added.name, added.kind, added.example)));
+        response.on_hover_text(theme::rich_text(format!(
+            "{} {}: {}",
+            added.name, added.kind, added.example
+        )));
     }
     let programs = extensions::programs_in(&calls);
     if !programs.is_empty() {
-        Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
-            let text = tr!("The program has not run yet: its columns have no example.");
-            note_ui(ui, &FieldNote::Info(text.into()));
-            let button = Button::secondary(tr!("Try one sample…")).icon(icons::PLAY);
-            if ui.add(button.tooltip(tr!("Start the program for the first sample alone, after asking"))).clicked() {
-                cx.request(Request::TryPrograms(programs));
-            }
-        });
+        Frame::NONE
+            .inner_margin(Margin::symmetric(12, 6))
+            .show(ui, |ui| {
+                let text = tr!("The program has not run yet: its columns have no example.");
+                note_ui(ui, &FieldNote::Info(text.into()));
+                let button = Button::secondary(tr!("Try one sample…")).icon(icons::PLAY);
+                if ui
+                    .add(button.tooltip(tr!(
+                        "Start the program for the first sample alone, after asking"
+                    )))
+                    .clicked()
+                {
+                    cx.request(Request::TryPrograms(programs));
+                }
+            });
     }
     for failure in example.failures.iter().take(3) {
-        Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| note_ui(ui, &FieldNote::Warning(failure.clone())));
+        Frame::NONE
+            .inner_margin(Margin::symmetric(12, 4))
+            .show(ui, |ui| note_ui(ui, &FieldNote::Warning(failure.clone())));
     }
 }
 
@@ -235,13 +379,19 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
     ui.painter().rect_filled(rect, 0, t.bg2);
-    ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+    ui.painter()
+        .hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     let found = current(cx, document);
     let clash = found
         .as_ref()
         .ok()
         .and_then(|(_, example, _)| example.as_ref())
-        .is_some_and(|example| example.columns.iter().any(|added| added.there && added.level.is_some()));
+        .is_some_and(|example| {
+            example
+                .columns
+                .iter()
+                .any(|added| added.there && added.level.is_some())
+        });
     let replace = cx.session.extensions.replace;
     let running = cx.studio.is_extending();
     let blocked = match &found {
@@ -249,48 +399,74 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         Ok((calls, _, _)) if calls.is_empty() => Some(tr!("Tick an extension first").to_owned()),
         Ok((_, _, Some(error))) => Some(error.clone()),
         Ok((_, None, None)) => Some(tr!("Looking at one root").to_owned()),
-        Ok(_) if clash && !replace => Some(tr!("Columns of the same name are there already").to_owned()),
+        Ok(_) if clash && !replace => {
+            Some(tr!("Columns of the same name are there already").to_owned())
+        }
         Ok(_) if running => Some(tr!("Extensions are running already").to_owned()),
         Ok(_) => None,
     };
-    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-        ui.horizontal_centered(|ui| {
-            ui.vertical(|ui| {
-                ui.set_width((ui.available_width() - BESIDE_RUN).max(40.0));
-                ui.spacing_mut().item_spacing.y = 2.0;
-                if let Ok((calls, Some(example), _)) = &found {
-                    let roots = document.rows(0) as f64;
-                    let samples = counted(cx.session.extensions.groups(), calls);
-                    // Duration of one root times the roots, divided by the processors.
-                    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-                    let time = std::time::Duration::from_secs_f64((example.root_s * roots / cores).clamp(0.0, 1e9));
-                    let (samples, time) = (sample_counted(samples), crate::gui::panels::jobs::time_text(time));
-                    let head = tr!("{samples}, about {time}", samples, time);
-                    ui.label(theme::rich_text(head).font(font::medium(12.0)));
-                    let text = tr!("Up to {size} to read. Undo takes the columns out.", size = paint::bytes(example.bytes));
-                    // The foot has room for two lines.
-                    if !clash {
-                        let text = theme::rich_text(text).text_style(text_style("small12")).color(t.tx2);
-                        ui.add(egui::Label::new(text).truncate());
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 8))
+        .show(ui, |ui| {
+            ui.horizontal_centered(|ui| {
+                ui.vertical(|ui| {
+                    ui.set_width((ui.available_width() - BESIDE_RUN).max(40.0));
+                    ui.spacing_mut().item_spacing.y = 2.0;
+                    if let Ok((calls, Some(example), _)) = &found {
+                        let roots = document.rows(0) as f64;
+                        let samples = counted(cx.session.extensions.groups(), calls);
+                        // Duration of one root times the roots, divided by the processors.
+                        let cores =
+                            std::thread::available_parallelism().map_or(1, usize::from) as f64;
+                        let time = std::time::Duration::from_secs_f64(
+                            (example.root_s * roots / cores).clamp(0.0, 1e9),
+                        );
+                        let (samples, time) = (
+                            sample_counted(samples),
+                            crate::gui::panels::jobs::time_text(time),
+                        );
+                        let head = tr!("{samples}, about {time}", samples, time);
+                        ui.label(theme::rich_text(head).font(font::medium(12.0)));
+                        let text = tr!(
+                            "Up to {size} to read. Undo takes the columns out.",
+                            size = paint::bytes(example.bytes)
+                        );
+                        // The foot has room for two lines.
+                        if !clash {
+                            let text = theme::rich_text(text)
+                                .text_style(text_style("small12"))
+                                .color(t.tx2);
+                            ui.add(egui::Label::new(text).truncate());
+                        }
                     }
-                }
-                if clash {
-                    widgets::checkbox(ui, &mut cx.session.extensions.replace, tr!("Replace columns of the same name"));
-                }
-            });
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let button = Button::primary(tr!("Run")).icon(icons::PLAY).large().name(tr!("Run extensions"));
-                let (is_pending, is_blocked) = (matches!(found, Ok((_, None, None))), blocked.is_some());
-                let state = &mut cx.session.extensions;
-                let keyed = state.run_asked && !is_blocked;
-                state.run_asked &= is_pending;
-                if (ui.add(button.blocked(blocked)).clicked() || keyed)
-                    && let Ok((calls, _, _)) = found
-                {
-                    cx.run(Command::Extend { calls, replace: clash && replace });
-                    cx.request(Request::Do(Action::ShowJobs));
-                }
+                    if clash {
+                        widgets::checkbox(
+                            ui,
+                            &mut cx.session.extensions.replace,
+                            tr!("Replace columns of the same name"),
+                        );
+                    }
+                });
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    let button = Button::primary(tr!("Run"))
+                        .icon(icons::PLAY)
+                        .large()
+                        .name(tr!("Run extensions"));
+                    let (is_pending, is_blocked) =
+                        (matches!(found, Ok((_, None, None))), blocked.is_some());
+                    let state = &mut cx.session.extensions;
+                    let keyed = state.run_asked && !is_blocked;
+                    state.run_asked &= is_pending;
+                    if (ui.add(button.blocked(blocked)).clicked() || keyed)
+                        && let Ok((calls, _, _)) = found
+                    {
+                        cx.run(Command::Extend {
+                            calls,
+                            replace: clash && replace,
+                        });
+                        cx.request(Request::Do(Action::ShowJobs));
+                    }
+                });
             });
         });
-    });
 }

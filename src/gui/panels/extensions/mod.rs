@@ -1,5 +1,6 @@
-//! The extension runner: choice of extensions, targets and options; the columns to be added with an example of each. One job runs
-//! the calls and makes one undoable edit. The choice is a recipe: a list of calls that can be saved and loaded.
+//! The extension runner: choice of extensions, targets and options; the columns to be added with an
+//! example of each. One job runs the calls and makes one undoable edit. The choice is a recipe: a
+//! list of calls that can be saved and loaded.
 
 mod example;
 mod form;
@@ -9,7 +10,9 @@ mod targets;
 
 use std::sync::Arc;
 
-use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{
+    Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2,
+};
 use serde_json::Value as Json;
 
 use crate::extensions::{ExtensionEntry, ExtensionScope, OptionKind, value_range};
@@ -39,7 +42,12 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     structure::refresh(cx);
     let key = (cx.session.serial, revision(cx.studio));
     let lens = cx.session.structure.lens.clone();
-    let roots = document.kind(RowRef { level: 0, row: lens.model.unwrap_or(0) }).unwrap_or(SampleKind::File);
+    let roots = document
+        .kind(RowRef {
+            level: 0,
+            row: lens.model.unwrap_or(0),
+        })
+        .unwrap_or(SampleKind::File);
     refresh_rasters(cx, document, key);
     let state = &mut cx.session.extensions;
     if state.made_for == Some(key) {
@@ -49,53 +57,88 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let groups = Arc::new(targets::groups(&lens, roots));
     if *groups != *state.groups {
         // Groups changed: reset the flags to the targets of the calls.
-        let same = groups.len() == state.groups.len() && groups.iter().zip(state.groups.iter()).all(|(a, b)| a.title == b.title);
+        let same = groups.len() == state.groups.len()
+            && groups
+                .iter()
+                .zip(state.groups.iter())
+                .all(|(a, b)| a.title == b.title);
         if !same {
-            state.choices.values_mut().for_each(|choice| choice.ticked.clear());
+            state
+                .choices
+                .values_mut()
+                .for_each(|choice| choice.ticked.clear());
         }
         state.groups = groups;
     }
     let (groups, rasters) = (state.groups.clone(), state.rasters.clone());
     for entry in state.registry.entries() {
-        if let Some(choice) = state.choices.get_mut(entry.name).filter(|choice| choice.on && choice.ticked.len() != groups.len()) {
+        if let Some(choice) = state
+            .choices
+            .get_mut(entry.name)
+            .filter(|choice| choice.on && choice.ticked.len() != groups.len())
+        {
             choice.ticked = first_ticks(entry, choice, &groups, &rasters);
         }
     }
 }
 
-/// Requests which groups have rasters, and takes the ticks off the others that were set before it was known.
+/// Requests which groups have rasters, and takes the ticks off the others that were set before it
+/// was known.
 fn refresh_rasters(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey) {
-    let (Some(draft), state) = (document.draft(), &mut cx.session.extensions) else { return };
+    let (Some(draft), state) = (document.draft(), &mut cx.session.extensions) else {
+        return;
+    };
     if state.made_for != Some(key) || state.groups.is_empty() {
         return;
     }
-    let (wanted, dataset, groups) = ((key, state.groups.clone()), draft.dataset().clone(), state.groups.clone());
-    state.rasters_read.update(cx.jobs, wanted.clone(), tr!("Look for rasters"), move |ctx| {
-        Ok(Arc::new(targets::raster_groups(&dataset, &groups, ctx)?))
-    });
+    let (wanted, dataset, groups) = (
+        (key, state.groups.clone()),
+        draft.dataset().clone(),
+        state.groups.clone(),
+    );
+    state.rasters_read.update(
+        cx.jobs,
+        wanted.clone(),
+        tr!("Look for rasters"),
+        move |ctx| Ok(Arc::new(targets::raster_groups(&dataset, &groups, ctx)?)),
+    );
     let found = match state.rasters_read.get(&wanted) {
         Some(Ok(found)) if *found != state.rasters => found.clone(),
         _ => return,
     };
     let before = std::mem::replace(&mut state.rasters, found);
     for entry in state.registry.entries() {
-        let Some(choice) = state.choices.get_mut(entry.name).filter(|choice| choice.on) else { continue };
+        let Some(choice) = state.choices.get_mut(entry.name).filter(|choice| choice.on) else {
+            continue;
+        };
         if choice.ticked == first_ticks(entry, choice, &state.groups, &before) {
             choice.ticked = first_ticks(entry, choice, &state.groups, &state.rasters);
         }
     }
 }
 
-/// Default target: every FILE for sample extensions, of those that read pixels every raster; the roots for tortilla extensions.
-fn first_ticks(entry: &ExtensionEntry, choice: &ExtensionChoice, groups: &[TargetGroup], rasters: &[bool]) -> Vec<bool> {
+/// Default target: every FILE for sample extensions, of those that read pixels every raster; the
+/// roots for tortilla extensions.
+fn first_ticks(
+    entry: &ExtensionEntry,
+    choice: &ExtensionChoice,
+    groups: &[TargetGroup],
+    rasters: &[bool],
+) -> Vec<bool> {
     let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
-    let files = |group: &TargetGroup| group.kind == SampleKind::File && targets::takes(entry, &options, SampleKind::File);
+    let files = |group: &TargetGroup| {
+        group.kind == SampleKind::File && targets::takes(entry, &options, SampleKind::File)
+    };
     match (entry.scope, entry.name) {
         (ExtensionScope::Collection, _) => vec![false; groups.len()],
         (ExtensionScope::Sample, name) if name != "split" => {
             let all = !targets::needs_raster(entry, &options);
             let is_raster = |place: usize| all || rasters.get(place).copied().unwrap_or(true);
-            groups.iter().enumerate().map(|(place, group)| files(group) && is_raster(place)).collect()
+            groups
+                .iter()
+                .enumerate()
+                .map(|(place, group)| files(group) && is_raster(place))
+                .collect()
         }
         _ => groups.iter().map(|group| group.level == 0).collect(),
     }
@@ -103,16 +146,33 @@ fn first_ticks(entry: &ExtensionEntry, choice: &ExtensionChoice, groups: &[Targe
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else { return };
+    let Some(document) = cx.document() else {
+        return;
+    };
     if document.draft().is_none() || document.rows(0) == 0 {
         let (why, action) = match document.draft() {
-            None => (tr!("Extensions add columns to a draft. The open dataset is not changed."), tr!("Edit as a draft")),
-            Some(_) => (tr!("Extensions compute columns from samples, and this draft has none yet."), tr!("Add folder…")),
+            None => (
+                tr!("Extensions add columns to a draft. The open dataset is not changed."),
+                tr!("Edit as a draft"),
+            ),
+            Some(_) => (
+                tr!("Extensions compute columns from samples, and this draft has none yet."),
+                tr!("Add folder…"),
+            ),
         };
         let title = tr!("Nothing to compute from");
-        let state = EmptyState { icon: icons::PUZZLE_PIECE, title, why, actions: &[action] };
+        let state = EmptyState {
+            icon: icons::PUZZLE_PIECE,
+            title,
+            why,
+            actions: &[action],
+        };
         if widgets::empty_state(ui, &state).is_some() {
-            let action = if document.draft().is_none() { Action::EditCopy } else { Action::AddFolder };
+            let action = if document.draft().is_none() {
+                Action::EditCopy
+            } else {
+                Action::AddFolder
+            };
             cx.request(Request::Do(action));
         }
         return;
@@ -123,13 +183,24 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     // Three columns where they fit, otherwise the list beside one column for the rest.
     let list = (area.width() * 0.3).clamp(170.0, 300.0);
     let (left, rest) = area.split_left_right_at_x(area.left() + list);
-    ui.painter().vline(left.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
-    ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("list"), |ui| list_ui(ui, cx));
-    let columns = if rest.width() > 640.0 { rest.width() * 0.55 } else { rest.width() };
+    ui.painter()
+        .vline(left.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
+    ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("list"), |ui| {
+        list_ui(ui, cx)
+    });
+    let columns = if rest.width() > 640.0 {
+        rest.width() * 0.55
+    } else {
+        rest.width()
+    };
     let (middle, right) = rest.split_left_right_at_x(rest.left() + columns);
     let foot = 64.0;
     let narrow = right.width() < 1.0;
-    let (middle, below) = if narrow { middle.split_top_bottom_at_y(middle.bottom() - foot) } else { (middle, right) };
+    let (middle, below) = if narrow {
+        middle.split_top_bottom_at_y(middle.bottom() - foot)
+    } else {
+        (middle, right)
+    };
     ui.scope_builder(UiBuilder::new().max_rect(middle).id_salt("targets"), |ui| {
         ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
             targets_ui(ui, cx);
@@ -140,26 +211,37 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         });
     });
     if !narrow {
-        ui.painter().vline(right.left() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
+        ui.painter()
+            .vline(right.left() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
         let (upper, _) = below.split_top_bottom_at_y(below.bottom() - foot);
         ui.scope_builder(UiBuilder::new().max_rect(upper).id_salt("columns"), |ui| {
-            ScrollArea::vertical().auto_shrink(false).show(ui, |ui| example::columns_ui(ui, cx, document));
+            ScrollArea::vertical()
+                .auto_shrink(false)
+                .show(ui, |ui| example::columns_ui(ui, cx, document));
         });
     }
-    let bottom = if narrow { below } else { Rect::from_min_max(pos2(below.left(), below.bottom() - foot), below.max) };
-    ui.scope_builder(UiBuilder::new().max_rect(bottom).id_salt("foot"), |ui| example::foot_ui(ui, cx, document));
+    let bottom = if narrow {
+        below
+    } else {
+        Rect::from_min_max(pos2(below.left(), below.bottom() - foot), below.max)
+    };
+    ui.scope_builder(UiBuilder::new().max_rect(bottom).id_salt("foot"), |ui| {
+        example::foot_ui(ui, cx, document)
+    });
 }
 
 fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
-        TextField::new(tr!("Find an extension"), &mut cx.session.extensions.filter)
-            .hide_label()
-            .quiet()
-            .icon(icons::MAGNIFYING_GLASS)
-            .hint(tr!("Find an extension"))
-            .show(ui);
-    });
+    Frame::NONE
+        .inner_margin(Margin::symmetric(8, 6))
+        .show(ui, |ui| {
+            TextField::new(tr!("Find an extension"), &mut cx.session.extensions.filter)
+                .hide_label()
+                .quiet()
+                .icon(icons::MAGNIFYING_GLASS)
+                .hint(tr!("Find an extension"))
+                .show(ui);
+        });
     recipes::ui(ui, cx);
     let state = &mut cx.session.extensions;
     let wanted = state.filter.trim().to_lowercase();
@@ -173,17 +255,33 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ];
         for (scope, title) in scopes {
             let fits = |entry: &&ExtensionEntry| {
-                let (title, summary) = (crate::text::of(entry.title), crate::text::of(entry.summary));
-                let text = format!("{} {} {} {title} {summary}", entry.name, entry.title, entry.summary).to_lowercase();
+                let (title, summary) =
+                    (crate::text::of(entry.title), crate::text::of(entry.summary));
+                let text = format!(
+                    "{} {} {} {title} {summary}",
+                    entry.name, entry.title, entry.summary
+                )
+                .to_lowercase();
                 entry.scope == scope && text.contains(&wanted)
             };
             let mut shown = entries.iter().filter(fits).peekable();
             if shown.peek().is_none() {
                 continue;
             }
-            Frame::NONE.inner_margin(Margin { left: 10, right: 10, top: 8, bottom: 3 }).show(ui, |ui| {
-                ui.label(theme::rich_text(title).font(font::medium(11.5)).color(t.tx2));
-            });
+            Frame::NONE
+                .inner_margin(Margin {
+                    left: 10,
+                    right: 10,
+                    top: 8,
+                    bottom: 3,
+                })
+                .show(ui, |ui| {
+                    ui.label(
+                        theme::rich_text(title)
+                            .font(font::medium(11.5))
+                            .color(t.tx2),
+                    );
+                });
             for entry in shown {
                 entry_ui(ui, state, entry);
             }
@@ -196,14 +294,30 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &ExtensionEntry) {
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 40.0), Sense::click());
     let focused = state.focus == entry.name;
     let (extension, summary) = (crate::text::of(entry.title), crate::text::of(entry.summary));
-    response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, focused, tr!("Extension {extension}", extension)));
+    response.widget_info(|| {
+        WidgetInfo::selected(
+            Role::ListItem,
+            true,
+            focused,
+            tr!("Extension {extension}", extension),
+        )
+    });
     paint::row_background(ui.painter(), t, rect, focused, response.hovered());
     let tick = Rect::from_center_size(pos2(rect.left() + 18.0, rect.center().y), vec2(16.0, 20.0));
-    let mut on = state.choices.get(entry.name).is_some_and(|choice| choice.on);
+    let mut on = state
+        .choices
+        .get(entry.name)
+        .is_some_and(|choice| choice.on);
     // A child UI: a scope would place the next row directly below the check box, inside this row.
-    let mut inside = ui.new_child(UiBuilder::new().max_rect(tick).id_salt(("tick", entry.name)));
+    let mut inside = ui.new_child(
+        UiBuilder::new()
+            .max_rect(tick)
+            .id_salt(("tick", entry.name)),
+    );
     let ticked = widgets::checkbox(&mut inside, &mut on, "");
-    ticked.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, on, tr!("Run {extension}", extension)));
+    ticked.widget_info(|| {
+        WidgetInfo::selected(Role::CheckBox, true, on, tr!("Run {extension}", extension))
+    });
     if ticked.changed() {
         let choice = state.choices.entry(entry.name.to_owned()).or_default();
         choice.on = on;
@@ -214,12 +328,27 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &ExtensionEntry) {
         state.focus = entry.name.to_owned();
     }
     let (icon, cost) = cost_of(entry.name);
-    let inner = Rect::from_min_max(pos2(rect.left() + 32.0, rect.top() + 4.0), rect.max - vec2(8.0, 4.0));
+    let inner = Rect::from_min_max(
+        pos2(rect.left() + 32.0, rect.top() + 4.0),
+        rect.max - vec2(8.0, 4.0),
+    );
     let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
     let painter = ui.painter();
     let end = paint::text_right(painter, upper, cost, font::regular(11.0), t.tx3);
-    paint::icon(painter, pos2(end - 9.0, upper.center().y), icon, 12.0, t.tx3);
-    paint::text_left(painter, upper.with_max_x(end - 20.0), extension, font::medium(12.5), t.tx);
+    paint::icon(
+        painter,
+        pos2(end - 9.0, upper.center().y),
+        icon,
+        12.0,
+        t.tx3,
+    );
+    paint::text_left(
+        painter,
+        upper.with_max_x(end - 20.0),
+        extension,
+        font::medium(12.5),
+        t.tx,
+    );
     paint::text_left(painter, lower, summary, font::regular(11.0), t.tx2);
     paint::focus_ring(ui, &response, 2);
     response.on_hover_text(theme::rich_text(summary));
@@ -236,20 +365,34 @@ fn not_for(kind: SampleKind) -> &'static str {
 fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     widgets::section_header(ui, tr!("Targets"), |ui| {
-        ui.label(theme::rich_text(tr!("one column set per level (PIT-2)")).font(font::regular(11.0)).color(t.tx3));
+        ui.label(
+            theme::rich_text(tr!("one column set per level (PIT-2)"))
+                .font(font::regular(11.0))
+                .color(t.tx3),
+        );
     });
     let state = &mut cx.session.extensions;
     let groups = state.groups.clone();
     let entries: Vec<ExtensionEntry> = state.registry.entries().to_vec();
     let on = |entry: &&ExtensionEntry| {
-        entry.scope != ExtensionScope::Collection && state.choices.get(entry.name).is_some_and(|choice| choice.on)
+        entry.scope != ExtensionScope::Collection
+            && state
+                .choices
+                .get(entry.name)
+                .is_some_and(|choice| choice.on)
     };
     let chosen: Vec<ExtensionEntry> = entries.iter().filter(on).copied().collect();
     if chosen.is_empty() {
-        Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-            let text = tr!("Tick an extension to choose where it runs.");
-            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
-        });
+        Frame::NONE
+            .inner_margin(Margin::symmetric(12, 8))
+            .show(ui, |ui| {
+                let text = tr!("Tick an extension to choose where it runs.");
+                ui.label(
+                    theme::rich_text(text)
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                );
+            });
         return;
     }
     let width = ui.available_width();
@@ -261,37 +404,92 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let row_of = |ui: &mut Ui| ui.allocate_exact_size(vec2(width, 26.0), Sense::hover()).0;
     let head = row_of(ui);
     let names = head.right() - 8.0 - each * chosen.len() as f32;
-    paint::text_left(ui.painter(), head.with_min_x(head.left() + 12.0), tr!("Level"), font::regular(11.5), t.tx2);
-    paint::text_left(ui.painter(), head.with_min_x(head.left() + 52.0), tr!("Position"), font::regular(11.5), t.tx2);
+    paint::text_left(
+        ui.painter(),
+        head.with_min_x(head.left() + 12.0),
+        tr!("Level"),
+        font::regular(11.5),
+        t.tx2,
+    );
+    paint::text_left(
+        ui.painter(),
+        head.with_min_x(head.left() + 52.0),
+        tr!("Position"),
+        font::regular(11.5),
+        t.tx2,
+    );
     for (index, entry) in chosen.iter().enumerate() {
         let title = crate::text::of(entry.title);
-        paint::text_center(ui.painter(), column(index, head), title, font::regular(11.5), t.tx2);
+        paint::text_center(
+            ui.painter(),
+            column(index, head),
+            title,
+            font::regular(11.5),
+            t.tx2,
+        );
     }
     for (place, group) in groups.iter().enumerate() {
         let row = row_of(ui);
         let painter = ui.painter();
         painter.hline(row.x_range(), row.top() + 0.5, Stroke::new(1.0, t.line));
         let level = row.with_min_x(row.left() + 12.0);
-        paint::text_left(painter, level, &format!("L{}", group.level), font::mono(12.0), t.tx3);
-        let icon = if group.kind == SampleKind::Folder { icons::STACK } else { icons::IMAGE };
-        paint::icon(painter, pos2(row.left() + 59.0, row.center().y), icon, 13.0, t.tx3);
-        let title = Rect::from_min_max(pos2(row.left() + 70.0, row.top()), pos2(names, row.bottom()));
+        paint::text_left(
+            painter,
+            level,
+            &format!("L{}", group.level),
+            font::mono(12.0),
+            t.tx3,
+        );
+        let icon = if group.kind == SampleKind::Folder {
+            icons::STACK
+        } else {
+            icons::IMAGE
+        };
+        paint::icon(
+            painter,
+            pos2(row.left() + 59.0, row.center().y),
+            icon,
+            13.0,
+            t.tx3,
+        );
+        let title = Rect::from_min_max(
+            pos2(row.left() + 70.0, row.top()),
+            pos2(names, row.bottom()),
+        );
         paint::text_left(painter, title, group.shown(), font::mono(12.0), t.tx);
         for (index, entry) in chosen.iter().enumerate() {
-            let Some(choice) = state.choices.get_mut(entry.name) else { continue };
+            let Some(choice) = state.choices.get_mut(entry.name) else {
+                continue;
+            };
             let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
             if !targets::takes(entry, &options, group.kind) {
-                paint::text_center(ui.painter(), column(index, row), not_for(group.kind), font::regular(11.0), t.txd);
+                paint::text_center(
+                    ui.painter(),
+                    column(index, row),
+                    not_for(group.kind),
+                    font::regular(11.0),
+                    t.txd,
+                );
                 continue;
             }
-            let Some(tick) = choice.ticked.get_mut(place) else { continue };
+            let Some(tick) = choice.ticked.get_mut(place) else {
+                continue;
+            };
             let cell = Rect::from_center_size(column(index, row).center(), vec2(16.0, 20.0));
-            let builder = UiBuilder::new().max_rect(cell).id_salt(("target", place, index));
+            let builder = UiBuilder::new()
+                .max_rect(cell)
+                .id_salt(("target", place, index));
             ui.scope_builder(builder, |ui| {
                 let response = widgets::checkbox(ui, tick, "");
                 let now = *tick;
-                let (extension, level, group) = (crate::text::of(entry.title), group.level, group.shown());
-                let name = tr!("{extension} for level {level} {group}", extension, level, group);
+                let (extension, level, group) =
+                    (crate::text::of(entry.title), group.level, group.shown());
+                let name = tr!(
+                    "{extension} for level {level} {group}",
+                    extension,
+                    level,
+                    group
+                );
                 response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, now, &name));
             });
         }
@@ -299,11 +497,14 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         let padded = cx.session.totals().padded;
         let text = match padded {
-            0 => tr!("Every sample of a level gets the same columns. Positions you leave out hold null.").to_owned(),
+            0 => tr!("Every sample of a level gets the same columns. Positions you leave out hold \
+                null.").to_owned(),
             padded => tr_n!(
                 padded,
-                "Every sample of a level gets the same columns. Positions you leave out, and the {n} padded sample, hold null.",
-                "Every sample of a level gets the same columns. Positions you leave out, and the {n} padded samples, hold null.",
+                "Every sample of a level gets the same columns. Positions you leave out, and the \
+                    {n} padded sample, hold null.",
+                "Every sample of a level gets the same columns. Positions you leave out, and the \
+                    {n} padded samples, hold null.",
                 n = paint::grouped(padded),
             ),
         };
@@ -313,7 +514,9 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 /// Draws the button that takes low and high from the pixels of the targets, and takes the answer.
 fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: &ExtensionEntry) {
-    let Some(draft) = document.draft() else { return };
+    let Some(draft) = document.draft() else {
+        return;
+    };
     let state = &mut cx.session.extensions;
     if let Some(outcome) = state.range.take() {
         state.range_error = None;
@@ -322,7 +525,10 @@ fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: 
                 let choice = state.choices.entry(entry.name.to_owned()).or_default();
                 // One value alone needs a bin of some width.
                 let high = if low < high { high } else { low + 1.0 };
-                choice.typed.extend([("low", low), ("high", high)].map(|(name, value)| (name.to_owned(), value.to_string())));
+                choice.typed.extend(
+                    [("low", low), ("high", high)]
+                        .map(|(name, value)| (name.to_owned(), value.to_string())),
+                );
                 choice.on = true;
                 state.made_for = None;
             }
@@ -333,20 +539,33 @@ fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: 
     }
     let pending = state.range.is_pending();
     let choice = state.choices.get(entry.name).cloned().unwrap_or_default();
-    let ticked = if choice.ticked.is_empty() { first_ticks(entry, &choice, &state.groups, &state.rasters) } else { choice.ticked };
+    let ticked = if choice.ticked.is_empty() {
+        first_ticks(entry, &choice, &state.groups, &state.rasters)
+    } else {
+        choice.ticked
+    };
     ui.horizontal(|ui| {
         let reason = pending.then_some(tr!("The pixels are being read"));
-        let button = Button::secondary(tr!("Take low and high from the data")).icon(icons::CHART_BAR).blocked(reason);
-        let tip = tr!("Reads every pixel of the targets, and takes the lowest and the highest value");
+        let button = Button::secondary(tr!("Take low and high from the data"))
+            .icon(icons::CHART_BAR)
+            .blocked(reason);
+        let tip =
+            tr!("Reads every pixel of the targets, and takes the lowest and the highest value");
         if ui.add(button.tooltip(tip)).clicked() {
             let calls = targets::calls(entry, &Json::Null, &state.groups, &ticked);
             let bands = choice.typed.get("bands").map_or("", String::as_str);
-            let bands: Vec<usize> = bands.split([',', ' ', '[', ']']).filter_map(|band| band.parse().ok()).collect();
+            let bands: Vec<usize> = bands
+                .split([',', ' ', '[', ']'])
+                .filter_map(|band| band.parse().ok())
+                .collect();
             let dataset = draft.dataset().clone();
             state.ranges_asked += 1;
-            state.range.update(cx.jobs, state.ranges_asked, tr!("Range of the values"), move |ctx| {
-                value_range(&dataset, &calls, &bands, ctx)
-            });
+            state.range.update(
+                cx.jobs,
+                state.ranges_asked,
+                tr!("Range of the values"),
+                move |ctx| value_range(&dataset, &calls, &bands, ctx),
+            );
         }
         if pending {
             widgets::spinner(ui, 14.0);
@@ -370,22 +589,46 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         names
     };
     let state = &mut cx.session.extensions;
-    let Some(entry) = state.registry.entries().iter().find(|entry| entry.name == state.focus).copied() else { return };
+    let Some(entry) = state
+        .registry
+        .entries()
+        .iter()
+        .find(|entry| entry.name == state.focus)
+        .copied()
+    else {
+        return;
+    };
     let extension = crate::text::of(entry.title);
     widgets::section_header(ui, &tr!("{extension} options", extension), |_| {});
     let specs = (entry.options)();
     let choice = state.choices.entry(entry.name.to_owned()).or_default();
-    Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 4, bottom: 10 }).show(ui, |ui| {
-        ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
-        if form::ui(ui, extension, &specs, &mut choice.typed, &columns) {
-            choice.on = true;
-            state.made_for = None;
-        }
-    });
-    let is_number = |name: &str| specs.iter().any(|spec| spec.name == name && spec.kind == OptionKind::Number);
+    Frame::NONE
+        .inner_margin(Margin {
+            left: 12,
+            right: 12,
+            top: 4,
+            bottom: 10,
+        })
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+            if form::ui(ui, extension, &specs, &mut choice.typed, &columns) {
+                choice.on = true;
+                state.made_for = None;
+            }
+        });
+    let is_number = |name: &str| {
+        specs
+            .iter()
+            .any(|spec| spec.name == name && spec.kind == OptionKind::Number)
+    };
     if is_number("low") && is_number("high") {
         Frame::NONE
-            .inner_margin(Margin { left: 12, right: 12, top: 0, bottom: 10 })
+            .inner_margin(Margin {
+                left: 12,
+                right: 12,
+                top: 0,
+                bottom: 10,
+            })
             .show(ui, |ui| range_ui(ui, cx, document, &entry));
     }
 }

@@ -81,7 +81,11 @@ impl ExtensionsState {
             choice.on = false;
             choice.ticked.clear();
         });
-        Self { choices, focus: std::mem::take(&mut self.focus), ..Self::default() }
+        Self {
+            choices,
+            focus: std::mem::take(&mut self.focus),
+            ..Self::default()
+        }
     }
 
     /// Calls of the selected extensions, ordered by scope, then level.
@@ -91,18 +95,35 @@ impl ExtensionsState {
     pub fn calls(&self) -> Result<Vec<ExtensionCall>, String> {
         let mut calls = Vec::new();
         for entry in self.registry.entries() {
-            let Some(choice) = self.choices.get(entry.name).filter(|choice| choice.on) else { continue };
-            let options = form::options_of(&(entry.options)(), &choice.typed)
-                .map_err(|(option, why)| format!("{}, {}: {why}", crate::text::of(entry.title), option.replace('_', " ")))?;
-            (entry.make)(&options).map_err(|error| format!("{}: {error}", crate::text::of(entry.title)))?;
+            let Some(choice) = self.choices.get(entry.name).filter(|choice| choice.on) else {
+                continue;
+            };
+            let options =
+                form::options_of(&(entry.options)(), &choice.typed).map_err(|(option, why)| {
+                    format!(
+                        "{}, {}: {why}",
+                        crate::text::of(entry.title),
+                        option.replace('_', " ")
+                    )
+                })?;
+            (entry.make)(&options)
+                .map_err(|error| format!("{}: {error}", crate::text::of(entry.title)))?;
             let made = targets::calls(entry, &options, &self.groups, &choice.ticked);
             if made.is_empty() {
-                return Err(tr!("{extension} has no target.", extension = crate::text::of(entry.title)));
+                return Err(tr!(
+                    "{extension} has no target.",
+                    extension = crate::text::of(entry.title)
+                ));
             }
             calls.extend(made);
         }
         // Consecutive calls of one level share one pass over the pixels.
-        let first = |call: &ExtensionCall| self.registry.entries().iter().find(|entry| entry.name == call.extension);
+        let first = |call: &ExtensionCall| {
+            self.registry
+                .entries()
+                .iter()
+                .find(|entry| entry.name == call.extension)
+        };
         calls.sort_by_key(|call| match first(call).map(|entry| entry.scope) {
             Some(ExtensionScope::Sample) => (0, call.target.level),
             Some(ExtensionScope::Tortilla) => (1, 0),
@@ -115,14 +136,25 @@ impl ExtensionsState {
     pub fn adopt(&mut self, calls: &[ExtensionCall]) {
         self.choices.clear();
         for call in calls {
-            let Some(entry) = self.registry.entries().iter().find(|entry| entry.name == call.extension) else { continue };
+            let Some(entry) = self
+                .registry
+                .entries()
+                .iter()
+                .find(|entry| entry.name == call.extension)
+            else {
+                continue;
+            };
             let choice = self.choices.entry(entry.name.to_owned()).or_default();
             choice.on = true;
             choice.typed = form::typed_of(&(entry.options)(), &call.options);
             let more = targets::ticked(&self.groups, &call.target);
             match choice.ticked.is_empty() {
                 true => choice.ticked = more,
-                false => choice.ticked.iter_mut().zip(more).for_each(|(on, more)| *on |= more),
+                false => choice
+                    .ticked
+                    .iter_mut()
+                    .zip(more)
+                    .for_each(|(on, more)| *on |= more),
             }
             self.focus = entry.name.to_owned();
         }

@@ -1,4 +1,5 @@
-//! Targets of extensions: groups of positions that can be selected, and the calls for a selection. Pure functions.
+//! Targets of extensions: groups of positions that can be selected, and the calls for a selection.
+//! Pure functions.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,9 @@ use serde_json::Value as Json;
 
 use crate::draft::PositionState;
 use crate::error::Result;
-use crate::extensions::{CallTarget, Extension, ExtensionCall, ExtensionEntry, ExtensionScope, may_be_raster};
+use crate::extensions::{
+    CallTarget, Extension, ExtensionCall, ExtensionEntry, ExtensionScope, may_be_raster,
+};
 use crate::gui::panels::structure::state::StructureSummary;
 use crate::jobs::JobContext;
 use crate::model::{Dataset, SampleKind};
@@ -29,15 +32,24 @@ pub struct TargetGroup {
 impl TargetGroup {
     /// Its title in the user's language.
     pub fn shown(&self) -> &str {
-        if self.level == 0 { tr!("roots") } else { &self.title }
+        if self.level == 0 {
+            tr!("roots")
+        } else {
+            &self.title
+        }
     }
 }
 
 /// The groups of a draft, level by level. `roots` is the kind of the roots.
 pub fn groups(lens: &StructureSummary, roots: SampleKind) -> Vec<TargetGroup> {
     let all = lens.total();
-    let mut found =
-        vec![TargetGroup { level: 0, kind: roots, title: "roots".into(), positions: Vec::new(), samples: all - lens.all_padded() }];
+    let mut found = vec![TargetGroup {
+        level: 0,
+        kind: roots,
+        title: "roots".into(),
+        positions: Vec::new(),
+        samples: all - lens.all_padded(),
+    }];
     let mut below: BTreeMap<(usize, Option<u32>, bool), Vec<u32>> = BTreeMap::new();
     for (index, node) in lens.pattern.iter().enumerate() {
         let key = (node.level, node.parent, node.kind == SampleKind::File);
@@ -54,22 +66,37 @@ pub fn groups(lens: &StructureSummary, roots: SampleKind) -> Vec<TargetGroup> {
 }
 
 fn group(lens: &StructureSummary, members: &[u32]) -> TargetGroup {
-    let node = members.first().and_then(|&first| lens.pattern.get(first as usize));
+    let node = members
+        .first()
+        .and_then(|&first| lens.pattern.get(first as usize));
     let path = |position: u32| lens.path(position).join("/");
-    let first = members.first().map(|&position| lens.path(position).join(" / ")).unwrap_or_default();
+    let first = members
+        .first()
+        .map(|&position| lens.path(position).join(" / "))
+        .unwrap_or_default();
     let title = match members {
         [_] | [] => first,
-        [.., last] => format!("{first} – {}", lens.path(*last).last().copied().unwrap_or_default()),
+        [.., last] => format!(
+            "{first} – {}",
+            lens.path(*last).last().copied().unwrap_or_default()
+        ),
     };
     let samples = |&position: &u32| {
-        let counts = lens.counts.get(position as usize).copied().unwrap_or_default();
+        let counts = lens
+            .counts
+            .get(position as usize)
+            .copied()
+            .unwrap_or_default();
         lens.total() - counts.of(PositionState::Missing) - counts.of(PositionState::Padded)
     };
     TargetGroup {
         level: node.map_or(0, |node| node.level),
         kind: node.map_or(SampleKind::File, |node| node.kind),
         title,
-        positions: members.iter().map(|&position| format!("*/{}", path(position))).collect(),
+        positions: members
+            .iter()
+            .map(|&position| format!("*/{}", path(position)))
+            .collect(),
         samples: members.iter().map(samples).sum(),
     }
 }
@@ -78,7 +105,9 @@ fn group(lens: &StructureSummary, members: &[u32]) -> TargetGroup {
 pub fn takes(entry: &ExtensionEntry, options: &Json, kind: SampleKind) -> bool {
     match (entry.scope, (entry.make)(options)) {
         (ExtensionScope::Collection, _) => false,
-        (_, Ok(Extension::Sample(extension))) => kind == SampleKind::File || !extension.needs_file(),
+        (_, Ok(Extension::Sample(extension))) => {
+            kind == SampleKind::File || !extension.needs_file()
+        }
         (ExtensionScope::Tortilla, _) => true,
         // Unknown without its options; most extensions read the file.
         _ => kind == SampleKind::File,
@@ -101,34 +130,71 @@ pub fn lacks_times(entry: &ExtensionEntry, options: &Json) -> bool {
 }
 
 /// For each group whether its files may be rasters: the first of them is read.
-pub fn raster_groups(dataset: &Dataset, groups: &[TargetGroup], ctx: &JobContext) -> Result<Vec<bool>> {
+pub fn raster_groups(
+    dataset: &Dataset,
+    groups: &[TargetGroup],
+    ctx: &JobContext,
+) -> Result<Vec<bool>> {
     let may_be = |group: &TargetGroup| {
         ctx.check()?;
-        let target = CallTarget { level: group.level, positions: group.positions.clone() };
+        let target = CallTarget {
+            level: group.level,
+            positions: group.positions.clone(),
+        };
         Ok(group.kind == SampleKind::Folder || may_be_raster(dataset, &target))
     };
     groups.iter().map(may_be).collect()
 }
 
-/// The calls of one extension for the selected groups: one a level; none has a target for collection extensions.
-pub fn calls(entry: &ExtensionEntry, options: &Json, groups: &[TargetGroup], ticked: &[bool]) -> Vec<ExtensionCall> {
-    let call = |target| ExtensionCall { extension: entry.name.into(), options: options.clone(), target, schema_only: false };
+/// The calls of one extension for the selected groups: one a level; none has a target for
+/// collection extensions.
+pub fn calls(
+    entry: &ExtensionEntry,
+    options: &Json,
+    groups: &[TargetGroup],
+    ticked: &[bool],
+) -> Vec<ExtensionCall> {
+    let call = |target| ExtensionCall {
+        extension: entry.name.into(),
+        options: options.clone(),
+        target,
+        schema_only: false,
+    };
     if entry.scope == ExtensionScope::Collection {
         return vec![call(CallTarget::default())];
     }
     let mut calls: Vec<ExtensionCall> = Vec::new();
-    let levels = groups.iter().map(|group| group.level).max().map_or(0, |level| level + 1);
+    let levels = groups
+        .iter()
+        .map(|group| group.level)
+        .max()
+        .map_or(0, |level| level + 1);
     for level in 0..levels {
-        let here: Vec<(&TargetGroup, bool)> =
-            groups.iter().zip(ticked).filter(|(group, _)| group.level == level).map(|(group, on)| (group, *on)).collect();
-        let chosen: Vec<&TargetGroup> = here.iter().filter(|(_, on)| *on).map(|(group, _)| *group).collect();
+        let here: Vec<(&TargetGroup, bool)> = groups
+            .iter()
+            .zip(ticked)
+            .filter(|(group, _)| group.level == level)
+            .map(|(group, on)| (group, *on))
+            .collect();
+        let chosen: Vec<&TargetGroup> = here
+            .iter()
+            .filter(|(_, on)| *on)
+            .map(|(group, _)| *group)
+            .collect();
         if chosen.is_empty() {
             continue;
         }
         // A call for every FILE of a level needs no patterns.
         let files = |group: &TargetGroup| group.kind == SampleKind::File;
         let whole = level == 0 || here.iter().all(|(group, on)| files(group) == *on);
-        let positions = if whole { Vec::new() } else { chosen.iter().flat_map(|group| group.positions.clone()).collect() };
+        let positions = if whole {
+            Vec::new()
+        } else {
+            chosen
+                .iter()
+                .flat_map(|group| group.positions.clone())
+                .collect()
+        };
         calls.push(call(CallTarget { level, positions }));
     }
     calls
@@ -137,7 +203,11 @@ pub fn calls(entry: &ExtensionEntry, options: &Json, groups: &[TargetGroup], tic
 /// The groups that a call's target selects, to show a recipe.
 pub fn ticked(groups: &[TargetGroup], target: &CallTarget) -> Vec<bool> {
     let means = |group: &TargetGroup| {
-        let named = !group.positions.is_empty() && group.positions.iter().all(|position| target.positions.contains(position));
+        let named = !group.positions.is_empty()
+            && group
+                .positions
+                .iter()
+                .all(|position| target.positions.contains(position));
         group.level == target.level
             && match target.positions.is_empty() {
                 true => group.kind == SampleKind::File || group.level == 0,
@@ -158,13 +228,34 @@ mod tests {
     fn files_that_are_no_rasters_are_told_from_their_first_sample() {
         use crate::raster::{NewRaster, Samples, write_geotiff};
         let folder = tempfile::tempdir().expect("a folder");
-        let (image, text) = (folder.path().join("a.tif"), folder.path().join("caption.txt"));
-        write_geotiff(&image, &NewRaster { width: 2, height: 1, bands: vec![Samples::U8(vec![1, 2])], ..NewRaster::default() })
-            .expect("writes");
+        let (image, text) = (
+            folder.path().join("a.tif"),
+            folder.path().join("caption.txt"),
+        );
+        write_geotiff(
+            &image,
+            &NewRaster {
+                width: 2,
+                height: 1,
+                bands: vec![Samples::U8(vec![1, 2])],
+                ..NewRaster::default()
+            },
+        )
+        .expect("writes");
         std::fs::write(&text, "a river in spring").expect("writes");
-        let file = |id: &str, path: &std::path::Path| Sample::file(id, path, std::fs::metadata(path).expect("is there").len());
-        let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file("image", &image), file("caption", &text)]));
-        let data = Dataset { root: Tortilla::new(vec![scene("a"), scene("b")]).into(), ..Dataset::default() };
+        let file = |id: &str, path: &std::path::Path| {
+            Sample::file(id, path, std::fs::metadata(path).expect("is there").len())
+        };
+        let scene = |id: &str| {
+            Sample::folder(
+                id,
+                Tortilla::new(vec![file("image", &image), file("caption", &text)]),
+            )
+        };
+        let data = Dataset {
+            root: Tortilla::new(vec![scene("a"), scene("b")]).into(),
+            ..Dataset::default()
+        };
         let structure = Structure::of(&data);
         let lens = StructureSummary {
             pattern: structure.pattern().to_vec(),
@@ -175,22 +266,42 @@ mod tests {
         let groups = groups(&lens, SampleKind::Folder);
         let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
         assert_eq!(titles, ["roots", "image", "caption"]);
-        assert_eq!(raster_groups(&data, &groups, &JobContext::default()).expect("reads"), [true, true, false]);
+        assert_eq!(
+            raster_groups(&data, &groups, &JobContext::default()).expect("reads"),
+            [true, true, false]
+        );
         let registry = builtin();
         let needs = |name: &str, options: Json| {
-            needs_raster(registry.entries().iter().find(|entry| entry.name == name).expect("is there"), &options)
+            needs_raster(
+                registry
+                    .entries()
+                    .iter()
+                    .find(|entry| entry.name == name)
+                    .expect("is there"),
+                &options,
+            )
         };
-        assert!(needs("stac", Json::Null) && needs("stats", Json::Null) && needs("histogram", Json::Null));
+        assert!(
+            needs("stac", Json::Null)
+                && needs("stats", Json::Null)
+                && needs("histogram", Json::Null)
+        );
         assert!(!needs("split", serde_json::json!({"value": "train"})));
     }
 
     fn lens() -> StructureSummary {
         let file = |id: &str| Sample::file(id, "/x", 1);
         let scene = |id: &str, times: usize| {
-            let s2 = Sample::folder("s2", Tortilla::new((0..times).map(|n| file(&format!("t{n}"))).collect()));
+            let s2 = Sample::folder(
+                "s2",
+                Tortilla::new((0..times).map(|n| file(&format!("t{n}"))).collect()),
+            );
             Sample::folder(id, Tortilla::new(vec![s2, file("dem"), file("label")]))
         };
-        let data = Dataset { root: Tortilla::new(vec![scene("a", 3), scene("b", 3), scene("c", 2)]).into(), ..Dataset::default() };
+        let data = Dataset {
+            root: Tortilla::new(vec![scene("a", 3), scene("b", 3), scene("c", 2)]).into(),
+            ..Dataset::default()
+        };
         let structure = Structure::of(&data);
         StructureSummary {
             pattern: structure.pattern().to_vec(),
@@ -207,7 +318,10 @@ mod tests {
         assert_eq!(titles, ["roots", "s2", "dem", "label", "s2 / t0 – t2"]);
         assert_eq!(groups[4].samples, 8);
         for (ids, group) in [(&["a", "s2", "t1"][..], 4), (&["b", "dem"], 2)] {
-            let target = CallTarget { level: groups[group].level, positions: groups[group].positions.clone() };
+            let target = CallTarget {
+                level: groups[group].level,
+                positions: groups[group].positions.clone(),
+            };
             assert!(target.names(ids));
         }
     }
@@ -216,14 +330,42 @@ mod tests {
     fn ticks_become_calls_and_come_back() {
         let groups = groups(&lens(), SampleKind::Folder);
         let registry = builtin();
-        let stac = registry.entries().iter().find(|entry| entry.name == "stac").expect("is there");
+        let stac = registry
+            .entries()
+            .iter()
+            .find(|entry| entry.name == "stac")
+            .expect("is there");
         let some = [false, false, false, true, true];
         let made = calls(stac, &Json::Null, &groups, &some);
         assert_eq!(made.len(), 2);
-        assert_eq!(made[0].target, CallTarget { level: 1, positions: vec!["*/label".into()] });
-        assert_eq!(made[1].target, CallTarget { level: 2, positions: Vec::new() });
-        let back: Vec<Vec<bool>> = made.iter().map(|call| ticked(&groups, &call.target)).collect();
-        assert_eq!(back, [[false, false, false, true, false], [false, false, false, false, true]]);
-        assert!(takes(stac, &Json::Null, SampleKind::File) && !takes(stac, &Json::Null, SampleKind::Folder));
+        assert_eq!(
+            made[0].target,
+            CallTarget {
+                level: 1,
+                positions: vec!["*/label".into()]
+            }
+        );
+        assert_eq!(
+            made[1].target,
+            CallTarget {
+                level: 2,
+                positions: Vec::new()
+            }
+        );
+        let back: Vec<Vec<bool>> = made
+            .iter()
+            .map(|call| ticked(&groups, &call.target))
+            .collect();
+        assert_eq!(
+            back,
+            [
+                [false, false, false, true, false],
+                [false, false, false, false, true]
+            ]
+        );
+        assert!(
+            takes(stac, &Json::Null, SampleKind::File)
+                && !takes(stac, &Json::Null, SampleKind::Folder)
+        );
     }
 }

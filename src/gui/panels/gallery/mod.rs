@@ -1,5 +1,5 @@
-//! The gallery: a card with a thumbnail for each filtered sample of level 0. Thumbnails are computed in the background, visible ones
-//! first, and cached on disk.
+//! The gallery: a card with a thumbnail for each filtered sample of level 0. Thumbnails are
+//! computed in the background, visible ones first, and cached on disk.
 
 mod pictures;
 pub mod state;
@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use arrow::array::UInt32Array;
 use arrow::compute::{SortOptions, sort_to_indices};
-use egui::{Align, Frame, Layout, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Align, Frame, Layout, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
+};
 
 use crate::container::ContainerReader;
 use crate::error::{Error, Result};
@@ -35,7 +37,12 @@ const LARGEST: f32 = 300.0;
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document().filter(|document| document.rows(0) > 0) else {
         let why = tr!("Open a dataset with rasters first.");
-        let state = EmptyState { icon: icons::SQUARES_FOUR, title: tr!("No pictures"), why, actions: &[] };
+        let state = EmptyState {
+            icon: icons::SQUARES_FOUR,
+            title: tr!("No pictures"),
+            why,
+            actions: &[],
+        };
         let _ = widgets::empty_state(ui, &state);
         return;
     };
@@ -45,7 +52,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     cx.want_level(0);
     if cx.session.gallery.files.is_empty() {
         let why = tr!("The first sample holds no FILE.");
-        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::SQUARES_FOUR, title: tr!("No pictures"), why, actions: &[] });
+        let _ = widgets::empty_state(
+            ui,
+            &EmptyState {
+                icon: icons::SQUARES_FOUR,
+                title: tr!("No pictures"),
+                why,
+                actions: &[],
+            },
+        );
         return;
     }
     let kept = cx.studio.kept().cloned();
@@ -56,10 +71,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if let (Some(column), Some(open)) = (state.sort.clone(), document.opened()) {
         let of = kept.as_ref().map(ValueId::of);
         let (reader, kept, name) = (open.reader.clone(), kept.clone(), column.clone());
-        state.order.update(cx.jobs, (key, of.clone(), column.clone()), tr!("Sort"), move |ctx| {
-            let rows = kept.as_ref().and_then(|kept| kept.rows(0));
-            sorted(reader.as_ref(), &name, rows, ctx).map(Arc::new)
-        });
+        state.order.update(
+            cx.jobs,
+            (key, of.clone(), column.clone()),
+            tr!("Sort"),
+            move |ctx| {
+                let rows = kept.as_ref().and_then(|kept| kept.rows(0));
+                sorted(reader.as_ref(), &name, rows, ctx).map(Arc::new)
+            },
+        );
         order = match state.order.get(&(key, of, column)) {
             Some(Ok(order)) => Some(order.clone()),
             _ => None,
@@ -92,15 +112,25 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let files = files_of(document);
     // Choices survive edits while they remain valid.
     if !files.iter().any(|(path, _)| *path == state.file) {
-        let raster = files.iter().find(|(_, name)| icons::of_file(name) == icons::IMAGE).or(files.first());
+        let raster = files
+            .iter()
+            .find(|(_, name)| icons::of_file(name) == icons::IMAGE)
+            .or(files.first());
         state.file = raster.map(|(path, _)| path.clone()).unwrap_or_default();
     }
     state.files = files;
     if state.made_for.is_none_or(|made| made.0 != key.0) {
         let fields = document.fields(0);
-        let named =
-            |names: &[&str]| names.iter().find(|name| fields.iter().any(|f| f.name == **name)).map(|name| (*name).to_owned());
-        let cloud = fields.iter().find(|field| field.name.to_ascii_lowercase().contains("cloud")).map(|field| field.name.clone());
+        let named = |names: &[&str]| {
+            names
+                .iter()
+                .find(|name| fields.iter().any(|f| f.name == **name))
+                .map(|name| (*name).to_owned())
+        };
+        let cloud = fields
+            .iter()
+            .find(|field| field.name.to_ascii_lowercase().contains("cloud"))
+            .map(|field| field.name.clone());
         state.captions = [named(&["split", "split:split", "ml:split"]), cloud];
     }
     state.pictures = Pictures::new(cache);
@@ -109,16 +139,32 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
 
 /// Display name of the chosen file.
 fn shown_name((path, name): &(Vec<u32>, String)) -> &str {
-    if path.is_empty() { tr!("the sample itself") } else { name }
+    if path.is_empty() {
+        tr!("the sample itself")
+    } else {
+        name
+    }
 }
 
-/// Positions and names of the FILEs of the first sample that is not padding; the name is empty for a sample that is a FILE.
+/// Positions and names of the FILEs of the first sample that is not padding; the name is empty for
+/// a sample that is a FILE.
 fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
     let tree = document.tree();
-    let Some(top) = tree.levels.first() else { return Vec::new() };
-    let first = (0..top.len().min(1000) as u32).find(|&row| !is_padding(top.id(row))).unwrap_or(0);
+    let Some(top) = tree.levels.first() else {
+        return Vec::new();
+    };
+    let first = (0..top.len().min(1000) as u32)
+        .find(|&row| !is_padding(top.id(row)))
+        .unwrap_or(0);
     let mut found = Vec::new();
-    let mut stack = vec![(RowRef { level: 0, row: first }, Vec::new(), Vec::<String>::new())];
+    let mut stack = vec![(
+        RowRef {
+            level: 0,
+            row: first,
+        },
+        Vec::new(),
+        Vec::<String>::new(),
+    )];
     while let Some((at, path, names)) = stack.pop() {
         let level = &tree.levels[at.level];
         if !level.folder[at.row as usize] {
@@ -126,7 +172,10 @@ fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
             continue;
         }
         for (position, &row) in level.children(at.row).iter().enumerate().take(256).rev() {
-            let child = RowRef { level: at.level + 1, row };
+            let child = RowRef {
+                level: at.level + 1,
+                row,
+            };
             let id = document.id(child).unwrap_or_default().to_owned();
             let path = path.iter().copied().chain([position as u32]).collect();
             stack.push((child, path, names.iter().cloned().chain([id]).collect()));
@@ -139,27 +188,55 @@ fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
 fn file_at(document: &Document, row: u32, path: &[u32]) -> Option<RowRef> {
     let mut at = RowRef { level: 0, row };
     for &position in path {
-        let row = *document.tree().levels.get(at.level)?.children(at.row).get(position as usize)?;
-        at = RowRef { level: at.level + 1, row };
+        let row = *document
+            .tree()
+            .levels
+            .get(at.level)?
+            .children(at.row)
+            .get(position as usize)?;
+        at = RowRef {
+            level: at.level + 1,
+            row,
+        };
     }
     let level = document.tree().levels.get(at.level)?;
     (!*level.folder.get(at.row as usize)?).then_some(at)
 }
 
-fn sorted(reader: &dyn ContainerReader, column: &str, rows: Option<&[u32]>, ctx: &JobContext) -> Result<Vec<u32>> {
+fn sorted(
+    reader: &dyn ContainerReader,
+    column: &str,
+    rows: Option<&[u32]>,
+    ctx: &JobContext,
+) -> Result<Vec<u32>> {
     let table = match reader.levels().decoded(0) {
         Some(table) => table.as_ref().clone(),
         None => reader.levels().columns(0, &[column], ctx)?,
     };
-    let index = table.column_index(column).ok_or_else(|| Error::usage(format!("there is no column {column}")))?;
+    let index = table
+        .column_index(column)
+        .ok_or_else(|| Error::usage(format!("there is no column {column}")))?;
     let mut array = table.column(index)?;
     ctx.check()?;
     let unsorted = |error| Error::usage(format!("column {column} has no order")).because(error);
     if let Some(rows) = rows {
-        array = arrow::compute::take(array.as_ref(), &UInt32Array::from(rows.to_vec()), None).map_err(unsorted)?;
+        array = arrow::compute::take(array.as_ref(), &UInt32Array::from(rows.to_vec()), None)
+            .map_err(unsorted)?;
     }
-    let order = sort_to_indices(&array, Some(SortOptions { descending: false, nulls_first: false }), None).map_err(unsorted)?;
-    let row = |index: &u32| rows.map_or(*index, |rows| rows.get(*index as usize).copied().unwrap_or(0));
+    let order = sort_to_indices(
+        &array,
+        Some(SortOptions {
+            descending: false,
+            nulls_first: false,
+        }),
+        None,
+    )
+    .map_err(unsorted)?;
+    let row = |index: &u32| {
+        rows.map_or(*index, |rows| {
+            rows.get(*index as usize).copied().unwrap_or(0)
+        })
+    };
     Ok(order.values().iter().map(row).take(array.len()).collect())
 }
 
@@ -167,74 +244,136 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let opened = document.opened().is_some();
     let fields = document.fields(0);
-    Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
-        ui.set_height(26.0);
-        ui.horizontal_centered(|ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
-            let word = |ui: &mut Ui, text: &str| ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
-            let state = &mut cx.session.gallery;
-            if state.files.len() > 1 {
-                word(ui, tr!("Show" in "a file of each sample"));
-                let names: Vec<&str> = state.files.iter().map(shown_name).collect();
-                let current = state.files.iter().find(|(path, _)| *path == state.file).map_or("", shown_name);
-                if let Some(index) = widgets::combo(ui, tr!("File of each sample"), current, 104.0, true, &names) {
-                    state.file = state.files[index].0.clone();
+    Frame::NONE
+        .inner_margin(Margin::symmetric(8, 5))
+        .show(ui, |ui| {
+            ui.set_height(26.0);
+            ui.horizontal_centered(|ui| {
+                ui.spacing_mut().item_spacing.x = 6.0;
+                let word = |ui: &mut Ui, text: &str| {
+                    ui.label(
+                        theme::rich_text(text)
+                            .font(font::regular(12.0))
+                            .color(t.tx2),
+                    )
+                };
+                let state = &mut cx.session.gallery;
+                if state.files.len() > 1 {
+                    word(ui, tr!("Show" in "a file of each sample"));
+                    let names: Vec<&str> = state.files.iter().map(shown_name).collect();
+                    let current = state
+                        .files
+                        .iter()
+                        .find(|(path, _)| *path == state.file)
+                        .map_or("", shown_name);
+                    if let Some(index) =
+                        widgets::combo(ui, tr!("File of each sample"), current, 104.0, true, &names)
+                    {
+                        state.file = state.files[index].0.clone();
+                    }
                 }
-            }
-            word(ui, tr!("as" in "show a file as these bands"));
-            let label = |preset: Preset| crate::text::of(preset.label());
-            let mut labels = vec![tr!("Best bands")];
-            labels.extend(Preset::ALL.map(label));
-            let current = state.preset.map_or(labels[0], label);
-            if let Some(index) = widgets::combo(ui, tr!("Bands of the cards"), current, 128.0, false, &labels) {
-                state.preset = index.checked_sub(1).map(|index| Preset::ALL[index]);
-            }
-            if opened && ui.available_width() > 330.0 {
-                word(ui, tr!("sort" in "before the order of the cards"));
-                let mut names = vec![tr!("as stored").to_owned(), "id".to_owned()];
-                names.extend(fields.iter().filter(|field| !field.dtype.is_nested()).map(|field| field.name.clone()));
-                let current = state.sort.clone().unwrap_or_else(|| names[0].clone());
-                if let Some(index) = widgets::combo(ui, tr!("Order of the cards"), &current, 104.0, false, &names) {
-                    state.sort = (index > 0).then(|| names[index].clone());
+                word(ui, tr!("as" in "show a file as these bands"));
+                let label = |preset: Preset| crate::text::of(preset.label());
+                let mut labels = vec![tr!("Best bands")];
+                labels.extend(Preset::ALL.map(label));
+                let current = state.preset.map_or(labels[0], label);
+                if let Some(index) = widgets::combo(
+                    ui,
+                    tr!("Bands of the cards"),
+                    current,
+                    128.0,
+                    false,
+                    &labels,
+                ) {
+                    state.preset = index.checked_sub(1).map(|index| Preset::ALL[index]);
                 }
-            }
-            if ui.available_width() > 220.0 {
-                word(ui, tr!("stretch"));
-                let choices = [Segment::new(true, tr!("Shared" in "stretch")), Segment::new(false, tr!("Each" in "stretch"))];
-                let mut shared = state.is_shared();
-                if widgets::segmented(ui, "gallery-stretch", &mut shared, &choices).changed() {
-                    state.shared = Some(shared);
+                if opened && ui.available_width() > 330.0 {
+                    word(ui, tr!("sort" in "before the order of the cards"));
+                    let mut names = vec![tr!("as stored").to_owned(), "id".to_owned()];
+                    names.extend(
+                        fields
+                            .iter()
+                            .filter(|field| !field.dtype.is_nested())
+                            .map(|field| field.name.clone()),
+                    );
+                    let current = state.sort.clone().unwrap_or_else(|| names[0].clone());
+                    if let Some(index) = widgets::combo(
+                        ui,
+                        tr!("Order of the cards"),
+                        &current,
+                        104.0,
+                        false,
+                        &names,
+                    ) {
+                        state.sort = (index > 0).then(|| names[index].clone());
+                    }
                 }
-            }
-            captions_ui(ui, &mut state.captions, &fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>());
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let width = ui.available_width().min(150.0);
-                if width > 90.0 {
-                    widgets::slider(ui, tr!("Size of the cards"), &mut state.size, SMALLEST..=LARGEST, 158.0, width);
+                if ui.available_width() > 220.0 {
+                    word(ui, tr!("stretch"));
+                    let choices = [
+                        Segment::new(true, tr!("Shared" in "stretch")),
+                        Segment::new(false, tr!("Each" in "stretch")),
+                    ];
+                    let mut shared = state.is_shared();
+                    if widgets::segmented(ui, "gallery-stretch", &mut shared, &choices).changed() {
+                        state.shared = Some(shared);
+                    }
                 }
+                captions_ui(
+                    ui,
+                    &mut state.captions,
+                    &fields
+                        .iter()
+                        .map(|field| field.name.clone())
+                        .collect::<Vec<_>>(),
+                );
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    let width = ui.available_width().min(150.0);
+                    if width > 90.0 {
+                        widgets::slider(
+                            ui,
+                            tr!("Size of the cards"),
+                            &mut state.size,
+                            SMALLEST..=LARGEST,
+                            158.0,
+                            width,
+                        );
+                    }
+                });
             });
         });
-    });
     let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line),
+    );
 }
 
 fn captions_ui(ui: &mut Ui, captions: &mut [Option<String>; 2], columns: &[String]) {
-    let button = ui.add(Button::icon_only(icons::COLUMNS, tr!("Captions of the cards")));
-    egui::Popup::menu(&button).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
-        ui.set_min_width(240.0);
-        for (caption, title) in captions.iter_mut().zip([tr!("On the picture"), tr!("Below it")]) {
-            ui.horizontal(|ui| {
-                ui.label(theme::rich_text(title).font(font::regular(12.0)));
-                let mut names = vec![tr!("nothing" in "caption of a card").to_owned()];
-                names.extend(columns.iter().cloned());
-                let current = caption.clone().unwrap_or_else(|| names[0].clone());
-                if let Some(index) = widgets::combo(ui, title, &current, 140.0, false, &names) {
-                    *caption = (index > 0).then(|| names[index].clone());
-                }
-            });
-        }
-    });
+    let button = ui.add(Button::icon_only(
+        icons::COLUMNS,
+        tr!("Captions of the cards"),
+    ));
+    egui::Popup::menu(&button)
+        .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
+        .show(|ui| {
+            ui.set_min_width(240.0);
+            for (caption, title) in captions
+                .iter_mut()
+                .zip([tr!("On the picture"), tr!("Below it")])
+            {
+                ui.horizontal(|ui| {
+                    ui.label(theme::rich_text(title).font(font::regular(12.0)));
+                    let mut names = vec![tr!("nothing" in "caption of a card").to_owned()];
+                    names.extend(columns.iter().cloned());
+                    let current = caption.clone().unwrap_or_else(|| names[0].clone());
+                    if let Some(index) = widgets::combo(ui, title, &current, 140.0, false, &names) {
+                        *caption = (index > 0).then(|| names[index].clone());
+                    }
+                });
+            }
+        });
 }
 
 fn grid_ui(
@@ -256,17 +395,22 @@ fn grid_ui(
     let selected = cx.session.selected;
     let mut pictures = std::mem::take(&mut cx.session.gallery.pictures);
     let state = &cx.session.gallery;
-    let bands = state.preset.map_or(ThumbnailBands::Best, ThumbnailBands::Preset);
+    let bands = state
+        .preset
+        .map_or(ThumbnailBands::Best, ThumbnailBands::Preset);
     let shared = state.shared.unwrap_or_else(|| pictures.is_alike());
     pictures.begin(shared);
     let root = selected.and_then(|at| document.node(at)?.0.first().copied());
     let current = root.and_then(index_of).filter(|index| *index < count);
-    let list = VirtualRows::new(tr!("Gallery"), lines as u64).row_height(height).sense(Sense::hover());
+    let list = VirtualRows::new(tr!("Gallery"), lines as u64)
+        .row_height(height)
+        .sense(Sense::hover());
     let list = list.cursor(current.map(|index| (index / across) as u64));
     let mut chosen = false;
     let out = list.show(ui, &mut scroll, |ui, line, rect, response| {
         let first = line * across as u64 + 1;
-        response.widget_info(|| WidgetInfo::labeled(Role::Row, true, tr!("Cards from {first}", first)));
+        response
+            .widget_info(|| WidgetInfo::labeled(Role::Row, true, tr!("Cards from {first}", first)));
         for column in 0..across {
             let index = line as usize * across + column;
             if index >= count {
@@ -275,7 +419,17 @@ fn grid_ui(
             let row = row_of(index);
             let left = rect.left() + GAP + column as f32 * (card + GAP);
             let place = Rect::from_min_size(pos2(left, rect.top() + 6.0), vec2(card, height - 6.0));
-            chosen |= card_ui(ui, document, state, &mut pictures, row, &bands, place, selected, &mut requests);
+            chosen |= card_ui(
+                ui,
+                document,
+                state,
+                &mut pictures,
+                row,
+                &bands,
+                place,
+                selected,
+                &mut requests,
+            );
         }
     });
     if chosen {
@@ -284,14 +438,20 @@ fn grid_ui(
     if let Some(index) = moved_card(&out, current, across, count) {
         scroll.reveal((index / across) as u64);
         let row = row_of(index);
-        requests.push(Request::Select(Some(file_at(document, row, &state.file).unwrap_or(RowRef { level: 0, row }))));
+        requests.push(Request::Select(Some(
+            file_at(document, row, &state.file).unwrap_or(RowRef { level: 0, row }),
+        )));
     }
     if out.entered && current.is_some() {
         requests.push(Request::Do(Action::ShowPreview));
     }
     // Prefetch the thumbnails of the following screens.
-    for line in out.visible.end..(out.visible.end + 2 * (out.visible.end - out.visible.start)).min(lines as u64) {
-        for index in (line as usize * across..(line as usize + 1) * across).take_while(|&index| index < count) {
+    for line in out.visible.end
+        ..(out.visible.end + 2 * (out.visible.end - out.visible.start)).min(lines as u64)
+    {
+        for index in (line as usize * across..(line as usize + 1) * across)
+            .take_while(|&index| index < count)
+        {
             if let Some(at) = file_at(document, row_of(index), &state.file) {
                 pictures.later(at, &bands);
             }
@@ -304,12 +464,19 @@ fn grid_ui(
 }
 
 /// The card that the arrow keys lead to from the `current` one.
-fn moved_card(out: &RowsOutput, current: Option<usize>, across: usize, count: usize) -> Option<usize> {
+fn moved_card(
+    out: &RowsOutput,
+    current: Option<usize>,
+    across: usize,
+    count: usize,
+) -> Option<usize> {
     let last = count.checked_sub(1)?;
     match (out.moved_to, out.sideways, current) {
         (None, 0, _) => None,
         (_, _, None) => Some(0),
-        (Some(line), _, Some(current)) => Some((line as usize * across + current % across).min(last)),
+        (Some(line), _, Some(current)) => {
+            Some((line as usize * across + current % across).min(last))
+        }
         (None, step, Some(current)) => Some(current.saturating_add_signed(step.into()).min(last)),
     }
 }
@@ -333,7 +500,9 @@ fn card_ui(
     let file = file_at(document, row, &state.file);
     let is_selected = selected == Some(at) || (selected.is_some() && selected == file);
     let response = ui.interact(place, ui.scope_id().with(("card", row)), Sense::click());
-    response.widget_info(|| WidgetInfo::selected(Role::ListBoxOption, true, is_selected, tr!("Card {id}", id)));
+    response.widget_info(|| {
+        WidgetInfo::selected(Role::ListBoxOption, true, is_selected, tr!("Card {id}", id))
+    });
     let (picture, caption) = place.split_top_bottom_at_y(place.bottom() - CAPTION);
     let painter = ui.painter().with_clip_rect(ui.clip_rect());
     match file {
@@ -342,17 +511,35 @@ fn card_ui(
             paint::icon(&painter, picture.center(), icons::FILE, 20.0, t.txd);
         }
         Some(file) => match pictures.get(ui.ctx(), file, bands) {
-            CardState::Picture(texture) => crate::gui::panels::preview::siblings::picture(&painter, picture, texture),
+            CardState::Picture(texture) => {
+                crate::gui::panels::preview::siblings::picture(&painter, picture, texture)
+            }
             CardState::Waiting => {
                 painter.rect_filled(picture, 4, t.bg2);
-                paint::icon(&painter, picture.center() - vec2(0.0, 8.0), icons::CIRCLE_NOTCH, 16.0, t.tx3);
-                let line = Rect::from_center_size(picture.center() + vec2(0.0, 12.0), vec2(picture.width() - 8.0, 16.0));
+                paint::icon(
+                    &painter,
+                    picture.center() - vec2(0.0, 8.0),
+                    icons::CIRCLE_NOTCH,
+                    16.0,
+                    t.tx3,
+                );
+                let line = Rect::from_center_size(
+                    picture.center() + vec2(0.0, 12.0),
+                    vec2(picture.width() - 8.0, 16.0),
+                );
                 paint::text_center(&painter, line, tr!("reading"), font::regular(11.0), t.tx3);
             }
             CardState::File(tile) => {
                 let kind = crate::text::of(tile.kind);
-                ui.ctx().accesskit_node_builder(response.id, |node| node.set_description(kind));
-                tile_ui(&painter, t, picture, tile, document.id(file).unwrap_or_default());
+                ui.ctx()
+                    .accesskit_node_builder(response.id, |node| node.set_description(kind));
+                tile_ui(
+                    &painter,
+                    t,
+                    picture,
+                    tile,
+                    document.id(file).unwrap_or_default(),
+                );
             }
             CardState::Failed(why) => {
                 let why = why.to_owned();
@@ -366,14 +553,32 @@ fn card_ui(
         () => (0.0, t.line2),
     };
     if width > 0.0 {
-        painter.rect_stroke(picture.expand(1.0), 4, Stroke::new(width, color), StrokeKind::Outside);
+        painter.rect_stroke(
+            picture.expand(1.0),
+            4,
+            Stroke::new(width, color),
+            StrokeKind::Outside,
+        );
     }
-    let value =
-        |index: usize| state.captions[index].as_ref().map(|column| document.text(at, column)).filter(|text| !text.is_empty());
+    let value = |index: usize| {
+        state.captions[index]
+            .as_ref()
+            .map(|column| document.text(at, column))
+            .filter(|text| !text.is_empty())
+    };
     if let Some(text) = value(0) {
-        let galley = paint::line(&painter, &text, font::medium(11.0), t.tx, picture.width() * 0.7);
+        let galley = paint::line(
+            &painter,
+            &text,
+            font::medium(11.0),
+            t.tx,
+            picture.width() * 0.7,
+        );
         let badge = Rect::from_min_size(
-            pos2(picture.right() - galley.size().x - 16.0, picture.top() + 5.0),
+            pos2(
+                picture.right() - galley.size().x - 16.0,
+                picture.top() + 5.0,
+            ),
             vec2(galley.size().x + 11.0, 18.0),
         );
         painter.rect_filled(badge, 4, t.bg2.gamma_multiply(0.88));
@@ -381,9 +586,21 @@ fn card_ui(
     }
     let mut right = caption.right();
     if let Some(text) = value(1) {
-        right = paint::text_right(&painter, caption.with_min_x(caption.center().x), &text, font::mono(11.0), t.tx2) - 6.0;
+        right = paint::text_right(
+            &painter,
+            caption.with_min_x(caption.center().x),
+            &text,
+            font::mono(11.0),
+            t.tx2,
+        ) - 6.0;
     }
-    paint::text_left(&painter, caption.with_max_x(right), id, font::mono(12.0), if is_selected { t.acc } else { t.tx });
+    paint::text_left(
+        &painter,
+        caption.with_max_x(right),
+        id,
+        font::mono(12.0),
+        if is_selected { t.acc } else { t.tx },
+    );
     paint::focus_ring(ui, &response, 4);
     if response.clicked() {
         requests.push(Request::Select(Some(file.unwrap_or(at))));
@@ -395,23 +612,53 @@ fn card_ui(
 }
 
 /// A file without a picture: its kind, first lines and size.
-fn tile_ui(painter: &egui::Painter, t: &theme::ThemeTokens, picture: Rect, tile: &pictures::FileTile, id: &str) {
+fn tile_ui(
+    painter: &egui::Painter,
+    t: &theme::ThemeTokens,
+    picture: Rect,
+    tile: &pictures::FileTile,
+    id: &str,
+) {
     let painter = painter.with_clip_rect(painter.clip_rect().intersect(picture));
     if tile.size == 0 {
         painter.extend(egui::Shape::dashed_line(
-            &[picture.left_top(), picture.right_top(), picture.right_bottom(), picture.left_bottom(), picture.left_top()],
+            &[
+                picture.left_top(),
+                picture.right_top(),
+                picture.right_bottom(),
+                picture.left_bottom(),
+                picture.left_top(),
+            ],
             Stroke::new(1.0, t.line),
             4.0,
             3.0,
         ));
-        paint::text_center(&painter, picture, crate::text::of(tile.kind), font::regular(11.0), t.tx3);
+        paint::text_center(
+            &painter,
+            picture,
+            crate::text::of(tile.kind),
+            font::regular(11.0),
+            t.tx3,
+        );
         return;
     }
     painter.rect_filled(picture, 4, t.bg2);
     let inner = picture.shrink(8.0);
     let head = inner.with_max_y(inner.top() + 16.0);
-    paint::icon(&painter, head.left_center() + vec2(7.0, 0.0), icons::of_file(id), 13.0, t.tx3);
-    paint::text_left(&painter, head.with_min_x(head.left() + 20.0), crate::text::of(tile.kind), font::medium(11.0), t.tx2);
+    paint::icon(
+        &painter,
+        head.left_center() + vec2(7.0, 0.0),
+        icons::of_file(id),
+        13.0,
+        t.tx3,
+    );
+    paint::text_left(
+        &painter,
+        head.with_min_x(head.left() + 20.0),
+        crate::text::of(tile.kind),
+        font::medium(11.0),
+        t.tx2,
+    );
     let foot = inner.with_min_y(inner.bottom() - 14.0);
     for (index, line) in tile.lines.iter().enumerate() {
         let top = head.bottom() + 4.0 + index as f32 * 12.0;
@@ -421,18 +668,43 @@ fn tile_ui(painter: &egui::Painter, t: &theme::ThemeTokens, picture: Rect, tile:
         let place = Rect::from_min_size(pos2(inner.left(), top), vec2(inner.width(), 12.0));
         paint::text_left(&painter, place, line, font::mono(9.5), t.tx3);
     }
-    paint::text_left(&painter, foot, &paint::bytes(tile.size), font::regular(11.0), t.tx3);
+    paint::text_left(
+        &painter,
+        foot,
+        &paint::bytes(tile.size),
+        font::regular(11.0),
+        t.tx3,
+    );
 }
 
-fn failed_ui(ui: &mut Ui, pictures: &mut Pictures, file: RowRef, bands: &ThumbnailBands, picture: Rect, why: &str) {
+fn failed_ui(
+    ui: &mut Ui,
+    pictures: &mut Pictures,
+    file: RowRef,
+    bands: &ThumbnailBands,
+    picture: Rect,
+    why: &str,
+) {
     let t = theme::tokens(ui);
-    let painter = ui.painter().with_clip_rect(ui.clip_rect().intersect(picture));
+    let painter = ui
+        .painter()
+        .with_clip_rect(ui.clip_rect().intersect(picture));
     painter.rect_filled(picture, 4, t.errbg);
-    paint::icon(&painter, picture.center() - vec2(0.0, 22.0), icons::WARNING_OCTAGON, 16.0, t.err);
+    paint::icon(
+        &painter,
+        picture.center() - vec2(0.0, 22.0),
+        icons::WARNING_OCTAGON,
+        16.0,
+        t.err,
+    );
     let line = Rect::from_center_size(picture.center(), vec2(picture.width() - 12.0, 16.0));
     paint::text_center(&painter, line, why, font::regular(11.0), t.err);
     let retry = Rect::from_center_size(picture.center() + vec2(0.0, 20.0), vec2(40.0, 18.0));
-    let response = ui.interact(retry, ui.scope_id().with(("retry", file.level, file.row)), Sense::click());
+    let response = ui.interact(
+        retry,
+        ui.scope_id().with(("retry", file.level, file.row)),
+        Sense::click(),
+    );
     response.widget_info(|| WidgetInfo::labeled(Role::Link, true, tr!("Retry picture")));
     paint::text_center(&painter, retry, tr!("Retry"), font::regular(12.0), t.info);
     if response.on_hover_text(theme::rich_text(why)).clicked() {

@@ -1,4 +1,5 @@
-//! Thumbnails of the gallery: a queue with visible ones first, few concurrent jobs, an LRU of textures.
+//! Thumbnails of the gallery: a queue with visible ones first, few concurrent jobs, an LRU of
+//! textures.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::PathBuf;
@@ -11,7 +12,9 @@ use crate::gui::textures;
 use crate::jobs::{AsyncValue, Jobs};
 use crate::model::AssetPath;
 use crate::ops::{Thumbnail, ThumbnailRequest, thumbnail};
-use crate::raster::{BandChoice, ColourMap, Preset, RasterInfo, StretchLimits, claims_raster, describe};
+use crate::raster::{
+    BandChoice, ColourMap, Preset, RasterInfo, StretchLimits, claims_raster, describe,
+};
 use crate::studio::{Document, RowRef};
 
 /// Side of a thumbnail, in pixels.
@@ -75,7 +78,11 @@ impl FileTile {
     fn read(asset: &AssetPath, size: u64) -> crate::error::Result<Self> {
         let view = file_view::view_of(&file_view::first_bytes(asset, size.min(HEAD))?, size);
         let lines = view.lines.into_iter().take(LINES).collect();
-        Ok(Self { kind: view.kind, lines, size })
+        Ok(Self {
+            kind: view.kind,
+            lines,
+            size,
+        })
     }
 }
 
@@ -122,7 +129,8 @@ pub struct Pictures {
     is_alike: bool,
 }
 
-/// True when two pictures can share a stretch: in each band the two ranges of values overlap by at least a tenth of the larger one.
+/// True when two pictures can share a stretch: in each band the two ranges of values overlap by at
+/// least a tenth of the larger one.
 fn alike_limits(one: &[StretchLimits], other: &[StretchLimits]) -> bool {
     one.iter().zip(other).all(|(a, b)| {
         let common = a.high.min(b.high) - a.low.max(b.low);
@@ -134,7 +142,12 @@ fn alike_limits(one: &[StretchLimits], other: &[StretchLimits]) -> bool {
 impl Pictures {
     /// No thumbnails yet; `cache` is the disk cache.
     pub fn new(cache: Option<PathBuf>) -> Self {
-        Self { cache, is_shared: true, is_alike: true, ..Self::default() }
+        Self {
+            cache,
+            is_shared: true,
+            is_alike: true,
+            ..Self::default()
+        }
     }
 
     /// True when one stretch for all pictures shows something in each of them.
@@ -156,7 +169,8 @@ impl Pictures {
         self.tell_shared();
         // Transient errors are dropped once the card is out of view, and retried when it returns.
         let frame = self.frame;
-        self.made.retain(|_, made| !(made.passing && made.seen) || made.used + 1 >= frame);
+        self.made
+            .retain(|_, made| !(made.passing && made.seen) || made.used + 1 >= frame);
         if self.made.len() > KEPT {
             let mut used: Vec<u64> = self.made.values().map(|made| made.used).collect();
             used.sort_unstable();
@@ -168,18 +182,28 @@ impl Pictures {
     fn take_finished(&mut self) {
         let mut running = std::mem::take(&mut self.running);
         running.retain_mut(|(name, picture)| {
-            let Some(outcome) = picture.take() else { return true };
+            let Some(outcome) = picture.take() else {
+                return true;
+            };
             self.asked.remove(name);
             let passing = outcome.as_ref().is_err_and(Error::is_passing);
             let outcome = outcome.map_err(|error| error.summary().to_owned());
-            let made = MadePicture { outcome, passing, seen: false, texture: None, stretch: 0, used: self.frame };
+            let made = MadePicture {
+                outcome,
+                passing,
+                seen: false,
+                texture: None,
+                stretch: 0,
+                used: self.frame,
+            };
             self.made.insert(name.clone(), made);
             false
         });
         self.running = running;
     }
 
-    /// Computes the shared stretch: the median limits of the first thumbnails. It becomes fixed, so that the gallery does not flicker.
+    /// Computes the shared stretch: the median limits of the first thumbnails. It becomes fixed, so
+    /// that the gallery does not flicker.
     fn tell_shared(&mut self) {
         let rasters = self.made.values().filter_map(|made| match &made.outcome {
             Ok(CardPicture::Raster(thumb)) if !thumb.limits.is_empty() => Some(thumb),
@@ -191,7 +215,10 @@ impl Pictures {
             return;
         }
         let bands = ready.iter().map(|thumb| thumb.bands()).max().unwrap_or(1);
-        let alike: Vec<&&Thumbnail> = ready.iter().filter(|thumb| thumb.bands() == bands).collect();
+        let alike: Vec<&&Thumbnail> = ready
+            .iter()
+            .filter(|thumb| thumb.bands() == bands)
+            .collect();
         let middle = |values: &mut Vec<f64>| {
             values.sort_unstable_by(f64::total_cmp);
             values.get(values.len() / 2).copied().unwrap_or(0.0)
@@ -199,10 +226,16 @@ impl Pictures {
         let limits = (0..bands).map(|band| {
             let mut lows: Vec<f64> = alike.iter().map(|thumb| thumb.limits[band].low).collect();
             let mut highs: Vec<f64> = alike.iter().map(|thumb| thumb.limits[band].high).collect();
-            StretchLimits { low: middle(&mut lows), high: middle(&mut highs) }
+            StretchLimits {
+                low: middle(&mut lows),
+                high: middle(&mut highs),
+            }
         });
         let limits: Vec<StretchLimits> = limits.collect();
-        let unlike = ready.iter().filter(|thumb| thumb.bands() != bands || !alike_limits(&thumb.limits, &limits)).count();
+        let unlike = ready
+            .iter()
+            .filter(|thumb| thumb.bands() != bands || !alike_limits(&thumb.limits, &limits))
+            .count();
         self.is_alike = unlike * UNLIKE <= ready.len();
         self.shared = Some(limits);
         self.told_from = ready.len();
@@ -216,8 +249,13 @@ impl Pictures {
             self.now.push(name);
             return CardState::Waiting;
         }
-        let (stretch, shared) = (self.stretch, self.shared.as_deref().filter(|_| self.is_shared));
-        let Some(made) = self.made.get_mut(&name) else { return CardState::Waiting };
+        let (stretch, shared) = (
+            self.stretch,
+            self.shared.as_deref().filter(|_| self.is_shared),
+        );
+        let Some(made) = self.made.get_mut(&name) else {
+            return CardState::Waiting;
+        };
         (made.used, made.seen) = (self.frame, true);
         let stale = made.texture.is_none() || made.stretch != stretch;
         if let Ok(CardPicture::Raster(thumb)) = &made.outcome
@@ -258,9 +296,18 @@ impl Pictures {
         let wanted: HashSet<&CardName> = self.now.iter().chain(&self.soon).collect();
         self.running.retain(|(name, _)| wanted.contains(name));
         self.asked = self.running.iter().map(|(name, _)| name.clone()).collect();
-        let next: Vec<CardName> =
-            self.now.iter().chain(&self.soon).filter(|name| !self.asked.contains(name)).take(AT_ONCE).cloned().collect();
-        for name in next.into_iter().take(AT_ONCE.saturating_sub(self.running.len())) {
+        let next: Vec<CardName> = self
+            .now
+            .iter()
+            .chain(&self.soon)
+            .filter(|name| !self.asked.contains(name))
+            .take(AT_ONCE)
+            .cloned()
+            .collect();
+        for name in next
+            .into_iter()
+            .take(AT_ONCE.saturating_sub(self.running.len()))
+        {
             let place = document.raster_later(name.0);
             let (bands, cache) = (name.1.clone(), self.cache.clone());
             let named_raster = document.id(name.0).is_some_and(claims_raster);
@@ -269,7 +316,11 @@ impl Pictures {
                 let (source, size) = place()?;
                 ctx.check()?;
                 if size == 0 {
-                    return Ok(CardPicture::File(FileTile { kind: tr!("Empty slot (padding)"), lines: Vec::new(), size }));
+                    return Ok(CardPicture::File(FileTile {
+                        kind: tr!("Empty slot (padding)"),
+                        lines: Vec::new(),
+                        size,
+                    }));
                 }
                 let asset = source.asset().clone();
                 let make = || {
@@ -278,11 +329,23 @@ impl Pictures {
                         ThumbnailBands::Best => BandChoice::Auto,
                         preset => preset.of(describe(&source)?.as_ref()),
                     };
-                    thumbnail(&ThumbnailRequest { source, side: SIDE, bands }, cache.as_deref(), ctx)
+                    thumbnail(
+                        &ThumbnailRequest {
+                            source,
+                            side: SIDE,
+                            bands,
+                        },
+                        cache.as_deref(),
+                        ctx,
+                    )
                 };
                 match make() {
-                    // A file with the name of a raster that can't be opened is damaged; other files have no picture.
-                    Err(error) if !named_raster && matches!(error.kind(), Kind::Format | Kind::Unsupported) => {
+                    // A file with the name of a raster that can't be opened is damaged; other files
+                    // have no picture.
+                    Err(error)
+                        if !named_raster
+                            && matches!(error.kind(), Kind::Format | Kind::Unsupported) =>
+                    {
                         FileTile::read(&asset, size).map(CardPicture::File)
                     }
                     made => made.map(CardPicture::Raster),

@@ -1,4 +1,5 @@
-//! The inspector: type, storage and fields of the selected sample. In a draft the id and scalar fields can be edited.
+//! The inspector: type, storage and fields of the selected sample. In a draft the id and scalar
+//! fields can be edited.
 
 pub mod state;
 
@@ -13,8 +14,12 @@ use crate::gui::icons;
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, EmptyState, FieldNote, StatusMark, TextField, Tone, note_ui, paint};
-use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
+use crate::gui::widgets::{
+    self, Button, EmptyState, FieldNote, StatusMark, TextField, Tone, note_ui, paint,
+};
+use crate::model::{
+    FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding,
+};
 use crate::raster::{LayerInfo, RasterInfo, describe_variable};
 use crate::studio::{Command, Document, DocumentId, RowRef};
 use state::{AssetFacts, SampleState};
@@ -28,16 +33,26 @@ impl SampleState {
 
 /// Starts reading the header of the selected FILE, for this panel and the preview.
 pub fn refresh(cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else { return };
+    let Some(document) = cx.document() else {
+        return;
+    };
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.sample;
     if state.typed_for != Some((key, cx.session.selected)) {
         // Edits elsewhere in the draft keep the text of the field being edited.
-        let same = state.typed_for.is_some_and(|((serial, _), at)| serial == key.0 && at == cx.session.selected);
-        state.typed.retain(|name, _| same && state.focused.as_ref() == Some(name));
+        let same = state
+            .typed_for
+            .is_some_and(|((serial, _), at)| serial == key.0 && at == cx.session.selected);
+        state
+            .typed
+            .retain(|name, _| same && state.focused.as_ref() == Some(name));
         state.typed_for = Some((key, cx.session.selected));
     }
-    if let Some(at) = cx.session.selected.filter(|&at| document.kind(at) == Some(SampleKind::File)) {
+    if let Some(at) = cx
+        .session
+        .selected
+        .filter(|&at| document.kind(at) == Some(SampleKind::File))
+    {
         read_header(cx, document, at);
     }
 }
@@ -47,16 +62,33 @@ pub fn read_header(cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let key = (cx.session.serial, revision(cx.studio));
     let place = document.raster_later(at);
     let variable = cx.session.sample.variable.clone();
-    cx.session.sample.asset.update(cx.jobs, (key, at, variable.clone()), tr!("Preview headers"), move |_| {
-        let (named, size) = place()?;
-        if size == 0 {
-            return Ok(AssetFacts { source: named, size, raster: Err(Error::usage("this sample is empty")) });
-        }
-        Ok(match describe_variable(named.clone(), variable) {
-            Ok((source, info)) => AssetFacts { source, size, raster: Ok(info) },
-            Err(error) => AssetFacts { source: named, size, raster: Err(error) },
-        })
-    });
+    cx.session.sample.asset.update(
+        cx.jobs,
+        (key, at, variable.clone()),
+        tr!("Preview headers"),
+        move |_| {
+            let (named, size) = place()?;
+            if size == 0 {
+                return Ok(AssetFacts {
+                    source: named,
+                    size,
+                    raster: Err(Error::usage("this sample is empty")),
+                });
+            }
+            Ok(match describe_variable(named.clone(), variable) {
+                Ok((source, info)) => AssetFacts {
+                    source,
+                    size,
+                    raster: Ok(info),
+                },
+                Err(error) => AssetFacts {
+                    source: named,
+                    size,
+                    raster: Err(error),
+                },
+            })
+        },
+    );
 }
 
 /// Draws the panel.
@@ -64,7 +96,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let _ = widgets::empty_state(
             ui,
-            &EmptyState { icon: icons::CURSOR, title: tr!("No sample"), why: tr!("Open a dataset first."), actions: &[] },
+            &EmptyState {
+                icon: icons::CURSOR,
+                title: tr!("No sample"),
+                why: tr!("Open a dataset first."),
+                actions: &[],
+            },
         );
         return;
     };
@@ -87,20 +124,34 @@ fn root_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             widgets::badge(ui, Tone::Info, None, format.badge());
         }
     });
-    Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
-        ui.label(
-            theme::rich_text(tr!("Select a sample in the hierarchy or the table to see its fields."))
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 4))
+        .show(ui, |ui| {
+            ui.label(
+                theme::rich_text(tr!(
+                    "Select a sample in the hierarchy or the table to see its fields."
+                ))
                 .text_style(text_style("small12"))
                 .color(t.tx2),
-        );
-    });
+            );
+        });
     widgets::section_header(ui, tr!("Levels"), |_| {});
     for level in 0..document.tree().levels.len() {
         let fields = document.fields(level).len();
         let rows = document.rows(level);
-        let samples = tr_n!(rows, "{n} sample", "{n} samples", n = paint::grouped(rows as u64));
+        let samples = tr_n!(
+            rows,
+            "{n} sample",
+            "{n} samples",
+            n = paint::grouped(rows as u64)
+        );
         let fields = tr_n!(fields, "{n} field", "{n} fields", n = fields);
-        pair(ui, &tr!("Level {level}", level), &format!("{samples}, {fields}"), false);
+        pair(
+            ui,
+            &tr!("Level {level}", level),
+            &format!("{samples}, {fields}"),
+            false,
+        );
     }
     let totals = cx.session.totals();
     if let Some(bytes) = totals.bytes {
@@ -111,21 +162,33 @@ fn root_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
 
 fn head(ui: &mut Ui, icon: &str, title: &str, badges: impl FnOnce(&mut Ui)) {
     let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 10, bottom: 2 }).show(ui, |ui| {
-        ui.horizontal(|ui| {
-            ui.label(theme::rich_text(icon).font(font::icon(18.0)).color(t.tx2));
-            ui.add(egui::Label::new(theme::rich_text(title).font(font::mono_semibold(14.0))).truncate());
+    Frame::NONE
+        .inner_margin(Margin {
+            left: 12,
+            right: 12,
+            top: 10,
+            bottom: 2,
+        })
+        .show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(theme::rich_text(icon).font(font::icon(18.0)).color(t.tx2));
+                ui.add(
+                    egui::Label::new(theme::rich_text(title).font(font::mono_semibold(14.0)))
+                        .truncate(),
+                );
+            });
+            ui.add_space(4.0);
+            ui.horizontal_wrapped(|ui| {
+                ui.spacing_mut().item_spacing.x = 6.0;
+                badges(ui);
+            });
         });
-        ui.add_space(4.0);
-        ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
-            badges(ui);
-        });
-    });
 }
 
 fn sample_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let Some((id, kind)) = document.id(at).zip(document.kind(at)) else { return };
+    let Some((id, kind)) = document.id(at).zip(document.kind(at)) else {
+        return;
+    };
     let padded = is_padding(id);
     let icon = match kind {
         _ if padded => icons::CIRCLE_DASHED,
@@ -134,25 +197,42 @@ fn sample_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
     };
     head(ui, icon, id, |ui| {
         widgets::badge(ui, Tone::Neutral, None, kind.as_str());
-        widgets::badge(ui, Tone::Neutral, None, &tr!("Level {level}", level = at.level));
+        widgets::badge(
+            ui,
+            Tone::Neutral,
+            None,
+            &tr!("Level {level}", level = at.level),
+        );
         if padded {
             widgets::badge(ui, Tone::Neutral, Some(icons::CIRCLE_DASHED), tr!("Padded"));
         }
         match cx.session.marks.worst(Some(at)) {
-            StatusMark::Error => drop(widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), tr!("Has errors"))),
-            StatusMark::Warning => drop(widgets::badge(ui, Tone::Warning, Some(icons::WARNING), tr!("Has warnings"))),
+            StatusMark::Error => drop(widgets::badge(
+                ui,
+                Tone::Error,
+                Some(icons::WARNING_OCTAGON),
+                tr!("Has errors"),
+            )),
+            StatusMark::Warning => drop(widgets::badge(
+                ui,
+                Tone::Warning,
+                Some(icons::WARNING),
+                tr!("Has warnings"),
+            )),
             _ => {}
         }
     });
-    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
-        ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
-        trail_ui(ui, cx, document, at);
-        buttons_ui(ui, cx, document, at, kind);
-        if document.draft().is_some() {
-            rename_ui(ui, cx, document, at, id);
-        }
-        findings_ui(ui, cx, at);
-    });
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 6))
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
+            trail_ui(ui, cx, document, at);
+            buttons_ui(ui, cx, document, at, kind);
+            if document.draft().is_some() {
+                rename_ui(ui, cx, document, at, id);
+            }
+            findings_ui(ui, cx, at);
+        });
     fields_ui(ui, cx, document, at);
     if kind == SampleKind::File {
         asset_ui(ui, cx, document, at);
@@ -177,23 +257,42 @@ fn trail_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
             {
                 cx.request(Request::Select(Some(above)));
             }
-            ui.label(theme::rich_text(icons::CARET_RIGHT).font(font::icon(10.0)).color(t.tx3));
+            ui.label(
+                theme::rich_text(icons::CARET_RIGHT)
+                    .font(font::icon(10.0))
+                    .color(t.tx3),
+            );
         }
         let (siblings, place) = match document.node(at).and_then(|node| node.parent()) {
             Some((parent, position)) if parent.0.is_empty() => (document.rows(0), position),
             Some((parent, position)) => {
-                let above = document.row_of(&parent).map_or(0, |at| document.tree().levels[at.level].children(at.row).len());
+                let above = document.row_of(&parent).map_or(0, |at| {
+                    document.tree().levels[at.level].children(at.row).len()
+                });
                 (above, position)
             }
             None => (0, 0),
         };
-        let (position, total) = (paint::grouped(u64::from(place) + 1), paint::grouped(siblings as u64));
+        let (position, total) = (
+            paint::grouped(u64::from(place) + 1),
+            paint::grouped(siblings as u64),
+        );
         let text = tr!("{position} of {total}", position, total);
-        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+        ui.label(
+            theme::rich_text(text)
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
     });
 }
 
-fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, kind: SampleKind) {
+fn buttons_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    kind: SampleKind,
+) {
     let key = (cx.session.serial, revision(cx.studio));
     ui.horizontal_wrapped(|ui| {
         if kind == SampleKind::File {
@@ -204,20 +303,28 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
             };
             let blocked = vsi.as_ref().err().cloned();
             let button = Button::secondary(tr!("GDAL path")).icon(icons::COPY);
-            let button = button.tooltip(tr!("Copy the path as GDAL opens it")).blocked(blocked);
+            let button = button
+                .tooltip(tr!("Copy the path as GDAL opens it"))
+                .blocked(blocked);
             if ui.add(button).clicked()
                 && let Ok(vsi) = vsi
             {
                 cx.request(Request::Copy(vsi));
             }
         }
-        let ids = Button::secondary(tr!("Id path")).icon(icons::COPY).tooltip(tr!("Copy the ids from the root"));
+        let ids = Button::secondary(tr!("Id path"))
+            .icon(icons::COPY)
+            .tooltip(tr!("Copy the ids from the root"));
         if ui.add(ids).clicked()
             && let Some(path) = document.path(at)
         {
             cx.request(Request::Copy(path.to_archive()));
         }
-        if kind == SampleKind::File && ui.add(Button::secondary(tr!("Save file…")).icon(icons::DOWNLOAD_SIMPLE)).clicked() {
+        if kind == SampleKind::File
+            && ui
+                .add(Button::secondary(tr!("Save file…")).icon(icons::DOWNLOAD_SIMPLE))
+                .clicked()
+        {
             cx.request(Request::Do(Action::SaveSample));
         }
     });
@@ -238,24 +345,43 @@ fn note_focus(cx: &mut PanelContext<'_>, response: &egui::Response, name: &str) 
 }
 
 fn rename_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, id: &str) {
-    let typed = cx.session.sample.typed.entry("\0id".to_owned()).or_insert_with(|| id.to_owned());
+    let typed = cx
+        .session
+        .sample
+        .typed
+        .entry("\0id".to_owned())
+        .or_insert_with(|| id.to_owned());
     let note = match check_sample_id(typed) {
         Err(fault) if typed != id => FieldNote::Error(id_fault_text(fault)),
         _ => FieldNote::None,
     };
-    let field =
-        TextField::new("id", typed).id(field_id(cx.session.serial, at, "sample-id")).name(tr!("Sample id")).mono().note(note);
+    let field = TextField::new("id", typed)
+        .id(field_id(cx.session.serial, at, "sample-id"))
+        .name(tr!("Sample id"))
+        .mono()
+        .note(note);
     let response = field.show(ui);
     note_focus(cx, &response, "\0id");
     if std::mem::take(&mut cx.session.sample.rename) {
         response.request_focus();
     }
-    let typed = cx.session.sample.typed.get("\0id").cloned().unwrap_or_default();
+    let typed = cx
+        .session
+        .sample
+        .typed
+        .get("\0id")
+        .cloned()
+        .unwrap_or_default();
     if response.lost_focus() && typed != id {
         if ui.input(|input| input.key_pressed(Key::Escape)) {
             cx.session.sample.typed.clear();
         } else if let Some(node) = document.node(at) {
-            cx.run(Command::Edit { edit: Edit::Rename { sample: node, id: typed.into() } });
+            cx.run(Command::Edit {
+                edit: Edit::Rename {
+                    sample: node,
+                    id: typed.into(),
+                },
+            });
         }
     }
 }
@@ -265,26 +391,49 @@ fn id_fault_text(fault: IdFault) -> String {
     match fault {
         IdFault::Empty => tr!("The id is empty; an id needs at least one character.").to_owned(),
         IdFault::Separator(separator) => {
-            tr!("The id contains \"{separator}\"; ids may not contain / \\ or :.", separator)
+            tr!(
+                "The id contains \"{separator}\"; ids may not contain / \\ or :.",
+                separator
+            )
         }
         IdFault::Control(control) => {
-            tr!("The id contains the control character {code}; remove it.", code = format!("U+{control:04X}"))
+            tr!(
+                "The id contains the control character {code}; remove it.",
+                code = format!("U+{control:04X}")
+            )
         }
-        IdFault::PathStep => tr!("The id is a path step (\".\" or \"..\"); give it a name.").to_owned(),
-        IdFault::Reserved => tr!("The id starts with \"__\", which is reserved for padding; drop the underscores.").to_owned(),
-        IdFault::TooLong(length) => tr!("The id is {length} bytes long; file systems allow 255.", length),
+        IdFault::PathStep => {
+            tr!("The id is a path step (\".\" or \"..\"); give it a name.").to_owned()
+        }
+        IdFault::Reserved => {
+            tr!("The id starts with \"__\", which is reserved for padding; drop the underscores.")
+                .to_owned()
+        }
+        IdFault::TooLong(length) => tr!(
+            "The id is {length} bytes long; file systems allow 255.",
+            length
+        ),
         // Errors that only concern other kinds of ids.
         fault => tr!("The id {fault}.", fault),
     }
 }
 
 fn findings_ui(ui: &mut Ui, cx: &PanelContext<'_>, at: RowRef) {
-    let here = cx.studio.report().findings.iter().filter(|finding| crate::gui::sample_status::finding_sample(finding) == Some(at));
+    let here = cx
+        .studio
+        .report()
+        .findings
+        .iter()
+        .filter(|finding| crate::gui::sample_status::finding_sample(finding) == Some(at));
     for finding in here.take(5) {
         let text = finding.message.clone();
         note_ui(
             ui,
-            &if finding.severity == crate::model::Severity::Error { FieldNote::Error(text) } else { FieldNote::Warning(text) },
+            &if finding.severity == crate::model::Severity::Error {
+                FieldNote::Error(text)
+            } else {
+                FieldNote::Warning(text)
+            },
         );
     }
 }
@@ -297,7 +446,11 @@ fn fields_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
     // Fields are grouped by namespace; those without one come first.
     let mut groups: Vec<(String, Vec<FieldSpec>)> = Vec::new();
     for field in fields {
-        let group = field.name.split_once(':').map_or("Fields", |(namespace, _)| namespace).to_owned();
+        let group = field
+            .name
+            .split_once(':')
+            .map_or("Fields", |(namespace, _)| namespace)
+            .to_owned();
         match groups.iter_mut().find(|(name, _)| *name == group) {
             Some((_, members)) => members.push(field),
             None => groups.push((group, vec![field])),
@@ -307,7 +460,11 @@ fn fields_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
     let draft = document.draft().is_some();
     for (group, members) in groups {
         let id = Id::unique("fields").with(&group);
-        let title = if group == "Fields" { tr!("Fields") } else { group.as_str() };
+        let title = if group == "Fields" {
+            tr!("Fields")
+        } else {
+            group.as_str()
+        };
         if !widgets::collapsing_header(ui, id, title, true, |_| {}) {
             continue;
         }
@@ -321,7 +478,11 @@ fn fields_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
             } else {
                 let text = document.text(at, &field.name);
                 let shown = pair(ui, &field.name, &text, true);
-                shown.on_hover_text(theme::rich_text(format!("{} ({})\n{text}", field.name, dtype_name(&field.dtype))));
+                shown.on_hover_text(theme::rich_text(format!(
+                    "{} ({})\n{text}",
+                    field.name,
+                    dtype_name(&field.dtype)
+                )));
             }
         }
         ui.add_space(4.0);
@@ -329,28 +490,54 @@ fn fields_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
 }
 
 fn is_plain(dtype: &DataType) -> bool {
-    matches!(dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Boolean)
-        || dtype.is_integer()
+    matches!(
+        dtype,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Boolean
+    ) || dtype.is_integer()
         || matches!(dtype, DataType::Float32 | DataType::Float64)
 }
 
-fn field_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, field: &FieldSpec) {
+fn field_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    field: &FieldSpec,
+) {
     let (now, serial) = (document.text(at, &field.name), cx.session.serial);
-    let typed = cx.session.sample.typed.entry(field.name.clone()).or_insert_with(|| now.clone());
+    let typed = cx
+        .session
+        .sample
+        .typed
+        .entry(field.name.clone())
+        .or_insert_with(|| now.clone());
     let parsed = parse(typed, &field.dtype);
     let note = match &parsed {
         Err(wanted) => {
             let wanted = crate::text::of(wanted);
-            FieldNote::Error(tr!("\"{typed}\" is no {wanted}. Type a {wanted}, or leave it empty.", typed, wanted))
+            FieldNote::Error(tr!(
+                "\"{typed}\" is no {wanted}. Type a {wanted}, or leave it empty.",
+                typed,
+                wanted
+            ))
         }
         Ok(_) => FieldNote::None,
     };
     let mut response = None;
-    Frame::NONE.inner_margin(Margin::symmetric(12, 3)).show(ui, |ui| {
-        let kind = dtype_name(&field.dtype);
-        let id = field_id(serial, at, &field.name);
-        response = Some(TextField::new(&field.name, typed).id(id).mono().trailing(&kind).note(note).show(ui));
-    });
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 3))
+        .show(ui, |ui| {
+            let kind = dtype_name(&field.dtype);
+            let id = field_id(serial, at, &field.name);
+            response = Some(
+                TextField::new(&field.name, typed)
+                    .id(id)
+                    .mono()
+                    .trailing(&kind)
+                    .note(note)
+                    .show(ui),
+            );
+        });
     let typed = typed.clone();
     if let Some(response) = &response {
         note_focus(cx, response, &field.name);
@@ -359,7 +546,13 @@ fn field_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
         && typed != now
         && let (Ok(value), Some(node)) = (parsed, document.node(at))
     {
-        cx.run(Command::Edit { edit: Edit::SetValue { sample: node, field: field.name.clone(), value } });
+        cx.run(Command::Edit {
+            edit: Edit::SetValue {
+                sample: node,
+                field: field.name.clone(),
+                value,
+            },
+        });
     }
 }
 
@@ -371,10 +564,23 @@ pub fn parse(text: &str, dtype: &DataType) -> std::result::Result<Value, &'stati
     }
     let digits = text.replace(['\u{2009}', ' '], "");
     match dtype {
-        DataType::Boolean => text.to_lowercase().parse().map(Value::Bool).map_err(|_| mark!("true or false")),
-        dtype if dtype.is_unsigned_integer() => digits.parse().map(Value::UInt).map_err(|_| mark!("whole number from 0")),
-        dtype if dtype.is_signed_integer() => digits.parse().map(Value::Int).map_err(|_| mark!("whole number")),
-        DataType::Float32 | DataType::Float64 => digits.parse().map(Value::Float).map_err(|_| mark!("number")),
+        DataType::Boolean => text
+            .to_lowercase()
+            .parse()
+            .map(Value::Bool)
+            .map_err(|_| mark!("true or false")),
+        dtype if dtype.is_unsigned_integer() => digits
+            .parse()
+            .map(Value::UInt)
+            .map_err(|_| mark!("whole number from 0")),
+        dtype if dtype.is_signed_integer() => digits
+            .parse()
+            .map(Value::Int)
+            .map_err(|_| mark!("whole number")),
+        DataType::Float32 | DataType::Float64 => digits
+            .parse()
+            .map(Value::Float)
+            .map_err(|_| mark!("number")),
         _ => Ok(Value::text(text)),
     }
 }
@@ -382,10 +588,16 @@ pub fn parse(text: &str, dtype: &DataType) -> std::result::Result<Value, &'stati
 fn asset_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let key = (cx.session.serial, revision(cx.studio));
     widgets::section_header(ui, tr!("Data"), |_| {});
-    if let Some(Payload::Bytes(bytes)) =
-        document.draft().and_then(|draft| Some(&draft.dataset().sample(&document.node(at)?)?.payload))
+    if let Some(Payload::Bytes(bytes)) = document
+        .draft()
+        .and_then(|draft| Some(&draft.dataset().sample(&document.node(at)?)?.payload))
     {
-        pair(ui, tr!("Bytes"), &tr!("{size} in memory", size = paint::bytes(bytes.len() as u64)), true);
+        pair(
+            ui,
+            tr!("Bytes"),
+            &tr!("{size} in memory", size = paint::bytes(bytes.len() as u64)),
+            true,
+        );
         return;
     }
     match cx.session.sample.asset(key, at) {
@@ -404,18 +616,31 @@ fn asset_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
 }
 
 fn message_ui(ui: &mut Ui, text: &str) {
-    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| note_ui(ui, &FieldNote::Warning(text.to_owned())));
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 6))
+        .show(ui, |ui| note_ui(ui, &FieldNote::Warning(text.to_owned())));
 }
 
 fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
     pair(ui, tr!("Driver"), &info.driver, true);
     if info.is_vector() {
-        info.layers.iter().for_each(|layer| drop(pair(ui, tr!("Layer"), &layer_text(layer), true)));
+        info.layers
+            .iter()
+            .for_each(|layer| drop(pair(ui, tr!("Layer"), &layer_text(layer), true)));
     } else {
-        let size = format!("{} × {}", paint::grouped(info.width as u64), paint::grouped(info.height as u64));
+        let size = format!(
+            "{} × {}",
+            paint::grouped(info.width as u64),
+            paint::grouped(info.height as u64)
+        );
         pair(ui, tr!("Size in pixels"), &size, true);
         let dtype = info.bands.first().map_or("", |band| band.dtype.as_str());
-        pair(ui, tr!("Bands"), &format!("{} × {dtype}", info.band_count), true);
+        pair(
+            ui,
+            tr!("Bands"),
+            &format!("{} × {dtype}", info.band_count),
+            true,
+        );
     }
     if let Some(variable) = &info.variable {
         let sentence = variable.sentence();
@@ -425,8 +650,18 @@ fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
         pair(ui, tr!("Coordinates"), crs, true);
     }
     if let Some(transform) = info.geotransform {
-        pair(ui, tr!("Pixel size"), &format!("{} × {}", transform[1], transform[5].abs()), true);
-        pair(ui, tr!("Origin"), &format!("{}, {}", transform[0], transform[3]), true);
+        pair(
+            ui,
+            tr!("Pixel size"),
+            &format!("{} × {}", transform[1], transform[5].abs()),
+            true,
+        );
+        pair(
+            ui,
+            tr!("Origin"),
+            &format!("{}, {}", transform[0], transform[3]),
+            true,
+        );
     }
     if let Some(nodata) = info.bands.first().and_then(|band| band.nodata_number()) {
         pair(ui, tr!("Nodata"), &nodata.to_string(), true);
@@ -438,17 +673,35 @@ fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
 }
 
 fn internal_ui(ui: &mut Ui, document: &Document, at: RowRef) {
-    let Some(table) = document.opened().and_then(|open| open.reader.levels().decoded(at.level)) else { return };
-    let fields: Vec<(usize, FieldSpec)> =
-        table.fields().into_iter().enumerate().filter(|(_, field)| field.name.starts_with("internal:")).collect();
+    let Some(table) = document
+        .opened()
+        .and_then(|open| open.reader.levels().decoded(at.level))
+    else {
+        return;
+    };
+    let fields: Vec<(usize, FieldSpec)> = table
+        .fields()
+        .into_iter()
+        .enumerate()
+        .filter(|(_, field)| field.name.starts_with("internal:"))
+        .collect();
     if fields.is_empty() {
         return;
     }
     let t = theme::tokens(ui);
-    let open = widgets::collapsing_header(ui, Id::unique("fields-internal"), "internal", false, |ui| {
-        ui.label(theme::rich_text(tr!("read-only")).font(font::regular(11.0)).color(t.tx3));
-        ui.label(theme::rich_text(icons::LOCK_SIMPLE).font(font::icon(12.0)).color(t.tx3));
-    });
+    let open =
+        widgets::collapsing_header(ui, Id::unique("fields-internal"), "internal", false, |ui| {
+            ui.label(
+                theme::rich_text(tr!("read-only"))
+                    .font(font::regular(11.0))
+                    .color(t.tx3),
+            );
+            ui.label(
+                theme::rich_text(icons::LOCK_SIMPLE)
+                    .font(font::icon(12.0))
+                    .color(t.tx3),
+            );
+        });
     if open {
         for (column, field) in fields {
             let text = table.text(at.row as usize, column);
@@ -460,7 +713,16 @@ fn internal_ui(ui: &mut Ui, document: &Document, at: RowRef) {
 /// Name of a layer, with its number of features if that is known.
 fn layer_text(layer: &LayerInfo) -> String {
     match layer.features {
-        Some(count) => format!("{}, {}", layer.name, tr_n!(count, "{n} feature", "{n} features", n = paint::grouped(count))),
+        Some(count) => format!(
+            "{}, {}",
+            layer.name,
+            tr_n!(
+                count,
+                "{n} feature",
+                "{n} features",
+                n = paint::grouped(count)
+            )
+        ),
         None => layer.name.clone(),
     }
 }
@@ -468,13 +730,26 @@ fn layer_text(layer: &LayerInfo) -> String {
 /// A name and its value, 22 points high.
 pub fn pair(ui: &mut Ui, name: &str, value: &str, mono: bool) -> egui::Response {
     let t = theme::tokens(ui);
-    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), egui::Sense::hover());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{name}: {value}")));
+    let (rect, response) =
+        ui.allocate_exact_size(vec2(ui.available_width(), 22.0), egui::Sense::hover());
+    response.widget_info(|| {
+        egui::WidgetInfo::labeled(egui::Role::Label, true, format!("{name}: {value}"))
+    });
     if ui.is_rect_visible(rect) {
         let inner = rect.shrink2(vec2(12.0, 0.0));
         let split = inner.left() + (inner.width() * 0.42).min(170.0);
-        paint::text_left(ui.painter(), inner.with_max_x(split - 8.0), name, font::regular(12.0), t.tx2);
-        let size = if mono { font::mono(12.0) } else { font::regular(12.0) };
+        paint::text_left(
+            ui.painter(),
+            inner.with_max_x(split - 8.0),
+            name,
+            font::regular(12.0),
+            t.tx2,
+        );
+        let size = if mono {
+            font::mono(12.0)
+        } else {
+            font::regular(12.0)
+        };
         paint::text_left(ui.painter(), inner.with_min_x(split), value, size, t.tx);
     }
     response
@@ -487,7 +762,10 @@ mod tests {
     #[test]
     fn typed_text_becomes_a_value_of_the_type() {
         assert_eq!(parse("", &DataType::Int32), Ok(Value::Null));
-        assert_eq!(parse("1\u{2009}204", &DataType::Int32), Ok(Value::Int(1204)));
+        assert_eq!(
+            parse("1\u{2009}204", &DataType::Int32),
+            Ok(Value::Int(1204))
+        );
         assert_eq!(parse("-3", &DataType::UInt8), Err("whole number from 0"));
         assert_eq!(parse("2.5", &DataType::Float32), Ok(Value::Float(2.5)));
         assert_eq!(parse("True", &DataType::Boolean), Ok(Value::Bool(true)));

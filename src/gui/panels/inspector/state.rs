@@ -1,4 +1,5 @@
-//! State of the inspector: storage and edited field of the selected sample. Imports no panel context, so that the session can hold it.
+//! State of the inspector: storage and edited field of the selected sample. Imports no panel
+//! context, so that the session can hold it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +27,8 @@ type AssetKey = (DocumentKey, RowRef, Option<Arc<str>>);
 #[derive(Default)]
 pub struct SampleState {
     pub(super) asset: AsyncValue<AssetKey, AssetFacts>,
-    /// The variable that was chosen for viewing; of files that lack it, the one that the dataset names is read.
+    /// The variable that was chosen for viewing; of files that lack it, the one that the dataset
+    /// names is read.
     pub variable: Option<Arc<str>>,
     pub(super) typed: HashMap<String, String>,
     pub(super) typed_for: Option<(DocumentKey, Option<RowRef>)>,

@@ -1,4 +1,5 @@
-//! The jobs panel: running jobs with throughput, ended jobs, and samples for which an extension failed.
+//! The jobs panel: running jobs with throughput, ended jobs, and samples for which an extension
+//! failed.
 
 mod sidebar;
 pub mod state;
@@ -30,11 +31,21 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         return;
     }
     let area = ui.available_rect_before_wrap();
-    let side = if area.width() > 620.0 && sidebar::has_content(cx, &running) { (area.width() * 0.36).min(420.0) } else { 0.0 };
+    let side = if area.width() > 620.0 && sidebar::has_content(cx, &running) {
+        (area.width() * 0.36).min(420.0)
+    } else {
+        0.0
+    };
     let (left, right) = area.split_left_right_at_x(area.right() - side);
     if side > 0.0 {
-        ui.painter().vline(right.left() + 0.5, area.y_range(), egui::Stroke::new(1.0, t.line));
-        ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("side"), |ui| sidebar::ui(ui, cx, &running));
+        ui.painter().vline(
+            right.left() + 0.5,
+            area.y_range(),
+            egui::Stroke::new(1.0, t.line),
+        );
+        ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("side"), |ui| {
+            sidebar::ui(ui, cx, &running)
+        });
     }
     let mut child = ui.new_child(UiBuilder::new().max_rect(left).id_salt("list"));
     let ui = &mut child;
@@ -44,23 +55,36 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             job_ui(ui, cx, job);
         }
         for ended in &cx.session.jobs.ended {
-            Frame::NONE.inner_margin(Margin::symmetric(12, 5)).show(ui, |ui| {
-                ui.horizontal(|ui| {
-                    let (icon, color) = match ended.end {
-                        End::Done => (icons::CHECK_CIRCLE, t.ok),
-                        End::Cancelled => (icons::STOP, t.tx3),
-                        End::Failed => (icons::WARNING_OCTAGON, t.err),
-                    };
-                    ui.label(theme::rich_text(icon).font(font::icon(15.0)).color(color));
-                    ui.label(theme::rich_text(&ended.label).font(font::medium(12.0)));
-                    ui.label(theme::rich_text(time_text(ended.took)).font(font::mono(11.0)).color(t.tx3));
-                    let detail = match ended.end {
-                        End::Cancelled => tr!("Cancelled; nothing was changed"),
-                        End::Done | End::Failed => ended.detail.as_str(),
-                    };
-                    ui.add(egui::Label::new(theme::rich_text(detail).font(font::regular(12.0)).color(t.tx2)).truncate());
+            Frame::NONE
+                .inner_margin(Margin::symmetric(12, 5))
+                .show(ui, |ui| {
+                    ui.horizontal(|ui| {
+                        let (icon, color) = match ended.end {
+                            End::Done => (icons::CHECK_CIRCLE, t.ok),
+                            End::Cancelled => (icons::STOP, t.tx3),
+                            End::Failed => (icons::WARNING_OCTAGON, t.err),
+                        };
+                        ui.label(theme::rich_text(icon).font(font::icon(15.0)).color(color));
+                        ui.label(theme::rich_text(&ended.label).font(font::medium(12.0)));
+                        ui.label(
+                            theme::rich_text(time_text(ended.took))
+                                .font(font::mono(11.0))
+                                .color(t.tx3),
+                        );
+                        let detail = match ended.end {
+                            End::Cancelled => tr!("Cancelled; nothing was changed"),
+                            End::Done | End::Failed => ended.detail.as_str(),
+                        };
+                        ui.add(
+                            egui::Label::new(
+                                theme::rich_text(detail)
+                                    .font(font::regular(12.0))
+                                    .color(t.tx2),
+                            )
+                            .truncate(),
+                        );
+                    });
                 });
-            });
             widgets::line_below(ui);
         }
     });
@@ -68,34 +92,66 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
     let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
-        ui.horizontal(|ui| {
-            widgets::spinner(ui, 15.0);
-            ui.label(theme::rich_text(&job.label).font(font::medium(12.0)));
-            ui.label(theme::rich_text(&job.progress.stage.name).font(font::regular(12.0)).color(t.tx2));
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let stopping = job.progress.cancelling.then_some(tr!("Stopping at the next safe place"));
-                let button = Button::danger(tr!("Cancel")).icon(icons::X).name(tr!("Cancel {job}", job = job.label));
-                if ui.add(button.blocked(stopping)).clicked() {
-                    cx.run(Command::Cancel { job: job.id });
-                }
-                if job.progress.pausable && !job.progress.cancelling {
-                    let (icon, text, name) = match job.progress.paused {
-                        true => (icons::PLAY, tr!("Go on"), tr!("Go on {job}", job = job.label)),
-                        false => (icons::PAUSE, tr!("Pause"), tr!("Pause {job}", job = job.label)),
-                    };
-                    if ui.add(Button::secondary(text).icon(icon).name(name)).clicked() {
-                        cx.run(Command::Pause { job: job.id, on: !job.progress.paused });
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 6))
+        .show(ui, |ui| {
+            ui.horizontal(|ui| {
+                widgets::spinner(ui, 15.0);
+                ui.label(theme::rich_text(&job.label).font(font::medium(12.0)));
+                ui.label(
+                    theme::rich_text(&job.progress.stage.name)
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                );
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    let stopping = job
+                        .progress
+                        .cancelling
+                        .then_some(tr!("Stopping at the next safe place"));
+                    let button = Button::danger(tr!("Cancel"))
+                        .icon(icons::X)
+                        .name(tr!("Cancel {job}", job = job.label));
+                    if ui.add(button.blocked(stopping)).clicked() {
+                        cx.run(Command::Cancel { job: job.id });
                     }
-                }
-                ui.label(theme::rich_text(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx3));
-                if let Some(fraction) = job.progress.fraction() {
-                    ui.label(theme::rich_text(format!("{:.0} %", fraction * 100.0)).font(font::mono(12.0)));
-                    widgets::progress_bar(ui, &job.label, fraction, 160.0, 6.0);
-                }
+                    if job.progress.pausable && !job.progress.cancelling {
+                        let (icon, text, name) = match job.progress.paused {
+                            true => (
+                                icons::PLAY,
+                                tr!("Go on"),
+                                tr!("Go on {job}", job = job.label),
+                            ),
+                            false => (
+                                icons::PAUSE,
+                                tr!("Pause"),
+                                tr!("Pause {job}", job = job.label),
+                            ),
+                        };
+                        if ui
+                            .add(Button::secondary(text).icon(icon).name(name))
+                            .clicked()
+                        {
+                            cx.run(Command::Pause {
+                                job: job.id,
+                                on: !job.progress.paused,
+                            });
+                        }
+                    }
+                    ui.label(
+                        theme::rich_text(detail(&job.progress, job.elapsed))
+                            .font(font::mono(11.0))
+                            .color(t.tx3),
+                    );
+                    if let Some(fraction) = job.progress.fraction() {
+                        ui.label(
+                            theme::rich_text(format!("{:.0} %", fraction * 100.0))
+                                .font(font::mono(12.0)),
+                        );
+                        widgets::progress_bar(ui, &job.label, fraction, 160.0, 6.0);
+                    }
+                });
             });
         });
-    });
     widgets::line_below(ui);
 }
 
@@ -105,17 +161,30 @@ pub fn detail(progress: &Progress, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     match progress.total {
         Some(total) => {
-            parts.push(tr!("{done} of {total}", done = paint::grouped(progress.done), total = paint::grouped(total)));
+            parts.push(tr!(
+                "{done} of {total}",
+                done = paint::grouped(progress.done),
+                total = paint::grouped(total)
+            ));
         }
         None if progress.done > 0 => parts.push(paint::grouped(progress.done)),
         None => {}
     }
     if progress.bytes > 0 && seconds > 0.5 {
-        parts.push(format!("{}/s", paint::bytes((progress.bytes as f64 / seconds) as u64)));
+        parts.push(format!(
+            "{}/s",
+            paint::bytes((progress.bytes as f64 / seconds) as u64)
+        ));
     }
-    if let Some(fraction) = progress.fraction().filter(|fraction| *fraction > 0.05 && seconds > 1.0) {
+    if let Some(fraction) = progress
+        .fraction()
+        .filter(|fraction| *fraction > 0.05 && seconds > 1.0)
+    {
         let left = seconds * f64::from(1.0 - fraction) / f64::from(fraction);
-        parts.push(tr!("ETA {time}", time = time_text(Duration::from_secs_f64(left))));
+        parts.push(tr!(
+            "ETA {time}",
+            time = time_text(Duration::from_secs_f64(left))
+        ));
     }
     parts.push(time_text(elapsed));
     parts.join("   ")
@@ -148,7 +217,14 @@ mod tests {
     fn rates_are_bytes_where_there_are_any() {
         let mut rates = JobRates::default();
         let look = |rates: &mut JobRates, at: f64, done: u64, bytes: u64| {
-            rates.look(Duration::from_secs_f64(at), &Progress { done, bytes, ..Progress::default() });
+            rates.look(
+                Duration::from_secs_f64(at),
+                &Progress {
+                    done,
+                    bytes,
+                    ..Progress::default()
+                },
+            );
         };
         look(&mut rates, 0.0, 0, 0);
         look(&mut rates, 0.1, 5, 0);
@@ -163,9 +239,17 @@ mod tests {
 
     #[test]
     fn progress_reads_like_a_sentence() {
-        let mut progress = Progress { done: 5962, total: Some(9624), bytes: 842_000_000, ..Progress::default() };
+        let mut progress = Progress {
+            done: 5962,
+            total: Some(9624),
+            bytes: 842_000_000,
+            ..Progress::default()
+        };
         let text = detail(&progress, Duration::from_secs(10));
-        assert_eq!(text, "5\u{2009}962 of 9\u{2009}624   84.2 MB/s   ETA 6.1 s   10 s");
+        assert_eq!(
+            text,
+            "5\u{2009}962 of 9\u{2009}624   84.2 MB/s   ETA 6.1 s   10 s"
+        );
         progress.total = None;
         assert!(!detail(&progress, Duration::from_secs(171)).contains("ETA"));
         assert_eq!(time_text(Duration::from_secs(171)), "2 min 51 s");

@@ -1,4 +1,5 @@
-//! State of the jobs panel: running and ended jobs, throughput. Imports no panel context, so that the session can hold it.
+//! State of the jobs panel: running and ended jobs, throughput. Imports no panel context, so that
+//! the session can hold it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -80,7 +81,11 @@ impl JobRates {
         }
         self.of_bytes |= progress.bytes > 0;
         // The step count restarts with each stage.
-        let amount = if self.of_bytes { progress.bytes.saturating_sub(bytes) } else { progress.done.saturating_sub(done) };
+        let amount = if self.of_bytes {
+            progress.bytes.saturating_sub(bytes)
+        } else {
+            progress.done.saturating_sub(done)
+        };
         self.points.push((now, amount as f64 / (now - then)));
         self.points.retain(|(at, _)| now - at <= SHOWN_S);
         self.last = Some((now, progress.bytes, progress.done));
@@ -105,8 +110,18 @@ impl JobsState {
 
     /// Records the failures of the extension run that has just ended with this step of the history.
     pub fn extended(&mut self, failures: Vec<Failure>, step: usize) {
-        let calls = if self.extending.is_empty() { None } else { Some(self.extending.remove(0).1) };
-        self.failed = calls.filter(|_| !failures.is_empty()).map(|calls| FailedRun { calls, failures, step });
+        let calls = if self.extending.is_empty() {
+            None
+        } else {
+            Some(self.extending.remove(0).1)
+        };
+        self.failed = calls
+            .filter(|_| !failures.is_empty())
+            .map(|calls| FailedRun {
+                calls,
+                failures,
+                step,
+            });
     }
 
     /// Throughput of a job.
@@ -127,17 +142,35 @@ impl JobsState {
     /// Updates the lists from the jobs that run now.
     pub fn refresh(&mut self, now: Vec<JobView>) {
         for job in &now {
-            self.rates.entry(job.id).or_default().look(job.elapsed, &job.progress);
+            self.rates
+                .entry(job.id)
+                .or_default()
+                .look(job.elapsed, &job.progress);
         }
-        self.extending.retain(|(id, _)| now.iter().any(|job| job.id == *id));
-        self.rates.retain(|id, _| now.iter().any(|job| job.id == *id));
+        self.extending
+            .retain(|(id, _)| now.iter().any(|job| job.id == *id));
+        self.rates
+            .retain(|id, _| now.iter().any(|job| job.id == *id));
         for job in std::mem::replace(&mut self.running, now) {
             if self.running.iter().any(|running| running.id == job.id) {
                 continue;
             }
-            let noted = self.ends.iter().position(|(id, ..)| *id == job.id).map(|index| self.ends.remove(index));
-            let (end, detail) = noted.map_or((End::Done, String::new()), |(_, end, detail)| (end, detail));
-            self.ended.insert(0, Ended { label: job.label, end, detail, took: job.elapsed });
+            let noted = self
+                .ends
+                .iter()
+                .position(|(id, ..)| *id == job.id)
+                .map(|index| self.ends.remove(index));
+            let (end, detail) =
+                noted.map_or((End::Done, String::new()), |(_, end, detail)| (end, detail));
+            self.ended.insert(
+                0,
+                Ended {
+                    label: job.label,
+                    end,
+                    detail,
+                    took: job.elapsed,
+                },
+            );
         }
         self.ended.truncate(KEPT);
         self.ends.clear();

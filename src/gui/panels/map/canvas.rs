@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use egui::{
-    CursorIcon, Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo, pos2,
-    vec2,
+    CursorIcon, Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui,
+    UiBuilder, Vec2, WidgetInfo, pos2, vec2,
 };
 
 use super::state::{Drag, DragMode, PlacedMesh};
@@ -12,7 +12,8 @@ use crate::gui::action::Action;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{
-    BaseMap, Ink, MapScene, MapView, SceneRequest, around_pole, base_of, bucket_of, lat_of, lon_of, scene_of, wrapped, x_of, y_of,
+    BaseMap, Ink, MapScene, MapView, SceneRequest, around_pole, base_of, bucket_of, lat_of, lon_of,
+    scene_of, wrapped, x_of, y_of,
 };
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -32,7 +33,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rec
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with("map"), Sense::click_and_drag());
     let level = cx.session.map.level;
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Map of level {level}", level)));
+    response
+        .widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Map of level {level}", level)));
     let view = navigate(ui, cx, &response, rect);
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.mapsea);
@@ -44,14 +46,21 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rec
     want_scene(cx, t, &view, rect.size());
     let scene = cx.session.map.scene.latest().cloned();
     if let Some(scene) = &scene {
-        painter.add(Shape::Mesh(placed(&mut cx.session.map.placed, scene, &view, rect)));
+        painter.add(Shape::Mesh(placed(
+            &mut cx.session.map.placed,
+            scene,
+            &view,
+            rect,
+        )));
     }
     super::rasters::ui(ui, cx, document, &painter, &view, rect);
     let selected = selected_ui(&painter, t, cx, document, &view, rect);
     box_ui(ui, cx, t, &view, rect, &response);
     if cx.session.map.places().is_none() {
         let middle = Rect::from_center_size(rect.center(), Vec2::splat(24.0));
-        ui.scope_builder(UiBuilder::new().max_rect(middle), |ui| widgets::spinner(ui, 24.0));
+        ui.scope_builder(UiBuilder::new().max_rect(middle), |ui| {
+            widgets::spinner(ui, 24.0)
+        });
     }
     if let Some(scene) = &scene {
         point(ui, cx, document, scene, &view, rect, &response);
@@ -81,7 +90,12 @@ fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect)
         view.middle[1] -= f64::from(delta.y) / view.scale;
     }
     if let Some(pointer) = response.hover_pos() {
-        let (wheel, pinch) = ui.input_mut(|input| (std::mem::take(&mut input.smooth_scroll_delta.y), input.zoom_delta()));
+        let (wheel, pinch) = ui.input_mut(|input| {
+            (
+                std::mem::take(&mut input.smooth_scroll_delta.y),
+                input.zoom_delta(),
+            )
+        });
         let factor = f64::from(wheel / 180.0).exp2() * f64::from(pinch);
         if (factor - 1.0).abs() > 1e-6 {
             zoom_about(&mut view, rect, pointer, factor);
@@ -94,7 +108,10 @@ fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect)
     }
     if response.has_focus() {
         // Otherwise Esc would only release the focus.
-        let filter = egui::EventFilter { escape: true, ..Default::default() };
+        let filter = egui::EventFilter {
+            escape: true,
+            ..Default::default()
+        };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
         super::keys(ui, cx);
     }
@@ -113,7 +130,9 @@ fn want_base(cx: &mut PanelContext<'_>, view: &MapView) {
     let bucket = bucket_of(view.scale);
     let base = &mut cx.session.map.base;
     if !base.is_pending() {
-        base.update(cx.jobs, bucket, tr!("Base map"), move |ctx| base_of(bucket, ctx).map(Arc::new));
+        base.update(cx.jobs, bucket, tr!("Base map"), move |ctx| {
+            base_of(bucket, ctx).map(Arc::new)
+        });
     }
 }
 
@@ -133,9 +152,15 @@ fn base_ui(painter: &Painter, t: &ThemeTokens, base: &BaseMap, view: &MapView, r
             for at in &piece.vertices {
                 land.colored_vertex(place(at), t.mapland);
             }
-            land.indices.extend(piece.indices.iter().map(|index| first + index));
+            land.indices
+                .extend(piece.indices.iter().map(|index| first + index));
             for ring in &piece.rings {
-                coast(&mut coasts, ring.iter().map(place), rect, Stroke::new(1.0, t.mapline));
+                coast(
+                    &mut coasts,
+                    ring.iter().map(place),
+                    rect,
+                    Stroke::new(1.0, t.mapline),
+                );
             }
         }
     }
@@ -167,9 +192,18 @@ fn coast(shapes: &mut Vec<Shape>, points: impl Iterator<Item = Pos2>, rect: Rect
 fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, rect: Rect) {
     let [left, top, right, bottom] = view.shown(rect.size());
     let degrees = lon_of(right) - lon_of(left);
-    let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0];
-    let step = steps.into_iter().find(|step| degrees / step <= 8.0).unwrap_or(45.0);
-    let places = if step < 0.1 { 2 } else { usize::from(step < 1.0) };
+    let steps = [
+        0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0,
+    ];
+    let step = steps
+        .into_iter()
+        .find(|step| degrees / step <= 8.0)
+        .unwrap_or(45.0);
+    let places = if step < 0.1 {
+        2
+    } else {
+        usize::from(step < 1.0)
+    };
     let word = |value: f64, positive: &str, negative: &str| {
         let side = if value > 1e-9 {
             positive
@@ -201,7 +235,13 @@ fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, rect: Rect) 
         let y = view.screen(rect, [0.0, y_of(lat)]).y;
         painter.hline(rect.x_range(), y, stroke);
         let label = Rect::from_min_size(pos2(rect.left() + 4.0, y - 14.0), vec2(64.0, 14.0));
-        paint::text_left(painter, label, &word(lat, tr!("N" in "compass"), tr!("S" in "compass")), font::mono(10.0), t.tx3);
+        paint::text_left(
+            painter,
+            label,
+            &word(lat, tr!("N" in "compass"), tr!("S" in "compass")),
+            font::mono(10.0),
+            t.tx3,
+        );
         lat += step;
     }
 }
@@ -209,29 +249,72 @@ fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, rect: Rect) 
 /// Requests a scene when the present one no longer covers the view; one job at a time.
 fn want_scene(cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, size: Vec2) {
     let state = &mut cx.session.map;
-    let Some((footprints, projected)) = state.places().cloned() else { return };
+    let Some((footprints, projected)) = state.places().cloned() else {
+        return;
+    };
     let kept = cx.studio.kept().cloned();
     let classes = state.classes().cloned();
     let density = state.is_density();
-    let of = (ValueId::of(&footprints), kept.as_ref().map(ValueId::of), classes.as_ref().map(ValueId::of), (density, t.dark));
+    let of = (
+        ValueId::of(&footprints),
+        kept.as_ref().map(ValueId::of),
+        classes.as_ref().map(ValueId::of),
+        (density, t.dark),
+    );
     let sizes = [size.x as u32, size.y as u32];
-    let made = state.scene_key.as_ref().filter(|made| made.0 == of && made.2 == sizes);
-    let fits = made.and(state.scene.latest()).and_then(|scene| scene.view).is_some_and(|made| {
-        let apart = view.middle[0] - made.middle[0];
-        let across = (apart - apart.round()).abs() * view.scale;
-        let down = (view.middle[1] - made.middle[1]).abs() * view.scale;
-        (view.scale / made.scale - 1.0).abs() < 1e-3 && across < SPENT * f64::from(size.x) && down < SPENT * f64::from(size.y)
-    });
+    let made = state
+        .scene_key
+        .as_ref()
+        .filter(|made| made.0 == of && made.2 == sizes);
+    let fits = made
+        .and(state.scene.latest())
+        .and_then(|scene| scene.view)
+        .is_some_and(|made| {
+            let apart = view.middle[0] - made.middle[0];
+            let across = (apart - apart.round()).abs() * view.scale;
+            let down = (view.middle[1] - made.middle[1]).abs() * view.scale;
+            (view.scale / made.scale - 1.0).abs() < 1e-3
+                && across < SPENT * f64::from(size.x)
+                && down < SPENT * f64::from(size.y)
+        });
     if fits || state.scene.is_pending() {
         return;
     }
-    let key = (of, [view.middle[0].to_bits(), view.middle[1].to_bits(), view.scale.to_bits()], sizes);
-    let colours =
-        classes.as_ref().map(|classes| (0..classes.legend.len() as u8).map(|class| classes.legend.colour(class, t)).collect());
-    let ink = Ink { classes: colours.unwrap_or_else(|| vec![t.accfill]), other: t.ctl, hidden: t.ctl.gamma_multiply(0.7) };
-    let request = SceneRequest { footprints, projected, kept, classes, density, view: *view, size, ink };
+    let key = (
+        of,
+        [
+            view.middle[0].to_bits(),
+            view.middle[1].to_bits(),
+            view.scale.to_bits(),
+        ],
+        sizes,
+    );
+    let colours = classes.as_ref().map(|classes| {
+        (0..classes.legend.len() as u8)
+            .map(|class| classes.legend.colour(class, t))
+            .collect()
+    });
+    let ink = Ink {
+        classes: colours.unwrap_or_else(|| vec![t.accfill]),
+        other: t.ctl,
+        hidden: t.ctl.gamma_multiply(0.7),
+    };
+    let request = SceneRequest {
+        footprints,
+        projected,
+        kept,
+        classes,
+        density,
+        view: *view,
+        size,
+        ink,
+    };
     state.scene_key = Some(key.clone());
-    state.scene.update(cx.jobs, key, tr!("Footprints"), move |ctx| scene_of(&request, ctx).map(Arc::new));
+    state
+        .scene
+        .update(cx.jobs, key, tr!("Footprints"), move |ctx| {
+            scene_of(&request, ctx).map(Arc::new)
+        });
 }
 
 /// Screen position of a scene's centre, and the scale from its own view to `view`.
@@ -242,8 +325,14 @@ fn anchor(scene: &MapScene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
     Some((view.screen(rect, near), (view.scale / made.scale) as f32))
 }
 
-/// The scene's mesh in screen coordinates. Reuses the buffers of the last frame: a million footprints take megabytes.
-fn placed(kept: &mut Option<PlacedMesh>, scene: &Arc<MapScene>, view: &MapView, rect: Rect) -> Arc<Mesh> {
+/// The scene's mesh in screen coordinates. Reuses the buffers of the last frame: a million
+/// footprints take megabytes.
+fn placed(
+    kept: &mut Option<PlacedMesh>,
+    scene: &Arc<MapScene>,
+    view: &MapView,
+    rect: Rect,
+) -> Arc<Mesh> {
     let id = ValueId::of(scene);
     let (origin, factor) = anchor(scene, view, rect).unwrap_or((rect.center(), 1.0));
     let mut mesh = match kept.take() {
@@ -256,7 +345,11 @@ fn placed(kept: &mut Option<PlacedMesh>, scene: &Arc<MapScene>, view: &MapView, 
         }
         _ => Arc::new(scene.mesh.clone()),
     };
-    for (vertex, made) in Arc::make_mut(&mut mesh).vertices.iter_mut().zip(&scene.mesh.vertices) {
+    for (vertex, made) in Arc::make_mut(&mut mesh)
+        .vertices
+        .iter_mut()
+        .zip(&scene.mesh.vertices)
+    {
         vertex.pos = origin + made.pos.to_vec2() * factor;
     }
     *kept = Some((id, origin, factor, mesh.clone()));
@@ -270,7 +363,9 @@ fn row_of(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
     if at.level == level {
         return Some(at);
     }
-    ancestors(document.tree(), at).into_iter().find(|above| above.level == level)
+    ancestors(document.tree(), at)
+        .into_iter()
+        .find(|above| above.level == level)
 }
 
 /// True when the filter keeps this sample.
@@ -288,30 +383,52 @@ fn selected_ui(
 ) -> Option<(RowRef, Pos2)> {
     let at = row_of(cx, document)?;
     let (footprints, projected) = cx.session.map.places()?;
-    let middle = projected.middles.get(at.row as usize).filter(|middle| !middle[0].is_nan())?;
+    let middle = projected
+        .middles
+        .get(at.row as usize)
+        .filter(|middle| !middle[0].is_nan())?;
     let apart = f64::from(middle[0]) - view.middle[0];
     let turn = -apart.round();
     let place = view.screen(rect, [f64::from(middle[0]) + turn, f64::from(middle[1])]);
-    let on_screen = |&[lon, lat]: &[f32; 2], turn: f64| view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))]);
-    let all: Vec<Pos2> = footprints.of(at.row).iter().map(|at| on_screen(at, turn)).collect();
+    let on_screen = |&[lon, lat]: &[f32; 2], turn: f64| {
+        view.screen(rect, [x_of(f64::from(lon)) + turn, y_of(f64::from(lat))])
+    };
+    let all: Vec<Pos2> = footprints
+        .of(at.row)
+        .iter()
+        .map(|at| on_screen(at, turn))
+        .collect();
     let bounds = Rect::from_points(&all);
-    let (left, right) = (view.plane(rect, bounds.left_top())[0] - turn, view.plane(rect, bounds.right_bottom())[0] - turn);
+    let (left, right) = (
+        view.plane(rect, bounds.left_top())[0] - turn,
+        view.plane(rect, bounds.right_bottom())[0] - turn,
+    );
     // The selected sample is shown even if it does not match the filter, in another colour.
     let fill = if is_left(cx, at) { t.accfill } else { t.bg1 };
     let line = if is_left(cx, at) { t.accfill } else { t.ctl };
     if bounds.width().max(bounds.height()) > 10.0 {
         let turns: Vec<f64> = view.turns(rect.size(), left, right).collect();
         for stroke in [Stroke::new(4.0, t.bg1), Stroke::new(2.0, line)] {
-            for ((kind, points), &turn) in footprints.parts(at.row).flat_map(|part| turns.iter().map(move |turn| (part, turn))) {
+            for ((kind, points), &turn) in footprints
+                .parts(at.row)
+                .flat_map(|part| turns.iter().map(move |turn| (part, turn)))
+            {
                 let around = around_pole(points).filter(|_| kind == OutlineKind::Ring);
-                let points: Vec<Pos2> = around.as_deref().unwrap_or(points).iter().map(|at| on_screen(at, turn)).collect();
+                let points: Vec<Pos2> = around
+                    .as_deref()
+                    .unwrap_or(points)
+                    .iter()
+                    .map(|at| on_screen(at, turn))
+                    .collect();
                 painter.add(match kind {
                     _ if around.is_some() => Shape::line(points, stroke),
                     OutlineKind::Ring | OutlineKind::Hole => Shape::closed_line(points, stroke),
                     OutlineKind::Line => Shape::line(points, stroke),
-                    OutlineKind::Point => {
-                        Shape::circle_filled(points.first().copied().unwrap_or(place), 1.0 + stroke.width, stroke.color)
-                    }
+                    OutlineKind::Point => Shape::circle_filled(
+                        points.first().copied().unwrap_or(place),
+                        1.0 + stroke.width,
+                        stroke.color,
+                    ),
                 });
             }
         }
@@ -322,25 +439,48 @@ fn selected_ui(
     rect.contains(place).then_some((at, place))
 }
 
-/// The filter box in plane coordinates: left, top, right, bottom; right exceeds 1 when the box crosses the antimeridian.
+/// The filter box in plane coordinates: left, top, right, bottom; right exceeds 1 when the box
+/// crosses the antimeridian.
 fn filter_box(cx: &PanelContext<'_>) -> Option<[f64; 4]> {
     let [west, south, east, north] = cx.studio.filters().iter().find_map(|filter| filter.bbox)?;
     let east = if west > east { east + 360.0 } else { east };
     Some([x_of(west), y_of(north), x_of(east), y_of(south)])
 }
 
-/// A box in plane coordinates as a filter in degrees. A box wider than the plane covers all longitudes.
+/// A box in plane coordinates as a filter in degrees. A box wider than the plane covers all
+/// longitudes.
 pub fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
     let round = |degrees: f64| (degrees * 1e4).round() / 1e4;
-    let (west, east) = if right - left >= 1.0 { (-180.0, 180.0) } else { (wrapped(lon_of(left)), wrapped(lon_of(right))) };
-    [round(west), round(lat_of(bottom)), round(east), round(lat_of(top))]
+    let (west, east) = if right - left >= 1.0 {
+        (-180.0, 180.0)
+    } else {
+        (wrapped(lon_of(left)), wrapped(lon_of(right)))
+    };
+    [
+        round(west),
+        round(lat_of(bottom)),
+        round(east),
+        round(lat_of(top)),
+    ]
 }
 
-fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, rect: Rect, response: &Response) {
-    let pointer = response.interact_pointer_pos().map(|at| view.plane(rect, at));
+fn box_ui(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    t: &ThemeTokens,
+    view: &MapView,
+    rect: Rect,
+    response: &Response,
+) {
+    let pointer = response
+        .interact_pointer_pos()
+        .map(|at| view.plane(rect, at));
     // A drag starts a box in draw mode, or while Shift is held.
-    let is_filtered = cx.document().is_some_and(|document| document.opened().is_some());
-    let draws = is_filtered && (cx.session.map.mode == DragMode::Draw || ui.input(|input| input.modifiers.shift));
+    let is_filtered = cx
+        .document()
+        .is_some_and(|document| document.opened().is_some());
+    let draws = is_filtered
+        && (cx.session.map.mode == DragMode::Draw || ui.input(|input| input.modifiers.shift));
     let near = filter_box(cx).and_then(|bounds| {
         let at = response.hover_pos().or(response.interact_pointer_pos())?;
         edges_at(view, rect, bounds, at).map(|edges| (edges, bounds))
@@ -348,7 +488,8 @@ fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, r
     if response.drag_started()
         && let Some(start) = ui.input(|input| input.pointer.press_origin())
     {
-        let grabbed = filter_box(cx).and_then(|bounds| edges_at(view, rect, bounds, start).map(|edges| (edges, bounds)));
+        let grabbed = filter_box(cx)
+            .and_then(|bounds| edges_at(view, rect, bounds, start).map(|edges| (edges, bounds)));
         cx.session.map.drag = match grabbed {
             Some((edges, bounds)) => Some(Drag::Edge(edges, bounds)),
             None if draws => Some(Drag::Draw(view.plane(rect, start))),
@@ -366,27 +507,48 @@ fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, r
     } else if draws && response.hovered() {
         ui.ctx().set_cursor_icon(CursorIcon::Crosshair);
     }
-    let drawn = cx.session.map.drag.zip(pointer).map(|(drag, at)| match drag {
-        Drag::Draw(from) => [from[0].min(at[0]), from[1].min(at[1]), from[0].max(at[0]), from[1].max(at[1])],
-        Drag::Edge(edges, b) => {
-            let turn = (at[0] - (b[0] + b[2]) / 2.0).round();
-            let at = [at[0] - turn, at[1]];
-            let moved: [f64; 4] = std::array::from_fn(|side| if edges[side] { at[side % 2] } else { b[side] });
-            [moved[0].min(moved[2]), moved[1].min(moved[3]), moved[0].max(moved[2]), moved[1].max(moved[3])]
-        }
-    });
+    let drawn = cx
+        .session
+        .map
+        .drag
+        .zip(pointer)
+        .map(|(drag, at)| match drag {
+            Drag::Draw(from) => [
+                from[0].min(at[0]),
+                from[1].min(at[1]),
+                from[0].max(at[0]),
+                from[1].max(at[1]),
+            ],
+            Drag::Edge(edges, b) => {
+                let turn = (at[0] - (b[0] + b[2]) / 2.0).round();
+                let at = [at[0] - turn, at[1]];
+                let moved: [f64; 4] =
+                    std::array::from_fn(|side| if edges[side] { at[side % 2] } else { b[side] });
+                [
+                    moved[0].min(moved[2]),
+                    moved[1].min(moved[3]),
+                    moved[0].max(moved[2]),
+                    moved[1].max(moved[3]),
+                ]
+            }
+        });
     if response.drag_stopped() && cx.session.map.drag.take().is_some() {
         if let Some(drawn) = drawn {
             let level = cx.session.map.level;
             // The drawn geometries are those that the box is compared with.
             let geometry_column = cx.session.map.source.clone();
-            let filter = Filter { geometry_column, ..Filter::bbox(bbox_of(drawn)) };
+            let filter = Filter {
+                geometry_column,
+                ..Filter::bbox(bbox_of(drawn))
+            };
             filters::set(cx, FilterKey::Box, Some(filter.at_level(level)));
             cx.session.map.mode = DragMode::Pan;
         }
         return;
     }
-    let Some(bounds) = drawn.or_else(|| filter_box(cx)) else { return };
+    let Some(bounds) = drawn.or_else(|| filter_box(cx)) else {
+        return;
+    };
     let painter = ui.painter_at(rect);
     for turn in view.turns(rect.size(), bounds[0], bounds[2]) {
         let shown = on_screen(view, rect, bounds, turn);
@@ -394,23 +556,41 @@ fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, r
         painter.rect_stroke(shown, 0, Stroke::new(1.5, t.accfill), StrokeKind::Middle);
         for handle in handles(shown) {
             let square = Rect::from_center_size(handle, Vec2::splat(8.0));
-            painter.rect(square, 0, t.bg1, Stroke::new(1.5, t.accfill), StrokeKind::Inside);
+            painter.rect(
+                square,
+                0,
+                t.bg1,
+                Stroke::new(1.5, t.accfill),
+                StrokeKind::Inside,
+            );
         }
-        let degrees = [lon_of(bounds[2]) - lon_of(bounds[0]), lat_of(bounds[1]) - lat_of(bounds[3])];
+        let degrees = [
+            lon_of(bounds[2]) - lon_of(bounds[0]),
+            lat_of(bounds[1]) - lat_of(bounds[3]),
+        ];
         let text = format!("{:.1}° × {:.1}°", degrees[0], degrees[1]);
         let label = Rect::from_min_size(
             pos2(shown.left() + 8.0, shown.bottom() - 26.0),
             vec2(text.chars().count() as f32 * 7.0 + 14.0, 20.0),
         );
         if label.width() < shown.width() && shown.height() > 40.0 {
-            painter.rect(label, 3, t.bg1, Stroke::new(1.0, t.accline), StrokeKind::Inside);
+            painter.rect(
+                label,
+                3,
+                t.bg1,
+                Stroke::new(1.0, t.accline),
+                StrokeKind::Inside,
+            );
             paint::text_center(&painter, label, &text, font::mono(11.0), t.acc);
         }
     }
 }
 
 fn on_screen(view: &MapView, rect: Rect, b: [f64; 4], turn: f64) -> Rect {
-    Rect::from_min_max(view.screen(rect, [b[0] + turn, b[1]]), view.screen(rect, [b[2] + turn, b[3]]))
+    Rect::from_min_max(
+        view.screen(rect, [b[0] + turn, b[1]]),
+        view.screen(rect, [b[2] + turn, b[3]]),
+    )
 }
 
 fn handles(r: Rect) -> [Pos2; 8] {
@@ -438,10 +618,14 @@ fn edges_at(view: &MapView, rect: Rect, bounds: [f64; 4], at: Pos2) -> Option<[b
         [true, false, false, true],
         [true, false, false, false],
     ];
-    view.turns(rect.size(), bounds[0], bounds[2]).find_map(|turn| {
-        let places = handles(on_screen(view, rect, bounds, turn));
-        places.iter().position(|place| place.distance(at) < 8.0).map(|index| SIDES[index])
-    })
+    view.turns(rect.size(), bounds[0], bounds[2])
+        .find_map(|turn| {
+            let places = handles(on_screen(view, rect, bounds, turn));
+            places
+                .iter()
+                .position(|place| place.distance(at) < 8.0)
+                .map(|index| SIDES[index])
+        })
 }
 
 /// Handles hover and click on footprints.
@@ -454,22 +638,62 @@ fn point(
     rect: Rect,
     response: &Response,
 ) {
-    let Some(pointer) = response.hover_pos().filter(|_| cx.session.map.drag.is_none()) else { return };
+    let Some(pointer) = response
+        .hover_pos()
+        .filter(|_| cx.session.map.drag.is_none())
+    else {
+        return;
+    };
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
     let [x, y] = view.plane(rect, pointer);
     let (lon, lat) = (wrapped(lon_of(x)), lat_of(y));
-    let across = if lon < 0.0 { tr!("W" in "compass") } else { tr!("E" in "compass") };
-    let sides = (across, if lat < 0.0 { tr!("S" in "compass") } else { tr!("N" in "compass") });
+    let across = if lon < 0.0 {
+        tr!("W" in "compass")
+    } else {
+        tr!("E" in "compass")
+    };
+    let sides = (
+        across,
+        if lat < 0.0 {
+            tr!("S" in "compass")
+        } else {
+            tr!("N" in "compass")
+        },
+    );
     let text = format!("{:.3}°{} {:.3}°{}", lon.abs(), sides.0, lat.abs(), sides.1);
-    let label = Rect::from_min_size(rect.left_top() + vec2(8.0, 8.0), vec2(text.chars().count() as f32 * 6.7 + 14.0, 20.0));
-    painter.rect(label, 3, t.bg1.gamma_multiply(0.9), Stroke::new(1.0, t.line2), StrokeKind::Inside);
+    let label = Rect::from_min_size(
+        rect.left_top() + vec2(8.0, 8.0),
+        vec2(text.chars().count() as f32 * 6.7 + 14.0, 20.0),
+    );
+    painter.rect(
+        label,
+        3,
+        t.bg1.gamma_multiply(0.9),
+        Stroke::new(1.0, t.line2),
+        StrokeKind::Inside,
+    );
     paint::text_center(&painter, label, &text, font::mono(11.0), t.tx2);
-    let Some((origin, factor)) = anchor(scene, view, rect) else { return };
-    let Some(spot) = scene.at(((pointer - origin) / factor).to_pos2(), REACH / factor).copied() else { return };
+    let Some((origin, factor)) = anchor(scene, view, rect) else {
+        return;
+    };
+    let Some(spot) = scene
+        .at(((pointer - origin) / factor).to_pos2(), REACH / factor)
+        .copied()
+    else {
+        return;
+    };
     let at = super::sample_of(&cx.session.map, spot.row);
-    let shown = Rect::from_min_max(origin + spot.rect.min.to_vec2() * factor, origin + spot.rect.max.to_vec2() * factor);
-    painter.rect_stroke(shown.expand(2.0), 0, Stroke::new(1.5, t.tx), StrokeKind::Outside);
+    let shown = Rect::from_min_max(
+        origin + spot.rect.min.to_vec2() * factor,
+        origin + spot.rect.max.to_vec2() * factor,
+    );
+    painter.rect_stroke(
+        shown.expand(2.0),
+        0,
+        Stroke::new(1.5, t.tx),
+        StrokeKind::Outside,
+    );
     if response.clicked() {
         cx.request(Request::Select(Some(at)));
     }
@@ -479,15 +703,37 @@ fn point(
     let (id, words) = super::line_of(document, &cx.session.map, at);
     let more = if spot.count > 1 {
         let others = u64::from(spot.count) - 1;
-        tr_n!(others, "and {n} more here; zoom in", "and {n} more here; zoom in", n = paint::grouped(others))
+        tr_n!(
+            others,
+            "and {n} more here; zoom in",
+            "and {n} more here; zoom in",
+            n = paint::grouped(others)
+        )
     } else {
         String::new()
     };
-    let lines: Vec<&str> = [words.as_str(), more.as_str()].into_iter().filter(|line| !line.is_empty()).collect();
-    let width =
-        (id.chars().count().max(lines.iter().map(|line| line.chars().count()).max().unwrap_or(0)) as f32 * 7.0 + 20.0).min(280.0);
-    let tip = Rect::from_min_size(pointer + vec2(14.0, 14.0), vec2(width, 22.0 + 16.0 * lines.len() as f32));
-    let tip = tip.translate(vec2((rect.right() - 4.0 - tip.right()).min(0.0), (rect.bottom() - 4.0 - tip.bottom()).min(0.0)));
+    let lines: Vec<&str> = [words.as_str(), more.as_str()]
+        .into_iter()
+        .filter(|line| !line.is_empty())
+        .collect();
+    let width = (id.chars().count().max(
+        lines
+            .iter()
+            .map(|line| line.chars().count())
+            .max()
+            .unwrap_or(0),
+    ) as f32
+        * 7.0
+        + 20.0)
+        .min(280.0);
+    let tip = Rect::from_min_size(
+        pointer + vec2(14.0, 14.0),
+        vec2(width, 22.0 + 16.0 * lines.len() as f32),
+    );
+    let tip = tip.translate(vec2(
+        (rect.right() - 4.0 - tip.right()).min(0.0),
+        (rect.bottom() - 4.0 - tip.bottom()).min(0.0),
+    ));
     painter.rect(tip, 4, t.bg2, Stroke::new(1.0, t.line2), StrokeKind::Inside);
     let mut line = Rect::from_min_size(tip.min + vec2(8.0, 3.0), vec2(width - 16.0, 16.0));
     paint::text_left(&painter, line, &id, font::mono_semibold(12.0), t.tx);
@@ -499,15 +745,30 @@ fn point(
 
 fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
     let t = theme::tokens(ui);
-    let place = Rect::from_min_size(pos2(rect.right() - 36.0, rect.top() + 8.0), vec2(28.0, 54.0));
-    ui.painter().rect(place, 4, t.bg1, Stroke::new(1.0, t.line2), StrokeKind::Inside);
+    let place = Rect::from_min_size(
+        pos2(rect.right() - 36.0, rect.top() + 8.0),
+        vec2(28.0, 54.0),
+    );
+    ui.painter().rect(
+        place,
+        4,
+        t.bg1,
+        Stroke::new(1.0, t.line2),
+        StrokeKind::Inside,
+    );
     ui.scope_builder(UiBuilder::new().max_rect(place.shrink(2.0)), |ui| {
         ui.spacing_mut().item_spacing.y = 2.0;
         let mut factor = 1.0;
-        if ui.add(Button::icon_only(icons::PLUS, tr!("Zoom the map in"))).clicked() {
+        if ui
+            .add(Button::icon_only(icons::PLUS, tr!("Zoom the map in")))
+            .clicked()
+        {
             factor = 2.0;
         }
-        if ui.add(Button::icon_only(icons::MINUS, tr!("Zoom the map out"))).clicked() {
+        if ui
+            .add(Button::icon_only(icons::MINUS, tr!("Zoom the map out")))
+            .clicked()
+        {
             factor = 0.5;
         }
         if factor != 1.0
@@ -519,7 +780,14 @@ fn buttons_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
 }
 
 /// Draws the card beside the selected sample.
-fn card_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, place: Pos2, rect: Rect) {
+fn card_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    place: Pos2,
+    rect: Rect,
+) {
     let t = theme::tokens(ui);
     let size = vec2(206.0, 62.0);
     if rect.width() < 2.0 * size.x || rect.height() < size.y + 16.0 {
@@ -535,21 +803,37 @@ fn card_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowR
     }
     // In a low map there may be no room above either: the card is beside the sample then.
     card = card.translate(vec2(0.0, (rect.top() + 8.0 - card.top()).max(0.0)));
-    ui.painter().rect(card, 6, t.bg2, Stroke::new(1.0, t.line2), StrokeKind::Inside);
+    ui.painter().rect(
+        card,
+        6,
+        t.bg2,
+        Stroke::new(1.0, t.line2),
+        StrokeKind::Inside,
+    );
     let (id, words) = super::line_of(document, &cx.session.map, at);
-    ui.scope_builder(UiBuilder::new().max_rect(card.shrink2(vec2(10.0, 6.0))), |ui| {
-        ui.spacing_mut().item_spacing.y = 1.0;
-        ui.add(egui::Label::new(theme::rich_text(id).font(font::mono_semibold(12.0)).color(t.tx)).truncate());
-        let words = match words {
-            _ if !is_left(cx, at) => tr!("filtered out" in "sample on the map").to_owned(),
-            words if words.is_empty() => " ".to_owned(),
-            words => words,
-        };
-        ui.add(egui::Label::new(super::small(&words, t.tx2)).truncate());
-        if widgets::link(ui, tr!("Open in Preview")).clicked() {
-            cx.request(Request::Do(Action::ShowPreview));
-        }
-    });
+    ui.scope_builder(
+        UiBuilder::new().max_rect(card.shrink2(vec2(10.0, 6.0))),
+        |ui| {
+            ui.spacing_mut().item_spacing.y = 1.0;
+            ui.add(
+                egui::Label::new(
+                    theme::rich_text(id)
+                        .font(font::mono_semibold(12.0))
+                        .color(t.tx),
+                )
+                .truncate(),
+            );
+            let words = match words {
+                _ if !is_left(cx, at) => tr!("filtered out" in "sample on the map").to_owned(),
+                words if words.is_empty() => " ".to_owned(),
+                words => words,
+            };
+            ui.add(egui::Label::new(super::small(&words, t.tx2)).truncate());
+            if widgets::link(ui, tr!("Open in Preview")).clicked() {
+                cx.request(Request::Do(Action::ShowPreview));
+            }
+        },
+    );
 }
 
 #[cfg(test)]
@@ -561,18 +845,44 @@ mod tests {
         let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(100.0, 100.0));
         let coast_of = |points: &[(f32, f32)]| {
             let mut shapes = Vec::new();
-            coast(&mut shapes, points.iter().map(|&(x, y)| pos2(x, y)), rect, Stroke::NONE);
-            let points = |shape: &Shape| if let Shape::Path(path) = shape { path.points.len() } else { 0 };
+            coast(
+                &mut shapes,
+                points.iter().map(|&(x, y)| pos2(x, y)),
+                rect,
+                Stroke::NONE,
+            );
+            let points = |shape: &Shape| {
+                if let Shape::Path(path) = shape {
+                    path.points.len()
+                } else {
+                    0
+                }
+            };
             shapes.iter().map(points).collect::<Vec<_>>()
         };
-        assert_eq!(coast_of(&[(10.0, 10.0), (20.0, 20.0), (500.0, 20.0), (500.0, 500.0), (50.0, 50.0), (60.0, 60.0)]), [3, 3]);
-        assert_eq!(coast_of(&[(-500.0, 50.0), (500.0, 50.0)]), [2], "one that crosses from end to end");
+        assert_eq!(
+            coast_of(&[
+                (10.0, 10.0),
+                (20.0, 20.0),
+                (500.0, 20.0),
+                (500.0, 500.0),
+                (50.0, 50.0),
+                (60.0, 60.0)
+            ]),
+            [3, 3]
+        );
+        assert_eq!(
+            coast_of(&[(-500.0, 50.0), (500.0, 50.0)]),
+            [2],
+            "one that crosses from end to end"
+        );
         assert!(coast_of(&[(500.0, 0.0), (500.0, 500.0), (0.0, 500.0)]).is_empty());
     }
 
     #[test]
     fn boxes_cross_the_antimeridian() {
-        let [west, south, east, north] = bbox_of([x_of(170.0), y_of(10.0), x_of(190.0), y_of(-10.0)]);
+        let [west, south, east, north] =
+            bbox_of([x_of(170.0), y_of(10.0), x_of(190.0), y_of(-10.0)]);
         assert_eq!((west, east), (170.0, -170.0));
         assert!((south + 10.0).abs() < 1e-3 && (north - 10.0).abs() < 1e-3);
         assert_eq!(bbox_of([0.2, 0.3, 1.4, 0.6])[0], -180.0);
@@ -581,10 +891,19 @@ mod tests {
     #[test]
     fn corners_move_two_edges() {
         let rect = Rect::from_min_size(pos2(0.0, 0.0), vec2(800.0, 600.0));
-        let view = MapView { middle: [0.5, 0.5], scale: 1000.0 };
+        let view = MapView {
+            middle: [0.5, 0.5],
+            scale: 1000.0,
+        };
         let bounds = [0.4, 0.4, 0.6, 0.6];
-        assert_eq!(edges_at(&view, rect, bounds, pos2(301.0, 199.0)), Some([true, true, false, false]));
-        assert_eq!(edges_at(&view, rect, bounds, pos2(500.0, 300.0)), Some([false, false, true, false]));
+        assert_eq!(
+            edges_at(&view, rect, bounds, pos2(301.0, 199.0)),
+            Some([true, true, false, false])
+        );
+        assert_eq!(
+            edges_at(&view, rect, bounds, pos2(500.0, 300.0)),
+            Some([false, false, true, false])
+        );
         assert_eq!(edges_at(&view, rect, bounds, pos2(400.0, 300.0)), None);
     }
 }

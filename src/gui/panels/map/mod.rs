@@ -1,4 +1,5 @@
-//! The map panel: footprints of the filtered samples of a level. A box drawn here and a time range are filters of the dataset.
+//! The map panel: footprints of the filtered samples of a level. A box drawn here and a time range
+//! are filters of the dataset.
 
 mod canvas;
 mod raster_state;
@@ -31,36 +32,66 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
     let columns = |level: usize| -> Vec<String> {
         match document.opened() {
-            Some(open) => open.reader.levels().fields(level).into_iter().map(|field| field.name).collect(),
-            None => document.fields(level).into_iter().map(|field| field.name).collect(),
+            Some(open) => open
+                .reader
+                .levels()
+                .fields(level)
+                .into_iter()
+                .map(|field| field.name)
+                .collect(),
+            None => document
+                .fields(level)
+                .into_iter()
+                .map(|field| field.name)
+                .collect(),
         }
     };
     let levels = document.tree().levels.len();
     // The view stays while a draft is edited.
     if cx.session.map.made_for != Some(key.0) {
-        let level = (0..levels).find(|&level| !footprint_sources(&columns(level)).is_empty()).unwrap_or(0);
-        cx.session.map = MapState { made_for: Some(key.0), level, ..MapState::default() };
+        let level = (0..levels)
+            .find(|&level| !footprint_sources(&columns(level)).is_empty())
+            .unwrap_or(0);
+        cx.session.map = MapState {
+            made_for: Some(key.0),
+            level,
+            ..MapState::default()
+        };
     }
     let tables = level_source(cx, document);
     let state = &mut cx.session.map;
     state.level = state.level.min(levels.saturating_sub(1));
     let own = columns(state.level);
     let sources = footprint_sources(&own);
-    let request = FootprintRequest { level: state.level, source: state.source.clone().filter(|source| sources.contains(source)) };
-    if let Some(tables) = tables.clone().filter(|_| !sources.is_empty() || state.places.latest().is_some()) {
+    let request = FootprintRequest {
+        level: state.level,
+        source: state
+            .source
+            .clone()
+            .filter(|source| sources.contains(source)),
+    };
+    if let Some(tables) = tables
+        .clone()
+        .filter(|_| !sources.is_empty() || state.places.latest().is_some())
+    {
         let work = request.clone();
-        state.places.update(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
-            let found = footprints(tables.levels(), &work, ctx)?;
-            let projected = Projected::new(&found);
-            Ok((Arc::new(found), Arc::new(projected)))
-        });
+        state
+            .places
+            .update(cx.jobs, (key, request.clone()), tr!("Places"), move |ctx| {
+                let found = footprints(tables.levels(), &work, ctx)?;
+                let projected = Projected::new(&found);
+                Ok((Arc::new(found), Arc::new(projected)))
+            });
     }
     state.colour = state.colour.take().filter(|column| own.contains(column));
     if let (Some(column), Some(tables)) = (state.colour.clone(), tables.clone()) {
         let level = state.level;
-        state.classes.update(cx.jobs, (key, level, column.clone()), tr!("Colours"), move |ctx| {
-            classes_of(tables.levels(), level, &column, ctx).map(Arc::new)
-        });
+        state.classes.update(
+            cx.jobs,
+            (key, level, column.clone()),
+            tr!("Colours"),
+            move |ctx| classes_of(tables.levels(), level, &column, ctx).map(Arc::new),
+        );
     }
     // Boxes and ranges of time are filters, which a draft does not have.
     let is_filtered = document.opened().is_some();
@@ -72,19 +103,32 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         filters::bar_ui(ui, cx, document, cx.session.map.level);
     }
     if sources.is_empty() && cx.session.map.places.latest().is_none() {
-        let why =
-            tr!("Places come from istac:geometry, a centroid, or from stac:geotransform with stac:crs and stac:tensor_shape.");
+        let why = tr!(
+            "Places come from istac:geometry, a centroid, or from stac:geotransform with stac:crs \
+                and stac:tensor_shape."
+        );
         return nothing_ui(ui, tr!("This level has no places"), why);
     }
     // The tables of a dataset are never made.
-    let failed = Some(&cx.session.draft_levels).filter(|_| !is_filtered).and_then(|made| made.get(&key)?.as_ref().err());
-    if let Some(error) = failed.or_else(|| cx.session.map.places.get(&(key, request))?.as_ref().err()) {
+    let failed = Some(&cx.session.draft_levels)
+        .filter(|_| !is_filtered)
+        .and_then(|made| made.get(&key)?.as_ref().err());
+    if let Some(error) =
+        failed.or_else(|| cx.session.map.places.get(&(key, request))?.as_ref().err())
+    {
         let why = error.to_string();
         return nothing_ui(ui, tr!("The places can't be read"), &why);
     }
     let area = ui.available_rect_before_wrap();
-    let times: Vec<&String> = own.iter().filter(|name| is_time(document, cx.session.map.level, name)).collect();
-    let strip = if times.is_empty() || area.height() < 260.0 || !is_filtered { 0.0 } else { time::HEIGHT };
+    let times: Vec<&String> = own
+        .iter()
+        .filter(|name| is_time(document, cx.session.map.level, name))
+        .collect();
+    let strip = if times.is_empty() || area.height() < 260.0 || !is_filtered {
+        0.0
+    } else {
+        time::HEIGHT
+    };
     let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - strip);
     let (canvas, legend) = upper.split_top_bottom_at_y(upper.bottom() - 26.0);
     canvas::ui(ui, cx, document, canvas);
@@ -96,77 +140,142 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 fn nothing_ui(ui: &mut Ui, title: &str, why: &str) {
-    let _ = widgets::empty_state(ui, &EmptyState { icon: icons::MAP_TRIFOLD, title, why, actions: &[] });
+    let _ = widgets::empty_state(
+        ui,
+        &EmptyState {
+            icon: icons::MAP_TRIFOLD,
+            title,
+            why,
+            actions: &[],
+        },
+    );
 }
 
 fn is_time(document: &Document, level: usize, name: &str) -> bool {
-    document.fields(level).iter().any(|field| field.name == name && is_time_column(name, &field.dtype))
+    document
+        .fields(level)
+        .iter()
+        .any(|field| field.name == name && is_time_column(name, &field.dtype))
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], sources: &[String], levels: usize, is_filtered: bool) {
+fn toolbar_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    columns: &[String],
+    sources: &[String],
+    levels: usize,
+    is_filtered: bool,
+) {
     let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
-        ui.set_height(26.0);
-        ui.horizontal_centered(|ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
-            let state = &mut cx.session.map;
-            let modes = [
-                Segment::new(DragMode::Pan, tr!("Pan")).icon(icons::HAND, None),
-                Segment::new(DragMode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
-            ];
-            if is_filtered {
-                widgets::segmented(ui, "map-mode", &mut state.mode, &modes);
-            }
-            let small = |ui: &mut Ui, text: &str| ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
-            if levels > 1 {
-                let names: Vec<String> = (0..levels).map(|level| tr!("Level {level}", level)).collect();
-                if let Some(level) = widgets::combo(ui, tr!("Level on the map"), &names[state.level], 84.0, false, &names) {
-                    (state.level, state.source, state.view) = (level, None, None);
-                    (state.time_column, state.density) = (None, None);
+    Frame::NONE
+        .inner_margin(Margin::symmetric(8, 5))
+        .show(ui, |ui| {
+            ui.set_height(26.0);
+            ui.horizontal_centered(|ui| {
+                ui.spacing_mut().item_spacing.x = 6.0;
+                let state = &mut cx.session.map;
+                let modes = [
+                    Segment::new(DragMode::Pan, tr!("Pan")).icon(icons::HAND, None),
+                    Segment::new(DragMode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
+                ];
+                if is_filtered {
+                    widgets::segmented(ui, "map-mode", &mut state.mode, &modes);
                 }
-            }
-            if sources.len() > 1 && ui.available_width() > 370.0 {
-                small(ui, tr!("Geometry"));
-                let current = state.source.clone().or_else(|| sources.first().cloned()).unwrap_or_default();
-                if let Some(index) = widgets::combo(ui, tr!("Geometry"), &current, 150.0, true, sources) {
-                    state.source = Some(sources[index].clone());
-                }
-            }
-            if ui.available_width() > 200.0 {
-                small(ui, tr!("Colour"));
-                let hidden = |name: &&String| !name.starts_with("internal:") && name.as_str() != "id" && !sources.contains(name);
-                let mut choices = vec![tr!("one colour").to_owned(), tr!("density").to_owned()];
-                choices.extend(columns.iter().filter(hidden).cloned());
-                let current = state.colour.clone().unwrap_or_else(|| choices[usize::from(state.is_density())].clone());
-                if let Some(index) = widgets::combo(ui, tr!("Colour by column"), &current, 140.0, false, &choices) {
-                    state.density = Some(index == 1);
-                    state.colour = (index > 1).then(|| choices[index].clone());
-                }
-            }
-            let shown = state.rasters.shown;
-            let button =
-                Button::icon_only(icons::IMAGE, tr!("Rasters on the map")).selected(shown != raster_state::ShownRasters::Nothing);
-            let button = ui.add(button.tooltip(tr!("Draw the selected raster in its place")));
-            Popup::menu(&button).show(|ui| {
-                ui.spacing_mut().item_spacing.y = 0.0;
-                for choice in raster_state::ShownRasters::ALL {
-                    let icon = if choice == shown { icons::CHECK } else { "" };
-                    if widgets::menu_entry(ui, icon, choice.text(), "", None).clicked() {
-                        state.rasters.show(choice);
-                        ui.close();
+                let small = |ui: &mut Ui, text: &str| {
+                    ui.label(
+                        theme::rich_text(text)
+                            .font(font::regular(12.0))
+                            .color(t.tx2),
+                    )
+                };
+                if levels > 1 {
+                    let names: Vec<String> = (0..levels)
+                        .map(|level| tr!("Level {level}", level))
+                        .collect();
+                    if let Some(level) = widgets::combo(
+                        ui,
+                        tr!("Level on the map"),
+                        &names[state.level],
+                        84.0,
+                        false,
+                        &names,
+                    ) {
+                        (state.level, state.source, state.view) = (level, None, None);
+                        (state.time_column, state.density) = (None, None);
                     }
                 }
-            });
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let fit = Button::ghost(tr!("Fit")).icon(icons::CORNERS_OUT);
-                if ui.add(fit.name(tr!("Fit the map")).tooltip(tr!("Show every sample (0)"))).clicked() {
-                    cx.session.map.view = None;
+                if sources.len() > 1 && ui.available_width() > 370.0 {
+                    small(ui, tr!("Geometry"));
+                    let current = state
+                        .source
+                        .clone()
+                        .or_else(|| sources.first().cloned())
+                        .unwrap_or_default();
+                    if let Some(index) =
+                        widgets::combo(ui, tr!("Geometry"), &current, 150.0, true, sources)
+                    {
+                        state.source = Some(sources[index].clone());
+                    }
                 }
+                if ui.available_width() > 200.0 {
+                    small(ui, tr!("Colour"));
+                    let hidden = |name: &&String| {
+                        !name.starts_with("internal:")
+                            && name.as_str() != "id"
+                            && !sources.contains(name)
+                    };
+                    let mut choices = vec![tr!("one colour").to_owned(), tr!("density").to_owned()];
+                    choices.extend(columns.iter().filter(hidden).cloned());
+                    let current = state
+                        .colour
+                        .clone()
+                        .unwrap_or_else(|| choices[usize::from(state.is_density())].clone());
+                    if let Some(index) = widgets::combo(
+                        ui,
+                        tr!("Colour by column"),
+                        &current,
+                        140.0,
+                        false,
+                        &choices,
+                    ) {
+                        state.density = Some(index == 1);
+                        state.colour = (index > 1).then(|| choices[index].clone());
+                    }
+                }
+                let shown = state.rasters.shown;
+                let button = Button::icon_only(icons::IMAGE, tr!("Rasters on the map"))
+                    .selected(shown != raster_state::ShownRasters::Nothing);
+                let button = ui.add(button.tooltip(tr!("Draw the selected raster in its place")));
+                Popup::menu(&button).show(|ui| {
+                    ui.spacing_mut().item_spacing.y = 0.0;
+                    for choice in raster_state::ShownRasters::ALL {
+                        let icon = if choice == shown { icons::CHECK } else { "" };
+                        if widgets::menu_entry(ui, icon, choice.text(), "", None).clicked() {
+                            state.rasters.show(choice);
+                            ui.close();
+                        }
+                    }
+                });
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    let fit = Button::ghost(tr!("Fit")).icon(icons::CORNERS_OUT);
+                    if ui
+                        .add(
+                            fit.name(tr!("Fit the map"))
+                                .tooltip(tr!("Show every sample (0)")),
+                        )
+                        .clicked()
+                    {
+                        cx.session.map.view = None;
+                    }
+                });
             });
         });
-    });
     let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line),
+    );
 }
 
 fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui::Rect) {
@@ -177,13 +286,17 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
     let state = &cx.session.map;
     let mut at = rect.left() + 10.0;
     let mut entry = |color: egui::Color32, hollow: bool, text: &str| {
-        let square = egui::Rect::from_center_size(egui::pos2(at + 5.0, rect.center().y), vec2(9.0, 9.0));
+        let square =
+            egui::Rect::from_center_size(egui::pos2(at + 5.0, rect.center().y), vec2(9.0, 9.0));
         if hollow {
             painter.rect_stroke(square, 0, Stroke::new(1.0, color), egui::StrokeKind::Inside);
         } else {
             painter.rect_filled(square, 0, color);
         }
-        let inner = egui::Rect::from_min_max(egui::pos2(at + 15.0, rect.top()), egui::pos2(rect.right() - 110.0, rect.bottom()));
+        let inner = egui::Rect::from_min_max(
+            egui::pos2(at + 15.0, rect.top()),
+            egui::pos2(rect.right() - 110.0, rect.bottom()),
+        );
         at = paint::text_left(&painter, inner, text, font::regular(12.0), t.tx2) + 14.0;
     };
     let scene = state.scene.latest();
@@ -193,7 +306,9 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
         _ if state.is_density() => {
             let most = scene.map_or(0, |scene| scene.densest);
             for step in 0..DENSITY_STEPS {
-                let count = f64::from(most.max(1)).powf(f64::from(step) / f64::from(DENSITY_STEPS - 1)).round() as u32;
+                let count = f64::from(most.max(1))
+                    .powf(f64::from(step) / f64::from(DENSITY_STEPS - 1))
+                    .round() as u32;
                 let text = match step {
                     0 => tr!("1 in a cell").to_owned(),
                     _ if step + 1 == DENSITY_STEPS => paint::grouped(u64::from(most)),
@@ -220,9 +335,23 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
             }
         },
         None => {
-            entry(t.accfill, false, &tr_n!(matching, "{n} match", "{n} match", n = paint::grouped(matching)));
+            entry(
+                t.accfill,
+                false,
+                &tr_n!(
+                    matching,
+                    "{n} match",
+                    "{n} match",
+                    n = paint::grouped(matching)
+                ),
+            );
             if let Some(scene) = scene.filter(|scene| scene.hidden > 0) {
-                let hidden = tr_n!(scene.hidden, "{n} filtered out", "{n} filtered out", n = paint::grouped(scene.hidden));
+                let hidden = tr_n!(
+                    scene.hidden,
+                    "{n} filtered out",
+                    "{n} filtered out",
+                    n = paint::grouped(scene.hidden)
+                );
                 entry(t.ctl, true, &hidden);
             }
             entry(t.tx, true, tr!("selected" in "sample on the map"));
@@ -234,21 +363,40 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
         entry(t.warn, true, why);
     }
     let source = match state.places() {
-        Some((footprints, _)) if footprints.approximate => tr!("outlines approximate   Natural Earth"),
+        Some((footprints, _)) if footprints.approximate => {
+            tr!("outlines approximate   Natural Earth")
+        }
         _ => "Natural Earth",
     };
-    paint::text_right(&painter, rect.shrink2(vec2(10.0, 0.0)), source, font::regular(11.0), t.tx3);
-    let placed = state.places().map_or(0, |(footprints, _)| footprints.rows());
+    paint::text_right(
+        &painter,
+        rect.shrink2(vec2(10.0, 0.0)),
+        source,
+        font::regular(11.0),
+        t.tx3,
+    );
+    let placed = state
+        .places()
+        .map_or(0, |(footprints, _)| footprints.rows());
     let response = ui.interact(rect, ui.scope_id().with("legend"), egui::Sense::hover());
     let (matching, total) = (paint::grouped(matching), paint::grouped(placed as u64));
     let mut text = match state.is_reading() {
         true => tr!("Reading places…").to_owned(),
-        false => tr!("{matching} of {total} samples match on the map", matching, total),
+        false => tr!(
+            "{matching} of {total} samples match on the map",
+            matching,
+            total
+        ),
     };
     let drawn = state.rasters.drawn();
     if drawn > 0 {
         text.push_str("; ");
-        text.push_str(&tr_n!(drawn, "{n} raster drawn in place", "{n} rasters drawn in place", n = drawn));
+        text.push_str(&tr_n!(
+            drawn,
+            "{n} raster drawn in place",
+            "{n} rasters drawn in place",
+            n = drawn
+        ));
     }
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, &text));
 }
@@ -258,9 +406,16 @@ pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
     let (draw, clear, zoom, fit) = ui.input_mut(|input| {
         let mut count = |key| input.count_and_consume_key(egui::Modifiers::NONE, key) as i32;
         let zoom = count(Press::Plus) + count(Press::Equals) - count(Press::Minus);
-        (count(Press::B) > 0, count(Press::Escape) > 0, zoom, count(Press::Num0) > 0)
+        (
+            count(Press::B) > 0,
+            count(Press::Escape) > 0,
+            zoom,
+            count(Press::Num0) > 0,
+        )
     });
-    let is_filtered = cx.document().is_some_and(|document| document.opened().is_some());
+    let is_filtered = cx
+        .document()
+        .is_some_and(|document| document.opened().is_some());
     let state = &mut cx.session.map;
     if draw && is_filtered {
         state.mode = DragMode::Draw;
@@ -284,20 +439,36 @@ pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
 
 /// The sample in a row of the map's level.
 pub fn sample_of(state: &MapState, row: u32) -> RowRef {
-    RowRef { level: state.level, row }
+    RowRef {
+        level: state.level,
+        row,
+    }
 }
 
 /// One line about a sample: its id, and its time where there is one.
 pub fn line_of(document: &Document, state: &MapState, at: RowRef) -> (String, String) {
     let id = document.id(at).unwrap_or_default().to_owned();
-    let time = state.times.latest().and_then(|(_, times)| times.get(at.row as usize).copied().flatten());
-    let time = time.filter(|_| at.level == state.level).map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
-    let value = state.colour.as_ref().map(|column| format!("{column} {}", document.text(at, column)));
-    let words: Vec<String> = time.into_iter().chain(value.filter(|value| !value.ends_with(' '))).collect();
+    let time = state
+        .times
+        .latest()
+        .and_then(|(_, times)| times.get(at.row as usize).copied().flatten());
+    let time = time
+        .filter(|_| at.level == state.level)
+        .map(|micros| crate::gui::map::day_text(micros.div_euclid(86_400_000_000)));
+    let value = state
+        .colour
+        .as_ref()
+        .map(|column| format!("{column} {}", document.text(at, column)));
+    let words: Vec<String> = time
+        .into_iter()
+        .chain(value.filter(|value| !value.ends_with(' ')))
+        .collect();
     (id, words.join(", "))
 }
 
 /// A label in the small text style.
 pub fn small(text: &str, color: egui::Color32) -> RichText {
-    theme::rich_text(text).text_style(text_style("small12")).color(color)
+    theme::rich_text(text)
+        .text_style(text_style("small12"))
+        .color(color)
 }

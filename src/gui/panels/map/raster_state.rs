@@ -61,7 +61,8 @@ pub struct RastersState {
 }
 
 impl RastersState {
-    /// Chooses which rasters are drawn; the map zooms to the selected one, which is a dot where all samples fit.
+    /// Chooses which rasters are drawn; the map zooms to the selected one, which is a dot where all
+    /// samples fit.
     pub fn show(&mut self, shown: ShownRasters) {
         (self.shown, self.zooms) = (shown, shown != ShownRasters::Nothing);
     }
@@ -77,7 +78,10 @@ impl RastersState {
 
     /// Number of rasters that are drawn.
     pub fn drawn(&self) -> usize {
-        self.list.values().filter(|one| one.texture.is_some()).count()
+        self.list
+            .values()
+            .filter(|one| one.texture.is_some())
+            .count()
     }
 
     /// True while a raster is read.

@@ -36,7 +36,8 @@ pub struct MapState {
     pub level: usize,
     pub(super) source: Option<String>,
     pub(super) colour: Option<String>,
-    /// Show sample density instead of footprints, as chosen; `None` decides by the number of samples.
+    /// Show sample density instead of footprints, as chosen; `None` decides by the number of
+    /// samples.
     pub density: Option<bool>,
     /// Effect of a drag.
     pub mode: DragMode,
@@ -54,8 +55,8 @@ pub struct MapState {
     pub scene_key: Option<SceneKey>,
     /// The active drag.
     pub drag: Option<Drag>,
-    /// The column of times that is shown and the times of the level's rows. The key has the chosen column, or `None` for the first that
-    /// has values.
+    /// The column of times that is shown and the times of the level's rows. The key has the chosen
+    /// column, or `None` for the first that has values.
     pub times: AsyncValue<(DocumentKey, usize, Option<String>), (String, RowTimes)>,
     /// Histogram of the times.
     pub bars: AsyncValue<BarsKey, Option<Arc<TimeBars>>>,
@@ -77,8 +78,12 @@ const DENSITY_FROM: usize = 100_000;
 impl MapState {
     /// True when density is shown instead of footprints.
     pub fn is_density(&self) -> bool {
-        let many = || self.places().is_some_and(|(footprints, _)| footprints.rows() >= DENSITY_FROM);
-        self.density.unwrap_or_else(|| self.colour.is_none() && many())
+        let many = || {
+            self.places()
+                .is_some_and(|(footprints, _)| footprints.rows() >= DENSITY_FROM)
+        };
+        self.density
+            .unwrap_or_else(|| self.colour.is_none() && many())
     }
 
     /// True until the footprints of the level and their drawing are computed.
@@ -88,7 +93,9 @@ impl MapState {
 
     /// Footprints of the level, once known.
     pub fn places(&self) -> Option<&MapPlaces> {
-        self.places.latest().filter(|(footprints, _)| footprints.level == self.level)
+        self.places
+            .latest()
+            .filter(|(footprints, _)| footprints.level == self.level)
     }
 
     /// Colour classes, once known.
@@ -101,7 +108,8 @@ impl MapState {
 /// Key of the bars of times: document, level, column and filter.
 pub type BarsKey = (DocumentKey, usize, String, Option<ValueId>);
 
-/// What a scene shows: footprints, filter and classes; whether as a density, and whether in the dark theme.
+/// What a scene shows: footprints, filter and classes; whether as a density, and whether in the
+/// dark theme.
 pub type SceneContents = (ValueId, Option<ValueId>, Option<ValueId>, (bool, bool));
 
 /// Key of a scene: contents; view; size.
@@ -112,7 +120,8 @@ pub type SceneKey = (SceneContents, [u64; 3], [u32; 2]);
 pub enum Drag {
     /// A new box from this corner (plane coordinates) to the pointer.
     Draw([f64; 2]),
-    /// A side or corner of the box: the edges that move (left, top, right, bottom), and the box in plane coordinates.
+    /// A side or corner of the box: the edges that move (left, top, right, bottom), and the box in
+    /// plane coordinates.
     Edge([bool; 4], [f64; 4]),
 }
 

@@ -1,9 +1,13 @@
-//! The time histogram below the map: all and matching rows, a brush for the filter's time range, playback.
+//! The time histogram below the map: all and matching rows, a brush for the filter's time range,
+//! playback.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use egui::{CursorIcon, Frame, Margin, Pos2, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{
+    CursorIcon, Frame, Margin, Pos2, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2,
+    vec2,
+};
 use egui_plot::{Bar, BarChart, GridMark, PlotResponse, Span, VLine};
 
 use super::state::{Brush, Hold, RowTimes};
@@ -28,34 +32,66 @@ const STEP_S: f64 = 0.8;
 const GRIP: f32 = 6.0;
 
 /// Draws the strip into `rect`. `columns` are the level's columns of times.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, columns: &[String], rect: Rect) {
+pub fn ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    columns: &[String],
+    rect: Rect,
+) {
     let t = theme::tokens(ui);
     ui.painter().rect_filled(rect, 0, t.bg1);
-    ui.painter().hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
-    let Some(open) = document.opened() else { return };
+    ui.painter()
+        .hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
+    let Some(open) = document.opened() else {
+        return;
+    };
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.map;
-    let chosen = state.time_column.clone().filter(|name| columns.contains(name));
+    let chosen = state
+        .time_column
+        .clone()
+        .filter(|name| columns.contains(name));
     let (reader, level, asked) = (open.reader.clone(), state.level, chosen.clone());
     let ordered = by_use(columns);
-    state.times.update(cx.jobs, (key, level, chosen.clone()), tr!("Times"), move |ctx| match asked {
-        Some(column) => Ok((column.clone(), Arc::new(times_of(reader.levels(), level, &column, ctx)?))),
-        None => first_times(&ordered, |column| times_of(reader.levels(), level, column, ctx)),
-    });
+    state.times.update(
+        cx.jobs,
+        (key, level, chosen.clone()),
+        tr!("Times"),
+        move |ctx| match asked {
+            Some(column) => Ok((
+                column.clone(),
+                Arc::new(times_of(reader.levels(), level, &column, ctx)?),
+            )),
+            None => first_times(&ordered, |column| {
+                times_of(reader.levels(), level, column, ctx)
+            }),
+        },
+    );
     let (column, times) = match state.times.get(&(key, level, chosen.clone())) {
         Some(Ok((column, times))) => (column.clone(), Some(times.clone())),
-        _ => (chosen.or_else(|| by_use(columns).into_iter().next()).unwrap_or_default(), None),
+        _ => (
+            chosen
+                .or_else(|| by_use(columns).into_iter().next())
+                .unwrap_or_default(),
+            None,
+        ),
     };
     if let Some(times) = times {
         let kept = cx.studio.kept().cloned();
         let of = kept.as_ref().map(ValueId::of);
-        state.bars.update(cx.jobs, (key, level, column.clone(), of), tr!("Bars"), move |ctx| {
-            Ok(bars_of(level, &times, kept.as_deref(), ctx)?.map(Arc::new))
-        });
+        state.bars.update(
+            cx.jobs,
+            (key, level, column.clone(), of),
+            tr!("Bars"),
+            move |ctx| Ok(bars_of(level, &times, kept.as_deref(), ctx)?.map(Arc::new)),
+        );
     }
     let bars = state.bars.latest().cloned().flatten();
     let (head, body) = rect.split_top_bottom_at_y(rect.top() + 34.0);
-    ui.scope_builder(UiBuilder::new().max_rect(head), |ui| head_ui(ui, cx, columns, &column, bars.as_deref()));
+    ui.scope_builder(UiBuilder::new().max_rect(head), |ui| {
+        head_ui(ui, cx, columns, &column, bars.as_deref())
+    });
     match bars {
         Some(bars) => bars_ui(ui, cx, &bars, &column, body.shrink2(vec2(12.0, 4.0))),
         None => {
@@ -71,13 +107,20 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, columns: 
 
 /// Columns of times, the usual ones first.
 fn by_use(columns: &[String]) -> Vec<String> {
-    let usual = filters::TIMES.iter().filter_map(|name| columns.iter().find(|column| column == name));
-    let others = columns.iter().filter(|column| !filters::TIMES.contains(&column.as_str()));
+    let usual = filters::TIMES
+        .iter()
+        .filter_map(|name| columns.iter().find(|column| column == name));
+    let others = columns
+        .iter()
+        .filter(|column| !filters::TIMES.contains(&column.as_str()));
     usual.chain(others).cloned().collect()
 }
 
 /// The first column that has a time, with the times of its rows; the first column when none has.
-fn first_times(columns: &[String], read: impl Fn(&str) -> Result<Vec<Option<i64>>>) -> Result<(String, RowTimes)> {
+fn first_times(
+    columns: &[String],
+    read: impl Fn(&str) -> Result<Vec<Option<i64>>>,
+) -> Result<(String, RowTimes)> {
     let mut first = None;
     for column in columns {
         let times = read(column)?;
@@ -91,7 +134,11 @@ fn first_times(columns: &[String], read: impl Fn(&str) -> Result<Vec<Option<i64>
 
 /// The range of the filter in days, as far as it is closed.
 fn range(cx: &PanelContext<'_>, bars: Option<&TimeBars>) -> Option<(i64, i64)> {
-    let text = cx.studio.filters().iter().find_map(|filter| filter.datetime.clone())?;
+    let text = cx
+        .studio
+        .filters()
+        .iter()
+        .find_map(|filter| filter.datetime.clone())?;
     let (from, to) = text.split_once('/').unwrap_or((&text, &text));
     let first = parse_day(from).or(bars.map(|bars| bars.first))?;
     let last = parse_day(to).or(bars.map(|bars| bars.end() - 1))?;
@@ -101,46 +148,87 @@ fn range(cx: &PanelContext<'_>, bars: Option<&TimeBars>) -> Option<(i64, i64)> {
 fn set(cx: &mut PanelContext<'_>, column: &str, (from, to): (i64, i64)) {
     let text = format!("{}/{}", day_text(from.min(to)), day_text(from.max(to)));
     let level = cx.session.map.level;
-    let filter = Filter { time_column: Some(column.to_owned()), ..Filter::datetime(text) };
+    let filter = Filter {
+        time_column: Some(column.to_owned()),
+        ..Filter::datetime(text)
+    };
     filters::set(cx, FilterKey::Time, Some(filter.at_level(level)));
 }
 
-fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], column: &str, bars: Option<&TimeBars>) {
+fn head_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    columns: &[String],
+    column: &str,
+    bars: Option<&TimeBars>,
+) {
     let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(Margin::symmetric(10, 4)).show(ui, |ui| {
-        ui.horizontal(|ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
-            let now = cx.session.map.brush.map(|brush| (brush.from, brush.to)).or_else(|| range(cx, bars));
-            ui.label(theme::rich_text(icons::CLOCK).font(font::icon(15.0)).color(t.tx3));
-            if let Some(index) = widgets::combo(ui, tr!("Column of times"), column, 150.0, true, columns) {
-                cx.session.map.time_column = Some(columns[index].clone());
-            }
-            if ui.available_width() > 330.0 {
-                typed_ui(ui, cx, column, bars, now);
-            }
-            let playing = cx.session.map.next_step_s.is_some();
-            let (icon, name) =
-                if playing { (icons::PAUSE, tr!("Pause")) } else { (icons::PLAY, tr!("Play the range through time")) };
-            let blocked = now.is_none().then_some(tr!("Drag over the bars to choose a range first"));
-            if ui.add(Button::icon_only(icon, name).blocked(blocked)).clicked() {
-                cx.session.map.next_step_s = (!playing).then(|| ui.input(|input| input.time) + STEP_S);
-            }
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if now.is_some() && widgets::link(ui, tr!("Clear range")).clicked() {
-                    cx.session.map.next_step_s = None;
-                    filters::set(cx, FilterKey::Time, None);
+    Frame::NONE
+        .inner_margin(Margin::symmetric(10, 4))
+        .show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 6.0;
+                let now = cx
+                    .session
+                    .map
+                    .brush
+                    .map(|brush| (brush.from, brush.to))
+                    .or_else(|| range(cx, bars));
+                ui.label(
+                    theme::rich_text(icons::CLOCK)
+                        .font(font::icon(15.0))
+                        .color(t.tx3),
+                );
+                if let Some(index) =
+                    widgets::combo(ui, tr!("Column of times"), column, 150.0, true, columns)
+                {
+                    cx.session.map.time_column = Some(columns[index].clone());
                 }
-                if let Some((from, to)) = now {
-                    let days = (to - from).unsigned_abs() + 1;
-                    let text = tr_n!(days, "{n} day", "{n} days", n = paint::grouped(days));
-                    ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
+                if ui.available_width() > 330.0 {
+                    typed_ui(ui, cx, column, bars, now);
                 }
+                let playing = cx.session.map.next_step_s.is_some();
+                let (icon, name) = if playing {
+                    (icons::PAUSE, tr!("Pause"))
+                } else {
+                    (icons::PLAY, tr!("Play the range through time"))
+                };
+                let blocked = now
+                    .is_none()
+                    .then_some(tr!("Drag over the bars to choose a range first"));
+                if ui
+                    .add(Button::icon_only(icon, name).blocked(blocked))
+                    .clicked()
+                {
+                    cx.session.map.next_step_s =
+                        (!playing).then(|| ui.input(|input| input.time) + STEP_S);
+                }
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    if now.is_some() && widgets::link(ui, tr!("Clear range")).clicked() {
+                        cx.session.map.next_step_s = None;
+                        filters::set(cx, FilterKey::Time, None);
+                    }
+                    if let Some((from, to)) = now {
+                        let days = (to - from).unsigned_abs() + 1;
+                        let text = tr_n!(days, "{n} day", "{n} days", n = paint::grouped(days));
+                        ui.label(
+                            theme::rich_text(text)
+                                .font(font::regular(12.0))
+                                .color(t.tx2),
+                        );
+                    }
+                });
             });
         });
-    });
 }
 
-fn typed_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, column: &str, bars: Option<&TimeBars>, now: Option<(i64, i64)>) {
+fn typed_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    column: &str,
+    bars: Option<&TimeBars>,
+    now: Option<(i64, i64)>,
+) {
     let names = [tr!("First day"), tr!("Last day")];
     let mut entered = None;
     for (side, name) in names.into_iter().enumerate() {
@@ -148,11 +236,24 @@ fn typed_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, column: &str, bars: Option<&
         let focused = ui.memory(|memory| memory.has_focus(id));
         let state = &mut cx.session.map;
         if !focused {
-            state.typed[side] = now.map_or(String::new(), |now| day_text(if side == 0 { now.0 } else { now.1 }));
+            state.typed[side] = now.map_or(String::new(), |now| {
+                day_text(if side == 0 { now.0 } else { now.1 })
+            });
         }
         // Actual first and last time of the data.
-        let hint = bars.map_or("2023-05-01".to_owned(), |bars| day_text(if side == 0 { bars.first } else { bars.end() - 1 }));
-        let field = TextField::new(name, &mut state.typed[side]).id(id).hide_label().mono().width(96.0).hint(&hint);
+        let hint = bars.map_or("2023-05-01".to_owned(), |bars| {
+            day_text(if side == 0 {
+                bars.first
+            } else {
+                bars.end() - 1
+            })
+        });
+        let field = TextField::new(name, &mut state.typed[side])
+            .id(id)
+            .hide_label()
+            .mono()
+            .width(96.0)
+            .hint(&hint);
         let response = field.show(ui);
         if response.lost_focus()
             && let Some(day) = parse_day(&state.typed[side])
@@ -172,28 +273,56 @@ fn typed_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, column: &str, bars: Option<&
     }
 }
 
-/// Bars of counts over days with the range of the filter as a brush: a drag on an end moves it, inside moves the range, elsewhere draws
-/// a new one. With the focus on the plot the arrow keys move the range by a bar, with Shift its last day.
+/// Bars of counts over days with the range of the filter as a brush: a drag on an end moves it,
+/// inside moves the range, elsewhere draws a new one. With the focus on the plot the arrow keys
+/// move the range by a bar, with Shift its last day.
 fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, rect: Rect) {
     let t = theme::tokens(ui);
     let (first, end) = (bars.first, bars.end());
     let now = range(cx, Some(bars));
-    let brush = cx.session.map.brush.map(|brush| (brush.from, brush.to)).or(now);
+    let brush = cx
+        .session
+        .map
+        .brush
+        .map(|brush| (brush.from, brush.to))
+        .or(now);
     let most = bars.all.iter().copied().max().unwrap_or(1).max(1) as f64;
     // A count that is not 0 has a bar of 1.5 points at least.
     let least = most * 1.5 / f64::from(rect.height().max(32.0) - 16.0);
     // Gap between two bars: 1 point where they are wider than 2.
     let day_points = rect.width() / (end - first).max(1) as f32;
-    let gap = if day_points * bars.step as f32 > 2.0 { f64::from(1.0 / day_points) } else { 0.0 };
+    let gap = if day_points * bars.step as f32 > 2.0 {
+        f64::from(1.0 / day_points)
+    } else {
+        0.0
+    };
     let words = days_between(first, end, (rect.width() / 72.0) as usize);
-    let apart = words.windows(2).map(|pair| pair[1].0 - pair[0].0).min().unwrap_or(end - first);
+    let apart = words
+        .windows(2)
+        .map(|pair| pair[1].0 - pair[0].0)
+        .min()
+        .unwrap_or(end - first);
     let axes = Axes {
         x_bounds: first as f64..=end as f64,
-        x_ticks: words.iter().map(|(day, _)| GridMark { value: *day as f64, step_size: apart as f64 }).collect(),
-        x_text: Box::new(|day| words.iter().find(|(at, _)| *at as f64 == day).map_or(String::new(), |(_, word)| word.clone())),
+        x_ticks: words
+            .iter()
+            .map(|(day, _)| GridMark {
+                value: *day as f64,
+                step_size: apart as f64,
+            })
+            .collect(),
+        x_text: Box::new(|day| {
+            words
+                .iter()
+                .find(|(at, _)| *at as f64 == day)
+                .map_or(String::new(), |(_, word)| word.clone())
+        }),
         x_title: "",
         y_bounds: 0.0..=most * 1.05,
-        y_ticks: plot::decimal_ticks(0.0, most, 3).into_iter().filter(|mark| mark.value.fract() == 0.0).collect(),
+        y_ticks: plot::decimal_ticks(0.0, most, 3)
+            .into_iter()
+            .filter(|mark| mark.value.fract() == 0.0)
+            .collect(),
         y_text: Box::new(plot::short_count),
         y_width: 34.0,
     };
@@ -201,41 +330,84 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
         let index = usize::try_from((day.floor() as i64 - first).div_euclid(bars.step)).ok()?;
         let (all, matching) = bars.all.get(index).zip(bars.matching.get(index))?;
         let from = first + index as i64 * bars.step;
-        let days =
-            if bars.step > 1 { format!("{} – {}", day_text(from), day_text(from + bars.step - 1)) } else { day_text(from) };
-        Some(tr!("{days}: {matching} of {all} match", days, matching = paint::grouped(*matching), all = paint::grouped(*all)))
+        let days = if bars.step > 1 {
+            format!("{} – {}", day_text(from), day_text(from + bars.step - 1))
+        } else {
+            day_text(from)
+        };
+        Some(tr!(
+            "{days}: {matching} of {all} match",
+            days,
+            matching = paint::grouped(*matching),
+            all = paint::grouped(*all)
+        ))
     };
     let chart = |name: &str, counts: &[u64], color| {
         let bar = |(index, &count): (usize, &u64)| {
             let middle = first as f64 + (index as f64 + 0.5) * bars.step as f64 - gap / 2.0;
-            let height = if count == 0 { 0.0 } else { (count as f64).max(least) };
-            Bar::new(middle, height).width(bars.step as f64 - gap).fill(color).stroke(Stroke::NONE)
+            let height = if count == 0 {
+                0.0
+            } else {
+                (count as f64).max(least)
+            };
+            Bar::new(middle, height)
+                .width(bars.step as f64 - gap)
+                .fill(color)
+                .stroke(Stroke::NONE)
         };
-        BarChart::new(name, counts.iter().enumerate().map(bar).collect()).color(color).allow_hover(false)
+        BarChart::new(name, counts.iter().enumerate().map(bar).collect())
+            .color(color)
+            .allow_hover(false)
     };
-    let drawn = plot::show(ui, "time-bars", rect, Sense::click_and_drag(), axes, counts_at, |plot| {
-        if let Some((from, to)) = brush {
-            plot.span(Span::new("", from as f64..=(to + 1) as f64).fill(t.accbg).border_width(0.0));
-        }
-        plot.bar_chart(chart("all", &bars.all, t.bg4));
-        plot.bar_chart(chart("matching", &bars.matching, t.accfill));
-        for day in brush.into_iter().flat_map(|(from, to)| [from, to + 1]) {
-            plot.vline(VLine::new("", day as f64).stroke(Stroke::new(1.5, t.accfill)).allow_hover(false));
-        }
-    });
-    drawn.response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, tr!("Range of time")));
+    let drawn = plot::show(
+        ui,
+        "time-bars",
+        rect,
+        Sense::click_and_drag(),
+        axes,
+        counts_at,
+        |plot| {
+            if let Some((from, to)) = brush {
+                plot.span(
+                    Span::new("", from as f64..=(to + 1) as f64)
+                        .fill(t.accbg)
+                        .border_width(0.0),
+                );
+            }
+            plot.bar_chart(chart("all", &bars.all, t.bg4));
+            plot.bar_chart(chart("matching", &bars.matching, t.accfill));
+            for day in brush.into_iter().flat_map(|(from, to)| [from, to + 1]) {
+                plot.vline(
+                    VLine::new("", day as f64)
+                        .stroke(Stroke::new(1.5, t.accfill))
+                        .allow_hover(false),
+                );
+            }
+        },
+    );
+    drawn
+        .response
+        .widget_info(|| WidgetInfo::labeled(Role::Slider, true, tr!("Range of time")));
     paint::focus_ring(ui, &drawn.response, 2);
     brush_ui(ui, cx, bars, column, now, &drawn);
     play(ui, cx, bars, column, now);
 }
 
 /// Moves the brush over the bars with pointer and keys, and draws its grips.
-fn brush_ui(ui: &Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, now: Option<(i64, i64)>, drawn: &PlotResponse<()>) {
+fn brush_ui(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    bars: &TimeBars,
+    column: &str,
+    now: Option<(i64, i64)>,
+    drawn: &PlotResponse<()>,
+) {
     let t = theme::tokens(ui);
     let (response, transform) = (&drawn.response, &drawn.transform);
     let last = bars.end() - 1;
     let x_of = |day: i64| transform.position_from_point_x(day as f64);
-    let day_at = |at: Pos2| (transform.value_from_position(at).x.floor() as i64).clamp(bars.first, last);
+    let day_at =
+        |at: Pos2| (transform.value_from_position(at).x.floor() as i64).clamp(bars.first, last);
     if response.drag_started()
         && let Some(start) = ui.input(|input| input.pointer.press_origin())
     {
@@ -270,24 +442,53 @@ fn brush_ui(ui: &Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, n
     let (whole, end) = plot::arrow_steps(ui, response);
     if (whole, end) != (0, 0) {
         let (from, to) = now.unwrap_or((bars.first, last));
-        let by = (i64::from(whole) * bars.step).clamp((bars.first - from).min(0), (last - to).max(0));
-        set(cx, column, (from + by, (to + by + i64::from(end) * bars.step).clamp(from + by, last.max(from + by))));
+        let by =
+            (i64::from(whole) * bars.step).clamp((bars.first - from).min(0), (last - to).max(0));
+        set(
+            cx,
+            column,
+            (
+                from + by,
+                (to + by + i64::from(end) * bars.step).clamp(from + by, last.max(from + by)),
+            ),
+        );
     }
-    let shown = cx.session.map.brush.map(|brush| (brush.from, brush.to)).or(now);
+    let shown = cx
+        .session
+        .map
+        .brush
+        .map(|brush| (brush.from, brush.to))
+        .or(now);
     let ends = shown.map(|(from, to)| [x_of(from), x_of(to + 1)]);
     let painter = ui.painter_at(transform.frame().expand2(vec2(GRIP, 0.0)));
     for x in ends.iter().flatten() {
         let grip = Rect::from_center_size(pos2(*x, transform.frame().center().y), vec2(7.0, 18.0));
-        painter.rect(grip, 2, t.bg1, Stroke::new(1.5, t.accfill), egui::StrokeKind::Inside);
+        painter.rect(
+            grip,
+            2,
+            t.bg1,
+            Stroke::new(1.5, t.accfill),
+            egui::StrokeKind::Inside,
+        );
     }
     if let Some(pointer) = response.hover_pos() {
         let near = ends.iter().flatten().any(|x| (x - pointer.x).abs() < GRIP);
-        ui.ctx().set_cursor_icon(if near { CursorIcon::ResizeHorizontal } else { CursorIcon::Default });
+        ui.ctx().set_cursor_icon(if near {
+            CursorIcon::ResizeHorizontal
+        } else {
+            CursorIcon::Default
+        });
     }
 }
 
 /// Moves the range on by its own length; past the end it begins anew.
-fn play(ui: &Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, now: Option<(i64, i64)>) {
+fn play(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    bars: &TimeBars,
+    column: &str,
+    now: Option<(i64, i64)>,
+) {
     let Some((next, (from, to))) = cx.session.map.next_step_s.zip(now) else {
         cx.session.map.next_step_s = None;
         return;
@@ -296,7 +497,11 @@ fn play(ui: &Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str, now: 
     // A filter that takes longer than a step is waited for.
     if time >= next && !cx.studio.is_filtering() {
         let length = to - from + 1;
-        let from = if from + length >= bars.end() { bars.first } else { from + length };
+        let from = if from + length >= bars.end() {
+            bars.first
+        } else {
+            from + length
+        };
         set(cx, column, (from, from + length - 1));
         cx.session.map.next_step_s = Some(time + STEP_S);
     }
@@ -309,7 +514,11 @@ mod tests {
 
     #[test]
     fn a_column_without_values_gives_way_to_one_that_has_some() {
-        let names = ["acquired".to_owned(), "stac:time_start".to_owned(), "empty".to_owned()];
+        let names = [
+            "acquired".to_owned(),
+            "stac:time_start".to_owned(),
+            "empty".to_owned(),
+        ];
         let read = |column: &str| Ok(vec![None, (column == "acquired").then_some(5)]);
         assert_eq!(by_use(&names)[0], "stac:time_start");
         let (column, times) = first_times(&by_use(&names), read).expect("reads");

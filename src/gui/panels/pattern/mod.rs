@@ -1,37 +1,60 @@
-//! Pattern by example: example files with the positions set by the user, the name pattern found, and the position of every other
-//! file of the tray, before anything is placed. Ambiguities are resolved here.
+//! Pattern by example: example files with the positions set by the user, the name pattern found,
+//! and the position of every other file of the tray, before anything is placed. Ambiguities are
+//! resolved here.
 
 mod rows;
 pub mod state;
 
-use egui::{Align, Frame, Layout, Margin, Rect, Role, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{
+    Align, Frame, Layout, Margin, Rect, Role, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2,
+    vec2,
+};
 
 use crate::draft::{Alternative, Example, PatternToken, TokenRole};
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, EmptyState, FieldNote, RowScroll, Segment, TextField, paint};
+use crate::gui::widgets::{
+    self, Button, EmptyState, FieldNote, RowScroll, Segment, TextField, paint,
+};
 use crate::gui::{drag, icons};
 use crate::studio::{Command, Document};
 use state::{LEAST, ListedFiles};
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else { return };
+    let Some(document) = cx.document() else {
+        return;
+    };
     let Some(draft) = document.draft() else {
-        let why = tr!("A dataset that was written has no unplaced files. Edit it as a draft to add some.");
+        let why = tr!(
+            "A dataset that was written has no unplaced files. Edit it as a draft to add some."
+        );
         let (title, actions) = (tr!("Patterns are for drafts"), [tr!("Edit as a draft")]);
-        let state = EmptyState { icon: icons::MAGIC_WAND, title, why, actions: &actions };
+        let state = EmptyState {
+            icon: icons::MAGIC_WAND,
+            title,
+            why,
+            actions: &actions,
+        };
         if widgets::empty_state(ui, &state).is_some() {
             cx.request(Request::Do(Action::EditCopy));
         }
         return;
     };
     if draft.tray().is_empty() && cx.session.pattern.rows.is_empty() {
-        let why = tr!("Put files into the tray, give two of them their places, and the others find theirs by their names.");
+        let why = tr!(
+            "Put files into the tray, give two of them their places, and the others find theirs by \
+                their names."
+        );
         let actions = [tr!("Add unplaced files…"), tr!("Add unplaced folder…")];
-        let state = EmptyState { icon: icons::TRAY, title: tr!("No unplaced files"), why, actions: &actions };
+        let state = EmptyState {
+            icon: icons::TRAY,
+            title: tr!("No unplaced files"),
+            why,
+            actions: &actions,
+        };
         match widgets::empty_state(ui, &state) {
             Some(0) => cx.request(Request::Do(Action::AddUnplaced)),
             Some(_) => cx.request(Request::Do(Action::AddUnplacedFolder)),
@@ -44,17 +67,26 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let area = ui.available_rect_before_wrap();
     let head = ui
         .scope_builder(UiBuilder::new().max_rect(area), |ui| {
-            Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 8, bottom: 8 }).show(ui, |ui| {
-                ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
-                examples_ui(ui, cx);
-                answer_ui(ui, cx);
-            });
+            Frame::NONE
+                .inner_margin(Margin {
+                    left: 12,
+                    right: 12,
+                    top: 8,
+                    bottom: 8,
+                })
+                .show(ui, |ui| {
+                    ui.spacing_mut().item_spacing = vec2(8.0, 6.0);
+                    examples_ui(ui, cx);
+                    answer_ui(ui, cx);
+                });
         })
         .response
         .rect;
     let list = Rect::from_min_max(pos2(area.left(), head.bottom()), area.max);
     if cx.session.pattern.way().is_some() && list.height() > 40.0 {
-        ui.scope_builder(UiBuilder::new().max_rect(list), |ui| rows::ui(ui, cx, document));
+        ui.scope_builder(UiBuilder::new().max_rect(list), |ui| {
+            rows::ui(ui, cx, document)
+        });
     }
 }
 
@@ -76,56 +108,100 @@ fn ask(cx: &mut PanelContext<'_>) {
 
 fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
-        ui.set_height(24.0);
-        ui.horizontal_centered(|ui| {
-            ui.label(theme::rich_text(tr!("Places by example")).font(font::semibold(13.0)).color(t.tx));
-            if cx.session.pattern.is_searching() {
-                widgets::spinner(ui, 14.0);
-            }
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let state = &cx.session.pattern;
-                let several = state.report.as_ref().is_some_and(|report| report.alternatives.len() > 1);
-                let (count, blocked) = match state.way() {
-                    _ if state.is_searching() => (0, Some(tr!("The names are still being looked at"))),
-                    Some((_, way)) if way.placed.is_empty() => (0, Some(tr!("No file fits"))),
-                    Some((_, way)) => (way.placed.len(), None),
-                    None if several => (0, Some(tr!("Choose how to read the names"))),
-                    None => (0, Some(tr!("Give two files their places first"))),
-                };
-                let chosen = state.way().map(|(number, _)| number);
-                let text = match count {
-                    0 => tr!("Place all").to_owned(),
-                    _ => tr!("Place {files}", files = paint::grouped(count as u64)),
-                };
-                let tip = tr!("Put every matched file into its place, in one step that can be undone");
-                let button = Button::primary(text).name(tr!("Place matched files")).tooltip(tip).blocked(blocked);
-                if ui.add(button).clicked()
-                    && let (Some(number), Some(examples)) = (chosen, cx.session.pattern.examples())
-                {
-                    cx.run(Command::PlaceByPattern { examples, alternative: several.then_some(number) });
+    Frame::NONE
+        .fill(t.bg1)
+        .inner_margin(Margin::symmetric(8, 6))
+        .show(ui, |ui| {
+            ui.set_height(24.0);
+            ui.horizontal_centered(|ui| {
+                ui.label(
+                    theme::rich_text(tr!("Places by example"))
+                        .font(font::semibold(13.0))
+                        .color(t.tx),
+                );
+                if cx.session.pattern.is_searching() {
+                    widgets::spinner(ui, 14.0);
                 }
-                let files = cx.session.tray.chosen();
-                let none = files.is_empty().then_some(tr!("Select files among the unplaced ones first"));
-                let button = Button::secondary(tr!("Add example")).icon(icons::PLUS).blocked(none);
-                if ui.add(button.tooltip(tr!("Show where the selected unplaced files belong"))).clicked() {
-                    for file in files.into_iter().take(4) {
-                        cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() }, None);
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    let state = &cx.session.pattern;
+                    let several = state
+                        .report
+                        .as_ref()
+                        .is_some_and(|report| report.alternatives.len() > 1);
+                    let (count, blocked) = match state.way() {
+                        _ if state.is_searching() => {
+                            (0, Some(tr!("The names are still being looked at")))
+                        }
+                        Some((_, way)) if way.placed.is_empty() => (0, Some(tr!("No file fits"))),
+                        Some((_, way)) => (way.placed.len(), None),
+                        None if several => (0, Some(tr!("Choose how to read the names"))),
+                        None => (0, Some(tr!("Give two files their places first"))),
+                    };
+                    let chosen = state.way().map(|(number, _)| number);
+                    let text = match count {
+                        0 => tr!("Place all").to_owned(),
+                        _ => tr!("Place {files}", files = paint::grouped(count as u64)),
+                    };
+                    let tip = tr!(
+                        "Put every matched file into its place, in one step that can be undone"
+                    );
+                    let button = Button::primary(text)
+                        .name(tr!("Place matched files"))
+                        .tooltip(tip)
+                        .blocked(blocked);
+                    if ui.add(button).clicked()
+                        && let (Some(number), Some(examples)) =
+                            (chosen, cx.session.pattern.examples())
+                    {
+                        cx.run(Command::PlaceByPattern {
+                            examples,
+                            alternative: several.then_some(number),
+                        });
                     }
-                }
+                    let files = cx.session.tray.chosen();
+                    let none = files
+                        .is_empty()
+                        .then_some(tr!("Select files among the unplaced ones first"));
+                    let button = Button::secondary(tr!("Add example"))
+                        .icon(icons::PLUS)
+                        .blocked(none);
+                    if ui
+                        .add(button.tooltip(tr!("Show where the selected unplaced files belong")))
+                        .clicked()
+                    {
+                        for file in files.into_iter().take(4) {
+                            cx.session.pattern.add(
+                                Example {
+                                    file: file.path,
+                                    root: "".into(),
+                                    position: Vec::new(),
+                                },
+                                None,
+                            );
+                        }
+                    }
+                });
             });
         });
-    });
     let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line),
+    );
 }
 
 fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let small = |text: &str| theme::rich_text(text).text_style(text_style("small12")).color(t.tx2);
+    let small = |text: &str| {
+        theme::rich_text(text)
+            .text_style(text_style("small12"))
+            .color(t.tx2)
+    };
     if cx.session.pattern.rows.len() < LEAST {
         ui.label(small(tr!(
-            "Drag two unplaced files to where they belong, or add them here and type their root and position. The others follow."
+            "Drag two unplaced files to where they belong, or add them here and type their root \
+                and position. The others follow."
         )));
     }
     let mut gone = None;
@@ -134,8 +210,14 @@ fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     for (index, row) in cx.session.pattern.rows.iter_mut().enumerate() {
         ui.horizontal(|ui| {
             let room = width - 2.0 * (field + gap) - 24.0 - gap;
-            let (rect, response) = ui.allocate_exact_size(vec2(room.max(60.0), 26.0), egui::Sense::hover());
-            let name = row.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let (rect, response) =
+                ui.allocate_exact_size(vec2(room.max(60.0), 26.0), egui::Sense::hover());
+            let name = row
+                .file
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &name));
             paint::text_left(ui.painter(), rect, &name, font::mono(12.0), t.tx);
             response.on_hover_text(theme::rich_text(row.file.display().to_string()));
@@ -160,7 +242,13 @@ fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 .width(field)
                 .hint(tr!("position, e.g. s2 / t02"))
                 .show(ui);
-            if ui.add(Button::icon_only(icons::X, tr!("Remove example {number}", number))).clicked() {
+            if ui
+                .add(Button::icon_only(
+                    icons::X,
+                    tr!("Remove example {number}", number),
+                ))
+                .clicked()
+            {
                 gone = Some(index);
             }
         });
@@ -171,26 +259,52 @@ fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 }
 
 fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(report) = cx.session.pattern.report.clone() else { return };
-    if let Some(trouble) = report.trouble.as_ref().filter(|_| report.alternatives.is_empty()) {
+    let Some(report) = cx.session.pattern.report.clone() else {
+        return;
+    };
+    if let Some(trouble) = report
+        .trouble
+        .as_ref()
+        .filter(|_| report.alternatives.is_empty())
+    {
         widgets::note_ui(ui, &FieldNote::Warning(trouble.clone()));
         return;
     }
     let t = theme::tokens(ui);
     let ways = report.alternatives.len();
     let counts = |way: &Alternative| {
-        let files = tr_n!(way.placed.len(), "{n} file", "{n} files", n = paint::grouped(way.placed.len() as u64));
-        let roots = tr_n!(way.roots, "{n} root", "{n} roots", n = paint::grouped(way.roots as u64));
+        let files = tr_n!(
+            way.placed.len(),
+            "{n} file",
+            "{n} files",
+            n = paint::grouped(way.placed.len() as u64)
+        );
+        let roots = tr_n!(
+            way.roots,
+            "{n} root",
+            "{n} roots",
+            n = paint::grouped(way.roots as u64)
+        );
         match way.new_roots {
             0 => tr!("{files} into {roots}", files, roots),
             new => {
                 let n = paint::grouped(new as u64);
-                tr_n!(new, "{files} into {roots}, {n} new", "{files} into {roots}, {n} new", files, roots, n)
+                tr_n!(
+                    new,
+                    "{files} into {roots}, {n} new",
+                    "{files} into {roots}, {n} new",
+                    files,
+                    roots,
+                    n
+                )
             }
         }
     };
     if ways > 1 {
-        let text = tr!("The names can be read in {ways} ways. Which one is meant?", ways);
+        let text = tr!(
+            "The names can be read in {ways} ways. Which one is meant?",
+            ways
+        );
         widgets::note_ui(ui, &FieldNote::Warning(text));
         for (number, way) in report.alternatives.iter().enumerate() {
             let chosen = cx.session.pattern.chosen == Some(number);
@@ -200,22 +314,43 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
         }
     }
-    let Some((_, way)) = cx.session.pattern.way() else { return };
+    let Some((_, way)) = cx.session.pattern.way() else {
+        return;
+    };
     if way.placed.is_empty() && way.nearly.is_empty() && way.left_over.is_empty() {
-        ui.label(theme::rich_text(tr!("Nothing left to place")).text_style(text_style("small12")).color(t.tx2));
+        ui.label(
+            theme::rich_text(tr!("Nothing left to place"))
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
         return;
     }
     if ways == 1 {
-        ui.label(theme::rich_text(format!("{}: {}", way.label, counts(way))).text_style(text_style("small12")).color(t.tx2));
+        ui.label(
+            theme::rich_text(format!("{}: {}", way.label, counts(way)))
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
     }
     tokens_ui(ui, &way.tokens);
-    let (matched, nearly, left) = (way.placed.len() as u64, way.nearly.len() as u64, way.left_over.len() as u64);
+    let (matched, nearly, left) = (
+        way.placed.len() as u64,
+        way.nearly.len() as u64,
+        way.left_over.len() as u64,
+    );
     let segments = [
         Segment::new(ListedFiles::Matched, tr!("Matched")).count(matched),
         Segment::new(ListedFiles::Nearly, tr!("Nearly")).count(nearly),
         Segment::new(ListedFiles::Left, tr!("Left over")).count(left),
     ];
-    if widgets::segmented(ui, "pattern-listed", &mut cx.session.pattern.listed, &segments).changed() {
+    if widgets::segmented(
+        ui,
+        "pattern-listed",
+        &mut cx.session.pattern.listed,
+        &segments,
+    )
+    .changed()
+    {
         cx.session.pattern.scroll = RowScroll::default();
     }
 }
@@ -227,25 +362,48 @@ fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
         ui.spacing_mut().item_spacing = vec2(1.0, 4.0);
         for token in tokens {
             if !token.before.is_empty() {
-                ui.label(theme::rich_text(&token.before).font(font::mono(12.0)).color(t.tx3));
+                ui.label(
+                    theme::rich_text(&token.before)
+                        .font(font::mono(12.0))
+                        .color(t.tx3),
+                );
             }
             let (word, fill, line, color) = match token.role {
                 TokenRole::Root => (tr!("root"), t.accbg, t.accline, t.acc),
                 TokenRole::Position => (tr!("position"), t.infobg, t.infoline, t.info),
                 TokenRole::Free => (tr!("free" in "part of a name"), t.bg3, t.line2, t.tx2),
                 TokenRole::Fixed => {
-                    ui.label(theme::rich_text(&token.text).font(font::mono(12.0)).color(t.tx2));
+                    ui.label(
+                        theme::rich_text(&token.text)
+                            .font(font::mono(12.0))
+                            .color(t.tx2),
+                    );
                     continue;
                 }
             };
             let galley = paint::unwrapped(ui.painter(), &token.text, font::mono(12.0), color);
             let said = paint::unwrapped(ui.painter(), word, font::medium(10.0), color);
-            let (rect, response) = ui.allocate_exact_size(vec2(galley.size().x + said.size().x + 18.0, 20.0), egui::Sense::hover());
-            response
-                .widget_info(|| WidgetInfo::labeled(Role::Label, true, tr!("{part} decides the {word}", part = token.text, word)));
-            ui.painter().rect(rect, 4, fill, Stroke::new(1.0, line), StrokeKind::Inside);
+            let (rect, response) = ui.allocate_exact_size(
+                vec2(galley.size().x + said.size().x + 18.0, 20.0),
+                egui::Sense::hover(),
+            );
+            response.widget_info(|| {
+                WidgetInfo::labeled(
+                    Role::Label,
+                    true,
+                    tr!("{part} decides the {word}", part = token.text, word),
+                )
+            });
+            ui.painter()
+                .rect(rect, 4, fill, Stroke::new(1.0, line), StrokeKind::Inside);
             let inner = rect.shrink2(vec2(6.0, 0.0));
-            let end = paint::text_left(ui.painter(), inner.expand(1.0), &token.text, font::mono(12.0), color);
+            let end = paint::text_left(
+                ui.painter(),
+                inner.expand(1.0),
+                &token.text,
+                font::mono(12.0),
+                color,
+            );
             let rest = inner.with_min_x(end + 5.0).expand(1.0);
             paint::text_left(ui.painter(), rest, word, font::medium(10.0), color);
         }
@@ -255,5 +413,7 @@ fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
 /// The file name of a tray file.
 pub(super) fn name_of(document: &Document, file: u32) -> String {
     let tray = document.draft().map(|draft| draft.tray());
-    tray.and_then(|tray| tray.get(file as usize)).map(drag::file_name).unwrap_or_default()
+    tray.and_then(|tray| tray.get(file as usize))
+        .map(drag::file_name)
+        .unwrap_or_default()
 }

@@ -17,7 +17,8 @@ pub(super) struct ExampleRow {
     pub(super) file: std::path::PathBuf,
     pub(super) root: String,
     pub(super) position: String,
-    /// Number of the step of the history that placed the file; `None` for an example that was typed.
+    /// Number of the step of the history that placed the file; `None` for an example that was
+    /// typed.
     pub(super) step: Option<usize>,
 }
 
@@ -48,17 +49,23 @@ pub struct PatternState {
 }
 
 impl PatternState {
-    /// Adds an example; a second position for the same file replaces the first. `step` is the number of the step of the history
-    /// that places the file, if one does.
+    /// Adds an example; a second position for the same file replaces the first. `step` is the
+    /// number of the step of the history that places the file, if one does.
     pub fn add(&mut self, example: Example, step: Option<usize>) {
         self.rows.retain(|row| row.file != example.file);
         let (root, position) = (example.root.to_string(), example.position.join(" / "));
-        self.rows.push(ExampleRow { file: example.file, root, position, step });
+        self.rows.push(ExampleRow {
+            file: example.file,
+            root,
+            position,
+            step,
+        });
     }
 
     /// Forgets the examples of steps after the first `steps` of the history, which were undone.
     pub fn undone(&mut self, steps: usize) {
-        self.rows.retain(|row| row.step.is_none_or(|step| step <= steps));
+        self.rows
+            .retain(|row| row.step.is_none_or(|step| step <= steps));
     }
 
     /// True while the job that matches names to the pattern runs.
@@ -89,7 +96,10 @@ impl PatternState {
         }
         self.job = None;
         if let Some(error) = error {
-            self.report = Some(Arc::new(PatternReport { trouble: Some(error.to_string()), ..PatternReport::default() }));
+            self.report = Some(Arc::new(PatternReport {
+                trouble: Some(error.to_string()),
+                ..PatternReport::default()
+            }));
         }
         true
     }
@@ -99,7 +109,11 @@ impl PatternState {
         let whole = |row: &ExampleRow| {
             let position = SamplePath::parse(&row.position).0;
             let root = row.root.trim();
-            (!root.is_empty()).then(|| Example { file: row.file.clone(), root: root.into(), position })
+            (!root.is_empty()).then(|| Example {
+                file: row.file.clone(),
+                root: root.into(),
+                position,
+            })
         };
         let examples: Option<Vec<Example>> = self.rows.iter().map(whole).collect();
         examples.filter(|examples| examples.len() >= LEAST)
@@ -122,13 +136,21 @@ mod tests {
 
     #[test]
     fn undo_takes_the_example_of_its_step_with_it() {
-        let example = |name: &str| Example { file: name.into(), root: "a".into(), position: vec!["before".into()] };
+        let example = |name: &str| Example {
+            file: name.into(),
+            root: "a".into(),
+            position: vec!["before".into()],
+        };
         let mut state = PatternState::default();
         state.add(example("/typed.tif"), None);
         state.add(example("/first.tif"), Some(1));
         state.add(example("/second.tif"), Some(2));
         state.undone(1);
-        let files: Vec<_> = state.rows.iter().map(|row| row.file.display().to_string()).collect();
+        let files: Vec<_> = state
+            .rows
+            .iter()
+            .map(|row| row.file.display().to_string())
+            .collect();
         assert_eq!(files, ["/typed.tif", "/first.tif"]);
         state.undone(0);
         assert_eq!(state.rows.len(), 1);

@@ -27,8 +27,8 @@ pub(super) struct ShownPlan {
     pub throughput: Arc<Throughput>,
 }
 
-/// The folder that was read, and its plan if it has one. The folder is kept, as the previous value is shown while a new one is
-/// read.
+/// The folder that was read, and its plan if it has one. The folder is kept, as the previous value
+/// is shown while a new one is read.
 pub(super) type ReadFolder = (PathBuf, Option<ShownPlan>);
 
 /// State of the panels. Outlives the document.
@@ -121,13 +121,18 @@ impl PlanState {
 
     /// The typed folder; `None` for an empty field.
     pub(super) fn folder(&self) -> Option<PathBuf> {
-        Some(self.folder.trim()).filter(|typed| !typed.is_empty()).map(PathBuf::from)
+        Some(self.folder.trim())
+            .filter(|typed| !typed.is_empty())
+            .map(PathBuf::from)
     }
 
     /// The plan in the folder; `None` until it is read.
     pub(super) fn shown(&self) -> Option<&ShownPlan> {
         let folder = self.folder()?;
-        self.status.latest().filter(|found| found.0 == folder).and_then(|found| found.1.as_ref())
+        self.status
+            .latest()
+            .filter(|found| found.0 == folder)
+            .and_then(|found| found.1.as_ref())
     }
 
     /// Maximum number of attempts for each part; `None` when the field has no number.
@@ -137,7 +142,9 @@ impl PlanState {
 
     /// Executable that workers start; `None` for the running one.
     pub(super) fn program(&self) -> Option<PathBuf> {
-        Some(self.program.trim()).filter(|typed| !typed.is_empty()).map(PathBuf::from)
+        Some(self.program.trim())
+            .filter(|typed| !typed.is_empty())
+            .map(PathBuf::from)
     }
 
     /// The engine with its options.
@@ -147,24 +154,42 @@ impl PlanState {
     pub(super) fn engine(&self) -> Result<Engine, &'static str> {
         let number = |text: &str, wrong: &'static str| match text.trim() {
             "" => Ok(None),
-            typed => typed.parse::<f64>().ok().filter(|number| (1e-3..1e6).contains(number)).map(Some).ok_or(wrong),
+            typed => typed
+                .parse::<f64>()
+                .ok()
+                .filter(|number| (1e-3..1e6).contains(number))
+                .map(Some)
+                .ok_or(wrong),
         };
         let whole = |text: &str, wrong: &'static str| match text.trim() {
             "" => Ok(None),
-            typed => typed.parse::<u32>().ok().filter(|number| *number > 0).map(Some).ok_or(wrong),
+            typed => typed
+                .parse::<u32>()
+                .ok()
+                .filter(|number| *number > 0)
+                .map(Some)
+                .ok_or(wrong),
         };
         match self.engine {
             EngineChoice::Local => {
                 let wrong = tr!("The number of processes is not a number.");
                 let workers = whole(&self.workers, wrong)?.ok_or(wrong)?;
-                Ok(Engine::Local { workers: workers as usize })
+                Ok(Engine::Local {
+                    workers: workers as usize,
+                })
             }
             EngineChoice::Slurm => {
                 let memory = number(&self.memory, tr!("The memory is not a number of GB."))?;
-                let minutes = whole(&self.minutes, tr!("The time limit is not a number of minutes."))?;
+                let minutes = whole(
+                    &self.minutes,
+                    tr!("The time limit is not a number of minutes."),
+                )?;
                 let partition = self.partition.trim();
                 Ok(Engine::Slurm(SlurmOptions {
-                    at_once: whole(&self.at_once, tr!("The number of parts at a time is not a number."))?,
+                    at_once: whole(
+                        &self.at_once,
+                        tr!("The number of parts at a time is not a number."),
+                    )?,
                     memory_bytes: memory.map(|memory| (memory * 1e9) as u64),
                     seconds: minutes.map(|minutes| u64::from(minutes) * 60),
                     partition: Some(partition.to_owned()).filter(|name| !name.is_empty()),
@@ -179,7 +204,10 @@ impl PlanState {
                 if python.is_empty() {
                     return Err(tr!("The Python with the package distributed is missing."));
                 }
-                Ok(Engine::Dask(DaskOptions { scheduler: scheduler.to_owned(), python: python.into() }))
+                Ok(Engine::Dask(DaskOptions {
+                    scheduler: scheduler.to_owned(),
+                    python: python.into(),
+                }))
             }
         }
     }
@@ -191,7 +219,10 @@ mod tests {
 
     #[test]
     fn another_plan_has_no_part_selected() {
-        let mut state = PlanState { selected: Some(2), ..PlanState::default() };
+        let mut state = PlanState {
+            selected: Some(2),
+            ..PlanState::default()
+        };
         state.read_again();
         assert_eq!(state.selected, Some(2));
         state.show(Path::new("/plans/other"));
@@ -208,15 +239,25 @@ mod tests {
         state.memory = "1.5".into();
         state.minutes = "30".into();
         state.at_once = "8".into();
-        let wanted =
-            SlurmOptions { at_once: Some(8), memory_bytes: Some(1_500_000_000), seconds: Some(1800), ..Default::default() };
+        let wanted = SlurmOptions {
+            at_once: Some(8),
+            memory_bytes: Some(1_500_000_000),
+            seconds: Some(1800),
+            ..Default::default()
+        };
         assert_eq!(state.engine(), Ok(Engine::Slurm(wanted)));
         state.memory = "much".into();
         assert_eq!(state.engine(), Err("The memory is not a number of GB."));
         state.engine = EngineChoice::Dask;
-        assert_eq!(state.engine(), Err("The address of the scheduler is missing."));
+        assert_eq!(
+            state.engine(),
+            Err("The address of the scheduler is missing.")
+        );
         state.scheduler = " tcp://host:8786 ".into();
-        let dask = DaskOptions { scheduler: "tcp://host:8786".into(), python: "python3".into() };
+        let dask = DaskOptions {
+            scheduler: "tcp://host:8786".into(),
+            python: "python3".into(),
+        };
         assert_eq!(state.engine(), Ok(Engine::Dask(dask)));
     }
 }

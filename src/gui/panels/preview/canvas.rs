@@ -1,6 +1,10 @@
-//! The canvas of the preview: pan and zoom, detail when the view rests, pixel under the pointer, comparison, scale bar.
+//! The canvas of the preview: pan and zoom, detail when the view rests, pixel under the pointer,
+//! comparison, scale bar.
 
-use egui::{Color32, Key, Modifiers, Painter, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2};
+use egui::{
+    Color32, Key, Modifiers, Painter, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2,
+    vec2,
+};
 
 use super::picture::Picture;
 use super::state::{CompareMode, plain};
@@ -24,39 +28,68 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with("canvas"), Sense::click_and_drag());
     let shown = cx.session.preview.shown.map(|(_, at)| at);
-    let title = shown.and_then(|at| cx.document()?.path(at)).map(|path| path.to_string()).unwrap_or_default();
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, tr!("Picture of {title}", title)));
+    let title = shown
+        .and_then(|at| cx.document()?.path(at))
+        .map(|path| path.to_string())
+        .unwrap_or_default();
+    response.widget_info(|| {
+        egui::WidgetInfo::labeled(egui::Role::Image, true, tr!("Picture of {title}", title))
+    });
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.input);
     let Some(info) = cx.session.preview.info().cloned() else {
-        ui.scope_builder(UiBuilder::new().max_rect(Rect::from_center_size(rect.center(), Vec2::splat(24.0))), |ui| {
-            widgets::spinner(ui, 24.0)
-        });
+        ui.scope_builder(
+            UiBuilder::new().max_rect(Rect::from_center_size(rect.center(), Vec2::splat(24.0))),
+            |ui| widgets::spinner(ui, 24.0),
+        );
         return;
     };
     let (width, height) = (info.width.max(1) as f64, info.height.max(1) as f64);
     let fit = fit_of(rect, [width, height]);
-    let (middle, scale) = cx.session.preview.view.place.unwrap_or(([width / 2.0, height / 2.0], fit));
-    let mut transform = Transform { screen: rect.center(), middle, scale };
+    let (middle, scale) = cx
+        .session
+        .preview
+        .view
+        .place
+        .unwrap_or(([width / 2.0, height / 2.0], fit));
+    let mut transform = Transform {
+        screen: rect.center(),
+        middle,
+        scale,
+    };
     if navigate(ui, cx, &response, &mut transform, fit) {
         let state = &mut cx.session.preview;
-        transform.middle = [transform.middle[0].clamp(0.0, width), transform.middle[1].clamp(0.0, height)];
+        transform.middle = [
+            transform.middle[0].clamp(0.0, width),
+            transform.middle[1].clamp(0.0, height),
+        ];
         state.view.place = Some((transform.middle, transform.scale));
         state.view.moved_s = ui.input(|input| input.time);
     }
     cx.session.preview.view.scale = transform.scale * f64::from(ui.pixels_per_point());
     pictures_ui(ui, cx, &painter, t, transform, rect);
     chunks::grid_ui(&painter, t, &cx.session.preview.chunks, transform, rect);
-    let pointer = response.hover_pos().map(|at| transform.pixel_from_screen(at));
+    let pointer = response
+        .hover_pos()
+        .map(|at| transform.pixel_from_screen(at));
     let inside = pointer.filter(|[x, y]| (0.0..width).contains(x) && (0.0..height).contains(y));
     let pinned = cx.session.preview.side.pinned;
     let under = inside.map(|[x, y]| (x as usize, y as usize));
     cx.session.preview.side.last_under = under.or(cx.session.preview.side.last_under);
     cx.session.preview.pixel = pinned.or(under);
     if let Some((column, row)) = cx.session.preview.pixel {
-        let cell = transform.rect(Window { x: column, y: row, width: 1, height: 1 });
+        let cell = transform.rect(Window {
+            x: column,
+            y: row,
+            width: 1,
+            height: 1,
+        });
         if pinned.is_some() || transform.scale >= 6.0 {
-            let shown = if cell.width() >= 6.0 { cell } else { Rect::from_center_size(cell.center(), Vec2::splat(9.0)) };
+            let shown = if cell.width() >= 6.0 {
+                cell
+            } else {
+                Rect::from_center_size(cell.center(), Vec2::splat(9.0))
+            };
             painter.rect_stroke(shown, 0, Stroke::new(1.5, t.accfill), StrokeKind::Outside);
         }
     }
@@ -69,18 +102,32 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect) {
 /// Requests the values of the pixel under the pointer.
 pub fn want_probe(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.preview;
-    let Some(((column, row), asset)) = state.pixel.zip(state.asset.clone()) else { return };
+    let Some(((column, row), asset)) = state.pixel.zip(state.asset.clone()) else {
+        return;
+    };
     let file = asset.clone();
     // One request at a time: the pointer may pass many pixels meanwhile.
     if !state.probe.is_pending() {
-        state.probe.update(cx.jobs, (asset, column, row), tr!("Preview values"), move |ctx| probe(&file, column, row, ctx));
+        state.probe.update(
+            cx.jobs,
+            (asset, column, row),
+            tr!("Preview values"),
+            move |ctx| probe(&file, column, row, ctx),
+        );
     }
     if state.compare.mode == CompareMode::Difference
-        && let Some(other) = state.other.as_ref().map(|other| other.answer.0.source.clone())
+        && let Some(other) = state
+            .other
+            .as_ref()
+            .map(|other| other.answer.0.source.clone())
         && !state.other_probe.is_pending()
     {
         let key = (other.clone(), column, row);
-        state.other_probe.update(cx.jobs, key, tr!("Preview values"), move |ctx| probe(&other, column, row, ctx));
+        state
+            .other_probe
+            .update(cx.jobs, key, tr!("Preview values"), move |ctx| {
+                probe(&other, column, row, ctx)
+            });
     }
 }
 
@@ -92,16 +139,29 @@ pub fn fit_of(rect: Rect, [width, height]: [f64; 2]) -> f64 {
 /// Draws a picture where its window is.
 pub fn paint_picture(painter: &Painter, picture: &Picture, transform: Transform) {
     let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
-    painter.image(picture.texture.id(), transform.rect(picture.answer.1.window), all, Color32::WHITE);
+    painter.image(
+        picture.texture.id(),
+        transform.rect(picture.answer.1.window),
+        all,
+        Color32::WHITE,
+    );
 }
 
 /// Draws the picture and, by the comparison mode, the second one.
-fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &ThemeTokens, transform: Transform, rect: Rect) {
+fn pictures_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    painter: &Painter,
+    t: &ThemeTokens,
+    transform: Transform,
+    rect: Rect,
+) {
     let mode = cx.session.preview.compare.mode;
     let time = ui.input(|input| input.time);
     let second = mode == CompareMode::Flip && (time / FLIP_S) as u64 % 2 == 1;
     if mode == CompareMode::Flip && cx.session.preview.other.is_some() {
-        ui.ctx().request_repaint_after(std::time::Duration::from_millis(50));
+        ui.ctx()
+            .request_repaint_after(std::time::Duration::from_millis(50));
     }
     if mode == CompareMode::Difference {
         difference::refresh(ui, &mut cx.session.preview);
@@ -111,13 +171,25 @@ fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &Th
         && let (Some((_, _, texture)), Some(whole)) = (&state.compare.apart, &state.whole)
     {
         let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
-        painter.image(texture.id(), transform.rect(whole.answer.1.window), all, Color32::WHITE);
+        painter.image(
+            texture.id(),
+            transform.rect(whole.answer.1.window),
+            all,
+            Color32::WHITE,
+        );
         difference::legend_ui(ui, cx, rect);
         return;
     }
-    match state.other.as_ref().filter(|other| second && other.is_ready()) {
+    match state
+        .other
+        .as_ref()
+        .filter(|other| second && other.is_ready())
+    {
         Some(other) => paint_picture(painter, other, transform),
-        None => [&state.whole, &state.closer].into_iter().flatten().for_each(|picture| paint_picture(painter, picture, transform)),
+        None => [&state.whole, &state.closer]
+            .into_iter()
+            .flatten()
+            .for_each(|picture| paint_picture(painter, picture, transform)),
     }
     if mode == CompareMode::Swipe && state.other.is_some() {
         swipe_ui(ui, cx, t, transform, rect);
@@ -125,13 +197,29 @@ fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &Th
 }
 
 /// Draws the second picture left of a draggable line.
-fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &ThemeTokens, transform: Transform, rect: Rect) {
+fn swipe_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    t: &ThemeTokens,
+    transform: Transform,
+    rect: Rect,
+) {
     let x = rect.left() + rect.width() * cx.session.preview.compare.swipe;
     let grip = Rect::from_center_size(pos2(x, rect.center().y), vec2(26.0, rect.height()));
     let response = ui.interact(grip, ui.scope_id().with("swipe"), Sense::drag());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Splitter, true, tr!("Swipe between the pictures")));
-    if let Some(pointer) = response.interact_pointer_pos().filter(|_| response.dragged()) {
-        cx.session.preview.compare.swipe = ((pointer.x - rect.left()) / rect.width()).clamp(0.02, 0.98);
+    response.widget_info(|| {
+        egui::WidgetInfo::labeled(
+            egui::Role::Splitter,
+            true,
+            tr!("Swipe between the pictures"),
+        )
+    });
+    if let Some(pointer) = response
+        .interact_pointer_pos()
+        .filter(|_| response.dragged())
+    {
+        cx.session.preview.compare.swipe =
+            ((pointer.x - rect.left()) / rect.width()).clamp(0.02, 0.98);
     }
     let state = &cx.session.preview;
     let left = ui.painter_at(rect.with_max_x(x));
@@ -142,16 +230,34 @@ fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &ThemeTokens, transform: 
     let painter = ui.painter_at(rect);
     painter.vline(x, rect.y_range(), Stroke::new(2.0, Color32::WHITE));
     painter.circle_filled(pos2(x, rect.center().y), 13.0, Color32::WHITE);
-    paint::icon(&painter, pos2(x, rect.center().y), icons::ARROWS_LEFT_RIGHT, 15.0, Color32::BLACK);
+    paint::icon(
+        &painter,
+        pos2(x, rect.center().y),
+        icons::ARROWS_LEFT_RIGHT,
+        15.0,
+        Color32::BLACK,
+    );
     let other = state.other.as_ref().map(|other| &*other.answer.1.info);
-    let names =
-        [with_variable(&state.compare.other_name, other), with_variable(&state.compare.own_name, state.info().map(|info| &**info))];
+    let names = [
+        with_variable(&state.compare.other_name, other),
+        with_variable(&state.compare.own_name, state.info().map(|info| &**info)),
+    ];
     for (name, right) in names.iter().zip([false, true]) {
         let width = name.chars().count() as f32 * 7.4 + 16.0;
-        let corner = if right { pos2(rect.right() - width - 10.0, rect.top() + 10.0) } else { rect.min + vec2(10.0, 10.0) };
+        let corner = if right {
+            pos2(rect.right() - width - 10.0, rect.top() + 10.0)
+        } else {
+            rect.min + vec2(10.0, 10.0)
+        };
         let label = Rect::from_min_size(corner, vec2(width, 22.0));
         painter.rect_filled(label, 4, t.bg1.gamma_multiply(0.9));
-        paint::text_center(&painter, label, name, font::mono(12.0), if right { t.acc } else { t.tx });
+        paint::text_center(
+            &painter,
+            label,
+            name,
+            font::mono(12.0),
+            if right { t.acc } else { t.tx },
+        );
     }
     response.on_hover_cursor(egui::CursorIcon::ResizeHorizontal);
 }
@@ -165,7 +271,13 @@ fn with_variable(name: &str, info: Option<&RasterInfo>) -> String {
 }
 
 /// Handles drag, wheel and keys. True when the view changed.
-pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, transform: &mut Transform, fit: f64) -> bool {
+pub fn navigate(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    response: &egui::Response,
+    transform: &mut Transform,
+    fit: f64,
+) -> bool {
     let mut changed = false;
     if response.clicked() {
         response.request_focus();
@@ -183,17 +295,27 @@ pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, t
     let mut factor = 1.0;
     let mut about = response.hover_pos();
     if about.is_some() {
-        let (wheel, pinch) = ui.input_mut(|input| (std::mem::take(&mut input.smooth_scroll_delta.y), input.zoom_delta()));
+        let (wheel, pinch) = ui.input_mut(|input| {
+            (
+                std::mem::take(&mut input.smooth_scroll_delta.y),
+                input.zoom_delta(),
+            )
+        });
         factor *= f64::from(wheel / 240.0).exp2() * f64::from(pinch);
     }
     if response.has_focus() {
-        let filter = egui::EventFilter { horizontal_arrows: true, ..Default::default() };
+        let filter = egui::EventFilter {
+            horizontal_arrows: true,
+            ..Default::default()
+        };
         ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
         let (steps, zoom, home, play, preset) = ui.input_mut(|input| {
             let mut count = |key| input.count_and_consume_key(Modifiers::NONE, key) as i64;
             let steps = count(Key::ArrowRight) - count(Key::ArrowLeft);
             let zoom = count(Key::Plus) + count(Key::Equals) - count(Key::Minus);
-            let preset = [Key::Num1, Key::Num2, Key::Num3].into_iter().position(|key| count(key) > 0);
+            let preset = [Key::Num1, Key::Num2, Key::Num3]
+                .into_iter()
+                .position(|key| count(key) > 0);
             (steps, zoom, count(Key::Num0), count(Key::Space), preset)
         });
         if home > 0 {
@@ -205,7 +327,8 @@ pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, t
             *next = if next.is_some() { None } else { Some(now) };
         }
         if let (Some(preset), Some(info)) = (preset, cx.session.preview.info())
-            && let Some(bands) = crate::raster::Preset::ALL[preset].bands(info, &super::names::band_names(cx.document()))
+            && let Some(bands) = crate::raster::Preset::ALL[preset]
+                .bands(info, &super::names::band_names(cx.document()))
         {
             cx.session.preview.options.bands = bands;
         }
@@ -214,7 +337,8 @@ pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, t
             about = Some(transform.screen);
         }
         if steps != 0
-            && let (Some(document), Some(at)) = (cx.document(), cx.session.preview.shown.map(|(_, at)| at))
+            && let (Some(document), Some(at)) =
+                (cx.document(), cx.session.preview.shown.map(|(_, at)| at))
             && let Some(to) = sibling(document, at, steps.signum())
         {
             cx.request(Request::Select(Some(to)));
@@ -231,8 +355,15 @@ pub fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &egui::Response, t
     changed
 }
 
-/// Reads the visible part of a raster that is larger than the picture of the whole, once the view rests.
-fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Transform, info: &RasterInfo) {
+/// Reads the visible part of a raster that is larger than the picture of the whole, once the view
+/// rests.
+fn request_closer(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    rect: Rect,
+    transform: Transform,
+    info: &RasterInfo,
+) {
     let state = &mut cx.session.preview;
     // A closer view belongs to the picture of the whole.
     if !state.has_wanted_whole() {
@@ -248,19 +379,42 @@ fn request_closer(ui: &Ui, cx: &mut PanelContext<'_>, rect: Rect, transform: Tra
     }
     let rested = ui.input(|input| input.time) - state.view.moved_s;
     if rested < REST_S {
-        ui.ctx().request_repaint_after(std::time::Duration::from_secs_f64(REST_S));
+        ui.ctx()
+            .request_repaint_after(std::time::Duration::from_secs_f64(REST_S));
         return;
     }
-    let [left, top] = transform.pixel_from_screen(rect.min).map(|at| at.floor().max(0.0));
-    let [right, bottom] = transform.pixel_from_screen(rect.max).map(|at| at.ceil().max(0.0));
-    let window = Window { x: left as usize, y: top as usize, width: (right - left) as usize, height: (bottom - top) as usize };
-    let Some(window) = window.clip(info.width, info.height) else { return };
+    let [left, top] = transform
+        .pixel_from_screen(rect.min)
+        .map(|at| at.floor().max(0.0));
+    let [right, bottom] = transform
+        .pixel_from_screen(rect.max)
+        .map(|at| at.ceil().max(0.0));
+    let window = Window {
+        x: left as usize,
+        y: top as usize,
+        width: (right - left) as usize,
+        height: (bottom - top) as usize,
+    };
+    let Some(window) = window.clip(info.width, info.height) else {
+        return;
+    };
     let scale = ui.pixels_per_point();
-    let fit = ((rect.width() * scale) as usize, (rect.height() * scale) as usize);
+    let fit = (
+        (rect.width() * scale) as usize,
+        (rect.height() * scale) as usize,
+    );
     // Same resampling as for the whole raster: classes are not averaged.
-    let request = PreviewRequest { window: Some(window), fit, ..whole.answer.0.clone() };
+    let request = PreviewRequest {
+        window: Some(window),
+        fit,
+        ..whole.answer.0.clone()
+    };
     let wanted = plain(&request);
-    state.closer_read.update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| super::read(request, ctx));
+    state
+        .closer_read
+        .update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| {
+            super::read(request, ctx)
+        });
 }
 
 /// Draws the readout below the picture: row, column, coordinates.
@@ -287,9 +441,21 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
         && (probe.column, probe.row) == (column, row)
     {
         if let Some([lon, lat]) = probe.lonlat {
-            let east = if lon < 0.0 { tr!("W" in "compass") } else { tr!("E" in "compass") };
-            let north = if lat < 0.0 { tr!("S" in "compass") } else { tr!("N" in "compass") };
-            text.push_str(&format!("   {:.4}°{east} {:.4}°{north}", lon.abs(), lat.abs()));
+            let east = if lon < 0.0 {
+                tr!("W" in "compass")
+            } else {
+                tr!("E" in "compass")
+            };
+            let north = if lat < 0.0 {
+                tr!("S" in "compass")
+            } else {
+                tr!("N" in "compass")
+            };
+            text.push_str(&format!(
+                "   {:.4}°{east} {:.4}°{north}",
+                lon.abs(),
+                lat.abs()
+            ));
         }
         if let Some([x, y]) = probe.xy {
             text.push_str(&format!("   {x:.1} {y:.1}"));
@@ -300,7 +466,10 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
         // In front of the coordinates, which change: the variable is never cut off.
         text = format!("{}   {text}", variable.sentence());
     }
-    let crs = state.info().and_then(|info| info.crs_code.as_deref().or(info.crs_name.as_deref())).unwrap_or_default();
+    let crs = state
+        .info()
+        .and_then(|info| info.crs_code.as_deref().or(info.crs_name.as_deref()))
+        .unwrap_or_default();
     readout_line_ui(ui, &text, crs, rect);
 }
 
@@ -311,10 +480,17 @@ pub fn readout_line_ui(ui: &mut Ui, text: &str, crs: &str, rect: Rect) {
     painter.rect_filled(rect, 0, t.bg2);
     painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     let inner = rect.shrink2(vec2(10.0, 0.0));
-    // The coordinates of the pixel have priority; the name of the CRS is truncated to the remaining width.
+    // The coordinates of the pixel have priority; the name of the CRS is truncated to the remaining
+    // width.
     let end = paint::text_left(&painter, inner, text, font::mono(11.0), t.tx2);
     if inner.right() - end > 60.0 {
-        paint::text_right(&painter, inner.with_min_x(end + 16.0), crs, font::mono(11.0), t.tx3);
+        paint::text_right(
+            &painter,
+            inner.with_min_x(end + 16.0),
+            crs,
+            font::mono(11.0),
+            t.tx3,
+        );
     }
     let response = ui.interact(rect, ui.scope_id().with("readout"), Sense::hover());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Status, true, text));
@@ -326,11 +502,20 @@ mod tests {
 
     #[test]
     fn screen_and_raster_agree_both_ways() {
-        let transform = Transform { screen: pos2(300.0, 200.0), middle: [50_000.5, 120.25], scale: 3.5 };
+        let transform = Transform {
+            screen: pos2(300.0, 200.0),
+            middle: [50_000.5, 120.25],
+            scale: 3.5,
+        };
         let pixel = transform.pixel_from_screen(pos2(17.0, 391.0));
         let back = transform.screen_from_pixel(pixel);
         assert!((back - pos2(17.0, 391.0)).length() < 1e-3);
-        let rect = transform.rect(Window { x: 50_000, y: 120, width: 1, height: 1 });
+        let rect = transform.rect(Window {
+            x: 50_000,
+            y: 120,
+            width: 1,
+            height: 1,
+        });
         assert!((rect.width() - 3.5).abs() < 1e-3);
     }
 }

@@ -1,9 +1,12 @@
-//! The chunks of a sample of a streamable dataset: their position in the raster and in the file, and one chunk read alone by a
-//! range request.
+//! The chunks of a sample of a streamable dataset: their position in the raster and in the file,
+//! and one chunk read alone by a range request.
 
 use std::sync::Arc;
 
-use egui::{Color32, Frame, Margin, Painter, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Color32, Frame, Margin, Painter, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2,
+    vec2,
+};
 
 use super::names::{number, numbers_apart};
 use super::state::{ChunkPicture, ChunkRange, ChunksState};
@@ -23,48 +26,92 @@ const LISTED: usize = 4096;
 
 /// Requests the chunk list of the selected sample.
 pub fn refresh(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef) {
-    let Some(open) = document.opened().filter(|open| is_streamable(open.reader.as_ref())) else { return };
+    let Some(open) = document
+        .opened()
+        .filter(|open| is_streamable(open.reader.as_ref()))
+    else {
+        return;
+    };
     let state = &mut cx.session.preview.chunks;
     if state.made_for != Some((key, at)) {
         let grid = state.grid;
-        *state = ChunksState { made_for: Some((key, at)), grid, ..ChunksState::default() };
+        *state = ChunksState {
+            made_for: Some((key, at)),
+            grid,
+            ..ChunksState::default()
+        };
     }
     let reader = open.reader.clone();
     state
         .list
-        .update(cx.jobs, (key, at), tr!("Chunks"), move |ctx| Ok(Arc::new(chunks_of(reader.as_ref(), at.level, at.row, ctx)?)));
+        .update(cx.jobs, (key, at), tr!("Chunks"), move |ctx| {
+            Ok(Arc::new(chunks_of(reader.as_ref(), at.level, at.row, ctx)?))
+        });
 }
 
 fn covers(chunk: &ChunkPlace, (column, row): (usize, usize)) -> bool {
-    let inside = |axis: usize, at: usize| (chunk.start[axis]..chunk.start[axis] + chunk.count[axis]).contains(&(at as u64));
+    let inside = |axis: usize, at: usize| {
+        (chunk.start[axis]..chunk.start[axis] + chunk.count[axis]).contains(&(at as u64))
+    };
     inside(1, row) && inside(2, column)
 }
 
 fn rows_text(chunk: &ChunkPlace) -> String {
-    let range = |axis: usize| format!("{}–{}", chunk.start[axis], (chunk.start[axis] + chunk.count[axis]).saturating_sub(1));
-    tr!("rows {rows}, columns {columns}", rows = range(1), columns = range(2))
+    let range = |axis: usize| {
+        format!(
+            "{}–{}",
+            chunk.start[axis],
+            (chunk.start[axis] + chunk.count[axis]).saturating_sub(1)
+        )
+    };
+    tr!(
+        "rows {rows}, columns {columns}",
+        rows = range(1),
+        columns = range(2)
+    )
 }
 
 /// Draws the chunk outlines over the picture.
-pub fn grid_ui(painter: &Painter, t: &ThemeTokens, state: &ChunksState, transform: Transform, rect: Rect) {
-    let Some(places) = state.places().filter(|_| state.grid) else { return };
+pub fn grid_ui(
+    painter: &Painter,
+    t: &ThemeTokens,
+    state: &ChunksState,
+    transform: Transform,
+    rect: Rect,
+) {
+    let Some(places) = state.places().filter(|_| state.grid) else {
+        return;
+    };
     // One plane only: the chunks of other planes have the same outlines.
     for chunk in places.iter().filter(|chunk| chunk.start[0] == 0) {
-        let corner = |column: u64, row: u64| transform.screen_from_pixel([column as f64, row as f64]);
+        let corner =
+            |column: u64, row: u64| transform.screen_from_pixel([column as f64, row as f64]);
         let place = Rect::from_two_pos(
             corner(chunk.start[2], chunk.start[1]),
-            corner(chunk.start[2] + chunk.count[2], chunk.start[1] + chunk.count[1]),
+            corner(
+                chunk.start[2] + chunk.count[2],
+                chunk.start[1] + chunk.count[1],
+            ),
         );
         if place.width() < 3.0 || !place.intersects(rect) {
             continue;
         }
-        painter.rect_stroke(place, 0, Stroke::new(1.0, t.line2.gamma_multiply(0.8)), StrokeKind::Middle);
+        painter.rect_stroke(
+            place,
+            0,
+            Stroke::new(1.0, t.line2.gamma_multiply(0.8)),
+            StrokeKind::Middle,
+        );
     }
     if let Some(chosen) = places.iter().find(|chunk| chunk.index == state.chosen) {
-        let corner = |column: u64, row: u64| transform.screen_from_pixel([column as f64, row as f64]);
+        let corner =
+            |column: u64, row: u64| transform.screen_from_pixel([column as f64, row as f64]);
         let place = Rect::from_two_pos(
             corner(chosen.start[2], chosen.start[1]),
-            corner(chosen.start[2] + chosen.count[2], chosen.start[1] + chosen.count[1]),
+            corner(
+                chosen.start[2] + chosen.count[2],
+                chosen.start[1] + chosen.count[1],
+            ),
         );
         painter.rect_stroke(place, 0, Stroke::new(2.0, t.accfill), StrokeKind::Inside);
     }
@@ -73,90 +120,170 @@ pub fn grid_ui(painter: &Painter, t: &ThemeTokens, state: &ChunksState, transfor
 /// Draws the section in the sidebar; nothing for samples without chunks.
 pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let t = theme::tokens(ui);
-    let Some(places) = cx.session.preview.chunks.places().cloned() else { return };
+    let Some(places) = cx.session.preview.chunks.places().cloned() else {
+        return;
+    };
     let pinned = cx.session.preview.side.pinned;
     let state = &mut cx.session.preview.chunks;
     // A pinned pixel selects its chunk.
     if let Some(under) = pinned.and_then(|pixel| places.iter().find(|chunk| covers(chunk, pixel)))
-        && !places.iter().any(|chunk| chunk.index == state.chosen && pinned.is_some_and(|pixel| covers(chunk, pixel)))
+        && !places.iter().any(|chunk| {
+            chunk.index == state.chosen && pinned.is_some_and(|pixel| covers(chunk, pixel))
+        })
     {
         state.chosen = under.index;
     }
     widgets::section_header(ui, tr!("Chunks"), |ui| {
-        let text = tr_n!(places.len(), "{n} chunk", "{n} chunks", n = paint::grouped(places.len() as u64));
-        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3));
+        let text = tr_n!(
+            places.len(),
+            "{n} chunk",
+            "{n} chunks",
+            n = paint::grouped(places.len() as u64)
+        );
+        ui.label(
+            theme::rich_text(text)
+                .text_style(text_style("small12"))
+                .color(t.tx3),
+        );
     });
     let mut read = false;
-    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 6.0;
-        widgets::checkbox(ui, &mut state.grid, tr!("Show the chunks on the picture"));
-        let named: Vec<String> = places.iter().take(LISTED).map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk))).collect();
-        let position = places.iter().position(|chunk| chunk.index == state.chosen).unwrap_or(0);
-        let current = places.get(position).map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk))).unwrap_or_default();
-        let width = ui.available_width();
-        if let Some(index) = widgets::combo(ui, tr!("Chunk"), &current, width, true, &named) {
-            state.chosen = places.get(index).map_or(0, |chunk| chunk.index);
-        }
-        let Some(chunk) = places.get(position) else { return };
-        let (size, offset) = (paint::grouped(chunk.size), paint::grouped(chunk.offset));
-        let stored = match chunk.dtype.as_deref() {
-            Some(dtype) => tr!("{size} bytes at {offset}, {dtype}", size, offset, dtype),
-            None => tr!("{size} bytes at {offset}, of a type that is not decoded", size, offset),
-        };
-        ui.add(egui::Label::new(theme::rich_text(stored).font(font::mono(11.0)).color(t.tx2)).wrap());
-        let blocked = state.job.is_some().then_some(tr!("A chunk is being read"));
-        let button = Button::secondary(tr!("Read chunk")).icon(icons::DOWNLOAD_SIMPLE).blocked(blocked);
-        read = ui.add(button.tooltip(tr!("Read this range of bytes alone, and decode it"))).clicked();
-        if let Some(why) = &state.failed {
-            widgets::note_ui(ui, &widgets::FieldNote::Error(why.clone()));
-        }
-        if let Some((index, array)) = state.read.clone() {
-            array_ui(ui, state, cx.jobs, index, &array);
-        }
-    });
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 8))
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 6.0;
+            widgets::checkbox(ui, &mut state.grid, tr!("Show the chunks on the picture"));
+            let named: Vec<String> = places
+                .iter()
+                .take(LISTED)
+                .map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk)))
+                .collect();
+            let position = places
+                .iter()
+                .position(|chunk| chunk.index == state.chosen)
+                .unwrap_or(0);
+            let current = places
+                .get(position)
+                .map(|chunk| format!("{}  {}", chunk.index, rows_text(chunk)))
+                .unwrap_or_default();
+            let width = ui.available_width();
+            if let Some(index) = widgets::combo(ui, tr!("Chunk"), &current, width, true, &named) {
+                state.chosen = places.get(index).map_or(0, |chunk| chunk.index);
+            }
+            let Some(chunk) = places.get(position) else {
+                return;
+            };
+            let (size, offset) = (paint::grouped(chunk.size), paint::grouped(chunk.offset));
+            let stored = match chunk.dtype.as_deref() {
+                Some(dtype) => tr!("{size} bytes at {offset}, {dtype}", size, offset, dtype),
+                None => tr!(
+                    "{size} bytes at {offset}, of a type that is not decoded",
+                    size,
+                    offset
+                ),
+            };
+            ui.add(
+                egui::Label::new(theme::rich_text(stored).font(font::mono(11.0)).color(t.tx2))
+                    .wrap(),
+            );
+            let blocked = state.job.is_some().then_some(tr!("A chunk is being read"));
+            let button = Button::secondary(tr!("Read chunk"))
+                .icon(icons::DOWNLOAD_SIMPLE)
+                .blocked(blocked);
+            read = ui
+                .add(button.tooltip(tr!("Read this range of bytes alone, and decode it")))
+                .clicked();
+            if let Some(why) = &state.failed {
+                widgets::note_ui(ui, &widgets::FieldNote::Error(why.clone()));
+            }
+            if let Some((index, array)) = state.read.clone() {
+                array_ui(ui, state, cx.jobs, index, &array);
+            }
+        });
     if read && let (Some(path), Some(open)) = (document.path(at), document.opened()) {
         let state = &mut cx.session.preview.chunks;
         state.asked = state.chosen;
         let chunk = format!("{}::{}", path.to_archive(), state.chosen);
         let input = open.reader.info().path.clone();
-        cx.request(Request::Run(Command::ReadChunk { request: ChunkRequest { input, chunk } }));
+        cx.request(Request::Run(Command::ReadChunk {
+            request: ChunkRequest { input, chunk },
+        }));
     }
 }
 
 /// Draws the chunk that was read: shape, picture, summary.
-fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, index: u64, array: &Arc<ChunkArray>) {
+fn array_ui(
+    ui: &mut Ui,
+    state: &mut ChunksState,
+    jobs: &crate::jobs::Jobs,
+    index: u64,
+    array: &Arc<ChunkArray>,
+) {
     let t = theme::tokens(ui);
     let [bands, rows, columns] = array.shape;
     let dtype = &array.dtype;
-    let text = tr!("Chunk {index}: {bands} × {rows} × {columns}, {dtype}", index, bands, rows, columns, dtype);
-    ui.label(theme::rich_text(text).font(font::semibold(12.0)).color(t.tx));
+    let text = tr!(
+        "Chunk {index}: {bands} × {rows} × {columns}, {dtype}",
+        index,
+        bands,
+        rows,
+        columns,
+        dtype
+    );
+    ui.label(
+        theme::rich_text(text)
+            .font(font::semibold(12.0))
+            .color(t.tx),
+    );
     let id = ValueId::of(array);
     let work = array.clone();
-    state.seen.update(jobs, id.clone(), tr!("Picture of the chunk"), move |_| Ok(Arc::new(seen_of(&work))));
-    let Some(Ok(seen)) = state.seen.get(&id) else { return };
+    state
+        .seen
+        .update(jobs, id.clone(), tr!("Picture of the chunk"), move |_| {
+            Ok(Arc::new(seen_of(&work)))
+        });
+    let Some(Ok(seen)) = state.seen.get(&id) else {
+        return;
+    };
     if state.texture.as_ref().is_none_or(|(of, _)| *of != id) {
         state.texture = Some((id, textures::upload(ui.ctx(), "chunk", &seen.image)));
     }
-    let ([low, high], mean) = (numbers_apart([seen.range.low, seen.range.high]), number(seen.range.mean));
+    let ([low, high], mean) = (
+        numbers_apart([seen.range.low, seen.range.high]),
+        number(seen.range.mean),
+    );
     let text = tr!("band 1: {low} to {high}, mean {mean}", low, high, mean);
     ui.label(theme::rich_text(text).font(font::mono(11.0)).color(t.tx2));
-    let Some((_, texture)) = &state.texture else { return };
+    let Some((_, texture)) = &state.texture else {
+        return;
+    };
     let size = texture.size_vec2();
     let scale = (ui.available_width() / size.x).min(200.0 / size.y);
     let (rect, response) = ui.allocate_exact_size(size * scale, Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Values of chunk {index}", index)));
+    response.widget_info(|| {
+        WidgetInfo::labeled(Role::Image, true, tr!("Values of chunk {index}", index))
+    });
     let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
     ui.painter().image(texture.id(), rect, all, Color32::WHITE);
-    ui.painter().rect_stroke(rect, 0, Stroke::new(1.0, t.line2), StrokeKind::Outside);
+    ui.painter()
+        .rect_stroke(rect, 0, Stroke::new(1.0, t.line2), StrokeKind::Outside);
     ui.allocate_exact_size(vec2(1.0, 2.0), Sense::hover());
 }
 
 impl ChunkRange {
     fn of(values: &[PixelNumber]) -> Self {
-        let finite = || values.iter().copied().filter(|value| value.to_f64().is_finite());
+        let finite = || {
+            values
+                .iter()
+                .copied()
+                .filter(|value| value.to_f64().is_finite())
+        };
         let mean = finite().map(PixelNumber::to_f64).sum::<f64>() / finite().count().max(1) as f64;
         let zero = PixelNumber::Integer(0);
-        let [low, high] = [finite().reduce(PixelNumber::min), finite().reduce(PixelNumber::max)].map(|end| end.unwrap_or(zero));
+        let [low, high] = [
+            finite().reduce(PixelNumber::min),
+            finite().reduce(PixelNumber::max),
+        ]
+        .map(|end| end.unwrap_or(zero));
         Self { low, high, mean }
     }
 }
@@ -164,20 +291,39 @@ impl ChunkRange {
 /// The first band as grey, or the first three as RGB, stretched from minimum to maximum.
 fn seen_of(array: &ChunkArray) -> ChunkPicture {
     let [bands, rows, columns] = array.shape;
-    let shown: Vec<Vec<PixelNumber>> = if bands >= 3 { (0..3).map(|band| array.band(band)).collect() } else { vec![array.band(0)] };
+    let shown: Vec<Vec<PixelNumber>> = if bands >= 3 {
+        (0..3).map(|band| array.band(band)).collect()
+    } else {
+        vec![array.band(0)]
+    };
     let ranges: Vec<ChunkRange> = shown.iter().map(|values| ChunkRange::of(values)).collect();
     let level = |band: usize, at: usize| {
         let [low, high] = [ranges[band].low, ranges[band].high].map(PixelNumber::to_f64);
         let value = shown[band].get(at).map_or(f64::NAN, |value| value.to_f64());
-        let part = if high > low { (value - low) / (high - low) } else { 0.5 };
+        let part = if high > low {
+            (value - low) / (high - low)
+        } else {
+            0.5
+        };
         (part.clamp(0.0, 1.0) * 255.0) as u8
     };
     let mut data = Vec::with_capacity(rows * columns * 4);
     for at in 0..rows * columns {
-        let colours = if shown.len() == 3 { [level(0, at), level(1, at), level(2, at)] } else { [level(0, at); 3] };
+        let colours = if shown.len() == 3 {
+            [level(0, at), level(1, at), level(2, at)]
+        } else {
+            [level(0, at); 3]
+        };
         data.extend([colours[0], colours[1], colours[2], 255]);
     }
-    ChunkPicture { image: Rgba { width: columns, height: rows, data }, range: ranges[0] }
+    ChunkPicture {
+        image: Rgba {
+            width: columns,
+            height: rows,
+            data,
+        },
+        range: ranges[0],
+    }
 }
 
 #[cfg(test)]
@@ -195,16 +341,33 @@ mod tests {
             place: AssetPath::file("/x"),
         };
         let seen = seen_of(&array);
-        assert_eq!(seen.range, ChunkRange { low: PixelNumber::Integer(10), high: PixelNumber::Integer(30), mean: 20.0 });
+        assert_eq!(
+            seen.range,
+            ChunkRange {
+                low: PixelNumber::Integer(10),
+                high: PixelNumber::Integer(30),
+                mean: 20.0
+            }
+        );
         assert_eq!(seen.image.data[..8], [0, 0, 0, 255, 127, 127, 127, 255]);
         // Undecodable chunks must not panic.
-        let broken = ChunkArray { bytes: Vec::new(), ..array };
+        let broken = ChunkArray {
+            bytes: Vec::new(),
+            ..array
+        };
         assert_eq!(seen_of(&broken).range.mean, 0.0);
     }
 
     #[test]
     fn a_pixel_lies_in_one_chunk() {
-        let chunk = ChunkPlace { index: 3, start: [0, 128, 256], count: [1, 128, 64], offset: 0, size: 1, dtype: None };
+        let chunk = ChunkPlace {
+            index: 3,
+            start: [0, 128, 256],
+            count: [1, 128, 64],
+            offset: 0,
+            size: 1,
+            dtype: None,
+        };
         assert!(covers(&chunk, (256, 128)) && covers(&chunk, (319, 255)));
         assert!(!covers(&chunk, (320, 128)) && !covers(&chunk, (256, 127)));
         assert_eq!(rows_text(&chunk), "rows 128–255, columns 256–319");

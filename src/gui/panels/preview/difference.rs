@@ -20,10 +20,24 @@ const STEPS: usize = 64;
 
 /// Requests the difference of the pictures shown, and uploads its picture once.
 pub fn refresh(ui: &Ui, state: &mut PreviewState) {
-    let (Some(whole), Some(other)) = (&state.whole, &state.other) else { return };
-    let band = state.compare.band.min(whole.answer.1.band_indices.len().saturating_sub(1));
-    let pair = DifferencePair { own: whole.answer.clone(), other: other.answer.clone(), band };
-    if state.compare.apart.as_ref().is_some_and(|(shown, ..)| *shown == pair) {
+    let (Some(whole), Some(other)) = (&state.whole, &state.other) else {
+        return;
+    };
+    let band = state
+        .compare
+        .band
+        .min(whole.answer.1.band_indices.len().saturating_sub(1));
+    let pair = DifferencePair {
+        own: whole.answer.clone(),
+        other: other.answer.clone(),
+        band,
+    };
+    if state
+        .compare
+        .apart
+        .as_ref()
+        .is_some_and(|(shown, ..)| *shown == pair)
+    {
         return;
     }
     let work = pair.clone();
@@ -31,15 +45,24 @@ pub fn refresh(ui: &Ui, state: &mut PreviewState) {
         let (own, other) = (&work.own.1, &work.other.1);
         // Pictures of rasters of different sizes can have the same size.
         let same_size = (own.info.width, own.info.height) == (other.info.width, other.info.height);
-        let apart = if same_size { difference(&own.prepared.pixels, &other.prepared.pixels, work.band) } else { None };
-        apart.map(Arc::new).ok_or_else(|| Error::usage("the two have different sizes or bands"))
+        let apart = if same_size {
+            difference(&own.prepared.pixels, &other.prepared.pixels, work.band)
+        } else {
+            None
+        };
+        apart
+            .map(Arc::new)
+            .ok_or_else(|| Error::usage("the two have different sizes or bands"))
     });
     match state.compare.difference.get(&pair) {
         Some(Ok(apart)) => {
             let texture = textures::upload(ui.ctx(), "difference", &apart.image);
-            (state.compare.apart, state.compare.failed) = (Some((pair, apart.clone(), texture)), None);
+            (state.compare.apart, state.compare.failed) =
+                (Some((pair, apart.clone(), texture)), None);
         }
-        Some(Err(error)) => (state.compare.apart, state.compare.failed) = (None, Some(error.summary().to_owned())),
+        Some(Err(error)) => {
+            (state.compare.apart, state.compare.failed) = (None, Some(error.summary().to_owned()))
+        }
         None => {}
     }
 }
@@ -52,9 +75,21 @@ fn ends(apart: &BandDifference) -> Option<[String; 3]> {
     }
     let [least, most] = [PixelNumber::Integer(0).minus(limit), limit];
     // Values beyond the ends have the colours of the ends.
-    let below = if low.to_f64() < least.to_f64() { "≤ " } else { "" };
-    let above = if high.to_f64() > most.to_f64() { "≥ " } else { "" };
-    Some([format!("{below}{}", signed(least)), "0".into(), format!("{above}{}", signed(most))])
+    let below = if low.to_f64() < least.to_f64() {
+        "≤ "
+    } else {
+        ""
+    };
+    let above = if high.to_f64() > most.to_f64() {
+        "≥ "
+    } else {
+        ""
+    };
+    Some([
+        format!("{below}{}", signed(least)),
+        "0".into(),
+        format!("{above}{}", signed(most)),
+    ])
 }
 
 /// What is shown where there are no colours to explain.
@@ -77,24 +112,44 @@ fn colours_ui(ui: &Ui, rect: Rect) {
     for step in 0..STEPS {
         let [red, green, blue] = ColourMap::BlueWhiteRed.colour(step as f32 / (STEPS - 1) as f32);
         let left = rect.left() + step as f32 * width;
-        let column = Rect::from_min_max(pos2(left, rect.top()), pos2((left + width + 0.5).min(rect.right()), rect.bottom()));
+        let column = Rect::from_min_max(
+            pos2(left, rect.top()),
+            pos2((left + width + 0.5).min(rect.right()), rect.bottom()),
+        );
         painter.rect_filled(column, 0, egui::Color32::from_rgb(red, green, blue));
     }
-    painter.rect_stroke(rect, 0, Stroke::new(1.0, t.line2), egui::StrokeKind::Outside);
+    painter.rect_stroke(
+        rect,
+        0,
+        Stroke::new(1.0, t.line2),
+        egui::StrokeKind::Outside,
+    );
 }
 
 /// Paints the colour bar in the upper part of `rect`, and its numbers below.
 fn scale_ui(ui: &mut Ui, apart: &BandDifference, rect: Rect) {
     let t = theme::tokens(ui);
     let Some([low, middle, high]) = ends(apart) else {
-        paint::text_left(ui.painter(), rect, without_colours(apart), font::regular(11.0), t.tx2);
+        paint::text_left(
+            ui.painter(),
+            rect,
+            without_colours(apart),
+            font::regular(11.0),
+            t.tx2,
+        );
         return;
     };
     let (bar, below) = rect.split_top_bottom_at_y(rect.top() + 10.0);
     colours_ui(ui, bar);
     let painter = ui.painter_at(rect.expand(2.0));
     let left = paint::text_left(&painter, below, &low, font::mono(10.5), t.tx);
-    let right = paint::text_right(&painter, below.with_min_x(left + 4.0), &high, font::mono(10.5), t.tx);
+    let right = paint::text_right(
+        &painter,
+        below.with_min_x(left + 4.0),
+        &high,
+        font::mono(10.5),
+        t.tx,
+    );
     let half = 8.0;
     if left + half < rect.center().x && right - half > rect.center().x {
         paint::text_center(
@@ -110,67 +165,122 @@ fn scale_ui(ui: &mut Ui, apart: &BandDifference, rect: Rect) {
 /// Draws the legend in a corner of the picture.
 pub fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
     let state = &cx.session.preview;
-    let Some(apart) = state.compare.shown_difference().cloned() else { return };
+    let Some(apart) = state.compare.shown_difference().cloned() else {
+        return;
+    };
     let t = theme::tokens(ui);
-    let back = Rect::from_min_size(pos2(rect.left() + 10.0, rect.bottom() - LEGEND.y - 10.0), LEGEND);
-    ui.painter_at(rect).rect_filled(back, 4, t.bg1.gamma_multiply(0.9));
+    let back = Rect::from_min_size(
+        pos2(rect.left() + 10.0, rect.bottom() - LEGEND.y - 10.0),
+        LEGEND,
+    );
+    ui.painter_at(rect)
+        .rect_filled(back, 4, t.bg1.gamma_multiply(0.9));
     let inner = back.shrink2(vec2(8.0, 5.0));
     let (title, scale) = inner.split_top_bottom_at_y(inner.top() + 17.0);
-    paint::text_left(&ui.painter_at(inner), title, &names(state), font::mono(11.0), t.tx2);
+    paint::text_left(
+        &ui.painter_at(inner),
+        title,
+        &names(state),
+        font::mono(11.0),
+        t.tx2,
+    );
     scale_ui(ui, &apart, scale);
-    let response = ui.interact(back, ui.scope_id().with("difference legend"), Sense::hover());
+    let response = ui.interact(
+        back,
+        ui.scope_id().with("difference legend"),
+        Sense::hover(),
+    );
     response.widget_info(|| {
         let text = match ends(&apart) {
-            Some([low, _, high]) => tr!("Colours of the difference, from {low} to {high}", low, high),
+            Some([low, _, high]) => {
+                tr!("Colours of the difference, from {low} to {high}", low, high)
+            }
             None => without_colours(&apart).to_owned(),
         };
         WidgetInfo::labeled(Role::Label, true, text)
     });
 }
 
-/// Draws the section in the sidebar: what is subtracted, the band, the colours, the lowest and the highest difference.
+/// Draws the section in the sidebar: what is subtracted, the band, the colours, the lowest and the
+/// highest difference.
 pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, known: &[String]) {
     let t = theme::tokens(ui);
     let state = &mut cx.session.preview;
     let names = names(state);
     widgets::section_header(ui, tr!("Difference"), |ui| {
-        ui.add(egui::Label::new(theme::rich_text(names).font(font::mono(11.0)).color(t.tx3)).truncate());
+        ui.add(
+            egui::Label::new(theme::rich_text(names).font(font::mono(11.0)).color(t.tx3))
+                .truncate(),
+        );
     });
-    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 6.0;
-        let bands: Vec<String> = state.image().map_or_else(Vec::new, |image| {
-            let name = |band| image.info.band(band).map_or(band.to_string(), |band| band_name(band, known));
-            image.band_indices.iter().map(|band| name(*band)).collect()
-        });
-        if bands.len() > 1 {
-            let current = bands.get(state.compare.band).or(bands.last()).cloned().unwrap_or_default();
-            let width = ui.available_width();
-            if let Some(index) = widgets::combo(ui, tr!("Band of the difference"), &current, width, true, &bands) {
-                state.compare.band = index;
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 8))
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 6.0;
+            let bands: Vec<String> = state.image().map_or_else(Vec::new, |image| {
+                let name = |band| {
+                    image
+                        .info
+                        .band(band)
+                        .map_or(band.to_string(), |band| band_name(band, known))
+                };
+                image.band_indices.iter().map(|band| name(*band)).collect()
+            });
+            if bands.len() > 1 {
+                let current = bands
+                    .get(state.compare.band)
+                    .or(bands.last())
+                    .cloned()
+                    .unwrap_or_default();
+                let width = ui.available_width();
+                if let Some(index) = widgets::combo(
+                    ui,
+                    tr!("Band of the difference"),
+                    &current,
+                    width,
+                    true,
+                    &bands,
+                ) {
+                    state.compare.band = index;
+                }
             }
-        }
-        let Some(apart) = state.compare.shown_difference().cloned() else { return };
-        let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 28.0), Sense::hover());
-        scale_ui(ui, &apart, rect);
-        if let Some([low, high]) = apart.range {
-            let texts = numbers_apart([low, high]);
-            let [low, high] = [(low, &texts[0]), (high, &texts[1])]
-                .map(|(value, text)| if value.to_f64() > 0.0 { format!("+{text}") } else { text.clone() });
-            let text = tr!("from {low} to {high}", low, high);
-            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
-        }
-    });
+            let Some(apart) = state.compare.shown_difference().cloned() else {
+                return;
+            };
+            let (rect, _) =
+                ui.allocate_exact_size(vec2(ui.available_width(), 28.0), Sense::hover());
+            scale_ui(ui, &apart, rect);
+            if let Some([low, high]) = apart.range {
+                let texts = numbers_apart([low, high]);
+                let [low, high] = [(low, &texts[0]), (high, &texts[1])].map(|(value, text)| {
+                    if value.to_f64() > 0.0 {
+                        format!("+{text}")
+                    } else {
+                        text.clone()
+                    }
+                });
+                let text = tr!("from {low} to {high}", low, high);
+                ui.label(
+                    theme::rich_text(text)
+                        .text_style(text_style("small12"))
+                        .color(t.tx2),
+                );
+            }
+        });
 }
 
-/// The differences of all bands at the pixel under the pointer, once both pictures have been read there; with the values from which
-/// they come.
+/// The differences of all bands at the pixel under the pointer, once both pictures have been read
+/// there; with the values from which they come.
 pub fn values(state: &PreviewState) -> Option<Vec<(PixelValue, [PixelValue; 2])>> {
     if state.compare.mode != CompareMode::Difference {
         return None;
     }
     let (own, other) = state.probe.latest().zip(state.other_probe.latest())?;
     let compared = state.other.as_ref().map(|other| &other.answer.0.source);
-    let is_of_compared = state.other_probe.key().is_some_and(|(source, ..)| Some(source) == compared);
+    let is_of_compared = state
+        .other_probe
+        .key()
+        .is_some_and(|(source, ..)| Some(source) == compared);
     if (own.column, own.row) != (other.column, other.row) || !is_of_compared {
         return None;
     }
@@ -194,16 +304,30 @@ pub fn text(value: &PixelValue) -> String {
 
 /// The two values of a difference.
 pub fn sources_text([own, other]: &[PixelValue; 2]) -> String {
-    let [own, other] = [own, other].map(|value| if value.missing { tr!("nodata").to_owned() } else { number_of(value.value) });
+    let [own, other] = [own, other].map(|value| {
+        if value.missing {
+            tr!("nodata").to_owned()
+        } else {
+            number_of(value.value)
+        }
+    });
     format!("{own} − {other}")
 }
 
 /// What the line below the picture says of the band shown; empty without a pixel under the pointer.
 pub fn readout(state: &PreviewState) -> String {
-    let shown = state.image().and_then(|image| image.band_indices.get(state.compare.band).or(image.band_indices.last()));
+    let shown = state.image().and_then(|image| {
+        image
+            .band_indices
+            .get(state.compare.band)
+            .or(image.band_indices.last())
+    });
     let found = values(state).filter(|_| state.pixel.is_some()).zip(shown);
-    let value = found.and_then(|(values, band)| values.into_iter().find(|(value, _)| value.band == *band));
-    value.map_or_else(String::new, |(value, sources)| format!("   {} ({})", text(&value), sources_text(&sources)))
+    let value =
+        found.and_then(|(values, band)| values.into_iter().find(|(value, _)| value.band == *band));
+    value.map_or_else(String::new, |(value, sources)| {
+        format!("   {} ({})", text(&value), sources_text(&sources))
+    })
 }
 
 #[cfg(test)]
@@ -212,17 +336,35 @@ mod tests {
     use crate::raster::{BandIndex, Rgba};
 
     fn apart(limit: PixelNumber, low: PixelNumber, high: PixelNumber) -> BandDifference {
-        let image = Rgba { width: 0, height: 0, data: Vec::new() };
-        BandDifference { image, limit: Some(limit), range: Some([low, high]) }
+        let image = Rgba {
+            width: 0,
+            height: 0,
+            data: Vec::new(),
+        };
+        BandDifference {
+            image,
+            limit: Some(limit),
+            range: Some([low, high]),
+        }
     }
 
     #[test]
     fn the_legend_has_signed_numbers_at_its_ends() {
         let integer = PixelNumber::Integer;
-        assert_eq!(ends(&apart(integer(150), integer(150), integer(150))), Some(["-150", "0", "+150"].map(String::from)));
+        assert_eq!(
+            ends(&apart(integer(150), integer(150), integer(150))),
+            Some(["-150", "0", "+150"].map(String::from))
+        );
         assert_eq!(ends(&apart(integer(0), integer(0), integer(0))), None);
-        let beyond = apart(PixelNumber::Real(0.5), PixelNumber::Real(-0.25), PixelNumber::Real(80.0));
-        assert_eq!(ends(&beyond), Some(["-0.5000", "0", "≥ +0.5000"].map(String::from)));
+        let beyond = apart(
+            PixelNumber::Real(0.5),
+            PixelNumber::Real(-0.25),
+            PixelNumber::Real(80.0),
+        );
+        assert_eq!(
+            ends(&beyond),
+            Some(["-0.5000", "0", "≥ +0.5000"].map(String::from))
+        );
     }
 
     #[test]
@@ -236,6 +378,9 @@ mod tests {
         assert_eq!(text(&value(250, false).minus(&value(100, false))), "+150");
         assert_eq!(text(&value(0, false).minus(&value(255, false))), "-255");
         assert_eq!(text(&value(250, false).minus(&value(100, true))), "nodata");
-        assert_eq!(sources_text(&[value(250, false), value(100, false)]), "250 − 100");
+        assert_eq!(
+            sources_text(&[value(250, false), value(100, false)]),
+            "250 − 100"
+        );
     }
 }

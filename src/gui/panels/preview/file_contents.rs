@@ -1,4 +1,5 @@
-//! Files that are not rasters: formatted JSON, plain text, or a hex dump; vector files with their number of features.
+//! Files that are not rasters: formatted JSON, plain text, or a hex dump; vector files with their
+//! number of features.
 
 use std::sync::Arc;
 
@@ -15,17 +16,26 @@ use crate::studio::RowRef;
 /// Draws the contents of a file; `why` is the reason for the missing picture.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, why: &str) {
     let t = theme::tokens(ui);
-    let Some(document) = cx.document() else { return };
+    let Some(document) = cx.document() else {
+        return;
+    };
     let place = document.asset_later(at);
     let state = &mut cx.session.preview.file;
-    state.view.update(cx.jobs, (key, at), tr!("Contents"), move |_| {
-        let (asset, size) = place()?;
-        Ok(Arc::new(view_of(&first_bytes(&asset, size)?, size)))
-    });
+    state
+        .view
+        .update(cx.jobs, (key, at), tr!("Contents"), move |_| {
+            let (asset, size) = place()?;
+            Ok(Arc::new(view_of(&first_bytes(&asset, size)?, size)))
+        });
     let view = match state.view.get(&(key, at)) {
         Some(Ok(view)) => view.clone(),
         Some(Err(_)) => {
-            let state = EmptyState { icon: icons::FILE, title: tr!("No picture of this file"), why, actions: &[] };
+            let state = EmptyState {
+                icon: icons::FILE,
+                title: tr!("No picture of this file"),
+                why,
+                actions: &[],
+            };
             let _ = widgets::empty_state(ui, &state);
             return;
         }
@@ -34,37 +44,77 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, 
             return;
         }
     };
-    Frame::NONE.fill(t.bg2).inner_margin(Margin::symmetric(10, 6)).show(ui, |ui| {
-        ui.set_min_width(ui.available_width());
-        ui.horizontal(|ui| {
-            ui.label(theme::rich_text(crate::text::of(view.kind)).font(font::semibold(12.0)).color(t.tx));
-            let lines = view.lines.len();
-            let n = paint::grouped(lines as u64);
-            // The reason matters for a file that looks like a picture by its name only.
-            let is_picture = document.id(at).is_some_and(|id| icons::of_file(id) == icons::IMAGE);
-            let text = match view.cut {
-                _ if !is_picture && view.cut => tr_n!(lines, "{n} line, the first 256 kB", "{n} lines, the first 256 kB", n),
-                _ if !is_picture => tr_n!(lines, "{n} line", "{n} lines", n),
-                true => tr_n!(
-                    lines,
-                    "{n} line, the first 256 kB. No picture: {why}",
-                    "{n} lines, the first 256 kB. No picture: {why}",
-                    n,
-                    why
-                ),
-                false => tr_n!(lines, "{n} line. No picture: {why}", "{n} lines. No picture: {why}", n, why),
-            };
-            ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3)).truncate());
+    Frame::NONE
+        .fill(t.bg2)
+        .inner_margin(Margin::symmetric(10, 6))
+        .show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            ui.horizontal(|ui| {
+                ui.label(
+                    theme::rich_text(crate::text::of(view.kind))
+                        .font(font::semibold(12.0))
+                        .color(t.tx),
+                );
+                let lines = view.lines.len();
+                let n = paint::grouped(lines as u64);
+                // The reason matters for a file that looks like a picture by its name only.
+                let is_picture = document
+                    .id(at)
+                    .is_some_and(|id| icons::of_file(id) == icons::IMAGE);
+                let text = match view.cut {
+                    _ if !is_picture && view.cut => tr_n!(
+                        lines,
+                        "{n} line, the first 256 kB",
+                        "{n} lines, the first 256 kB",
+                        n
+                    ),
+                    _ if !is_picture => tr_n!(lines, "{n} line", "{n} lines", n),
+                    true => tr_n!(
+                        lines,
+                        "{n} line, the first 256 kB. No picture: {why}",
+                        "{n} lines, the first 256 kB. No picture: {why}",
+                        n,
+                        why
+                    ),
+                    false => tr_n!(
+                        lines,
+                        "{n} line. No picture: {why}",
+                        "{n} lines. No picture: {why}",
+                        n,
+                        why
+                    ),
+                };
+                ui.add(
+                    egui::Label::new(
+                        theme::rich_text(text)
+                            .text_style(text_style("small12"))
+                            .color(t.tx3),
+                    )
+                    .truncate(),
+                );
+            });
         });
-    });
     let mut scroll = state.scroll;
-    let list = VirtualRows::new(tr!("Contents of the file"), view.lines.len() as u64).row_height(18.0);
+    let list =
+        VirtualRows::new(tr!("Contents of the file"), view.lines.len() as u64).row_height(18.0);
     list.show(ui, &mut scroll, |ui, row, rect, response| {
         let line = view.lines.get(row as usize).map_or("", String::as_str);
         response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, line));
         let gutter = Rect::from_min_size(rect.min, vec2(52.0, rect.height()));
-        paint::text_right(ui.painter(), gutter, &(row + 1).to_string(), font::mono(10.5), t.tx3);
-        paint::text_left(ui.painter(), rect.with_min_x(gutter.right() + 10.0), line, font::mono(12.0), t.tx);
+        paint::text_right(
+            ui.painter(),
+            gutter,
+            &(row + 1).to_string(),
+            font::mono(10.5),
+            t.tx3,
+        );
+        paint::text_left(
+            ui.painter(),
+            rect.with_min_x(gutter.right() + 10.0),
+            line,
+            font::mono(12.0),
+            t.tx,
+        );
     });
     cx.session.preview.file.scroll = scroll;
 }

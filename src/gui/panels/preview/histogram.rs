@@ -15,30 +15,50 @@ use crate::raster::{Histogram, PixelNumber, PreviewImage, Stretch, StretchLimits
 const LINE: f32 = 16.0;
 
 fn band_colors(t: &ThemeTokens, bands: usize) -> Vec<egui::Color32> {
-    if bands == 3 { vec![t.err, t.ok, t.info] } else { vec![t.tx2; bands] }
+    if bands == 3 {
+        vec![t.err, t.ok, t.info]
+    } else {
+        vec![t.tx2; bands]
+    }
 }
 
 /// The lowest and the highest of several limits.
 pub fn outermost(limits: &[StretchLimits]) -> Option<StretchLimits> {
     let low = limits.iter().map(|limits| limits.low).reduce(f64::min)?;
-    Some(StretchLimits { low, high: limits.iter().map(|limits| limits.high).reduce(f64::max)? })
+    Some(StretchLimits {
+        low,
+        high: limits.iter().map(|limits| limits.high).reduce(f64::max)?,
+    })
 }
 
-/// Texts of the lowest and the highest of the ranges of the bands: stored values in full, or physical ones.
-fn ends_text(image: &PreviewImage, ranges: impl Iterator<Item = Option<[f64; 2]>>, scaling: Scaling) -> [String; 2] {
+/// Texts of the lowest and the highest of the ranges of the bands: stored values in full, or
+/// physical ones.
+fn ends_text(
+    image: &PreviewImage,
+    ranges: impl Iterator<Item = Option<[f64; 2]>>,
+    scaling: Scaling,
+) -> [String; 2] {
     let number = |position: usize, value: f64| image.prepared.number(position, value);
-    let ends = ranges.enumerate().filter_map(|(position, range)| Some(range?.map(|value| number(position, value))));
-    let Some([low, high]) = ends.reduce(|[low, high], [lower, higher]| [low.min(lower), high.max(higher)]) else {
+    let ends = ranges
+        .enumerate()
+        .filter_map(|(position, range)| Some(range?.map(|value| number(position, value))));
+    let Some([low, high]) =
+        ends.reduce(|[low, high], [lower, higher]| [low.min(lower), high.max(higher)])
+    else {
         return [String::new(), String::new()];
     };
     if scaling == Scaling::STORED {
         return numbers_apart([low, high]);
     }
-    numbers_apart(scaling.physical_pair(low.to_f64(), high.to_f64()).map(PixelNumber::Real))
+    numbers_apart(
+        scaling
+            .physical_pair(low.to_f64(), high.to_f64())
+            .map(PixelNumber::Real),
+    )
 }
 
-/// The bands' histograms on one axis of values, with square roots of counts so that rare values show, and handles on the limits.
-/// The values are written as `scaling` says.
+/// The bands' histograms on one axis of values, with square roots of counts so that rare values
+/// show, and handles on the limits. The values are written as `scaling` says.
 pub fn ui(
     ui: &mut Ui,
     cx: &mut PanelContext<'_>,
@@ -48,12 +68,20 @@ pub fn ui(
     scaling: Scaling,
 ) {
     let t = theme::tokens(ui);
-    let shown: Vec<&Histogram> = image.histograms.iter().filter(|histogram| histogram.valid > 0).collect();
+    let shown: Vec<&Histogram> = image
+        .histograms
+        .iter()
+        .filter(|histogram| histogram.valid > 0)
+        .collect();
     let (Some(min), Some(max)) = (
         shown.iter().map(|histogram| histogram.min).reduce(f64::min),
         shown.iter().map(|histogram| histogram.max).reduce(f64::max),
     ) else {
-        ui.label(theme::rich_text(tr!("No values")).text_style(text_style("small12")).color(t.tx3));
+        ui.label(
+            theme::rich_text(tr!("No values"))
+                .text_style(text_style("small12"))
+                .color(t.tx3),
+        );
         return;
     };
     let max = if max > min { max } else { min + 1.0 };
@@ -61,12 +89,25 @@ pub fn ui(
     let names: Vec<String> = image
         .band_indices
         .iter()
-        .map(|band| image.info.band(*band).map_or(band.to_string(), |band| band_name(band, known)))
+        .map(|band| {
+            image
+                .info
+                .band(*band)
+                .map_or(band.to_string(), |band| band_name(band, known))
+        })
         .collect();
-    let highest = shown.iter().flat_map(|histogram| &histogram.counts).copied().max().unwrap_or(1).max(1) as f64;
+    let highest = shown
+        .iter()
+        .flat_map(|histogram| &histogram.counts)
+        .copied()
+        .max()
+        .unwrap_or(1)
+        .max(1) as f64;
     let top = highest.sqrt() * 1.04;
     let x_ticks = scaling.ticks(min, max, 4);
-    let tick_step = x_ticks.first().map_or(0.0, |mark| mark.step_size * scaling.factor.abs());
+    let tick_step = x_ticks
+        .first()
+        .map_or(0.0, |mark| mark.step_size * scaling.factor.abs());
     let axes = Axes {
         x_bounds: min..=max,
         x_ticks,
@@ -81,58 +122,113 @@ pub fn ui(
         let mut lines = vec![number_apart(scaling.physical(value), tick_step / 100.0)];
         for (histogram, name) in image.histograms.iter().zip(&names) {
             let count = histogram.count_at(value);
-            lines.push(tr_n!(count, "{name}: {n} pixel", "{name}: {n} pixels", name, n = paint::grouped(count)));
+            lines.push(tr_n!(
+                count,
+                "{name}: {n} pixel",
+                "{name}: {n} pixels",
+                name,
+                n = paint::grouped(count)
+            ));
         }
         Some(lines.join("\n"))
     };
     // Several bands have a tick at each of their limits; the handles are on the outermost.
     let list: Vec<StretchLimits> = limits.iter().flatten().copied().collect();
     let outer = outermost(&list);
-    let drawn = plot::show_next(ui, "histogram", 100.0, Sense::click_and_drag(), axes, counts_at, |plot| {
-        for (histogram, color) in image.histograms.iter().zip(&colors) {
-            let width = (histogram.max - histogram.min) / histogram.counts.len().max(1) as f64;
-            let point = |(bin, &count): (usize, &u64)| [histogram.min + (bin as f64 + 0.5) * width, (count as f64).sqrt()];
-            let points: PlotPoints<'_> = histogram.counts.iter().enumerate().map(point).collect();
-            plot.line(Line::new("", points).stroke(Stroke::new(1.2, *color)).fill(0.0).fill_alpha(0.12).allow_hover(false));
-        }
-        if list.len() > 1 {
-            for (limits, color) in limits.iter().zip(&colors) {
-                for value in limits.iter().flat_map(|limits| [limits.low, limits.high]) {
-                    let tick = Line::new("", vec![[value, 0.0], [value, top * 0.12]]);
-                    plot.line(tick.stroke(Stroke::new(1.5, *color)).allow_hover(false));
+    let drawn = plot::show_next(
+        ui,
+        "histogram",
+        100.0,
+        Sense::click_and_drag(),
+        axes,
+        counts_at,
+        |plot| {
+            for (histogram, color) in image.histograms.iter().zip(&colors) {
+                let width = (histogram.max - histogram.min) / histogram.counts.len().max(1) as f64;
+                let point = |(bin, &count): (usize, &u64)| {
+                    [
+                        histogram.min + (bin as f64 + 0.5) * width,
+                        (count as f64).sqrt(),
+                    ]
+                };
+                let points: PlotPoints<'_> =
+                    histogram.counts.iter().enumerate().map(point).collect();
+                plot.line(
+                    Line::new("", points)
+                        .stroke(Stroke::new(1.2, *color))
+                        .fill(0.0)
+                        .fill_alpha(0.12)
+                        .allow_hover(false),
+                );
+            }
+            if list.len() > 1 {
+                for (limits, color) in limits.iter().zip(&colors) {
+                    for value in limits.iter().flat_map(|limits| [limits.low, limits.high]) {
+                        let tick = Line::new("", vec![[value, 0.0], [value, top * 0.12]]);
+                        plot.line(tick.stroke(Stroke::new(1.5, *color)).allow_hover(false));
+                    }
                 }
             }
-        }
-        if let Some(StretchLimits { low, high }) = outer {
-            let fill = t.input.gamma_multiply(0.6);
-            for outside in [min..=low.max(min), high.min(max)..=max] {
-                plot.span(Span::new("", outside).fill(fill).border_width(0.0));
+            if let Some(StretchLimits { low, high }) = outer {
+                let fill = t.input.gamma_multiply(0.6);
+                for outside in [min..=low.max(min), high.min(max)..=max] {
+                    plot.span(Span::new("", outside).fill(fill).border_width(0.0));
+                }
+                for limit in [low, high] {
+                    plot.vline(
+                        VLine::new("", limit.clamp(min, max))
+                            .stroke(Stroke::new(1.5, t.accfill))
+                            .allow_hover(false),
+                    );
+                }
             }
-            for limit in [low, high] {
-                plot.vline(VLine::new("", limit.clamp(min, max)).stroke(Stroke::new(1.5, t.accfill)).allow_hover(false));
-            }
-        }
-    });
-    drawn.response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, tr!("Histogram")));
+        },
+    );
+    drawn
+        .response
+        .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, tr!("Histogram")));
     paint::focus_ring(ui, &drawn.response, 2);
     if let Some(outer) = outer {
         handles_ui(ui, cx, &drawn.response, &drawn.transform, outer);
-        let [low, high] = ends_text(image, limits.iter().map(|limits| limits.map(|limits| [limits.low, limits.high])), scaling);
+        let [low, high] = ends_text(
+            image,
+            limits
+                .iter()
+                .map(|limits| limits.map(|limits| [limits.low, limits.high])),
+            scaling,
+        );
         let text = format!("{low} – {high}");
         let width = ui.available_width();
-        let fits = paint::unwrapped(ui.painter(), &text, font::mono(11.0), t.tx).size().x <= width;
-        let lines = if fits { vec![text.clone()] } else { vec![format!("{low} –"), high] };
-        let (rows, response) = ui.allocate_exact_size(vec2(width, LINE * lines.len() as f32), Sense::hover());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, tr!("Limits: {text}", text)));
+        let fits = paint::unwrapped(ui.painter(), &text, font::mono(11.0), t.tx)
+            .size()
+            .x
+            <= width;
+        let lines = if fits {
+            vec![text.clone()]
+        } else {
+            vec![format!("{low} –"), high]
+        };
+        let (rows, response) =
+            ui.allocate_exact_size(vec2(width, LINE * lines.len() as f32), Sense::hover());
+        response.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::Role::Label, true, tr!("Limits: {text}", text))
+        });
         for (number, line) in (0u8..).zip(&lines) {
             let top = rows.top() + f32::from(number) * LINE;
             let row = egui::Rect::from_min_size(pos2(rows.left(), top), vec2(width, LINE));
             paint::text_center(ui.painter(), row, line, font::mono(11.0), t.tx);
         }
     }
-    let beyond: u64 = image.histograms.iter().flat_map(|histogram| histogram.outside).sum();
+    let beyond: u64 = image
+        .histograms
+        .iter()
+        .flat_map(|histogram| histogram.outside)
+        .sum();
     if beyond > 0 {
-        let ranges = image.histograms.iter().map(|histogram| (histogram.valid > 0).then_some(histogram.range));
+        let ranges = image
+            .histograms
+            .iter()
+            .map(|histogram| (histogram.valid > 0).then_some(histogram.range));
         let ([low, high], n) = (ends_text(image, ranges, scaling), paint::grouped(beyond));
         let text = tr_n!(
             beyond,
@@ -142,7 +238,11 @@ pub fn ui(
             low,
             high
         );
-        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3));
+        ui.label(
+            theme::rich_text(text)
+                .text_style(text_style("small12"))
+                .color(t.tx3),
+        );
     }
     ui.horizontal_wrapped(|ui| {
         for (name, color) in names.iter().zip(colors) {
@@ -153,8 +253,9 @@ pub fn ui(
     });
 }
 
-/// The handles of the limits. A drag moves the nearer one; with the focus on the plot the arrow keys move the lower limit, with Shift
-/// the upper one, by 1/100 of the axis. The stretch then has fixed limits; a double click brings the percentiles back.
+/// The handles of the limits. A drag moves the nearer one; with the focus on the plot the arrow
+/// keys move the lower limit, with Shift the upper one, by 1/100 of the axis. The stretch then has
+/// fixed limits; a double click brings the percentiles back.
 fn handles_ui(
     ui: &Ui,
     cx: &mut PanelContext<'_>,
@@ -165,11 +266,16 @@ fn handles_ui(
     let t = theme::tokens(ui);
     let frame = *transform.frame();
     let [min, max] = [transform.bounds().min()[0], transform.bounds().max()[0]];
-    let [low_x, high_x] = [low, high].map(|limit| transform.position_from_point_x(limit.clamp(min, max)));
+    let [low_x, high_x] =
+        [low, high].map(|limit| transform.position_from_point_x(limit.clamp(min, max)));
     let painter = ui.painter_at(frame.expand2(vec2(6.0, 0.0)));
     for x in [low_x, high_x] {
         let (tip, base) = (pos2(x, frame.bottom() - 8.0), frame.bottom());
-        painter.add(Shape::convex_polygon(vec![tip, pos2(x + 5.0, base), pos2(x - 5.0, base)], t.accfill, Stroke::NONE));
+        painter.add(Shape::convex_polygon(
+            vec![tip, pos2(x + 5.0, base), pos2(x - 5.0, base)],
+            t.accfill,
+            Stroke::NONE,
+        ));
     }
     let held = response.id.with("held");
     if response.drag_started()
@@ -184,11 +290,17 @@ fn handles_ui(
     {
         let value = transform.value_from_position(pointer).x.clamp(min, max);
         let upper = ui.data(|data| data.get_temp::<bool>(held)).unwrap_or(false);
-        moved = Some(if upper { (low, value.max(low)) } else { (value.min(high), high) });
+        moved = Some(if upper {
+            (low, value.max(low))
+        } else {
+            (value.min(high), high)
+        });
     }
     let (lower, upper) = plot::arrow_steps(ui, response);
     if (lower, upper) != (0, 0) {
-        let step = |limit: f64, steps: i32| (limit + f64::from(steps) * (max - min) / 100.0).clamp(min, max);
+        let step = |limit: f64, steps: i32| {
+            (limit + f64::from(steps) * (max - min) / 100.0).clamp(min, max)
+        };
         let low = step(low, lower).min(high);
         moved = Some((low, step(high, upper).max(low)));
     }
@@ -201,6 +313,10 @@ fn handles_ui(
     }
     if let Some(pointer) = response.hover_pos() {
         let near = [low_x, high_x].iter().any(|x| (pointer.x - x).abs() < 6.0);
-        ui.ctx().set_cursor_icon(if near { CursorIcon::ResizeHorizontal } else { CursorIcon::Default });
+        ui.ctx().set_cursor_icon(if near {
+            CursorIcon::ResizeHorizontal
+        } else {
+            CursorIcon::Default
+        });
     }
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use egui::{Color32, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2};
+use egui::{
+    Color32, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, WidgetInfo, pos2,
+    vec2,
+};
 
 use super::beside_key;
 use super::canvas;
@@ -24,28 +27,37 @@ const AT_ONCE: usize = 2;
 const GAP: f32 = 2.0;
 
 impl LinkedState {
-    /// Chooses the pictures: keeps the previous ones while the selection is among them, so that the layout is stable.
+    /// Chooses the pictures: keeps the previous ones while the selection is among them, so that the
+    /// layout is stable.
     fn follow(&mut self, document: &Document, key: DocumentKey, at: RowRef) {
         if self.made_for != Some(key) || !self.rows.contains(&at) {
             self.rows = siblings_of(document, at, MOST);
             self.made_for = Some(key);
         }
         let rows = &self.rows;
-        self.others.retain(|row, _| rows.contains(row) && *row != at);
+        self.others
+            .retain(|row, _| rows.contains(row) && *row != at);
         for &row in rows.iter().filter(|&&row| row != at) {
             self.others.entry(row).or_default();
         }
     }
 
     fn update(&mut self, jobs: &Jobs, document: &Document, key: &BesideKey) {
-        let mut running = self.others.values().filter(|one| one.asked.is_pending()).count();
+        let mut running = self
+            .others
+            .values()
+            .filter(|one| one.asked.is_pending())
+            .count();
         for (&row, one) in &mut self.others {
             if one.asked.get(key).is_some() || one.asked.is_pending() || running >= AT_ONCE {
                 continue;
             }
             running += 1;
             let (place, beside) = (document.raster_later(row), key.clone());
-            one.asked.update(jobs, key.clone(), tr!("Linked picture"), move |ctx| beside.read(place, ctx));
+            one.asked
+                .update(jobs, key.clone(), tr!("Linked picture"), move |ctx| {
+                    beside.read(place, ctx)
+                });
         }
     }
 }
@@ -69,7 +81,10 @@ pub fn ui(
         state.linked.update(jobs, document, &beside);
         for one in state.linked.others.values_mut() {
             if let Some(Ok(answer)) = one.asked.get(&beside)
-                && one.picture.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
+                && one
+                    .picture
+                    .as_ref()
+                    .is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
             {
                 one.picture = Some(Picture::new(&ctx, answer.clone()));
             }
@@ -77,7 +92,10 @@ pub fn ui(
                 // Pictures with the same bands share one stretch, so that dates are comparable.
                 let own = picture.answer.1.bands.clone();
                 let same = own == look.options.bands;
-                let mut shared = PictureLook { limits: same.then(|| limits.clone()), ..look.clone() };
+                let mut shared = PictureLook {
+                    limits: same.then(|| limits.clone()),
+                    ..look.clone()
+                };
                 shared.options.bands = own;
                 picture.refresh(jobs, &shared);
             }
@@ -94,9 +112,12 @@ pub fn ui(
     }
     for (&row, &cell) in rows.iter().zip(&cells).filter(|(row, _)| **row != at) {
         let hovered = ui
-            .scope_builder(UiBuilder::new().max_rect(cell).id_salt(("linked", row.level, row.row)), |ui| {
-                cell_ui(ui, cx, document, (key, look.classes.is_some()), row, cell)
-            })
+            .scope_builder(
+                UiBuilder::new()
+                    .max_rect(cell)
+                    .id_salt(("linked", row.level, row.row)),
+                |ui| cell_ui(ui, cx, document, (key, look.classes.is_some()), row, cell),
+            )
             .inner;
         pixel = hovered.or(pixel);
     }
@@ -113,7 +134,9 @@ fn cells_of(rect: Rect, count: usize) -> Vec<Rect> {
         let size = vec2(rect.width() / columns as f32, rect.height() / lines as f32);
         (size.x.min(size.y) * 1000.0) as i64
     };
-    let columns = (1..=count.max(1)).max_by_key(|&columns| (shape(columns), std::cmp::Reverse(columns))).unwrap_or(1);
+    let columns = (1..=count.max(1))
+        .max_by_key(|&columns| (shape(columns), std::cmp::Reverse(columns)))
+        .unwrap_or(1);
     let lines = count.div_ceil(columns).max(1);
     let size = vec2(
         (rect.width() - GAP * (columns - 1) as f32) / columns as f32,
@@ -122,7 +145,10 @@ fn cells_of(rect: Rect, count: usize) -> Vec<Rect> {
     (0..count)
         .map(|index| {
             let (column, line) = ((index % columns) as f32, (index / columns) as f32);
-            Rect::from_min_size(rect.min + vec2(column * (size.x + GAP), line * (size.y + GAP)), size)
+            Rect::from_min_size(
+                rect.min + vec2(column * (size.x + GAP), line * (size.y + GAP)),
+                size,
+            )
         })
         .collect()
 }
@@ -132,11 +158,25 @@ fn transform_of(cx: &PanelContext<'_>, cell: Rect) -> Option<(Transform, f64, [f
     let info = cx.session.preview.info()?;
     let size = [info.width.max(1) as f64, info.height.max(1) as f64];
     let fit = canvas::fit_of(cell, size);
-    let (middle, scale) = cx.session.preview.view.place.unwrap_or(([size[0] / 2.0, size[1] / 2.0], fit));
-    Some((Transform { screen: cell.center(), middle, scale }, fit, size))
+    let (middle, scale) = cx
+        .session
+        .preview
+        .view
+        .place
+        .unwrap_or(([size[0] / 2.0, size[1] / 2.0], fit));
+    Some((
+        Transform {
+            screen: cell.center(),
+            middle,
+            scale,
+        },
+        fit,
+        size,
+    ))
 }
 
-/// Draws a sibling under the common view. Returns the pixel of the selected picture under the pointer.
+/// Draws a sibling under the common view. Returns the pixel of the selected picture under the
+/// pointer.
 fn cell_ui(
     ui: &mut Ui,
     cx: &mut PanelContext<'_>,
@@ -148,13 +188,17 @@ fn cell_ui(
     let t = theme::tokens(ui);
     let id = document.id(row).unwrap_or_default();
     let response = ui.interact(cell, ui.scope_id().with("linked"), Sense::click_and_drag());
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Linked picture of {id}", id)));
+    response
+        .widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Linked picture of {id}", id)));
     let painter = ui.painter_at(cell);
     painter.rect_filled(cell, 0, t.input);
     let (mut transform, fit, size) = transform_of(cx, cell)?;
     if canvas::navigate(ui, cx, &response, &mut transform, fit) {
         let view = &mut cx.session.preview.view;
-        transform.middle = [transform.middle[0].clamp(0.0, size[0]), transform.middle[1].clamp(0.0, size[1])];
+        transform.middle = [
+            transform.middle[0].clamp(0.0, size[0]),
+            transform.middle[1].clamp(0.0, size[1]),
+        ];
         view.place = Some((transform.middle, transform.scale));
         view.moved_s = ui.input(|input| input.time);
     }
@@ -163,19 +207,40 @@ fn cell_ui(
     }
     let linked = &cx.session.preview.linked;
     match linked.others.get(&row) {
-        Some(PreviewSibling { picture: Some(picture), .. }) if picture.is_ready() => {
-            // A sibling of another size shows the same ground: its pixels are scaled by the ratio of sizes.
+        Some(PreviewSibling {
+            picture: Some(picture),
+            ..
+        }) if picture.is_ready() => {
+            // A sibling of another size shows the same ground: its pixels are scaled by the ratio
+            // of sizes.
             let info = &picture.answer.1.info;
             let window = picture.answer.1.window;
-            let (across, down) = (size[0] / info.width.max(1) as f64, size[1] / info.height.max(1) as f64);
-            let corner = |x: usize, y: usize| transform.screen_from_pixel([x as f64 * across, y as f64 * down]);
-            let place = Rect::from_two_pos(corner(window.x, window.y), corner(window.x + window.width, window.y + window.height));
+            let (across, down) = (
+                size[0] / info.width.max(1) as f64,
+                size[1] / info.height.max(1) as f64,
+            );
+            let corner = |x: usize, y: usize| {
+                transform.screen_from_pixel([x as f64 * across, y as f64 * down])
+            };
+            let place = Rect::from_two_pos(
+                corner(window.x, window.y),
+                corner(window.x + window.width, window.y + window.height),
+            );
             let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
             painter.image(picture.texture.id(), place, all, Color32::WHITE);
             if let Some(variable) = &info.variable {
-                let line = Rect::from_min_max(pos2(cell.left() + 8.0, cell.bottom() - 20.0), cell.right_bottom());
+                let line = Rect::from_min_max(
+                    pos2(cell.left() + 8.0, cell.bottom() - 20.0),
+                    cell.right_bottom(),
+                );
                 painter.rect_filled(line, 0, t.bg1.gamma_multiply(0.8));
-                paint::text_left(&painter, line, &variable.sentence(), font::regular(11.0), t.tx);
+                paint::text_left(
+                    &painter,
+                    line,
+                    &variable.sentence(),
+                    font::regular(11.0),
+                    t.tx,
+                );
             }
         }
         Some(one) => match one.asked.get(&beside_key(cx, key, by_class)) {
@@ -185,7 +250,9 @@ fn cell_ui(
             }
             _ => {
                 let place = Rect::from_center_size(cell.center(), Vec2::splat(20.0));
-                ui.scope_builder(UiBuilder::new().max_rect(place), |ui| widgets::spinner(ui, 20.0));
+                ui.scope_builder(UiBuilder::new().max_rect(place), |ui| {
+                    widgets::spinner(ui, 20.0)
+                });
             }
         },
         None => {}
@@ -196,27 +263,62 @@ fn cell_ui(
 }
 
 /// Draws the name of a picture, and the common position in it.
-fn marks_ui(ui: &Ui, cx: &PanelContext<'_>, document: &Document, at: RowRef, rows: &[RowRef], cells: &[Rect]) {
+fn marks_ui(
+    ui: &Ui,
+    cx: &PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    rows: &[RowRef],
+    cells: &[Rect],
+) {
     let t = theme::tokens(ui);
     for (&row, &cell) in rows.iter().zip(cells) {
         let painter = ui.painter_at(cell);
-        let galley = paint::line(&painter, document.id(row).unwrap_or_default(), font::mono(12.0), t.tx, cell.width() - 36.0);
+        let galley = paint::line(
+            &painter,
+            document.id(row).unwrap_or_default(),
+            font::mono(12.0),
+            t.tx,
+            cell.width() - 36.0,
+        );
         let label = Rect::from_min_size(cell.min + vec2(8.0, 8.0), galley.size() + vec2(12.0, 6.0));
         painter.rect_filled(label, 4, t.bg1.gamma_multiply(0.9));
-        painter.galley(label.min + vec2(6.0, 3.0), galley, if row == at { t.acc } else { t.tx });
+        painter.galley(
+            label.min + vec2(6.0, 3.0),
+            galley,
+            if row == at { t.acc } else { t.tx },
+        );
         if row == at {
             painter.rect_stroke(cell, 0, Stroke::new(1.0, t.accfill), StrokeKind::Inside);
         }
-        let Some(((column, line), (transform, ..))) = cx.session.preview.pixel.zip(transform_of(cx, cell)) else { continue };
-        cross(&painter, t, transform.screen_from_pixel([column as f64 + 0.5, line as f64 + 0.5]));
+        let Some(((column, line), (transform, ..))) =
+            cx.session.preview.pixel.zip(transform_of(cx, cell))
+        else {
+            continue;
+        };
+        cross(
+            &painter,
+            t,
+            transform.screen_from_pixel([column as f64 + 0.5, line as f64 + 0.5]),
+        );
     }
 }
 
 fn cross(painter: &egui::Painter, t: &theme::ThemeTokens, at: Pos2) {
     for (width, color) in [(3.0, t.bg1), (1.0, Color32::WHITE)] {
         let stroke = Stroke::new(width, color);
-        painter.rect_stroke(Rect::from_center_size(at, Vec2::splat(11.0)), 0, stroke, StrokeKind::Middle);
-        for side in [vec2(1.0, 0.0), vec2(-1.0, 0.0), vec2(0.0, 1.0), vec2(0.0, -1.0)] {
+        painter.rect_stroke(
+            Rect::from_center_size(at, Vec2::splat(11.0)),
+            0,
+            stroke,
+            StrokeKind::Middle,
+        );
+        for side in [
+            vec2(1.0, 0.0),
+            vec2(-1.0, 0.0),
+            vec2(0.0, 1.0),
+            vec2(0.0, -1.0),
+        ] {
             painter.line_segment([at + side * 6.0, at + side * 13.0], stroke);
         }
     }
@@ -234,10 +336,18 @@ mod tests {
             assert_eq!(cells.len(), count);
             for (index, cell) in cells.iter().enumerate() {
                 assert!(rect.expand(0.1).contains_rect(*cell), "{count}: {cell:?}");
-                assert!(cells[index + 1..].iter().all(|other| !cell.shrink(0.1).intersects(*other)), "{count}");
+                assert!(
+                    cells[index + 1..]
+                        .iter()
+                        .all(|other| !cell.shrink(0.1).intersects(*other)),
+                    "{count}"
+                );
             }
         }
         let wide = cells_of(Rect::from_min_size(Pos2::ZERO, vec2(900.0, 200.0)), 3);
-        assert!(wide[2].left() > wide[1].right(), "three in a row where there is room");
+        assert!(
+            wide[2].left() > wide[1].right(),
+            "three in a row where there is room"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The preview of the selected raster: pan, zoom, bands, stretch, values under the pointer, comparison with a second picture.
+//! The preview of the selected raster: pan, zoom, bands, stretch, values under the pointer,
+//! comparison with a second picture.
 
 mod canvas;
 mod chunks;
@@ -35,7 +36,9 @@ use crate::gui::panels::inspector;
 use crate::gui::widgets::{self, EmptyState};
 use crate::jobs::{AsyncValue, JobContext};
 use crate::model::{SampleKind, is_padding};
-use crate::raster::{BandChoice, PreviewImage, PreviewRequest, RasterInfo, RenderOptions, Resampling, preview};
+use crate::raster::{
+    BandChoice, PreviewImage, PreviewRequest, RasterInfo, RenderOptions, Resampling, preview,
+};
 use crate::studio::{Document, RowRef};
 use picture::{Picture, PictureAnswer, PictureLook};
 use state::{BesideKey, CompareMode, LinkedState, plain};
@@ -49,11 +52,23 @@ const SIDE: f32 = 252.0;
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
-        return nothing_ui(ui, tr!("No preview"), tr!("Open a dataset, then select a raster."), &[]).map_or((), drop);
+        return nothing_ui(
+            ui,
+            tr!("No preview"),
+            tr!("Open a dataset, then select a raster."),
+            &[],
+        )
+        .map_or((), drop);
     };
     // Of a FOLDER, or when nothing is selected, its first file is shown.
     let Some(at) = first_file(document, cx.session.selected) else {
-        return nothing_ui(ui, tr!("No preview"), tr!("There is no FILE below this FOLDER."), &[]).map_or((), drop);
+        return nothing_ui(
+            ui,
+            tr!("No preview"),
+            tr!("There is no FILE below this FOLDER."),
+            &[],
+        )
+        .map_or((), drop);
     };
     inspector::refresh(cx);
     inspector::read_header(cx, document, at);
@@ -73,12 +88,16 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if cx.session.preview.asset.is_none() {
         match cx.session.sample.asset(key, at) {
             Some(Ok(asset)) if asset.size == 0 => {
-                let why = tr!("It keeps the place of a file that this sample lacks, and holds no data.");
+                let why =
+                    tr!("It keeps the place of a file that this sample lacks, and holds no data.");
                 return nothing_ui(ui, tr!("Empty slot (padding)"), why, &[]).map_or((), drop);
             }
             Some(Ok(asset)) => match &asset.raster {
                 Ok(info) if info.band_count > 0 => {
-                    cx.session.preview.view.show([info.width as f64, info.height as f64]);
+                    cx.session
+                        .preview
+                        .view
+                        .show([info.width as f64, info.height as f64]);
                     let (path, info) = (asset.source.clone(), info.clone());
                     cx.session.preview.asset = Some(path);
                     cx.session.preview.raster = Some(info);
@@ -127,13 +146,23 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         siblings::ui(ui, cx, document, at, lower);
     }
     if side > 0.0 {
-        ui.scope_builder(UiBuilder::new().max_rect(right), |ui| sidebar::side_ui(ui, cx, document, at));
+        ui.scope_builder(UiBuilder::new().max_rect(right), |ui| {
+            sidebar::side_ui(ui, cx, document, at)
+        });
     }
     tools::play(ui, cx, document, at);
 }
 
 fn nothing_ui(ui: &mut Ui, title: &str, why: &str, actions: &[&str]) -> Option<usize> {
-    widgets::empty_state(ui, &EmptyState { icon: icons::IMAGE, title, why, actions })
+    widgets::empty_state(
+        ui,
+        &EmptyState {
+            icon: icons::IMAGE,
+            title,
+            why,
+            actions,
+        },
+    )
 }
 
 /// The first FILE at or below a sample.
@@ -146,13 +175,20 @@ pub fn first_file(document: &Document, at: Option<RowRef>) -> Option<RowRef> {
     while document.kind(at)? == SampleKind::Folder {
         let below = document.tree().levels.get(at.level + 1)?;
         let children = document.tree().levels.get(at.level)?.children(at.row);
-        let row = *children.iter().find(|&&row| !is_padding(below.id(row))).or(children.first())?;
-        at = RowRef { level: at.level + 1, row };
+        let row = *children
+            .iter()
+            .find(|&&row| !is_padding(below.id(row)))
+            .or(children.first())?;
+        at = RowRef {
+            level: at.level + 1,
+            row,
+        };
     }
     Some(at)
 }
 
-/// Requests the renderings of the pictures, and shows those that are ready. Returns the rendering options of the whole.
+/// Requests the renderings of the pictures, and shows those that are ready. Returns the rendering
+/// options of the whole.
 fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> PictureLook {
     let [incoming_whole, incoming_closer] = std::mem::take(&mut cx.session.preview.incoming);
     let mut incoming_whole = incoming_whole;
@@ -170,9 +206,15 @@ fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> PictureLo
     state.incoming = [incoming_whole, incoming_closer.filter(|_| !whole_changes)];
     if let Some(whole) = &mut state.whole {
         whole.refresh(cx.jobs, &look);
-        let shared = PictureLook { limits: Some(whole.limits.clone()), ..look.clone() };
+        let shared = PictureLook {
+            limits: Some(whole.limits.clone()),
+            ..look.clone()
+        };
         let [_, incoming_closer] = &mut state.incoming;
-        for picture in [&mut state.closer, &mut *incoming_closer, &mut state.other].into_iter().flatten() {
+        for picture in [&mut state.closer, &mut *incoming_closer, &mut state.other]
+            .into_iter()
+            .flatten()
+        {
             picture.refresh(cx.jobs, &shared);
         }
         if incoming_closer.as_ref().is_some_and(Picture::is_ready) {
@@ -183,28 +225,57 @@ fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> PictureLo
 }
 
 /// The current rendering options of a picture.
-fn look_of(cx: &PanelContext<'_>, document: &Document, image: Option<&PreviewImage>) -> PictureLook {
+fn look_of(
+    cx: &PanelContext<'_>,
+    document: &Document,
+    image: Option<&PreviewImage>,
+) -> PictureLook {
     let state = &cx.session.preview;
     let bands = image.map_or_else(|| state.options.bands.clone(), |image| image.bands.clone());
-    let played = || state.play_stretch.as_ref().filter(|played| image.is_some_and(|image| played.is_for(image)));
+    let played = || {
+        state
+            .play_stretch
+            .as_ref()
+            .filter(|played| image.is_some_and(|image| played.is_for(image)))
+    };
     PictureLook {
-        options: RenderOptions { bands, ..state.options.clone() },
-        limits: state.side.locked.clone().or_else(|| Some(played()?.limits.clone())),
-        classes: if state.side.by_class { names::classes_of(document).colours } else { None },
+        options: RenderOptions {
+            bands,
+            ..state.options.clone()
+        },
+        limits: state
+            .side
+            .locked
+            .clone()
+            .or_else(|| Some(played()?.limits.clone())),
+        classes: if state.side.by_class {
+            names::classes_of(document).colours
+        } else {
+            None
+        },
     }
 }
 
 fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
     let state = &mut cx.session.preview;
-    let Some((asset, info)) = state.asset.clone().zip(state.raster.clone()) else { return };
+    let Some((asset, info)) = state.asset.clone().zip(state.raster.clone()) else {
+        return;
+    };
     let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
-    request.options = RenderOptions { bands: within(&state.options.bands, info.band_count), ..state.options.clone() };
+    request.options = RenderOptions {
+        bands: within(&state.options.bands, info.band_count),
+        ..state.options.clone()
+    };
     request.resampling = resampling_of(by_class, &request.options.bands, &info);
     let wanted = plain(&request);
     if state.whole_read.key() != Some(&wanted) {
         state.closer_read = AsyncValue::default();
     }
-    state.whole_read.update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| read(request, ctx));
+    state
+        .whole_read
+        .update(cx.jobs, wanted, tr!("Read the raster"), move |ctx| {
+            read(request, ctx)
+        });
 }
 
 /// Reads the pixels of a request.
@@ -213,7 +284,8 @@ pub fn read(request: PreviewRequest, ctx: &JobContext) -> Result<PictureAnswer> 
     Ok(Arc::new((request, image)))
 }
 
-/// The chosen bands if the raster has them, else automatic ones: a mask beside a scene has one band.
+/// The chosen bands if the raster has them, else automatic ones: a mask beside a scene has one
+/// band.
 pub fn within(bands: &BandChoice, count: usize) -> BandChoice {
     let has = *bands == BandChoice::Auto || bands.bands().iter().all(|band| band.get() <= count);
     if has { bands.clone() } else { BandChoice::Auto }
@@ -236,11 +308,23 @@ fn shows_classes(cx: &PanelContext<'_>, document: &Document) -> bool {
 /// How pictures beside the selected one are read: as the selected one.
 fn beside_key(cx: &PanelContext<'_>, document: DocumentKey, by_class: bool) -> BesideKey {
     let RenderOptions { bands, part, .. } = &cx.session.preview.options;
-    BesideKey { document, bands: bands.clone(), part: *part, variable: cx.session.sample.variable.clone(), by_class }
+    BesideKey {
+        document,
+        bands: bands.clone(),
+        part: *part,
+        variable: cx.session.sample.variable.clone(),
+        by_class,
+    }
 }
 
 /// Requests the second picture of the comparison.
-fn request_other(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef, by_class: bool) {
+fn request_other(
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    key: DocumentKey,
+    at: RowRef,
+    by_class: bool,
+) {
     let beside = beside_key(cx, key, by_class);
     let state = &mut cx.session.preview;
     let Some(other) = tools::other_of(document, at, &state.compare) else {
@@ -249,9 +333,16 @@ fn request_other(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKe
     };
     let wanted = (other, beside.clone());
     let place = document.raster_later(other);
-    state.other_asked.update(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| beside.read(place, ctx));
+    state
+        .other_asked
+        .update(cx.jobs, wanted.clone(), tr!("Second picture"), move |ctx| {
+            beside.read(place, ctx)
+        });
     if let Some(Ok(answer)) = state.other_asked.get(&wanted)
-        && state.other.as_ref().is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
+        && state
+            .other
+            .as_ref()
+            .is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
         && let Some(ctx) = state.whole.as_ref().map(|whole| whole.ctx.clone())
     {
         state.other = Some(Picture::new(&ctx, answer.clone()));

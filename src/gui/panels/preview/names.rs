@@ -18,7 +18,11 @@ pub struct LabelClasses {
 
 /// The classes of the collection.
 pub fn classes_of(document: &Document) -> LabelClasses {
-    let Some(list) = document.collection().get("labels:classes").and_then(|list| list.as_array()) else {
+    let Some(list) = document
+        .collection()
+        .get("labels:classes")
+        .and_then(|list| list.as_array())
+    else {
         return LabelClasses::default();
     };
     let mut classes = LabelClasses::default();
@@ -26,11 +30,24 @@ pub fn classes_of(document: &Document) -> LabelClasses {
     let mut coloured = false;
     for class in list {
         let text = |key: &str| class.get(key).and_then(|value| value.as_str());
-        let number = class.get("category").and_then(|value| value.as_i64().or_else(|| value.as_str()?.trim().parse().ok()));
+        let number = class.get("category").and_then(|value| {
+            value
+                .as_i64()
+                .or_else(|| value.as_str()?.trim().parse().ok())
+        });
         let Some(number) = number else { continue };
-        classes.names.push((number, text("name").unwrap_or_default().to_owned()));
-        let colour = text("colour").or(text("color")).and_then(|hex| u32::from_str_radix(hex.trim_start_matches('#'), 16).ok());
-        if let (Some(rgb), Some(entry)) = (colour, usize::try_from(number).ok().and_then(|at| colours.get_mut(at))) {
+        classes
+            .names
+            .push((number, text("name").unwrap_or_default().to_owned()));
+        let colour = text("colour")
+            .or(text("color"))
+            .and_then(|hex| u32::from_str_radix(hex.trim_start_matches('#'), 16).ok());
+        if let (Some(rgb), Some(entry)) = (
+            colour,
+            usize::try_from(number)
+                .ok()
+                .and_then(|at| colours.get_mut(at)),
+        ) {
             *entry = [(rgb >> 16) as u8, (rgb >> 8) as u8, rgb as u8, 255];
             coloured = true;
         }
@@ -41,15 +58,29 @@ pub fn classes_of(document: &Document) -> LabelClasses {
 
 /// Band names of the collection, for files without band names.
 pub fn band_names(document: Option<&Document>) -> Vec<String> {
-    let list = document.and_then(|document| document.collection().get("optical:bands").and_then(|list| list.as_array()).cloned());
+    let list = document.and_then(|document| {
+        document
+            .collection()
+            .get("optical:bands")
+            .and_then(|list| list.as_array())
+            .cloned()
+    });
     let name = |band: &serde_json::Value| {
-        let text = |key: &str| band.get(key).and_then(|value| value.as_str()).unwrap_or_default();
-        [text("name"), text("common_name")].join(" ").trim().to_owned()
+        let text = |key: &str| {
+            band.get(key)
+                .and_then(|value| value.as_str())
+                .unwrap_or_default()
+        };
+        [text("name"), text("common_name")]
+            .join(" ")
+            .trim()
+            .to_owned()
     };
     list.unwrap_or_default().iter().map(name).collect()
 }
 
-/// A band's name: its description, its name in the collection, its position in a multidimensional file, or its number.
+/// A band's name: its description, its name in the collection, its position in a multidimensional
+/// file, or its number.
 pub fn band_name(band: &BandInfo, known: &[String]) -> String {
     match (band.description.trim(), known.get(band.index.position())) {
         ("", Some(name)) if !name.is_empty() => name.clone(),
@@ -62,12 +93,15 @@ pub fn band_name(band: &BandInfo, known: &[String]) -> String {
     }
 }
 
-/// The first word of a band's name: "B04" of "B04 red"; of a position the value on its first dimension: "2020-01-02" of
-/// "time 2020-01-02, level 500 hPa".
+/// The first word of a band's name: "B04" of "B04 red"; of a position the value on its first
+/// dimension: "2020-01-02" of "time 2020-01-02, level 500 hPa".
 pub fn short_name(band: &BandInfo, name: &str) -> String {
     if !band.position.is_empty() && name == band.position {
         let first = name.split(", ").next().unwrap_or(name);
-        return first.split_once(' ').map_or(first, |(_, value)| value).to_owned();
+        return first
+            .split_once(' ')
+            .map_or(first, |(_, value)| value)
+            .to_owned();
     }
     let is_long = name.chars().count() > 5 && band.wavelength_nm.is_none();
     match is_long && !name.starts_with("Band ") && *name != numbered(band.index) {
@@ -79,7 +113,11 @@ pub fn short_name(band: &BandInfo, name: &str) -> String {
 /// A band's name where little room is: of a position its value on the first dimension.
 pub fn narrow_name(band: &BandInfo, known: &[String]) -> String {
     let name = band_name(band, known);
-    if band.position.is_empty() { name } else { short_name(band, &name) }
+    if band.position.is_empty() {
+        name
+    } else {
+        short_name(band, &name)
+    }
 }
 
 /// The name of a band without one.
@@ -126,16 +164,24 @@ pub fn signed(value: PixelNumber) -> String {
 
 /// Formats a complex number: `1.5 - 2 i`.
 pub fn complex(real: PixelNumber, imaginary: f64) -> String {
-    let sign = if imaginary.is_sign_negative() { "-" } else { "+" };
+    let sign = if imaginary.is_sign_negative() {
+        "-"
+    } else {
+        "+"
+    };
     format!("{} {sign} {} i", number_of(real), number(imaginary.abs()))
 }
 
 fn whole(value: i128) -> String {
     let sign = if value < 0 { "-" } else { "" };
-    format!("{sign}{}", paint::grouped_digits(&value.unsigned_abs().to_string()))
+    format!(
+        "{sign}{}",
+        paint::grouped_digits(&value.unsigned_abs().to_string())
+    )
 }
 
-/// [`number`] with as many digits as a change of `least` needs, for marks of an axis and ends of a range.
+/// [`number`] with as many digits as a change of `least` needs, for marks of an axis and ends of a
+/// range.
 pub fn number_apart(value: f64, least: f64) -> String {
     if !value.is_finite() || !least.is_finite() || least <= 0.0 || is_written_whole(value) {
         return number(value);
@@ -147,12 +193,20 @@ pub fn number_apart(value: f64, least: f64) -> String {
         size if size < 100.0 => 3,
         _ => 1,
     };
-    if wanted <= shown { number(value) } else { significant_digits(value, usize::try_from(magnitude + wanted + 1).unwrap_or(1)) }
+    if wanted <= shown {
+        number(value)
+    } else {
+        significant_digits(value, usize::try_from(magnitude + wanted + 1).unwrap_or(1))
+    }
 }
 
 /// The text of a mark of an axis with steps of `step`: short, because marks are round.
 pub fn mark_text(value: f64, step: f64) -> String {
-    if value.abs() < WHOLE { number_apart(value, step) } else { significant_digits(value, 6) }
+    if value.abs() < WHOLE {
+        number_apart(value, step)
+    } else {
+        significant_digits(value, 6)
+    }
 }
 
 /// The ends of a range, with enough digits that they differ; integers with all digits.
@@ -175,7 +229,10 @@ mod tests {
         assert_eq!(number(0.0312), "0.0312");
         assert_eq!(number(811.73), "811.7");
         assert_eq!(number(1.5e-9), "1.500e-9");
-        assert_eq!((number(1e15), number(999_999_999.0)), ("1.000e15".into(), "999\u{2009}999\u{2009}999".into()));
+        assert_eq!(
+            (number(1e15), number(999_999_999.0)),
+            ("1.000e15".into(), "999\u{2009}999\u{2009}999".into())
+        );
         assert_eq!(number(f64::NAN), "NaN");
         assert_eq!(number(4e9), "4\u{2009}000\u{2009}000\u{2009}000");
     }
@@ -185,7 +242,10 @@ mod tests {
         let text = |value: i128| number_of(PixelNumber::Integer(value)).replace('\u{2009}', "");
         assert_eq!(text(4_000_000_001), "4000000001");
         assert_eq!(text(9_007_199_254_740_993), "9007199254740993");
-        assert_eq!((text(u64::MAX.into()), text(i64::MIN.into())), (u64::MAX.to_string(), i64::MIN.to_string()));
+        assert_eq!(
+            (text(u64::MAX.into()), text(i64::MIN.into())),
+            (u64::MAX.to_string(), i64::MIN.to_string())
+        );
         assert_eq!(number_of(PixelNumber::Real(811.73)), "811.7");
         let signs = [150, -190, 0].map(|value| signed(PixelNumber::Integer(value)));
         assert_eq!(signs, ["+150", "-190", "0"]);
@@ -197,15 +257,24 @@ mod tests {
         assert_eq!(text(100_000.01, 100_000.02), ["100000.01", "100000.02"]);
         assert_eq!(text(0.0, 1.0), ["0", "1"]);
         assert_eq!(text(811.73, 2811.73), ["811.7", "2811.7"]);
-        assert_eq!(text(1.000_000_1e15 + 0.5, 1.000_000_2e15 + 0.5), ["1.0000001e15", "1.0000002e15"]);
+        assert_eq!(
+            text(1.000_000_1e15 + 0.5, 1.000_000_2e15 + 0.5),
+            ["1.0000001e15", "1.0000002e15"]
+        );
         assert_eq!(text(1.234_51e-7, 1.234_52e-7), ["1.23451e-7", "1.23452e-7"]);
         for low in [0.1, 123.456, 3.5e-9, 1.5e13, -5.5e200, 0.999_999] {
             let [one, other] = text(low, low.next_up());
             assert_ne!(one, other, "{low}");
         }
         // Marks of an axis with steps of 0.02.
-        assert_eq!([811.92, 811.94, 812.0].map(|value| number_apart(value, 0.02)), ["811.92", "811.94", "812"]);
-        assert_eq!((mark_text(5e18, 5e18), mark_text(500.0, 500.0)), ("5e18".into(), "500".into()));
+        assert_eq!(
+            [811.92, 811.94, 812.0].map(|value| number_apart(value, 0.02)),
+            ["811.92", "811.94", "812"]
+        );
+        assert_eq!(
+            (mark_text(5e18, 5e18), mark_text(500.0, 500.0)),
+            ("5e18".into(), "500".into())
+        );
     }
 
     #[test]

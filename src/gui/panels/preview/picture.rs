@@ -1,5 +1,5 @@
-//! A picture of the preview: the values read, and their texture. A new stretch is rendered from the values, first at a low
-//! resolution to follow the pointer, then in full.
+//! A picture of the preview: the values read, and their texture. A new stretch is rendered from the
+//! values, first at a low resolution to follow the pointer, then in full.
 
 use std::sync::Arc;
 
@@ -49,8 +49,15 @@ impl Picture {
     /// A picture with the rendering it was read with.
     pub fn new(ctx: &Context, answer: PictureAnswer) -> Self {
         let texture = textures::upload(ctx, "preview", &answer.1.rgba);
-        let options = RenderOptions { bands: answer.1.bands.clone(), ..answer.0.options.clone() };
-        let look = PictureLook { options, limits: None, classes: None };
+        let options = RenderOptions {
+            bands: answer.1.bands.clone(),
+            ..answer.0.options.clone()
+        };
+        let look = PictureLook {
+            options,
+            limits: None,
+            classes: None,
+        };
         let limits = answer.1.limits.clone();
         Self {
             answer,
@@ -65,7 +72,8 @@ impl Picture {
         }
     }
 
-    /// True once the texture has the rendering that was asked for, and not the one that it was read with.
+    /// True once the texture has the rendering that was asked for, and not the one that it was read
+    /// with.
     pub fn is_ready(&self) -> bool {
         self.ready
     }
@@ -73,7 +81,10 @@ impl Picture {
     /// Requests the rendering of `look`; the texture changes in a later frame.
     pub fn refresh(&mut self, jobs: &Jobs, look: &PictureLook) {
         if let Some(made) = self.made.latest()
-            && self.taken.as_ref().is_none_or(|taken| !Arc::ptr_eq(taken, made))
+            && self
+                .taken
+                .as_ref()
+                .is_none_or(|taken| !Arc::ptr_eq(taken, made))
         {
             let (look, whole, image, limits) = made.as_ref();
             textures::replace(&mut self.texture, image);
@@ -90,11 +101,13 @@ impl Picture {
         let many = prepared.pixels.width * prepared.pixels.height > QUICK;
         let whole = !many || self.look == *look;
         let wanted = look.clone();
-        self.made.update(jobs, (look.clone(), whole), tr!("Stretch"), move |_| {
-            let classes = wanted.classes.as_ref().map(|classes| classes.as_slice());
-            let most = (!whole).then_some(QUICK);
-            let (image, limits) = prepared.render(&wanted.options, wanted.limits.as_deref(), classes, most);
-            Ok(Arc::new((wanted, whole, image, limits)))
-        });
+        self.made
+            .update(jobs, (look.clone(), whole), tr!("Stretch"), move |_| {
+                let classes = wanted.classes.as_ref().map(|classes| classes.as_slice());
+                let most = (!whole).then_some(QUICK);
+                let (image, limits) =
+                    prepared.render(&wanted.options, wanted.limits.as_deref(), classes, most);
+                Ok(Arc::new((wanted, whole, image, limits)))
+            });
     }
 }

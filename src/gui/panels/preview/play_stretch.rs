@@ -19,30 +19,52 @@ impl PlayStretch {
 }
 
 fn dtypes(image: &PreviewImage) -> Vec<String> {
-    let dtype = |band| image.info.band(band).map_or(String::new(), |band| band.dtype.clone());
+    let dtype = |band| {
+        image
+            .info
+            .band(band)
+            .map_or(String::new(), |band| band.dtype.clone())
+    };
     image.band_indices.iter().map(|band| dtype(*band)).collect()
 }
 
-/// Keeps the limits of the picture shown when a playback starts, or when its stretch or bands are changed. They stay with the frame at
-/// which it stops.
+/// Keeps the limits of the picture shown when a playback starts, or when its stretch or bands are
+/// changed. They stay with the frame at which it stops.
 pub fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let state = &mut cx.session.preview;
-    let options = (state.options.stretch, state.options.bands.clone(), state.options.part);
-    if state.side.locked.is_some() || state.play_stretch.as_ref().is_some_and(|played| played.options != options) {
+    let options = (
+        state.options.stretch,
+        state.options.bands.clone(),
+        state.options.part,
+    );
+    if state.side.locked.is_some()
+        || state
+            .play_stretch
+            .as_ref()
+            .is_some_and(|played| played.options != options)
+    {
         state.play_stretch = None;
     }
-    let (Some(image), None, None) = (state.image(), &state.play_stretch, &state.side.locked) else { return };
+    let (Some(image), None, None) = (state.image(), &state.play_stretch, &state.side.locked) else {
+        return;
+    };
     if state.next_step_s.is_none() {
         return;
     }
     let limits = image.prepared.limits(options.0);
     let list: Vec<_> = limits.iter().flatten().copied().collect();
-    let Some(outer) = outermost(&list) else { return };
+    let Some(outer) = outermost(&list) else {
+        return;
+    };
     let number = |value: f64| match list.as_slice() {
         [_] => image.prepared.number(0, value),
         _ => PixelNumber::Real(value),
     };
-    let from = state.whole_of.and_then(|at| document.id(at)).unwrap_or_default().to_owned();
+    let from = state
+        .whole_of
+        .and_then(|at| document.id(at))
+        .unwrap_or_default()
+        .to_owned();
     let played = PlayStretch {
         texts: numbers_apart([outer.low, outer.high].map(number)),
         bands: image.bands.clone(),
@@ -57,10 +79,24 @@ pub fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
 /// Says on the picture which stretch the frames have.
 pub fn caption_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
     let state = &cx.session.preview;
-    let shows = |played: &&PlayStretch| state.image().is_some_and(|image| played.is_for(image)) && !state.side.by_class;
-    let Some(PlayStretch { from, texts: [low, high], .. }) = state.play_stretch.as_ref().filter(shows) else { return };
+    let shows = |played: &&PlayStretch| {
+        state.image().is_some_and(|image| played.is_for(image)) && !state.side.by_class
+    };
+    let Some(PlayStretch {
+        from,
+        texts: [low, high],
+        ..
+    }) = state.play_stretch.as_ref().filter(shows)
+    else {
+        return;
+    };
     let t = theme::tokens(ui);
-    let text = tr!("All frames have the stretch of {from}: {low} – {high}", from, low, high);
+    let text = tr!(
+        "All frames have the stretch of {from}: {low} – {high}",
+        from,
+        low,
+        high
+    );
     let painter = ui.painter_at(rect);
     let galley = paint::line(&painter, &text, font::mono(11.0), t.tx, rect.width() - 40.0);
     let label = Rect::from_min_size(rect.min + vec2(10.0, 10.0), galley.size() + vec2(12.0, 6.0));

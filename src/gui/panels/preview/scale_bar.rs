@@ -1,4 +1,5 @@
-//! The scale bar of the preview: ground distance along the horizontal of the screen, measured at the centre of what is shown.
+//! The scale bar of the preview: ground distance along the horizontal of the screen, measured at
+//! the centre of what is shown.
 
 use std::sync::Arc;
 
@@ -41,30 +42,59 @@ impl Bar {
             length => format!("{} mm", number(length * 1000.0)),
         };
         let width = length / metres_per_point;
-        (LEAST_WIDTH..=WIDTH + 0.01).contains(&width).then_some(Self { width, text })
+        (LEAST_WIDTH..=WIDTH + 0.01)
+            .contains(&width)
+            .then_some(Self { width, text })
     }
 }
 
-/// Requests the scale at the centre of the view, and draws the bar; nothing without coordinate system.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, info: &Arc<RasterInfo>, transform: Transform, rect: Rect) {
+/// Requests the scale at the centre of the view, and draws the bar; nothing without coordinate
+/// system.
+pub fn ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    info: &Arc<RasterInfo>,
+    transform: Transform,
+    rect: Rect,
+) {
     let state = &mut cx.session.preview;
     // One request at a time: the view may move in every frame.
     if !state.ground.is_pending() {
         let step = (MOVED / transform.scale).max(1e-3);
-        let at = transform.middle.map(|middle| (middle / step).round() * step);
+        let at = transform
+            .middle
+            .map(|middle| (middle / step).round() * step);
         let info = info.clone();
-        state.ground.update(cx.jobs, GroundPlace { info: info.clone(), at }, tr!("Scale of the picture"), move |_| {
-            let metres = metres_per_column(&info, at);
-            Ok((info, metres))
-        });
+        state.ground.update(
+            cx.jobs,
+            GroundPlace {
+                info: info.clone(),
+                at,
+            },
+            tr!("Scale of the picture"),
+            move |_| {
+                let metres = metres_per_column(&info, at);
+                Ok((info, metres))
+            },
+        );
     }
-    let Some(metres) = state.ground.latest().filter(|(of, _)| Arc::ptr_eq(of, info)).and_then(|(_, metres)| *metres) else {
+    let Some(metres) = state
+        .ground
+        .latest()
+        .filter(|(of, _)| Arc::ptr_eq(of, info))
+        .and_then(|(_, metres)| *metres)
+    else {
         return;
     };
-    let Some(Bar { width, text }) = Bar::new(metres / transform.scale) else { return };
+    let Some(Bar { width, text }) = Bar::new(metres / transform.scale) else {
+        return;
+    };
     let (t, painter, width) = (theme::tokens(ui), ui.painter_at(rect), width as f32);
     let (right, y) = (rect.right() - 14.0, rect.bottom() - 16.0);
-    let back = Rect::from_min_max(pos2(right - width - 8.0, y - 20.0), pos2(right + 8.0, y + 8.0));
+    let back = Rect::from_min_max(
+        pos2(right - width - 8.0, y - 20.0),
+        pos2(right + 8.0, y + 8.0),
+    );
     painter.rect_filled(back, 4, t.bg1.gamma_multiply(0.8));
     for (from, to) in [
         (pos2(right - width, y), pos2(right, y)),
@@ -73,10 +103,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, info: &Arc<RasterInfo>, transf
     ] {
         painter.line_segment([from, to], Stroke::new(1.5, t.tx));
     }
-    let label = Rect::from_min_max(pos2(right - width - 6.0, y - 18.0), pos2(right + 6.0, y - 2.0));
+    let label = Rect::from_min_max(
+        pos2(right - width - 6.0, y - 18.0),
+        pos2(right + 6.0, y - 2.0),
+    );
     paint::text_center(&painter, label, &text, font::mono(10.5), t.tx);
     let response = ui.interact(back, ui.scope_id().with("scale bar"), Sense::hover());
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Label, true, tr!("Scale bar: {text}", text)));
+    response.widget_info(|| {
+        egui::WidgetInfo::labeled(egui::Role::Label, true, tr!("Scale bar: {text}", text))
+    });
 }
 
 #[cfg(test)]
@@ -85,12 +120,17 @@ mod tests {
 
     #[test]
     fn bars_are_round_and_as_wide_as_their_distance() {
-        let bar = |metres_per_point: f64| Bar::new(metres_per_point).map(|bar| (bar.text, bar.width.round()));
+        let bar = |metres_per_point: f64| {
+            Bar::new(metres_per_point).map(|bar| (bar.text, bar.width.round()))
+        };
         assert_eq!(bar(10.0), Some(("1 km".into(), 100.0)));
         assert_eq!(bar(0.5), Some(("50 m".into(), 100.0)));
         assert_eq!(bar(0.004), Some(("20 cm".into(), 50.0)));
         assert_eq!(bar(1e-5), Some(("1 mm".into(), 100.0)));
-        assert_eq!(bar(111_319.49 * 0.3), Some(("2\u{2009}000 km".into(), 60.0)));
+        assert_eq!(
+            bar(111_319.49 * 0.3),
+            Some(("2\u{2009}000 km".into(), 60.0))
+        );
         for none in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-320] {
             assert_eq!(bar(none), None, "{none}");
         }

@@ -18,7 +18,10 @@ pub struct Scaling {
 
 impl Scaling {
     /// Values as they are stored.
-    pub const STORED: Self = Self { factor: 1.0, offset: 0.0 };
+    pub const STORED: Self = Self {
+        factor: 1.0,
+        offset: 0.0,
+    };
 
     /// The physical value, to nine digits: what the factor adds behind them is noise.
     pub fn physical(self, stored: f64) -> f64 {
@@ -31,19 +34,31 @@ impl Scaling {
 
     /// The stored value.
     pub fn stored(self, physical: f64) -> f64 {
-        if self == Self::STORED { physical } else { (physical - self.offset) / self.factor }
+        if self == Self::STORED {
+            physical
+        } else {
+            (physical - self.offset) / self.factor
+        }
     }
 
     /// Physical values of the ends of a range, the lower one first.
     pub fn physical_pair(self, low: f64, high: f64) -> [f64; 2] {
         let [one, other] = [self.physical(low), self.physical(high)];
-        if self.factor < 0.0 { [other, one] } else { [one, other] }
+        if self.factor < 0.0 {
+            [other, one]
+        } else {
+            [one, other]
+        }
     }
 
     /// Stored values of the ends of a physical range, the lower one first.
     pub fn stored_pair(self, low: f64, high: f64) -> [f64; 2] {
         let [one, other] = [self.stored(low), self.stored(high)];
-        if self.factor < 0.0 { [other, one] } else { [one, other] }
+        if self.factor < 0.0 {
+            [other, one]
+        } else {
+            [one, other]
+        }
     }
 
     /// Marks of an axis of stored values at round physical values.
@@ -51,17 +66,27 @@ impl Scaling {
         let [first, last] = self.physical_pair(low, high);
         let mut marks = plot::decimal_ticks(first, last, most);
         for mark in &mut marks {
-            (mark.value, mark.step_size) = (self.stored(mark.value), mark.step_size / self.factor.abs());
+            (mark.value, mark.step_size) =
+                (self.stored(mark.value), mark.step_size / self.factor.abs());
         }
         marks
     }
 }
 
-/// Scaling of a band, from the file or from the sample's fields `scaling:scale_factor` and `scaling:scale_offset`.
-pub fn scaling_of(document: &Document, at: RowRef, info: &RasterInfo, band: BandIndex) -> Option<Scaling> {
+/// Scaling of a band, from the file or from the sample's fields `scaling:scale_factor` and
+/// `scaling:scale_offset`.
+pub fn scaling_of(
+    document: &Document,
+    at: RowRef,
+    info: &RasterInfo,
+    band: BandIndex,
+) -> Option<Scaling> {
     let described = info.band(band)?;
     if described.scale.is_some() || described.offset.is_some() {
-        return Some(Scaling { factor: described.scale.unwrap_or(1.0), offset: described.offset.unwrap_or(0.0) });
+        return Some(Scaling {
+            factor: described.scale.unwrap_or(1.0),
+            offset: described.offset.unwrap_or(0.0),
+        });
     }
     let field = |name: &str| match document.value(at, name).0 {
         Value::Float(number) => Some(number),
@@ -74,14 +99,24 @@ pub fn scaling_of(document: &Document, at: RowRef, info: &RasterInfo, band: Band
         _ => None,
     };
     let factor = field("scaling:scale_factor")?;
-    Some(Scaling { factor, offset: field("scaling:scale_offset").unwrap_or(0.0) })
+    Some(Scaling {
+        factor,
+        offset: field("scaling:scale_offset").unwrap_or(0.0),
+    })
 }
 
-/// The scaling that all bands of a picture have; `None` where they differ, or where it can't be undone.
+/// The scaling that all bands of a picture have; `None` where they differ, or where it can't be
+/// undone.
 pub fn shared_scaling(document: &Document, at: RowRef, image: &PreviewImage) -> Option<Scaling> {
-    let mut found = image.band_indices.iter().map(|band| scaling_of(document, at, &image.info, *band));
+    let mut found = image
+        .band_indices
+        .iter()
+        .map(|band| scaling_of(document, at, &image.info, *band));
     let first = found.next()??;
-    let usable = first.factor != 0.0 && first.factor.is_finite() && first.offset.is_finite() && first != Scaling::STORED;
+    let usable = first.factor != 0.0
+        && first.factor.is_finite()
+        && first.offset.is_finite()
+        && first != Scaling::STORED;
     (usable && found.all(|other| other == Some(first))).then_some(first)
 }
 
@@ -91,18 +126,31 @@ mod tests {
 
     #[test]
     fn physical_and_stored_values_are_inverse_and_ordered() {
-        let scaling = Scaling { factor: 0.0001, offset: -0.1 };
+        let scaling = Scaling {
+            factor: 0.0001,
+            offset: -0.1,
+        };
         assert_eq!(scaling.physical(13_000.0), 1.2);
         assert!((scaling.stored(1.2) - 13_000.0).abs() < 1e-6);
-        let falling = Scaling { factor: -2.0, offset: 10.0 };
+        let falling = Scaling {
+            factor: -2.0,
+            offset: 10.0,
+        };
         assert_eq!(falling.physical_pair(0.0, 4.0), [2.0, 10.0]);
         assert_eq!(falling.stored_pair(2.0, 10.0), [0.0, 4.0]);
     }
 
     #[test]
     fn ticks_are_round_in_physical_values() {
-        let scaling = Scaling { factor: 0.1, offset: 273.15 };
-        let texts: Vec<f64> = scaling.ticks(0.0, 300.0, 4).iter().map(|mark| scaling.physical(mark.value)).collect();
+        let scaling = Scaling {
+            factor: 0.1,
+            offset: 273.15,
+        };
+        let texts: Vec<f64> = scaling
+            .ticks(0.0, 300.0, 4)
+            .iter()
+            .map(|mark| scaling.physical(mark.value))
+            .collect();
         assert_eq!(texts, [280.0, 290.0, 300.0]);
     }
 }

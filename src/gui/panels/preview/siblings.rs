@@ -1,8 +1,11 @@
-//! The sibling strip below the picture: thumbnails of the files beside the selected one, computed one at a time, nearest first.
+//! The sibling strip below the picture: thumbnails of the files beside the selected one, computed
+//! one at a time, nearest first.
 
 use std::path::PathBuf;
 
-use egui::{Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{
+    Rect, Role, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2,
+};
 
 use super::state::SiblingsState;
 use super::tools::{self, siblings_of};
@@ -27,20 +30,32 @@ const KEPT: usize = 256;
 
 impl SiblingsState {
     fn upload(&mut self, ctx: &egui::Context) {
-        let Some((at, image)) = self.next.key().copied().zip(self.next.take()) else { return };
+        let Some((at, image)) = self.next.key().copied().zip(self.next.take()) else {
+            return;
+        };
         if self.made.len() >= KEPT {
             self.made.clear();
         }
-        self.made.insert(at, image.ok().map(|image| textures::upload(ctx, "sibling", &image)));
+        self.made.insert(
+            at,
+            image
+                .ok()
+                .map(|image| textures::upload(ctx, "sibling", &image)),
+        );
     }
 
     fn start(&mut self, jobs: &Jobs, cache: Option<PathBuf>, document: &Document, at: RowRef) {
         let place = document.raster_later(at);
-        self.next.update(jobs, at, tr!("Small picture"), move |ctx| {
-            let (source, _) = place()?;
-            let request = ThumbnailRequest { source, side: 2 * WIDTH as usize, bands: BandChoice::Auto };
-            Ok(thumbnail(&request, cache.as_deref(), ctx)?.rgba(None, ColourMap::Grey))
-        });
+        self.next
+            .update(jobs, at, tr!("Small picture"), move |ctx| {
+                let (source, _) = place()?;
+                let request = ThumbnailRequest {
+                    source,
+                    side: 2 * WIDTH as usize,
+                    bands: BandChoice::Auto,
+                };
+                Ok(thumbnail(&request, cache.as_deref(), ctx)?.rgba(None, ColourMap::Grey))
+            });
     }
 }
 
@@ -53,7 +68,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.preview.siblings;
     if state.made_for != Some(key) {
-        *state = SiblingsState { made_for: Some(key), ..SiblingsState::default() };
+        *state = SiblingsState {
+            made_for: Some(key),
+            ..SiblingsState::default()
+        };
     }
     state.upload(ui.ctx());
     let room = (((rect.width() - 16.0 + GAP) / (WIDTH + GAP)).floor() as usize).max(1);
@@ -63,29 +81,51 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     let mut order: Vec<usize> = (0..shown.len()).collect();
     order.sort_by_key(|&index| index.abs_diff(place));
     if state.next.key().is_none()
-        && let Some(&next) = order.iter().find(|&&index| !state.made.contains_key(&shown[index]))
+        && let Some(&next) = order
+            .iter()
+            .find(|&&index| !state.made.contains_key(&shown[index]))
     {
         state.start(cx.jobs, cx.session.cache_dir.clone(), document, shown[next]);
     }
     let head = Rect::from_min_size(rect.min + vec2(10.0, 3.0), vec2(rect.width() - 18.0, 24.0));
     let named = paint::text_left(&painter, head, tr!("Siblings"), font::semibold(12.0), t.tx);
-    let tools = Rect::from_min_max(pos2((head.right() - PLAYBACK).max(named + 8.0), head.top()), head.max);
+    let tools = Rect::from_min_max(
+        pos2((head.right() - PLAYBACK).max(named + 8.0), head.top()),
+        head.max,
+    );
     let words = head.with_min_x(named + 10.0).with_max_x(tools.left() - 8.0);
-    paint::text_left(&painter, words, tr!("left and right arrows go from one to the next"), font::regular(11.0), t.tx3);
+    paint::text_left(
+        &painter,
+        words,
+        tr!("left and right arrows go from one to the next"),
+        font::regular(11.0),
+        t.tx3,
+    );
     let layout = egui::Layout::left_to_right(egui::Align::Center);
-    ui.scope_builder(UiBuilder::new().max_rect(tools).layout(layout).id_salt("playback"), |ui| {
-        ui.spacing_mut().item_spacing.x = 2.0;
-        tools::playback_ui(ui, cx, document, at);
-    });
+    ui.scope_builder(
+        UiBuilder::new()
+            .max_rect(tools)
+            .layout(layout)
+            .id_salt("playback"),
+        |ui| {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            tools::playback_ui(ui, cx, document, at);
+        },
+    );
     let mut requests = Vec::new();
     for (index, &sibling) in shown.iter().enumerate() {
         let left = rect.left() + 8.0 + index as f32 * (WIDTH + GAP);
         let frame = Rect::from_min_size(pos2(left, rect.top() + 28.0), vec2(WIDTH, 52.0));
         let id = document.id(sibling).unwrap_or_default();
-        let child = UiBuilder::new().max_rect(frame).id_salt(("sibling", sibling.level, sibling.row));
+        let child =
+            UiBuilder::new()
+                .max_rect(frame)
+                .id_salt(("sibling", sibling.level, sibling.row));
         ui.scope_builder(child, |ui| {
             let response = ui.interact(frame, ui.scope_id().with("thumbnail"), Sense::click());
-            response.widget_info(|| WidgetInfo::selected(Role::Button, true, sibling == at, tr!("Sibling {id}", id)));
+            response.widget_info(|| {
+                WidgetInfo::selected(Role::Button, true, sibling == at, tr!("Sibling {id}", id))
+            });
             let painter = ui.painter_at(frame.expand(2.0));
             painter.rect_filled(frame, 4, t.input);
             match cx.session.preview.siblings.made.get(&sibling) {
@@ -115,7 +155,16 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
 pub fn picture(painter: &egui::Painter, frame: Rect, texture: &TextureHandle) {
     let size = texture.size_vec2();
     let scale = (frame.width() / size.x).max(frame.height() / size.y);
-    let part = vec2(frame.width() / (size.x * scale), frame.height() / (size.y * scale)) / 2.0;
-    let uv = Rect::from_min_max(pos2(0.5 - part.x, 0.5 - part.y), pos2(0.5 + part.x, 0.5 + part.y));
-    painter.add(egui::epaint::RectShape::filled(frame, 4, egui::Color32::WHITE).with_texture(texture.id(), uv));
+    let part = vec2(
+        frame.width() / (size.x * scale),
+        frame.height() / (size.y * scale),
+    ) / 2.0;
+    let uv = Rect::from_min_max(
+        pos2(0.5 - part.x, 0.5 - part.y),
+        pos2(0.5 + part.x, 0.5 + part.y),
+    );
+    painter.add(
+        egui::epaint::RectShape::filled(frame, 4, egui::Color32::WHITE)
+            .with_texture(texture.id(), uv),
+    );
 }

@@ -1,5 +1,5 @@
-//! The sidebar of the preview: stretch and gamma, histogram with limits, nodata, and below them, always in view, the values of the pixel
-//! under the pointer.
+//! The sidebar of the preview: stretch and gamma, histogram with limits, nodata, and below them,
+//! always in view, the values of the pixel under the pointer.
 
 use egui::{Frame, Margin, ScrollArea, Stroke, Ui, UiBuilder};
 
@@ -27,43 +27,85 @@ const PIXEL_PART_LOW: f32 = 0.3;
 pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
-    ui.painter().vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
+    ui.painter()
+        .vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
     let known = band_names(Some(document));
-    let (upper, lower) = rect.split_top_bottom_at_y(rect.bottom() - pixel_height(cx, document, at, &known, rect.height()));
-    ui.scope_builder(UiBuilder::new().max_rect(upper).id_salt("preview-picture"), |ui| {
-        ScrollArea::vertical().id_salt("preview-side").auto_shrink(false).show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            picture_ui(ui, cx, document, at, &known);
-            super::chunks::side_ui(ui, cx, document, at);
-        });
-    });
-    ui.painter().hline(lower.x_range(), lower.top() + 0.5, Stroke::new(1.0, t.line));
-    ui.scope_builder(UiBuilder::new().max_rect(lower).id_salt("preview-pixel"), |ui| probe_ui(ui, cx, document, at, &known));
+    let (upper, lower) = rect.split_top_bottom_at_y(
+        rect.bottom() - pixel_height(cx, document, at, &known, rect.height()),
+    );
+    ui.scope_builder(
+        UiBuilder::new().max_rect(upper).id_salt("preview-picture"),
+        |ui| {
+            ScrollArea::vertical()
+                .id_salt("preview-side")
+                .auto_shrink(false)
+                .show(ui, |ui| {
+                    ui.spacing_mut().item_spacing.y = 0.0;
+                    picture_ui(ui, cx, document, at, &known);
+                    super::chunks::side_ui(ui, cx, document, at);
+                });
+        },
+    );
+    ui.painter()
+        .hline(lower.x_range(), lower.top() + 0.5, Stroke::new(1.0, t.line));
+    ui.scope_builder(
+        UiBuilder::new().max_rect(lower).id_salt("preview-pixel"),
+        |ui| probe_ui(ui, cx, document, at, &known),
+    );
 }
 
-/// Height that the values of a pixel take: a line for its coordinates, each index and each band. The same before the pointer is on
-/// the picture.
-fn pixel_height(cx: &PanelContext<'_>, document: &Document, at: RowRef, known: &[String], height: f32) -> f32 {
+/// Height that the values of a pixel take: a line for its coordinates, each index and each band.
+/// The same before the pointer is on the picture.
+fn pixel_height(
+    cx: &PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    known: &[String],
+    height: f32,
+) -> f32 {
     let lines = cx.session.preview.info().map_or(2, |info| {
-        let scaled = info.bands.iter().any(|band| scaling_of(document, at, info, band.index).is_some());
+        let scaled = info
+            .bands
+            .iter()
+            .any(|band| scaling_of(document, at, info, band.index).is_some());
         let complex = info.bands.iter().filter(|band| band.is_complex()).count();
         1 + indices_of(info, known).len() + info.bands.len() + complex + usize::from(scaled)
     });
     // In a low window the stretch and its histogram need more of it.
-    let part = if height < 400.0 { PIXEL_PART_LOW } else { PIXEL_PART };
+    let part = if height < 400.0 {
+        PIXEL_PART_LOW
+    } else {
+        PIXEL_PART
+    };
     (PIXEL_HEAD + LINE * lines.max(3) as f32 + 8.0).min(height * part)
 }
 
 /// Draws what belongs to the whole picture: stretch, histogram and nodata.
-fn picture_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, known: &[String]) {
+fn picture_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    known: &[String],
+) {
     if cx.session.preview.compare.shown_difference().is_some() {
         return difference::side_ui(ui, cx, known);
     }
     let t = theme::tokens(ui);
-    let shared = cx.session.preview.image().and_then(|image| shared_scaling(document, at, image));
-    let scaling = shared.filter(|_| cx.session.preview.side.scaled).unwrap_or(Scaling::STORED);
+    let shared = cx
+        .session
+        .preview
+        .image()
+        .and_then(|image| shared_scaling(document, at, image));
+    let scaling = shared
+        .filter(|_| cx.session.preview.side.scaled)
+        .unwrap_or(Scaling::STORED);
     // A stretch changes nothing in a picture by a colour table.
-    let by_table = cx.session.preview.image().is_some_and(|image| image.limits == [None]);
+    let by_table = cx
+        .session
+        .preview
+        .image()
+        .is_some_and(|image| image.limits == [None]);
     if let Some(image) = cx.session.preview.image().filter(|_| by_table) {
         legend::ui(ui, document, image);
     }
@@ -71,14 +113,34 @@ fn picture_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
     block(ui, |ui| {
         stretch_ui(ui, cx, scaling);
         ui.horizontal(|ui| {
-            ui.label(theme::rich_text(tr!("Gamma")).text_style(text_style("small12")).color(t.tx2));
+            ui.label(
+                theme::rich_text(tr!("Gamma"))
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
             let width = ui.available_width();
-            widgets::slider(ui, tr!("Gamma"), &mut cx.session.preview.options.gamma, 0.2..=3.0, 1.0, width);
+            widgets::slider(
+                ui,
+                tr!("Gamma"),
+                &mut cx.session.preview.options.gamma,
+                0.2..=3.0,
+                1.0,
+                width,
+            );
         });
         complex_ui(ui, cx);
-        widgets::checkbox(ui, &mut cx.session.preview.options.nodata_transparent, tr!("Nodata is transparent"));
+        widgets::checkbox(
+            ui,
+            &mut cx.session.preview.options.nodata_transparent,
+            tr!("Nodata is transparent"),
+        );
         if let Some(Scaling { factor, offset }) = shared {
-            widgets::checkbox(ui, &mut cx.session.preview.side.scaled, tr!("Scaled values")).on_hover_text(tr!(
+            widgets::checkbox(
+                ui,
+                &mut cx.session.preview.side.scaled,
+                tr!("Scaled values"),
+            )
+            .on_hover_text(tr!(
                 "stored × {factor} + {offset}",
                 factor = number(factor),
                 offset = number(offset)
@@ -88,7 +150,11 @@ fn picture_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
     if let Some(whole) = &cx.session.preview.whole {
         let (answer, limits) = (whole.answer.clone(), whole.limits.clone());
         widgets::section_header(ui, tr!("Histogram"), |ui| {
-            ui.label(theme::rich_text(tr!("square root of count")).text_style(text_style("small12")).color(t.tx3));
+            ui.label(
+                theme::rich_text(tr!("square root of count"))
+                    .text_style(text_style("small12"))
+                    .color(t.tx3),
+            );
         });
         block(ui, |ui| {
             histogram::ui(ui, cx, &answer.1, &limits, known, scaling);
@@ -111,7 +177,12 @@ fn picture_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
 fn complex_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     let is_complex = |info: &RasterInfo| info.bands.iter().any(|band| band.is_complex());
-    if !cx.session.preview.info().is_some_and(|info| is_complex(info)) {
+    if !cx
+        .session
+        .preview
+        .info()
+        .is_some_and(|info| is_complex(info))
+    {
         return;
     }
     let name = |part: ComplexPart| match part {
@@ -121,12 +192,21 @@ fn complex_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ComplexPart::Imaginary => tr!("Imaginary part"),
     };
     ui.horizontal(|ui| {
-        ui.label(theme::rich_text(tr!("Complex")).text_style(text_style("small12")).color(t.tx2));
+        ui.label(
+            theme::rich_text(tr!("Complex"))
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
         let part = &mut cx.session.preview.options.part;
         let width = ui.available_width();
-        if let Some(index) =
-            widgets::combo(ui, tr!("Part of complex values"), name(*part), width, false, &ComplexPart::ALL.map(name))
-        {
+        if let Some(index) = widgets::combo(
+            ui,
+            tr!("Part of complex values"),
+            name(*part),
+            width,
+            false,
+            &ComplexPart::ALL.map(name),
+        ) {
             *part = ComplexPart::ALL.get(index).copied().unwrap_or_default();
         }
     });
@@ -135,51 +215,107 @@ fn complex_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 /// The pixel under the pointer, or that under it last if the raster has it.
 fn pixel_to_pin(cx: &PanelContext<'_>) -> Option<(usize, usize)> {
     let preview = &cx.session.preview;
-    let last = preview.side.last_under.filter(|&(x, y)| preview.info().is_some_and(|info| x < info.width && y < info.height));
+    let last = preview.side.last_under.filter(|&(x, y)| {
+        preview
+            .info()
+            .is_some_and(|info| x < info.width && y < info.height)
+    });
     preview.pixel.or(last)
 }
 
 /// Draws the values of the pixel under the pointer, or of the pinned one.
-fn probe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, known: &[String]) {
+fn probe_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    known: &[String],
+) {
     let t = theme::tokens(ui);
     ui.spacing_mut().item_spacing.y = 0.0;
     let pinned = cx.session.preview.side.pinned;
     widgets::section_header(ui, tr!("Pixel"), |ui| {
-        let name = if pinned.is_some() { tr!("Unpin") } else { tr!("Pin") };
-        let nothing =
-            pixel_to_pin(cx).is_none().then_some(tr!("Select a pixel with Pin while the pointer is over the picture: press P"));
-        if ui.add(Button::ghost(name).icon(icons::PUSH_PIN).name(tr!("Pin the pixel")).blocked(nothing)).clicked() {
-            cx.session.preview.side.pinned = if pinned.is_some() { None } else { pixel_to_pin(cx) };
+        let name = if pinned.is_some() {
+            tr!("Unpin")
+        } else {
+            tr!("Pin")
+        };
+        let nothing = pixel_to_pin(cx).is_none().then_some(tr!(
+            "Select a pixel with Pin while the pointer is over the picture: press P"
+        ));
+        if ui
+            .add(
+                Button::ghost(name)
+                    .icon(icons::PUSH_PIN)
+                    .name(tr!("Pin the pixel"))
+                    .blocked(nothing),
+            )
+            .clicked()
+        {
+            cx.session.preview.side.pinned = if pinned.is_some() {
+                None
+            } else {
+                pixel_to_pin(cx)
+            };
         }
     });
     // The button pins, because the pointer can't be on the picture at the same time.
     if !ui.ctx().egui_wants_keyboard_input() && ui.input(|input| input.key_pressed(egui::Key::P)) {
-        cx.session.preview.side.pinned = if pinned.is_some() { None } else { cx.session.preview.pixel };
+        cx.session.preview.side.pinned = if pinned.is_some() {
+            None
+        } else {
+            cx.session.preview.pixel
+        };
     }
-    ScrollArea::vertical().id_salt("preview-values").auto_shrink(false).show(ui, |ui| {
-        block(ui, |ui| match cx.session.preview.probe.latest().filter(|_| cx.session.preview.pixel.is_some()).cloned() {
-            Some(probe) => pixel::ui(ui, cx, document, at, &probe, known),
-            None => {
-                let text =
-                    theme::rich_text(tr!("Move the pointer over the picture.")).text_style(text_style("small12")).color(t.tx3);
-                ui.label(text);
-            }
+    ScrollArea::vertical()
+        .id_salt("preview-values")
+        .auto_shrink(false)
+        .show(ui, |ui| {
+            block(ui, |ui| {
+                match cx
+                    .session
+                    .preview
+                    .probe
+                    .latest()
+                    .filter(|_| cx.session.preview.pixel.is_some())
+                    .cloned()
+                {
+                    Some(probe) => pixel::ui(ui, cx, document, at, &probe, known),
+                    None => {
+                        let text = theme::rich_text(tr!("Move the pointer over the picture."))
+                            .text_style(text_style("small12"))
+                            .color(t.tx3);
+                        ui.label(text);
+                    }
+                }
+            });
         });
-    });
 }
 
 fn block(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
-    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 6.0;
-        contents(ui);
-    });
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 8))
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 6.0;
+            contents(ui);
+        });
 }
 
 /// Draws the stretch kind and its parameters.
 fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
-    let kinds = [tr!("Percentile"), tr!("Min to max"), tr!("Standard deviations"), tr!("Fixed limits")];
-    let now: Vec<StretchLimits> =
-        cx.session.preview.whole.iter().flat_map(|whole| whole.limits.iter().flatten().copied()).collect();
+    let kinds = [
+        tr!("Percentile"),
+        tr!("Min to max"),
+        tr!("Standard deviations"),
+        tr!("Fixed limits"),
+    ];
+    let now: Vec<StretchLimits> = cx
+        .session
+        .preview
+        .whole
+        .iter()
+        .flat_map(|whole| whole.limits.iter().flatten().copied())
+        .collect();
     let state = &mut cx.session.preview;
     let stretch = &mut state.options.stretch;
     let kind = match stretch {
@@ -188,7 +324,10 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
         Stretch::StdDev(_) => 2,
         Stretch::Manual { .. } => 3,
     };
-    let outer = histogram::outermost(&now).unwrap_or(StretchLimits { low: 0.0, high: 1.0 });
+    let outer = histogram::outermost(&now).unwrap_or(StretchLimits {
+        low: 0.0,
+        high: 1.0,
+    });
     // Limits have digits that a field beside the choice would cut; they are on a line of their own.
     let fields = [2, 0, 1, 2][kind];
     let below = kind == 3;
@@ -203,31 +342,56 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
         Stretch::MinMax => [0.0, 0.0],
     };
     let texts = six_digits_apart(pair);
-    let names = if kind == 2 { [mark!("Standard deviations"), ""] } else { [mark!("Lower limit"), mark!("Upper limit")] };
+    let names = if kind == 2 {
+        [mark!("Standard deviations"), ""]
+    } else {
+        [mark!("Lower limit"), mark!("Upper limit")]
+    };
     let width = if below { (all - gap) / 2.0 } else { 50.0 };
     let mut fields_ui = |ui: &mut Ui| {
         let mut changed = false;
         for (index, name) in names.into_iter().enumerate().take(fields) {
-            changed |= number_field(ui, name, &mut state.side.typed[index], &mut pair[index], &texts[index], width);
+            changed |= number_field(
+                ui,
+                name,
+                &mut state.side.typed[index],
+                &mut pair[index],
+                &texts[index],
+                width,
+            );
         }
         changed
     };
     let changed = ui.horizontal(|ui| {
-        let room = if below { all } else { (all - fields as f32 * (50.0 + gap)).max(96.0) };
+        let room = if below {
+            all
+        } else {
+            (all - fields as f32 * (50.0 + gap)).max(96.0)
+        };
         chosen = widgets::combo(ui, tr!("Stretch"), kinds[kind], room, false, &kinds);
         !below && fields_ui(ui)
     });
-    let changed = if below { ui.horizontal(fields_ui).inner } else { changed.inner };
+    let changed = if below {
+        ui.horizontal(fields_ui).inner
+    } else {
+        changed.inner
+    };
     if let Some(index) = chosen {
         *stretch = match index {
             0 => Stretch::default(),
             1 => Stretch::MinMax,
             2 => Stretch::StdDev(2.0),
-            _ => Stretch::Manual { low: outer.low, high: outer.high },
+            _ => Stretch::Manual {
+                low: outer.low,
+                high: outer.high,
+            },
         };
     } else if changed {
         *stretch = match *stretch {
-            Stretch::Percentile { .. } => Stretch::Percentile { low: pair[0].clamp(0.0, 100.0), high: pair[1].clamp(0.0, 100.0) },
+            Stretch::Percentile { .. } => Stretch::Percentile {
+                low: pair[0].clamp(0.0, 100.0),
+                high: pair[1].clamp(0.0, 100.0),
+            },
             Stretch::StdDev(_) => Stretch::StdDev((pair[0] as f32).clamp(0.1, 20.0)),
             _ => {
                 let [low, high] = scaling.stored_pair(pair[0], pair[1]);
@@ -238,12 +402,24 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
 }
 
 /// A small number field that shows `value` as `text`. True when the number has changed.
-fn number_field(ui: &mut Ui, name: &'static str, typed: &mut String, value: &mut f64, text: &str, width: f32) -> bool {
+fn number_field(
+    ui: &mut Ui,
+    name: &'static str,
+    typed: &mut String,
+    value: &mut f64,
+    text: &str,
+    width: f32,
+) -> bool {
     let id = egui::Id::unique(("preview-number", name));
     if !ui.memory(|memory| memory.has_focus(id)) {
         text.clone_into(typed);
     }
-    let response = TextField::new(crate::text::of(name), typed).id(id).hide_label().mono().width(width).show(ui);
+    let response = TextField::new(crate::text::of(name), typed)
+        .id(id)
+        .hide_label()
+        .mono()
+        .width(width)
+        .show(ui);
     match typed.trim().parse::<f64>() {
         Ok(number) if response.changed() && number.is_finite() && number != *value => {
             *value = number;
@@ -256,19 +432,32 @@ fn number_field(ui: &mut Ui, name: &'static str, typed: &mut String, value: &mut
 /// Draws the nodata value and its share.
 fn nodata_ui(ui: &mut Ui, image: &PreviewImage) {
     let t = theme::tokens(ui);
-    let (missing, total) =
-        image.histograms.iter().fold((0, 0), |(missing, total), h| (missing + h.total - h.valid, total + h.total));
+    let (missing, total) = image.histograms.iter().fold((0, 0), |(missing, total), h| {
+        (missing + h.total - h.valid, total + h.total)
+    });
     let share = 100.0 * missing as f64 / (total as f64).max(1.0);
     widgets::section_header(ui, tr!("Nodata"), |ui| {
         let text = tr!("{share} % of pixels", share = format!("{share:.1}"));
-        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3));
+        ui.label(
+            theme::rich_text(text)
+                .text_style(text_style("small12"))
+                .color(t.tx3),
+        );
     });
     block(ui, |ui| {
-        let value = image.band_indices.first().and_then(|band| image.info.band(*band)).and_then(|band| band.nodata_number());
+        let value = image
+            .band_indices
+            .first()
+            .and_then(|band| image.info.band(*band))
+            .and_then(|band| band.nodata_number());
         let text = match value {
             Some(value) => tr!("Value {value}", value = number_of(value)),
             None => tr!("The file names no value for missing data.").to_owned(),
         };
-        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+        ui.label(
+            theme::rich_text(text)
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
     });
 }

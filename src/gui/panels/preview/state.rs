@@ -1,4 +1,5 @@
-//! State of the preview: pixels that were requested and read, view, comparison, sidebar. Imports no panel context, so that the session can hold it.
+//! State of the preview: pixels that were requested and read, view, comparison, sidebar. Imports no
+//! panel context, so that the session can hold it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use crate::gui::widgets::RowScroll;
 use crate::jobs::{AsyncState, AsyncValue, JobContext, JobId, Jobs};
 use crate::ops::{ChunkArray, ChunkPlace};
 use crate::raster::{
-    BandChoice, BandDifference, ComplexPart, PixelNumber, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource,
-    RenderOptions, Rgba, Stretch, StretchLimits, describe_variable,
+    BandChoice, BandDifference, ComplexPart, PixelNumber, PreviewImage, PreviewRequest, Probe,
+    RasterInfo, RasterSource, RenderOptions, Rgba, Stretch, StretchLimits, describe_variable,
 };
 use crate::studio::RowRef;
 
@@ -36,7 +37,8 @@ pub struct PreviewState {
     pub(super) whole_of: Option<RowRef>,
     /// Picture of the visible part, at a higher resolution than the whole.
     pub closer: Option<Picture>,
-    /// The next pictures of the whole and of the visible part, until they are rendered with the stretch shown.
+    /// The next pictures of the whole and of the visible part, until they are rendered with the
+    /// stretch shown.
     pub(super) incoming: [Option<Picture>; 2],
     /// Pixels of the whole raster, by a request without stretch: [`plain`].
     pub(super) whole_read: AsyncValue<PreviewRequest, PictureAnswer>,
@@ -89,10 +91,15 @@ pub(super) struct BesideKey {
 
 impl BesideKey {
     /// Reads the picture of the sample whose source `place` finds.
-    pub(super) fn read(self, place: impl FnOnce() -> Result<(RasterSource, u64)>, ctx: &JobContext) -> Result<PictureAnswer> {
+    pub(super) fn read(
+        self,
+        place: impl FnOnce() -> Result<(RasterSource, u64)>,
+        ctx: &JobContext,
+    ) -> Result<PictureAnswer> {
         let (source, info) = describe_variable(place()?.0, self.variable)?;
         let mut request = PreviewRequest::new(source, (WHOLE, WHOLE));
-        (request.options.bands, request.options.part) = (within(&self.bands, info.band_count), self.part);
+        (request.options.bands, request.options.part) =
+            (within(&self.bands, info.band_count), self.part);
         request.resampling = resampling_of(self.by_class, &request.options.bands, &info);
         read(request, ctx)
     }
@@ -140,17 +147,26 @@ impl PreviewState {
 
     /// True when the picture of the whole raster matches the newest request.
     pub fn has_wanted_whole(&self) -> bool {
-        self.whole.as_ref().is_some_and(|whole| self.whole_read.key() == Some(&plain(&whole.answer.0)))
+        self.whole
+            .as_ref()
+            .is_some_and(|whole| self.whole_read.key() == Some(&plain(&whole.answer.0)))
     }
 
-    /// Uploads pixels read since the last frame, and records an error. The pictures are shown once they have the stretch.
+    /// Uploads pixels read since the last frame, and records an error. The pictures are shown once
+    /// they have the stretch.
     pub(super) fn upload(&mut self, ctx: &egui::Context) {
         let [whole, closer] = &mut self.incoming;
-        let reads = [(&self.whole_read, &self.whole, whole), (&self.closer_read, &self.closer, closer)];
+        let reads = [
+            (&self.whole_read, &self.whole, whole),
+            (&self.closer_read, &self.closer, closer),
+        ];
         for (read, shown, incoming) in reads {
             match read.state() {
                 AsyncState::Ready(answer)
-                    if [shown, incoming].into_iter().flatten().all(|known| !Arc::ptr_eq(&known.answer, answer)) =>
+                    if [shown, incoming]
+                        .into_iter()
+                        .flatten()
+                        .all(|known| !Arc::ptr_eq(&known.answer, answer)) =>
                 {
                     *incoming = Some(Picture::new(ctx, answer.clone()));
                     self.failed = None;
@@ -176,7 +192,8 @@ pub struct CanvasView {
 }
 
 impl CanvasView {
-    /// Shows something of this size, in columns and rows: another size is fitted, the same keeps the place.
+    /// Shows something of this size, in columns and rows: another size is fitted, the same keeps
+    /// the place.
     pub fn show(&mut self, size: [f64; 2]) {
         if self.size != Some(size) {
             self.size = Some(size);
@@ -399,7 +416,10 @@ impl Compare {
 
     /// The difference that is shown.
     pub(super) fn shown_difference(&self) -> Option<&Arc<BandDifference>> {
-        self.apart.as_ref().map(|(_, apart, _)| apart).filter(|_| self.mode == CompareMode::Difference)
+        self.apart
+            .as_ref()
+            .map(|(_, apart, _)| apart)
+            .filter(|_| self.mode == CompareMode::Difference)
     }
 }
 
@@ -413,12 +433,21 @@ pub(super) struct DifferencePair {
 
 impl PartialEq for DifferencePair {
     fn eq(&self, with: &Self) -> bool {
-        Arc::ptr_eq(&self.own, &with.own) && Arc::ptr_eq(&self.other, &with.other) && self.band == with.band
+        Arc::ptr_eq(&self.own, &with.own)
+            && Arc::ptr_eq(&self.other, &with.other)
+            && self.band == with.band
     }
 }
 
 /// A request without the options that are applied after reading, such as the stretch.
 pub fn plain(request: &PreviewRequest) -> PreviewRequest {
-    let options = RenderOptions { bands: request.options.bands.clone(), part: request.options.part, ..RenderOptions::default() };
-    PreviewRequest { options, ..request.clone() }
+    let options = RenderOptions {
+        bands: request.options.bands.clone(),
+        part: request.options.part,
+        ..RenderOptions::default()
+    };
+    PreviewRequest {
+        options,
+        ..request.clone()
+    }
 }

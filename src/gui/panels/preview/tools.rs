@@ -23,7 +23,10 @@ pub fn other_of(document: &Document, at: RowRef, compare: &Compare) -> Option<Ro
         return None;
     }
     let beside = || sibling(document, at, -1).or_else(|| sibling(document, at, 1));
-    compare.with.filter(|&other| other != at && document.id(other).is_some() && other.level == at.level).or_else(beside)
+    compare
+        .with
+        .filter(|&other| other != at && document.id(other).is_some() && other.level == at.level)
+        .or_else(beside)
 }
 
 /// Gap between controls, in points.
@@ -33,8 +36,13 @@ const COLOURS: f32 = 124.0;
 const MODE: f32 = 104.0;
 const WITH: f32 = 100.0;
 const ICON: f32 = 24.0;
-const MODES: [CompareMode; 5] =
-    [CompareMode::Off, CompareMode::Flip, CompareMode::Swipe, CompareMode::Difference, CompareMode::Linked];
+const MODES: [CompareMode; 5] = [
+    CompareMode::Off,
+    CompareMode::Flip,
+    CompareMode::Swipe,
+    CompareMode::Difference,
+    CompareMode::Linked,
+];
 
 /// Form of the comparison choice.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,52 +53,63 @@ enum Room {
     Narrow,
 }
 
-/// Draws the tools in one row, or in several if they do not fit. `playback` is false when the sibling strip has the buttons.
+/// Draws the tools in one row, or in several if they do not fit. `playback` is false when the
+/// sibling strip has the buttons.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, playback: bool) {
     let t = theme::tokens(ui);
     cx.session.preview.compare.jobs = cx.jobs.clone();
     let bands = BandChoices::of(cx, document);
     let alone = is_alone(document, at);
-    Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
-        ui.spacing_mut().item_spacing = vec2(GAP, 4.0);
-        let separators = if alone { 1.0 } else { 2.0 };
-        // Widths of the controls, each with the gap before it.
-        let left = bands.as_ref().map_or(60.0, |bands| bands.width(ui, t)) + variable::width(cx, document, GAP);
-        let right = zoom_width(ui, cx, t) + if playback { 3.0 * (ICON + GAP) } else { 0.0 } + separators * (GAP + 6.0);
-        let room = ui.available_width() - left - right;
-        let fits = |wanted: Room| alone || compare_width(ui, cx, t, wanted) + GAP <= room;
-        if room >= 0.0 && fits(Room::Narrow) {
-            let compare = if fits(Room::Wide) { Room::Wide } else { Room::Narrow };
-            ui.set_height(26.0);
-            ui.horizontal_centered(|ui| {
-                variable::ui(ui, cx, document, at);
-                bands_ui(ui, cx, bands.as_ref());
-                ui.separator();
-                if !alone {
-                    compare_ui(ui, cx, document, at, compare);
-                }
-                ui.add_space((ui.available_width() - right + GAP).max(0.0));
-                if playback {
-                    playback_ui(ui, cx, document, at);
-                }
-                zoom_ui(ui, cx);
-            });
-        } else {
-            ui.horizontal_wrapped(|ui| {
-                variable::ui(ui, cx, document, at);
-                bands_ui(ui, cx, bands.as_ref());
-                if !alone {
-                    compare_ui(ui, cx, document, at, Room::Narrow);
-                }
-                if playback {
-                    playback_ui(ui, cx, document, at);
-                }
-                zoom_ui(ui, cx);
-            });
-        }
-    });
+    Frame::NONE
+        .inner_margin(Margin::symmetric(8, 5))
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(GAP, 4.0);
+            let separators = if alone { 1.0 } else { 2.0 };
+            // Widths of the controls, each with the gap before it.
+            let left = bands.as_ref().map_or(60.0, |bands| bands.width(ui, t))
+                + variable::width(cx, document, GAP);
+            let right = zoom_width(ui, cx, t)
+                + if playback { 3.0 * (ICON + GAP) } else { 0.0 }
+                + separators * (GAP + 6.0);
+            let room = ui.available_width() - left - right;
+            let fits = |wanted: Room| alone || compare_width(ui, cx, t, wanted) + GAP <= room;
+            if room >= 0.0 && fits(Room::Narrow) {
+                let compare = if fits(Room::Wide) {
+                    Room::Wide
+                } else {
+                    Room::Narrow
+                };
+                ui.set_height(26.0);
+                ui.horizontal_centered(|ui| {
+                    variable::ui(ui, cx, document, at);
+                    bands_ui(ui, cx, bands.as_ref());
+                    ui.separator();
+                    if !alone {
+                        compare_ui(ui, cx, document, at, compare);
+                    }
+                    ui.add_space((ui.available_width() - right + GAP).max(0.0));
+                    if playback {
+                        playback_ui(ui, cx, document, at);
+                    }
+                    zoom_ui(ui, cx);
+                });
+            } else {
+                ui.horizontal_wrapped(|ui| {
+                    variable::ui(ui, cx, document, at);
+                    bands_ui(ui, cx, bands.as_ref());
+                    if !alone {
+                        compare_ui(ui, cx, document, at, Room::Narrow);
+                    }
+                    if playback {
+                        playback_ui(ui, cx, document, at);
+                    }
+                    zoom_ui(ui, cx);
+                });
+            }
+        });
     let (rect, across) = (ui.min_rect(), ui.max_rect().x_range());
-    ui.painter().hline(across, rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+    ui.painter()
+        .hline(across, rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
 }
 
 fn is_alone(document: &Document, at: RowRef) -> bool {
@@ -100,16 +119,31 @@ fn is_alone(document: &Document, at: RowRef) -> bool {
 /// Draws the buttons for the previous and next sibling and for playback.
 pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let playing = cx.session.preview.next_step_s.is_some();
-    let (icon, name) = if playing { (icons::PAUSE, tr!("Stop playing")) } else { (icons::PLAY, tr!("Play the siblings")) };
+    let (icon, name) = if playing {
+        (icons::PAUSE, tr!("Stop playing"))
+    } else {
+        (icons::PLAY, tr!("Play the siblings"))
+    };
     let alone = is_alone(document, at).then_some(tr!("It has no siblings"));
-    if ui.add(Button::icon_only(icon, name).blocked(alone)).clicked() {
+    if ui
+        .add(Button::icon_only(icon, name).blocked(alone))
+        .clicked()
+    {
         cx.session.preview.next_step_s = (!playing).then(|| ui.input(|input| input.time));
     }
-    let ways = [(icons::CARET_LEFT, tr!("Previous sibling"), -1), (icons::CARET_RIGHT, tr!("Next sibling"), 1)];
+    let ways = [
+        (icons::CARET_LEFT, tr!("Previous sibling"), -1),
+        (icons::CARET_RIGHT, tr!("Next sibling"), 1),
+    ];
     for (icon, name, step) in ways {
         let to = sibling(document, at, step);
-        let blocked = to.is_none().then_some(tr!("There is no other file beside it"));
-        if ui.add(Button::icon_only(icon, name).blocked(blocked)).clicked() {
+        let blocked = to
+            .is_none()
+            .then_some(tr!("There is no other file beside it"));
+        if ui
+            .add(Button::icon_only(icon, name).blocked(blocked))
+            .clicked()
+        {
             cx.request(Request::Select(to));
         }
     }
@@ -132,33 +166,69 @@ impl BandChoices {
         let (info, shown) = (&image.info, image.bands.clone());
         let presets = Preset::ALL
             .iter()
-            .filter_map(|preset| Some((crate::text::of(preset.label()).to_owned(), Some(preset.bands(info, &known)?))))
+            .filter_map(|preset| {
+                Some((
+                    crate::text::of(preset.label()).to_owned(),
+                    Some(preset.bands(info, &known)?),
+                ))
+            })
             .chain((info.band_count > 1).then(|| (tr!("Single band").to_owned(), None)))
             .collect();
-        let names: Vec<String> = info.bands.iter().map(|band| band_name(band, &known)).collect();
-        let shorts = info.bands.iter().zip(&names).map(|(band, name)| short_name(band, name)).collect();
-        Some(Self { names, shorts, shown, presets, has_classes: classes_of(document).colours.is_some() })
+        let names: Vec<String> = info
+            .bands
+            .iter()
+            .map(|band| band_name(band, &known))
+            .collect();
+        let shorts = info
+            .bands
+            .iter()
+            .zip(&names)
+            .map(|(band, name)| short_name(band, name))
+            .collect();
+        Some(Self {
+            names,
+            shorts,
+            shown,
+            presets,
+            has_classes: classes_of(document).colours.is_some(),
+        })
     }
 
     /// The name of a band in the tool bar.
     fn short(&self, band: BandIndex) -> String {
-        self.shorts.get(band.position()).cloned().unwrap_or_else(|| band.to_string())
+        self.shorts
+            .get(band.position())
+            .cloned()
+            .unwrap_or_else(|| band.to_string())
     }
 
     /// Width of each band combo box: name and caret.
     fn band_width(&self, ui: &Ui, t: &ThemeTokens) -> f32 {
-        let width = |band: &BandIndex| paint::unwrapped(ui.painter(), &self.short(*band), font::mono(12.0), t.tx).size().x;
+        let width = |band: &BandIndex| {
+            paint::unwrapped(ui.painter(), &self.short(*band), font::mono(12.0), t.tx)
+                .size()
+                .x
+        };
         let widest = self.shown.bands().iter().map(width).fold(0.0, f32::max);
         (widest + 37.0).clamp(56.0, 116.0)
     }
 
     fn width(&self, ui: &Ui, t: &ThemeTokens) -> f32 {
-        let preset = if self.names.len() > 1 { PRESET + GAP } else { 0.0 };
+        let preset = if self.names.len() > 1 {
+            PRESET + GAP
+        } else {
+            0.0
+        };
         let band = self.band_width(ui, t) + GAP;
-        let letter = paint::unwrapped(ui.painter(), "R", font::mono_semibold(12.0), t.tx).size().x + GAP;
+        let letter = paint::unwrapped(ui.painter(), "R", font::mono_semibold(12.0), t.tx)
+            .size()
+            .x
+            + GAP;
         match &self.shown {
             BandChoice::Rgb(_) => preset + 3.0 * (letter + band),
-            BandChoice::Single { .. } => preset + if self.names.len() > 1 { band } else { 0.0 } + COLOURS + GAP,
+            BandChoice::Single { .. } => {
+                preset + if self.names.len() > 1 { band } else { 0.0 } + COLOURS + GAP
+            }
             BandChoice::Auto => preset,
         }
     }
@@ -167,25 +237,52 @@ impl BandChoices {
 fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&BandChoices>) {
     let t = theme::tokens(ui);
     let Some(of) = bands else {
-        ui.label(theme::rich_text(tr!("Reading…")).font(font::regular(12.0)).color(t.tx3));
+        ui.label(
+            theme::rich_text(tr!("Reading…"))
+                .font(font::regular(12.0))
+                .color(t.tx3),
+        );
         return;
     };
     let state = &mut cx.session.preview;
     let width = of.band_width(ui, t);
     let mut chosen = of.shown.clone();
     if of.names.len() > 1 {
-        let current = of.presets.iter().find(|(_, bands)| bands.as_ref() == Some(&of.shown)).map(|(label, _)| label.clone());
+        let current = of
+            .presets
+            .iter()
+            .find(|(_, bands)| bands.as_ref() == Some(&of.shown))
+            .map(|(label, _)| label.clone());
         let current = current.unwrap_or_else(|| {
-            if matches!(of.shown, BandChoice::Rgb(_)) { tr!("Own bands").into() } else { tr!("Single band").into() }
+            if matches!(of.shown, BandChoice::Rgb(_)) {
+                tr!("Own bands").into()
+            } else {
+                tr!("Single band").into()
+            }
         });
-        let labels: Vec<&str> = of.presets.iter().map(|(label, _)| label.as_str()).chain([tr!("Own bands")]).collect();
-        if let Some(index) = widgets::combo(ui, tr!("Band preset"), &current, PRESET, false, &labels) {
-            let own = |place: usize| BandIndex::from_position(place.min(of.names.len().saturating_sub(1)));
+        let labels: Vec<&str> = of
+            .presets
+            .iter()
+            .map(|(label, _)| label.as_str())
+            .chain([tr!("Own bands")])
+            .collect();
+        if let Some(index) =
+            widgets::combo(ui, tr!("Band preset"), &current, PRESET, false, &labels)
+        {
+            let own = |place: usize| {
+                BandIndex::from_position(place.min(of.names.len().saturating_sub(1)))
+            };
             chosen = match of.presets.get(index) {
                 Some((_, Some(bands))) => bands.clone(),
-                Some((_, None)) => {
-                    BandChoice::Single { band: of.shown.bands().first().copied().unwrap_or(BandIndex::FIRST), map: ColourMap::Grey }
-                }
+                Some((_, None)) => BandChoice::Single {
+                    band: of
+                        .shown
+                        .bands()
+                        .first()
+                        .copied()
+                        .unwrap_or(BandIndex::FIRST),
+                    map: ColourMap::Grey,
+                },
                 None => BandChoice::Rgb([0, 1, 2].map(own)),
             };
         }
@@ -193,17 +290,32 @@ fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&BandChoices>)
     match &mut chosen {
         BandChoice::Rgb(bands) => {
             let colors = [t.err, t.ok, t.info];
-            for ((letter, color), band) in ["R", "G", "B"].into_iter().zip(colors).zip(bands.iter_mut()) {
-                ui.label(theme::rich_text(letter).font(font::mono_semibold(12.0)).color(color));
-                if let Some(index) = widgets::combo(ui, &tr!("Band for {letter}", letter), &of.short(*band), width, true, &of.names)
-                {
+            for ((letter, color), band) in ["R", "G", "B"]
+                .into_iter()
+                .zip(colors)
+                .zip(bands.iter_mut())
+            {
+                ui.label(
+                    theme::rich_text(letter)
+                        .font(font::mono_semibold(12.0))
+                        .color(color),
+                );
+                if let Some(index) = widgets::combo(
+                    ui,
+                    &tr!("Band for {letter}", letter),
+                    &of.short(*band),
+                    width,
+                    true,
+                    &of.names,
+                ) {
                     *band = BandIndex::from_position(index);
                 }
             }
         }
         BandChoice::Single { band, map } => {
             if of.names.len() > 1
-                && let Some(index) = widgets::combo(ui, tr!("Band"), &of.short(*band), width, true, &of.names)
+                && let Some(index) =
+                    widgets::combo(ui, tr!("Band"), &of.short(*band), width, true, &of.names)
             {
                 *band = BandIndex::from_position(index);
             }
@@ -212,10 +324,19 @@ fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&BandChoices>)
             if of.has_classes {
                 labels.push(tr!("Label classes"));
             }
-            let current = if state.side.by_class && of.has_classes { tr!("Label classes") } else { label(*map) };
-            if let Some(index) = widgets::combo(ui, tr!("Colours"), current, COLOURS, false, &labels) {
+            let current = if state.side.by_class && of.has_classes {
+                tr!("Label classes")
+            } else {
+                label(*map)
+            };
+            if let Some(index) =
+                widgets::combo(ui, tr!("Colours"), current, COLOURS, false, &labels)
+            {
                 state.side.by_class = index >= ColourMap::ALL.len();
-                *map = ColourMap::ALL.get(index).copied().unwrap_or(ColourMap::Grey);
+                *map = ColourMap::ALL
+                    .get(index)
+                    .copied()
+                    .unwrap_or(ColourMap::Grey);
             }
         }
         BandChoice::Auto => {}
@@ -233,12 +354,21 @@ fn segments() -> [Segment<'static, CompareMode>; 5] {
 fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens, room: Room) -> f32 {
     let modes = match room {
         Room::Wide => {
-            let label = paint::unwrapped(ui.painter(), tr!("Compare"), font::regular(12.0), t.tx).size().x;
+            let label = paint::unwrapped(ui.painter(), tr!("Compare"), font::regular(12.0), t.tx)
+                .size()
+                .x;
             label + GAP + widgets::segmented_width(ui, &segments())
         }
         Room::Narrow => MODE,
     };
-    modes + GAP + WITH + if cx.session.preview.compare.failed.is_some() { GAP + ICON } else { 0.0 }
+    modes
+        + GAP
+        + WITH
+        + if cx.session.preview.compare.failed.is_some() {
+            GAP + ICON
+        } else {
+            0.0
+        }
 }
 
 fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, room: Room) {
@@ -246,7 +376,11 @@ fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
     let compare = &mut cx.session.preview.compare;
     match room {
         Room::Wide => {
-            ui.label(theme::rich_text(tr!("Compare")).font(font::regular(12.0)).color(t.tx2));
+            ui.label(
+                theme::rich_text(tr!("Compare"))
+                    .font(font::regular(12.0))
+                    .color(t.tx2),
+            );
             widgets::segmented(ui, "compare", &mut compare.mode, &segments());
         }
         Room::Narrow => {
@@ -254,21 +388,40 @@ fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
                 CompareMode::Off => tr!("Compare"),
                 mode => mode.text(),
             };
-            if let Some(index) = widgets::combo(ui, tr!("Compare"), current, MODE, false, &MODES.map(CompareMode::text)) {
+            if let Some(index) = widgets::combo(
+                ui,
+                tr!("Compare"),
+                current,
+                MODE,
+                false,
+                &MODES.map(CompareMode::text),
+            ) {
                 compare.mode = MODES.get(index).copied().unwrap_or(CompareMode::Off);
             }
         }
     }
     compare.own_name = document.id(at).unwrap_or_default().to_owned();
-    let Some(other) = other_of(document, at, compare) else { return };
+    let Some(other) = other_of(document, at, compare) else {
+        return;
+    };
     compare.other_name = document.id(other).unwrap_or_default().to_owned();
-    let around: Vec<RowRef> = siblings_of(document, at, 64).into_iter().filter(|&row| row != at).collect();
-    let names: Vec<&str> = around.iter().map(|&row| document.id(row).unwrap_or_default()).collect();
+    let around: Vec<RowRef> = siblings_of(document, at, 64)
+        .into_iter()
+        .filter(|&row| row != at)
+        .collect();
+    let names: Vec<&str> = around
+        .iter()
+        .map(|&row| document.id(row).unwrap_or_default())
+        .collect();
     let current = compare.other_name.clone();
     if let Some(index) = widgets::combo(ui, tr!("Compare with"), &current, WITH, true, &names) {
         compare.with = around.get(index).copied();
     }
-    if let Some(why) = compare.failed.clone().filter(|_| compare.mode == CompareMode::Difference) {
+    if let Some(why) = compare
+        .failed
+        .clone()
+        .filter(|_| compare.mode == CompareMode::Difference)
+    {
         let name = tr!("No difference: {why}", why);
         let _ = ui.add(Button::icon_only(icons::WARNING, name).icon_color(t.err));
     }
@@ -281,24 +434,46 @@ fn zoom_text(cx: &PanelContext<'_>) -> String {
 }
 
 fn zoom_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens) -> f32 {
-    let text = paint::unwrapped(ui.painter(), &zoom_text(cx), font::medium(12.0), t.tx).size().x;
+    let text = paint::unwrapped(ui.painter(), &zoom_text(cx), font::medium(12.0), t.tx)
+        .size()
+        .x;
     3.0 * (ICON + GAP) + (text + 18.0).round() + GAP
 }
 
 fn zoom_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut factor = 1.0;
-    if ui.add(Button::icon_only(icons::MINUS, tr!("Zoom out"))).clicked() {
+    if ui
+        .add(Button::icon_only(icons::MINUS, tr!("Zoom out")))
+        .clicked()
+    {
         factor = 1.0 / 1.5;
     }
-    let scale = if cx.session.preview.view.scale > 0.0 { cx.session.preview.view.scale } else { 1.0 };
-    let label = ui.add(Button::ghost(zoom_text(cx)).name(tr!("One to one")).tooltip(tr!("Show every pixel once")));
+    let scale = if cx.session.preview.view.scale > 0.0 {
+        cx.session.preview.view.scale
+    } else {
+        1.0
+    };
+    let label = ui.add(
+        Button::ghost(zoom_text(cx))
+            .name(tr!("One to one"))
+            .tooltip(tr!("Show every pixel once")),
+    );
     if label.clicked() {
         factor = 1.0 / scale;
     }
-    if ui.add(Button::icon_only(icons::PLUS, tr!("Zoom in"))).clicked() {
+    if ui
+        .add(Button::icon_only(icons::PLUS, tr!("Zoom in")))
+        .clicked()
+    {
         factor = 1.5;
     }
-    if ui.add(Button::icon_only(icons::CORNERS_OUT, tr!("Fit to the panel"))).clicked() {
+    if ui
+        .add(Button::icon_only(
+            icons::CORNERS_OUT,
+            tr!("Fit to the panel"),
+        ))
+        .clicked()
+    {
         cx.session.preview.view.fit();
     }
     if factor != 1.0
@@ -314,11 +489,14 @@ fn zoom_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 /// Steps to the next sibling when playback is due; wraps around.
 pub fn play(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let Some(next) = cx.session.preview.next_step_s else { return };
+    let Some(next) = cx.session.preview.next_step_s else {
+        return;
+    };
     let now = ui.input(|input| input.time);
     // Playback waits for a picture that is still pending.
     if now >= next && cx.session.preview.whole.is_some() {
-        let to = sibling(document, at, 1).or_else(|| siblings_of(document, at, 4096).first().copied());
+        let to =
+            sibling(document, at, 1).or_else(|| siblings_of(document, at, 4096).first().copied());
         cx.request(Request::Select(to));
         cx.session.preview.next_step_s = Some(now + PLAY_S);
     }
@@ -354,7 +532,10 @@ pub fn sibling(document: &Document, at: RowRef, step: i64) -> Option<RowRef> {
         index += step;
         let row = row(usize::try_from(index).ok()?)?;
         if !level.folder[row as usize] {
-            return Some(RowRef { level: at.level, row });
+            return Some(RowRef {
+                level: at.level,
+                row,
+            });
         }
     }
 }

@@ -19,12 +19,19 @@ impl Transform {
     /// The raster pixel at a screen position.
     pub fn pixel_from_screen(self, at: Pos2) -> [f64; 2] {
         let from = at - self.screen;
-        [self.middle[0] + f64::from(from.x) / self.scale, self.middle[1] + f64::from(from.y) / self.scale]
+        [
+            self.middle[0] + f64::from(from.x) / self.scale,
+            self.middle[1] + f64::from(from.y) / self.scale,
+        ]
     }
 
     /// The screen position of a raster pixel.
     pub fn screen_from_pixel(self, at: [f64; 2]) -> Pos2 {
-        self.screen + vec2(((at[0] - self.middle[0]) * self.scale) as f32, ((at[1] - self.middle[1]) * self.scale) as f32)
+        self.screen
+            + vec2(
+                ((at[0] - self.middle[0]) * self.scale) as f32,
+                ((at[1] - self.middle[1]) * self.scale) as f32,
+            )
     }
 
     /// The screen rectangle of a window of the raster.

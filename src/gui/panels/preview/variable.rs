@@ -1,5 +1,5 @@
-//! The choice of the variable of a file with several, in the tool bar of the preview. In a draft the choice can be stored for every
-//! sample at the position.
+//! The choice of the variable of a file with several, in the tool bar of the preview. In a draft
+//! the choice can be stored for every sample at the position.
 
 use std::sync::Arc;
 
@@ -26,9 +26,16 @@ pub fn width(cx: &PanelContext<'_>, document: &Document, gap: f32) -> f32 {
 
 /// Draws the choice; nothing for a file with one raster.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let Some(read) = shown(cx).cloned() else { return };
+    let Some(read) = shown(cx).cloned() else {
+        return;
+    };
     let current = read.name.as_deref().unwrap_or(tr!("Own bands of the file"));
-    let labels: Vec<String> = read.names.iter().zip(&read.descriptions).map(|(name, text)| label(name, text)).collect();
+    let labels: Vec<String> = read
+        .names
+        .iter()
+        .zip(&read.descriptions)
+        .map(|(name, text)| label(name, text))
+        .collect();
     let chosen = widgets::combo(ui, tr!("Variable"), current, WIDTH, false, &labels);
     if let Some(name) = chosen.and_then(|index| read.names.get(index)) {
         cx.session.sample.variable = Some(Arc::from(name.as_str()));
@@ -44,9 +51,12 @@ fn shown<'a>(cx: &'a PanelContext<'_>) -> Option<&'a VariableRead> {
     cx.session.preview.raster.as_ref()?.variable.as_ref()
 }
 
-/// A variable in the list: its name and what the driver says of it, which often begins with its dimensions.
+/// A variable in the list: its name and what the driver says of it, which often begins with its
+/// dimensions.
 fn label(name: &str, description: &str) -> String {
-    let dimensions = description.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let dimensions = description
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'));
     match dimensions {
         Some((sizes, _)) => format!("{name}  {}", sizes.replace('x', " × ")),
         None => name.to_owned(),
@@ -54,15 +64,25 @@ fn label(name: &str, description: &str) -> String {
 }
 
 /// Draws the button that stores the choice.
-fn store_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, name: Option<&str>) {
+fn store_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    at: RowRef,
+    name: Option<&str>,
+) {
     let stored = variable_of_value(&document.value(at, VARIABLE_COLUMN).0);
     let nothing = match name {
         None => Some(tr!("Choose a variable first")),
-        Some(name) if stored.as_deref() == Some(name) => Some(tr!("Statistics, places and previews read this variable already")),
+        Some(name) if stored.as_deref() == Some(name) => Some(tr!(
+            "Statistics, places and previews read this variable already"
+        )),
         Some(_) => None,
     };
     let title = tr!("Read this variable at this position");
-    if ui.add(Button::icon_only(icons::PUSH_PIN, title).blocked(nothing)).clicked()
+    if ui
+        .add(Button::icon_only(icons::PUSH_PIN, title).blocked(nothing))
+        .clicked()
         && let Some(name) = name
     {
         let call = ExtensionCall {
@@ -72,16 +92,28 @@ fn store_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
             schema_only: false,
         };
         cx.session.sample.variable = None;
-        cx.run(Command::Extend { calls: vec![call], replace: true });
+        cx.run(Command::Extend {
+            calls: vec![call],
+            replace: true,
+        });
     }
 }
 
 /// The samples at the position of a sample: those with the same ids below any root.
 fn position_of(document: &Document, at: RowRef) -> CallTarget {
-    let below: Vec<String> =
-        document.path(at).map(|path| path.0.iter().skip(1).map(ToString::to_string).collect()).unwrap_or_default();
-    let positions = if below.is_empty() { Vec::new() } else { vec![format!("*/{}", below.join("/"))] };
-    CallTarget { level: at.level, positions }
+    let below: Vec<String> = document
+        .path(at)
+        .map(|path| path.0.iter().skip(1).map(ToString::to_string).collect())
+        .unwrap_or_default();
+    let positions = if below.is_empty() {
+        Vec::new()
+    } else {
+        vec![format!("*/{}", below.join("/"))]
+    };
+    CallTarget {
+        level: at.level,
+        positions,
+    }
 }
 
 #[cfg(test)]
@@ -90,7 +122,10 @@ mod tests {
 
     #[test]
     fn variables_are_listed_with_their_dimensions() {
-        assert_eq!(label("temp", "[12x100x200] temp (32-bit floating-point)"), "temp  12 × 100 × 200");
+        assert_eq!(
+            label("temp", "[12x100x200] temp (32-bit floating-point)"),
+            "temp  12 × 100 × 200"
+        );
         assert_eq!(label("image 2", "Page 2 (64P x 64L x 1B)"), "image 2");
     }
 }

@@ -1,15 +1,19 @@
-//! Vector samples: the shapes of their features over the picture of a sibling at the same place, and the values of the fields.
+//! Vector samples: the shapes of their features over the picture of a sibling at the same place,
+//! and the values of the fields.
 
 use std::sync::Arc;
 
 use egui::{
-    Color32, Painter, Pos2, Rect, Role, ScrollArea, Sense, Shape as Drawn, Stroke, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2,
+    Color32, Painter, Pos2, Rect, Role, ScrollArea, Sense, Shape as Drawn, Stroke, Ui, UiBuilder,
+    Vec2, WidgetInfo, pos2, vec2,
 };
 
 use super::picture::{Picture, PictureAnswer};
 use super::state::{BesideKey, CanvasView};
 use super::transform::Transform;
-use super::{SIDE, beside_key, canvas, file_contents, look_of, shows_classes, siblings, siblings_of};
+use super::{
+    SIDE, beside_key, canvas, file_contents, look_of, shows_classes, siblings, siblings_of,
+};
 use crate::error::{Error, Result};
 use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::PanelContext;
@@ -18,7 +22,8 @@ use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, RowScroll, VirtualRows, paint};
 use crate::jobs::{AsyncValue, JobContext};
 use crate::raster::{
-    Feature, FeatureLayer, FeatureSet, PixelPlane, PixelShape, RasterSource, describe_variable, layer_places, read_features,
+    Feature, FeatureLayer, FeatureSet, PixelPlane, PixelShape, RasterSource, describe_variable,
+    layer_places, read_features,
 };
 use crate::studio::{Document, RowRef};
 
@@ -54,26 +59,52 @@ pub struct VectorState {
 }
 
 impl VectorView {
-    /// Reads the features, and the picture of the first of the siblings that they reach as `beside` says.
-    fn read(source: FindSource, siblings: Vec<FindSource>, beside: &BesideKey, ctx: &JobContext) -> Result<Self> {
+    /// Reads the features, and the picture of the first of the siblings that they reach as `beside`
+    /// says.
+    fn read(
+        source: FindSource,
+        siblings: Vec<FindSource>,
+        beside: &BesideKey,
+        ctx: &JobContext,
+    ) -> Result<Self> {
         let (source, _) = source()?;
         let places = layer_places(&source)?;
-        let own = PixelPlane::of_layers(&places).ok_or_else(|| Error::unsupported(tr!("The layers have no shapes.")))?;
+        let own = PixelPlane::of_layers(&places)
+            .ok_or_else(|| Error::unsupported(tr!("The layers have no shapes.")))?;
         let mut found = None;
         for sibling in siblings {
             ctx.check()?;
             // A sibling that can't be read is shown when it is selected.
-            let Ok((raster, size)) = sibling() else { continue };
-            let Ok((raster, info)) = describe_variable(raster, beside.variable.clone()) else { continue };
-            let Some(plane) = PixelPlane::of_raster(&info).filter(|plane| plane.shows(&places)) else { continue };
-            found = beside.clone().read(|| Ok((raster, size)), ctx).ok().map(|answer| (plane, answer));
+            let Ok((raster, size)) = sibling() else {
+                continue;
+            };
+            let Ok((raster, info)) = describe_variable(raster, beside.variable.clone()) else {
+                continue;
+            };
+            let Some(plane) = PixelPlane::of_raster(&info).filter(|plane| plane.shows(&places))
+            else {
+                continue;
+            };
+            found = beside
+                .clone()
+                .read(|| Ok((raster, size)), ctx)
+                .ok()
+                .map(|answer| (plane, answer));
             break;
         }
-        let (plane, background) = found.map_or((own, None), |(plane, answer)| (plane, Some(answer)));
+        let (plane, background) =
+            found.map_or((own, None), |(plane, answer)| (plane, Some(answer)));
         let features = read_features(&source, &plane, ctx)?;
         let numbered = features.layers.iter().enumerate();
-        let rows = numbered.flat_map(|(layer, read)| (0..read.features.len()).map(move |at| (layer, at))).collect();
-        Ok(Self { features, rows, plane, background })
+        let rows = numbered
+            .flat_map(|(layer, read)| (0..read.features.len()).map(move |at| (layer, at)))
+            .collect();
+        Ok(Self {
+            features,
+            rows,
+            plane,
+            background,
+        })
     }
 
     fn feature(&self, row: usize) -> Option<(&FeatureLayer, &Feature)> {
@@ -84,31 +115,58 @@ impl VectorView {
 
     /// The feature at a pixel position that is drawn last.
     fn row_at(&self, at: [f64; 2], reach: f64) -> Option<usize> {
-        (0..self.rows.len()).rev().find(|&row| self.feature(row).is_some_and(|(_, feature)| feature.shape.is_at(at, reach)))
+        (0..self.rows.len()).rev().find(|&row| {
+            self.feature(row)
+                .is_some_and(|(_, feature)| feature.shape.is_at(at, reach))
+        })
     }
 
     /// The first known values of a feature.
     fn caption(&self, row: usize) -> String {
-        let Some((_, feature)) = self.feature(row) else { return String::new() };
-        let known: Vec<&str> =
-            feature.values.iter().flatten().map(String::as_str).filter(|text| !text.is_empty()).take(3).collect();
+        let Some((_, feature)) = self.feature(row) else {
+            return String::new();
+        };
+        let known: Vec<&str> = feature
+            .values
+            .iter()
+            .flatten()
+            .map(String::as_str)
+            .filter(|text| !text.is_empty())
+            .take(3)
+            .collect();
         known.join("  ")
     }
 }
 
 /// Draws the panel for a vector file.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef) {
+pub fn ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    key: DocumentKey,
+    at: RowRef,
+) {
     let by_class = shows_classes(cx, document);
     let wanted = (at, beside_key(cx, key, by_class));
-    let asked = siblings_of(document, at, ASKED_MOST).into_iter().filter(|&sibling| sibling != at);
+    let asked = siblings_of(document, at, ASKED_MOST)
+        .into_iter()
+        .filter(|&sibling| sibling != at);
     let state = &mut cx.session.preview.vector;
     if state.view.key() != Some(&wanted) {
-        let (source, places) = (document.raster_later(at), asked.map(|sibling| document.raster_later(sibling)).collect());
+        let (source, places) = (
+            document.raster_later(at),
+            asked
+                .map(|sibling| document.raster_later(sibling))
+                .collect(),
+        );
         (state.background, state.selected, state.scroll) = (None, None, RowScroll::default());
         let beside = wanted.1.clone();
-        state.view.update(cx.jobs, wanted.clone(), tr!("Read the features"), move |ctx| {
-            Ok(Arc::new(VectorView::read(source, places, &beside, ctx)?))
-        });
+        state.view.update(
+            cx.jobs,
+            wanted.clone(),
+            tr!("Read the features"),
+            move |ctx| Ok(Arc::new(VectorView::read(source, places, &beside, ctx)?)),
+        );
     }
     let view = match cx.session.preview.vector.view.get(&wanted) {
         Some(Ok(view)) => view.clone(),
@@ -127,24 +185,43 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: Docu
     let area = ui.available_rect_before_wrap();
     let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
     let (left, right) = area.split_left_right_at_x(area.right() - side);
-    let strip = if area.height() > 4.0 * siblings::HEIGHT { siblings::HEIGHT } else { 0.0 };
+    let strip = if area.height() > 4.0 * siblings::HEIGHT {
+        siblings::HEIGHT
+    } else {
+        0.0
+    };
     let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);
     let (picture, readout) = upper.split_top_bottom_at_y(upper.bottom() - 24.0);
     let under = canvas_ui(ui, cx, document, at, &view, picture);
-    readout_ui(ui, &view, under.or(cx.session.preview.vector.selected), readout);
+    readout_ui(
+        ui,
+        &view,
+        under.or(cx.session.preview.vector.selected),
+        readout,
+    );
     if strip > 0.0 {
         siblings::ui(ui, cx, document, at, lower);
     }
     if side > 0.0 {
-        ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("vector-side"), |ui| side_ui(ui, cx, &view, picture));
+        ui.scope_builder(
+            UiBuilder::new().max_rect(right).id_salt("vector-side"),
+            |ui| side_ui(ui, cx, &view, picture),
+        );
     }
 }
 
 /// Renders the picture behind the features as the preview of that sibling has it.
 fn refresh_background(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, view: &VectorView) {
-    let Some(answer) = &view.background else { return };
+    let Some(answer) = &view.background else {
+        return;
+    };
     let look = look_of(cx, document, Some(&answer.1));
-    let picture = cx.session.preview.vector.background.get_or_insert_with(|| Picture::new(ui.ctx(), answer.clone()));
+    let picture = cx
+        .session
+        .preview
+        .vector
+        .background
+        .get_or_insert_with(|| Picture::new(ui.ctx(), answer.clone()));
     picture.refresh(cx.jobs, &look);
 }
 
@@ -159,22 +236,40 @@ fn canvas_ui(
 ) -> Option<usize> {
     let t = theme::tokens(ui);
     let response = ui.interact(rect, ui.scope_id().with("canvas"), Sense::click_and_drag());
-    let title = document.path(at).map(|path| path.to_string()).unwrap_or_default();
-    response.widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Shapes of {title}", title)));
+    let title = document
+        .path(at)
+        .map(|path| path.to_string())
+        .unwrap_or_default();
+    response
+        .widget_info(|| WidgetInfo::labeled(Role::Image, true, tr!("Shapes of {title}", title)));
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.input);
     let [width, height] = view.plane.size;
     let fit = canvas::fit_of(rect, view.plane.size);
-    let (middle, scale) = cx.session.preview.view.place.unwrap_or(([width / 2.0, height / 2.0], fit));
-    let mut transform = Transform { screen: rect.center(), middle, scale };
+    let (middle, scale) = cx
+        .session
+        .preview
+        .view
+        .place
+        .unwrap_or(([width / 2.0, height / 2.0], fit));
+    let mut transform = Transform {
+        screen: rect.center(),
+        middle,
+        scale,
+    };
     if canvas::navigate(ui, cx, &response, &mut transform, fit) {
-        transform.middle = [transform.middle[0].clamp(0.0, width), transform.middle[1].clamp(0.0, height)];
+        transform.middle = [
+            transform.middle[0].clamp(0.0, width),
+            transform.middle[1].clamp(0.0, height),
+        ];
         cx.session.preview.view.place = Some((transform.middle, transform.scale));
     }
     if let Some(picture) = &cx.session.preview.vector.background {
         canvas::paint_picture(&painter, picture, transform);
     }
-    let pointer = response.hover_pos().map(|at| transform.pixel_from_screen(at));
+    let pointer = response
+        .hover_pos()
+        .map(|at| transform.pixel_from_screen(at));
     let under = pointer.and_then(|at| view.row_at(at, f64::from(REACH) / transform.scale));
     if response.clicked() {
         let state = &mut cx.session.preview.vector;
@@ -187,7 +282,14 @@ fn canvas_ui(
     let is_over_picture = view.background.is_some();
     for row in (0..view.rows.len()).filter(|row| ![selected, under].contains(&Some(*row))) {
         if let Some((_, feature)) = view.feature(row) {
-            shape_ui(&painter, t, &feature.shape, transform, rect, Pen::Plain { is_over_picture });
+            shape_ui(
+                &painter,
+                t,
+                &feature.shape,
+                transform,
+                rect,
+                Pen::Plain { is_over_picture },
+            );
         }
     }
     for (row, pen) in [(under, Pen::Under), (selected, Pen::Selected)] {
@@ -206,16 +308,32 @@ enum Pen {
     Selected,
 }
 
-fn shape_ui(painter: &Painter, t: &ThemeTokens, shape: &PixelShape, transform: Transform, rect: Rect, pen: Pen) {
-    let Some([left, top, right, bottom]) = shape.bounds else { return };
-    let bounds = Rect::from_two_pos(transform.screen_from_pixel([left, top]), transform.screen_from_pixel([right, bottom]));
+fn shape_ui(
+    painter: &Painter,
+    t: &ThemeTokens,
+    shape: &PixelShape,
+    transform: Transform,
+    rect: Rect,
+    pen: Pen,
+) {
+    let Some([left, top, right, bottom]) = shape.bounds else {
+        return;
+    };
+    let bounds = Rect::from_two_pos(
+        transform.screen_from_pixel([left, top]),
+        transform.screen_from_pixel([right, bottom]),
+    );
     if !bounds.expand(REACH).intersects(rect) {
         return;
     }
     let (width, colour) = match pen {
         // Over a picture the lines of the theme have no certain contrast.
-        Pen::Plain { is_over_picture: true } => (1.5, Color32::from_rgb(0xff, 0xd6, 0x4a)),
-        Pen::Plain { is_over_picture: false } => (1.5, t.acc),
+        Pen::Plain {
+            is_over_picture: true,
+        } => (1.5, Color32::from_rgb(0xff, 0xd6, 0x4a)),
+        Pen::Plain {
+            is_over_picture: false,
+        } => (1.5, t.acc),
         Pen::Under => (2.0, t.acc),
         Pen::Selected => (3.0, t.accfill),
     };
@@ -226,19 +344,37 @@ fn shape_ui(painter: &Painter, t: &ThemeTokens, shape: &PixelShape, transform: T
         painter.circle_filled(bounds.center(), width, colour);
         return;
     }
-    let rings: Vec<Vec<Pos2>> = shape.rings.iter().map(|ring| on_screen(ring, transform)).collect();
-    let lines: Vec<Vec<Pos2>> = shape.lines.iter().map(|line| on_screen(line, transform)).collect();
+    let rings: Vec<Vec<Pos2>> = shape
+        .rings
+        .iter()
+        .map(|ring| on_screen(ring, transform))
+        .collect();
+    let lines: Vec<Vec<Pos2>> = shape
+        .lines
+        .iter()
+        .map(|line| on_screen(line, transform))
+        .collect();
     for stroke in [edge, stroke] {
-        painter.extend(rings.iter().map(|ring| Drawn::closed_line(ring.clone(), stroke)));
+        painter.extend(
+            rings
+                .iter()
+                .map(|ring| Drawn::closed_line(ring.clone(), stroke)),
+        );
         painter.extend(lines.iter().map(|line| Drawn::line(line.clone(), stroke)));
     }
     for &point in &shape.points {
         let at = transform.screen_from_pixel(point);
-        painter.circle(at, 3.0 + width / 2.0, colour, Stroke::new(1.0, Color32::from_black_alpha(160)));
+        painter.circle(
+            at,
+            3.0 + width / 2.0,
+            colour,
+            Stroke::new(1.0, Color32::from_black_alpha(160)),
+        );
     }
 }
 
-/// The positions of a line without those that differ by less than a pixel from the one before: far away, an outline has thousands.
+/// The positions of a line without those that differ by less than a pixel from the one before: far
+/// away, an outline has thousands.
 fn on_screen(line: &[[f64; 2]], transform: Transform) -> Vec<Pos2> {
     /// Distance in points.
     const APART: f32 = 0.7;
@@ -246,7 +382,11 @@ fn on_screen(line: &[[f64; 2]], transform: Transform) -> Vec<Pos2> {
     for (index, &at) in line.iter().enumerate() {
         let at = transform.screen_from_pixel(at);
         let is_end = index + 1 == line.len();
-        if is_end || positions.last().is_none_or(|last| last.distance_sq(at) >= APART * APART) {
+        if is_end
+            || positions
+                .last()
+                .is_none_or(|last| last.distance_sq(at) >= APART * APART)
+        {
             positions.push(at);
         }
     }
@@ -260,12 +400,20 @@ fn readout_ui(ui: &mut Ui, view: &VectorView, row: Option<usize>, rect: Rect) {
     let text = match row {
         Some(row) => {
             let number = paint::grouped(row as u64 + 1);
-            format!("{}   {}", tr!("feature {number} of {n}", number, n), view.caption(row))
+            format!(
+                "{}   {}",
+                tr!("feature {number} of {n}", number, n),
+                view.caption(row)
+            )
         }
         None if view.features.is_cut => tr!("the first {n} features", n),
         None => tr_n!(count, "{n} feature", "{n} features", n),
     };
-    let crs = view.features.layers.first().map_or("", |layer| layer.crs.as_str());
+    let crs = view
+        .features
+        .layers
+        .first()
+        .map_or("", |layer| layer.crs.as_str());
     canvas::readout_line_ui(ui, &text, crs, rect);
 }
 
@@ -273,12 +421,18 @@ fn readout_ui(ui: &mut Ui, view: &VectorView, row: Option<usize>, rect: Rect) {
 fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: Rect) {
     let t = theme::tokens(ui);
     let rect = ui.max_rect();
-    ui.painter().vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
+    ui.painter()
+        .vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
     let (upper, lower) = rect.split_top_bottom_at_y(rect.top() + rect.height() * LIST_PART);
-    ui.scope_builder(UiBuilder::new().max_rect(upper).id_salt("features"), |ui| list_ui(ui, cx, view, picture));
-    ui.painter().hline(lower.x_range(), lower.top() + 0.5, Stroke::new(1.0, t.line));
+    ui.scope_builder(UiBuilder::new().max_rect(upper).id_salt("features"), |ui| {
+        list_ui(ui, cx, view, picture)
+    });
+    ui.painter()
+        .hline(lower.x_range(), lower.top() + 0.5, Stroke::new(1.0, t.line));
     let selected = cx.session.preview.vector.selected;
-    ui.scope_builder(UiBuilder::new().max_rect(lower).id_salt("values"), |ui| values_ui(ui, view, selected));
+    ui.scope_builder(UiBuilder::new().max_rect(lower).id_salt("values"), |ui| {
+        values_ui(ui, view, selected)
+    });
 }
 
 fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: Rect) {
@@ -291,7 +445,9 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: R
     let several = view.features.layers.len() > 1;
     let state = &mut cx.session.preview.vector;
     let (mut scroll, selected) = (state.scroll, state.selected);
-    let list = VirtualRows::new(tr!("Features"), view.rows.len() as u64).row_height(LINE).cursor(selected.map(|row| row as u64));
+    let list = VirtualRows::new(tr!("Features"), view.rows.len() as u64)
+        .row_height(LINE)
+        .cursor(selected.map(|row| row as u64));
     let output = list.show(ui, &mut scroll, |ui, row, rect, response| {
         let row = row as usize;
         let chosen = selected == Some(row);
@@ -300,12 +456,29 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: R
             caption = format!("{}  {caption}", layer.name);
         }
         response.widget_info(|| {
-            WidgetInfo::selected(Role::ListItem, true, chosen, tr!("Feature {number}: {caption}", number = row + 1, caption))
+            WidgetInfo::selected(
+                Role::ListItem,
+                true,
+                chosen,
+                tr!("Feature {number}: {caption}", number = row + 1, caption),
+            )
         });
         paint::row_background(ui.painter(), t, rect, chosen, response.hovered());
         let gutter = Rect::from_min_size(rect.min, vec2(44.0, rect.height()));
-        paint::text_right(ui.painter(), gutter, &paint::grouped(row as u64 + 1), font::mono(10.5), t.tx3);
-        paint::text_left(ui.painter(), rect.with_min_x(gutter.right() + 8.0), &caption, font::regular(12.0), t.tx);
+        paint::text_right(
+            ui.painter(),
+            gutter,
+            &paint::grouped(row as u64 + 1),
+            font::mono(10.5),
+            t.tx3,
+        );
+        paint::text_left(
+            ui.painter(),
+            rect.with_min_x(gutter.right() + 8.0),
+            &caption,
+            font::regular(12.0),
+            t.tx,
+        );
     });
     let state = &mut cx.session.preview.vector;
     state.scroll = scroll;
@@ -317,8 +490,15 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: R
 
 /// Moves the view to a feature that it does not show.
 fn reveal(shown: &mut CanvasView, view: &VectorView, row: usize, picture: Rect) {
-    let Some((middle, scale)) = shown.place else { return };
-    let Some([left, top, right, bottom]) = view.feature(row).and_then(|(_, feature)| feature.shape.bounds) else { return };
+    let Some((middle, scale)) = shown.place else {
+        return;
+    };
+    let Some([left, top, right, bottom]) = view
+        .feature(row)
+        .and_then(|(_, feature)| feature.shape.bounds)
+    else {
+        return;
+    };
     let half = Vec2::new(picture.width(), picture.height()) / 2.0 / scale as f32;
     let seen = Rect::from_center_size(pos2(middle[0] as f32, middle[1] as f32), 2.0 * half);
     let centre = [(left + right) / 2.0, (top + bottom) / 2.0];
@@ -332,28 +512,50 @@ fn values_ui(ui: &mut Ui, view: &VectorView, selected: Option<usize>) {
     ui.spacing_mut().item_spacing.y = 0.0;
     let feature = selected.and_then(|row| view.feature(row));
     // Of a file with several layers, those of the first are shown until a feature is selected.
-    let Some(layer) = feature.map(|(layer, _)| layer).or(view.features.layers.first()) else { return };
+    let Some(layer) = feature
+        .map(|(layer, _)| layer)
+        .or(view.features.layers.first())
+    else {
+        return;
+    };
     widgets::section_header(ui, tr!("Fields"), |_| {});
-    ScrollArea::vertical().id_salt("vector-values").auto_shrink(false).show(ui, |ui| {
-        let shapes = if layer.geometry.is_empty() { tr!("of any type") } else { &layer.geometry };
-        for (name, value) in [(tr!("Layer"), layer.name.as_str()), (tr!("Shapes"), shapes), (tr!("CRS"), &layer.crs)] {
-            pair_ui(ui, name, Some(value).filter(|value| !value.is_empty()));
-        }
-        ui.add_space(6.0);
-        match feature {
-            Some((layer, feature)) => {
-                for (name, value) in layer.fields.iter().zip(&feature.values) {
-                    pair_ui(ui, name, value.as_deref());
+    ScrollArea::vertical()
+        .id_salt("vector-values")
+        .auto_shrink(false)
+        .show(ui, |ui| {
+            let shapes = if layer.geometry.is_empty() {
+                tr!("of any type")
+            } else {
+                &layer.geometry
+            };
+            for (name, value) in [
+                (tr!("Layer"), layer.name.as_str()),
+                (tr!("Shapes"), shapes),
+                (tr!("CRS"), &layer.crs),
+            ] {
+                pair_ui(ui, name, Some(value).filter(|value| !value.is_empty()));
+            }
+            ui.add_space(6.0);
+            match feature {
+                Some((layer, feature)) => {
+                    for (name, value) in layer.fields.iter().zip(&feature.values) {
+                        pair_ui(ui, name, value.as_deref());
+                    }
+                }
+                None => {
+                    let text = tr!("Select a feature to see its values.");
+                    egui::Frame::NONE
+                        .inner_margin(egui::Margin::symmetric(12, 4))
+                        .show(ui, |ui| {
+                            ui.label(
+                                theme::rich_text(text)
+                                    .font(font::regular(12.0))
+                                    .color(t.tx3),
+                            );
+                        });
                 }
             }
-            None => {
-                let text = tr!("Select a feature to see its values.");
-                egui::Frame::NONE.inner_margin(egui::Margin::symmetric(12, 4)).show(ui, |ui| {
-                    ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx3));
-                });
-            }
-        }
-    });
+        });
 }
 
 /// Draws a name and its value; null is a dash.

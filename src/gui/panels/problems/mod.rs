@@ -23,19 +23,32 @@ use state::{ProblemLine, ProblemsState};
 /// Largest number of fix buttons a line; tooltips show what they change.
 const OFFERED: usize = 2;
 
-/// Finds the fixes of these findings off the interface thread. They are kept until the report changes.
-fn find_fixes(state: &mut ProblemsState, cx: &PanelContext<'_>, report: &Arc<Report>, visible: Vec<usize>) {
+/// Finds the fixes of these findings off the interface thread. They are kept until the report
+/// changes.
+fn find_fixes(
+    state: &mut ProblemsState,
+    cx: &PanelContext<'_>,
+    report: &Arc<Report>,
+    visible: Vec<usize>,
+) {
     let key = ((cx.session.serial, revision(cx.studio)), visible);
     if let Some(Ok(found)) = state.finding.get(&key) {
         state.fixes.extend(found.clone());
         return;
     }
-    let Some(finder) = cx.studio.fix_finder() else { return };
+    let Some(finder) = cx.studio.fix_finder() else {
+        return;
+    };
     let (report, visible) = (report.clone(), key.1.clone());
-    state.finding.update(cx.jobs, key, tr!("Look for fixes"), move |ctx| {
-        let one = |index: usize| ctx.check().map(|()| (index, finder.fixes(&report.findings[index])));
-        visible.into_iter().map(one).collect()
-    });
+    state
+        .finding
+        .update(cx.jobs, key, tr!("Look for fixes"), move |ctx| {
+            let one = |index: usize| {
+                ctx.check()
+                    .map(|()| (index, finder.fixes(&report.findings[index])))
+            };
+            visible.into_iter().map(one).collect()
+        });
 }
 
 /// Shows the location of a finding: selects the sample, or focuses the collection field.
@@ -61,26 +74,52 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let report = cx.studio.report().clone();
     if report.findings.is_empty() {
         let (title, why) = match (cx.document().is_some(), cx.session.marks.checked()) {
-            (true, true) => (tr!("No problems"), tr!("Every rule that was checked holds.")),
-            (true, false) => (tr!("Not checked yet"), tr!("Check the dataset with F7. Drafts are checked after every edit.")),
-            _ => (tr!("Nothing to check"), tr!("Open a dataset, or drop files to begin one.")),
+            (true, true) => (
+                tr!("No problems"),
+                tr!("Every rule that was checked holds."),
+            ),
+            (true, false) => (
+                tr!("Not checked yet"),
+                tr!("Check the dataset with F7. Drafts are checked after every edit."),
+            ),
+            _ => (
+                tr!("Nothing to check"),
+                tr!("Open a dataset, or drop files to begin one."),
+            ),
         };
-        let icon = if cx.session.marks.checked() { icons::CHECK_CIRCLE } else { icons::WARNING_OCTAGON };
-        let _ = widgets::empty_state(ui, &EmptyState { icon, title, why, actions: &[] });
+        let icon = if cx.session.marks.checked() {
+            icons::CHECK_CIRCLE
+        } else {
+            icons::WARNING_OCTAGON
+        };
+        let _ = widgets::empty_state(
+            ui,
+            &EmptyState {
+                icon,
+                title,
+                why,
+                actions: &[],
+            },
+        );
         return;
     }
     let mut state = std::mem::take(&mut cx.session.problems);
     state.refresh(&report);
     let cursor = state.selected.and_then(|selected| {
-        state
-            .rows
-            .iter()
-            .position(|line| matches!(line, ProblemLine::Child(index) | ProblemLine::Single(index) if *index == selected))
+        state.rows.iter().position(|line| {
+            matches!(line,
+                ProblemLine::Child(index) | ProblemLine::Single(index) if *index == selected)
+        })
     });
     // Findings of an older revision must not change the draft.
-    let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
+    let fixable = cx
+        .document()
+        .is_some_and(|document| document.draft().is_some())
+        && !cx.studio.is_checking();
     want_plans(&mut state, cx, &report, fixable);
-    let list = VirtualRows::new(tr!("Problems"), state.rows.len() as u64).row_height(26.0).cursor(cursor.map(|row| row as u64));
+    let list = VirtualRows::new(tr!("Problems"), state.rows.len() as u64)
+        .row_height(26.0)
+        .cursor(cursor.map(|row| row as u64));
     let (mut scroll, rows) = (state.scroll, &state.rows);
     let fixes = &state.fixes;
     let plans = state.plans.latest().filter(|_| fixable);
@@ -88,35 +127,59 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let (mut wanted, mut chosen_fix) = (Vec::new(), None);
     let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
         let line = rows[row as usize];
-        let (ProblemLine::Group(index, ..) | ProblemLine::Child(index) | ProblemLine::Single(index)) = line;
+        let (ProblemLine::Group(index, ..)
+        | ProblemLine::Child(index)
+        | ProblemLine::Single(index)) = line;
         let finding = &report.findings[index];
         let chosen = cursor == Some(row as usize);
         response.widget_info(|| match line {
-            ProblemLine::Group(..) => WidgetInfo::labeled(Role::ListItem, true, crate::text::of(finding.rule.what())),
+            ProblemLine::Group(..) => {
+                WidgetInfo::labeled(Role::ListItem, true, crate::text::of(finding.rule.what()))
+            }
             _ => {
                 let said = format!("{} {}: {}", finding.rule, finding.at, finding.message);
                 WidgetInfo::selected(Role::ListItem, true, chosen, said)
             }
         });
         let (mut room, mut widths) = (rect, Vec::new());
-        let group_plans = plans.filter(|_| matches!(line, ProblemLine::Group(..)) && finding.rule == Rule::PitRoots);
+        let group_plans = plans
+            .filter(|_| matches!(line, ProblemLine::Group(..)) && finding.rule == Rule::PitRoots);
         if let Some(plans) = group_plans {
             (widths, room.max.x) = row_buttons(ui, rect, &plan_texts(plans));
         }
-        // What is done with sidecars concerns all rasters alike, so a child of the group has no button.
-        let offers_sidecars =
-            fixable && matches!(finding.rule, Rule::SidecarLeft | Rule::FileTorn) && !matches!(line, ProblemLine::Child(_));
+        // What is done with sidecars concerns all rasters alike, so a child of the group has no
+        // button.
+        let offers_sidecars = fixable
+            && matches!(finding.rule, Rule::SidecarLeft | Rule::FileTorn)
+            && !matches!(line, ProblemLine::Child(_));
         if offers_sidecars {
-            (widths, room.max.x) = row_buttons(ui, rect, &[tr!("Pack, burn in or leave…").to_owned()]);
+            (widths, room.max.x) =
+                row_buttons(ui, rect, &[tr!("Pack, burn in or leave…").to_owned()]);
         } else if fixable && !matches!(line, ProblemLine::Group(..)) {
             match fixes.get(&index) {
                 Some(fixes) => (widths, room.max.x) = row_buttons(ui, rect, &fix_texts(fixes)),
                 None => wanted.push(index),
             }
         }
-        line_ui(ui, rect, room.right(), line, finding, chosen, response.hovered());
-        if let Some(fixes) = fixes.get(&index).filter(|_| room.right() < rect.right() && !matches!(line, ProblemLine::Group(..)))
-            && let Some(fix) = fixes_ui(ui, rect.with_min_x(room.right()), fixes, &widths, &finding.at)
+        line_ui(
+            ui,
+            rect,
+            room.right(),
+            line,
+            finding,
+            chosen,
+            response.hovered(),
+        );
+        if let Some(fixes) = fixes
+            .get(&index)
+            .filter(|_| room.right() < rect.right() && !matches!(line, ProblemLine::Group(..)))
+            && let Some(fix) = fixes_ui(
+                ui,
+                rect.with_min_x(room.right()),
+                fixes,
+                &widths,
+                &finding.at,
+            )
         {
             chosen_fix = Some((index, fix.clone()));
         }
@@ -129,7 +192,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             cx.requests.push(Request::Do(Action::Sidecars));
         }
         let rule = crate::text::of(finding.rule.what());
-        response.clone().on_hover_text(theme::rich_text(format!("{} ({rule}, §{})", finding.message, finding.rule.section())));
+        response.clone().on_hover_text(theme::rich_text(format!(
+            "{} ({rule}, §{})",
+            finding.message,
+            finding.rule.section()
+        )));
     });
     state.scroll = scroll;
     if let Some((index, alike)) = state.fix_asked.filter(|_| fixable) {
@@ -137,15 +204,24 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             None if wanted.contains(&index) => {}
             None => wanted.push(index),
             Some(fix) => {
-                let root = report.findings.get(index).and_then(finding_sample).zip(cx.document());
+                let root = report
+                    .findings
+                    .get(index)
+                    .and_then(finding_sample)
+                    .zip(cx.document());
                 match (&fix, root) {
                     (Some(fix), Some((at, document))) if alike => {
                         let key = ((cx.session.serial, revision(cx.studio)), index);
-                        if let (None, Some(finder)) = (state.alike.get(&key), cx.studio.fix_finder()) {
-                            let (root, fix) = (structure::root_of(document, at) as usize, fix.clone());
-                            state.alike.update(cx.jobs, key, tr!("Look for fixes"), move |_| {
-                                Ok(finder.alike_plan(root, &fix).map(Arc::new))
-                            });
+                        if let (None, Some(finder)) =
+                            (state.alike.get(&key), cx.studio.fix_finder())
+                        {
+                            let (root, fix) =
+                                (structure::root_of(document, at) as usize, fix.clone());
+                            state
+                                .alike
+                                .update(cx.jobs, key, tr!("Look for fixes"), move |_| {
+                                    Ok(finder.alike_plan(root, &fix).map(Arc::new))
+                                });
                         }
                         if let Some(found) = state.alike.get(&key) {
                             chosen_plan = found.as_ref().ok().cloned().flatten();
@@ -162,7 +238,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 match fix {
                     Some(fix) => chosen_fix = Some((index, fix)),
                     // Its error says that there is none.
-                    None => cx.run(Command::ApplyFix { finding: index, fix: 0 }),
+                    None => cx.run(Command::ApplyFix {
+                        finding: index,
+                        fix: 0,
+                    }),
                 }
             }
         }
@@ -178,7 +257,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         cx.session.problems = state;
         let at = report.findings.get(index).and_then(finding_sample);
         if let Some((document, at)) = cx.document().zip(at) {
-            cx.request(Request::Fix(structure::root_of(document, at), Box::new(fix)));
+            cx.request(Request::Fix(
+                structure::root_of(document, at),
+                Box::new(fix),
+            ));
         }
         return;
     }
@@ -206,13 +288,32 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 const GROUP_PLANS: usize = 3;
 
 /// Computes the plans of the roots that break the pattern, where several do.
-fn want_plans(state: &mut ProblemsState, cx: &PanelContext<'_>, report: &Arc<Report>, fixable: bool) {
-    let several = report.findings.iter().filter(|finding| finding.rule == Rule::PitRoots).take(2).count() > 1;
-    let Some(finder) = cx.studio.fix_finder().filter(|_| fixable && several) else { return };
-    let key = ((cx.session.serial, revision(cx.studio)), ValueId::of(report));
-    state.plans.update(cx.jobs, key, tr!("Look for fixes of many roots"), move |ctx| {
-        Ok(finder.plans(ctx)?.into_iter().map(Arc::new).collect())
-    });
+fn want_plans(
+    state: &mut ProblemsState,
+    cx: &PanelContext<'_>,
+    report: &Arc<Report>,
+    fixable: bool,
+) {
+    let several = report
+        .findings
+        .iter()
+        .filter(|finding| finding.rule == Rule::PitRoots)
+        .take(2)
+        .count()
+        > 1;
+    let Some(finder) = cx.studio.fix_finder().filter(|_| fixable && several) else {
+        return;
+    };
+    let key = (
+        (cx.session.serial, revision(cx.studio)),
+        ValueId::of(report),
+    );
+    state.plans.update(
+        cx.jobs,
+        key,
+        tr!("Look for fixes of many roots"),
+        move |ctx| Ok(finder.plans(ctx)?.into_iter().map(Arc::new).collect()),
+    );
 }
 
 fn plan_text(plan: &FixPlan) -> String {
@@ -229,7 +330,8 @@ const LEAST: f32 = 52.0;
 /// Part of a row that its buttons may take; the text keeps the rest.
 const SHARE: f32 = 0.58;
 
-/// Widths of the buttons of a row with these texts. Where they do not fit in `room`, the widest are cut to the same width.
+/// Widths of the buttons of a row with these texts. Where they do not fit in `room`, the widest are
+/// cut to the same width.
 fn button_widths(widths: &[f32], room: f32) -> Vec<f32> {
     let room = room - GAP * widths.len().saturating_sub(1) as f32;
     let mut sorted = widths.to_vec();
@@ -246,104 +348,218 @@ fn button_widths(widths: &[f32], room: f32) -> Vec<f32> {
     widths.iter().map(|width| width.min(cut)).collect()
 }
 
-/// Widths of the buttons with these texts at the right end of a row, and the left edge of their part.
+/// Widths of the buttons with these texts at the right end of a row, and the left edge of their
+/// part.
 fn row_buttons(ui: &Ui, rect: Rect, texts: &[String]) -> (Vec<f32>, f32) {
-    let widths: Vec<f32> = texts.iter().map(|text| Button::width_of(ui, text)).collect();
+    let widths: Vec<f32> = texts
+        .iter()
+        .map(|text| Button::width_of(ui, text))
+        .collect();
     let widths = button_widths(&widths, rect.width() * SHARE - 2.0 * MARGIN);
-    let taken = widths.iter().sum::<f32>() + GAP * widths.len().saturating_sub(1) as f32 + 2.0 * MARGIN;
-    (widths, if texts.is_empty() { rect.right() } else { rect.right() - taken })
+    let taken =
+        widths.iter().sum::<f32>() + GAP * widths.len().saturating_sub(1) as f32 + 2.0 * MARGIN;
+    (
+        widths,
+        if texts.is_empty() {
+            rect.right()
+        } else {
+            rect.right() - taken
+        },
+    )
 }
 
 fn plan_texts(plans: &[Arc<FixPlan>]) -> Vec<String> {
-    plans.iter().take(GROUP_PLANS).map(|plan| plan_text(plan)).collect()
+    plans
+        .iter()
+        .take(GROUP_PLANS)
+        .map(|plan| plan_text(plan))
+        .collect()
 }
 
 fn fix_texts(fixes: &[Fix]) -> Vec<String> {
-    fixes.iter().take(OFFERED).map(|fix| fix.label.clone()).collect()
+    fixes
+        .iter()
+        .take(OFFERED)
+        .map(|fix| fix.label.clone())
+        .collect()
 }
 
-/// Draws a button for each kind of fix, right-aligned; returns the plan that was clicked, which is shown before it is applied.
-fn plans_ui<'a>(ui: &mut Ui, rect: Rect, plans: &'a [Arc<FixPlan>], widths: &[f32]) -> Option<&'a Arc<FixPlan>> {
+/// Draws a button for each kind of fix, right-aligned; returns the plan that was clicked, which is
+/// shown before it is applied.
+fn plans_ui<'a>(
+    ui: &mut Ui,
+    rect: Rect,
+    plans: &'a [Arc<FixPlan>],
+    widths: &[f32],
+) -> Option<&'a Arc<FixPlan>> {
     let mut clicked = None;
     let layout = egui::Layout::right_to_left(egui::Align::Center);
-    ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(MARGIN, 1.0))).layout(layout), |ui| {
-        ui.spacing_mut().item_spacing.x = GAP;
-        ui.spacing_mut().interact_size.y = 22.0;
-        for (plan, width) in plans.iter().take(GROUP_PLANS).zip(widths).rev() {
-            let lines: String = plan.changes.iter().take(8).map(|(root, what)| format!("\n{root}: {what}")).collect();
-            let button = match plan.care {
-                Care::Safe => Button::secondary(plan_text(plan)),
-                Care::Ids => Button::ghost(plan_text(plan)),
-                Care::Removes => Button::danger_ghost(plan_text(plan)),
-            };
-            if ui.add(button.max_width(*width).tooltip(format!("{}{lines}", plan.label))).clicked() {
-                clicked = Some(plan);
+    ui.scope_builder(
+        egui::UiBuilder::new()
+            .max_rect(rect.shrink2(vec2(MARGIN, 1.0)))
+            .layout(layout),
+        |ui| {
+            ui.spacing_mut().item_spacing.x = GAP;
+            ui.spacing_mut().interact_size.y = 22.0;
+            for (plan, width) in plans.iter().take(GROUP_PLANS).zip(widths).rev() {
+                let lines: String = plan
+                    .changes
+                    .iter()
+                    .take(8)
+                    .map(|(root, what)| format!("\n{root}: {what}"))
+                    .collect();
+                let button = match plan.care {
+                    Care::Safe => Button::secondary(plan_text(plan)),
+                    Care::Ids => Button::ghost(plan_text(plan)),
+                    Care::Removes => Button::danger_ghost(plan_text(plan)),
+                };
+                if ui
+                    .add(
+                        button
+                            .max_width(*width)
+                            .tooltip(format!("{}{lines}", plan.label)),
+                    )
+                    .clicked()
+                {
+                    clicked = Some(plan);
+                }
             }
-        }
-    });
+        },
+    );
     clicked
 }
 
 /// Draws the button for the sidecars of all rasters, right-aligned; true when it was clicked.
 fn sidecars_ui(ui: &mut Ui, rect: Rect, widths: &[f32]) -> bool {
     let layout = egui::Layout::right_to_left(egui::Align::Center);
-    let builder = egui::UiBuilder::new().max_rect(rect.shrink2(vec2(MARGIN, 1.0))).layout(layout);
+    let builder = egui::UiBuilder::new()
+        .max_rect(rect.shrink2(vec2(MARGIN, 1.0)))
+        .layout(layout);
     ui.scope_builder(builder, |ui| {
         ui.spacing_mut().interact_size.y = 22.0;
         let width = widths.first().copied().unwrap_or_default();
-        let button = Button::secondary(tr!("Pack, burn in or leave…")).tooltip(Action::Sidecars.info().tooltip);
+        let button = Button::secondary(tr!("Pack, burn in or leave…"))
+            .tooltip(Action::Sidecars.info().tooltip);
         ui.add(button.max_width(width)).clicked()
     })
     .inner
 }
 
 /// Draws a button for each of the best fixes, right-aligned; returns the fix that was clicked.
-fn fixes_ui<'a>(ui: &mut Ui, rect: Rect, fixes: &'a [Fix], widths: &[f32], at: &Location) -> Option<&'a Fix> {
+fn fixes_ui<'a>(
+    ui: &mut Ui,
+    rect: Rect,
+    fixes: &'a [Fix],
+    widths: &[f32],
+    at: &Location,
+) -> Option<&'a Fix> {
     let mut clicked = None;
     let layout = egui::Layout::right_to_left(egui::Align::Center);
-    ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(MARGIN, 1.0))).layout(layout), |ui| {
-        ui.spacing_mut().item_spacing.x = GAP;
-        ui.spacing_mut().interact_size.y = 22.0;
-        for (fix, width) in fixes.iter().take(OFFERED).zip(widths).rev() {
-            let (before, after) = &fix.preview;
-            let lines =
-                |mark: &str, lines: &[String]| lines.iter().take(8).map(|line| format!("\n{mark} {line}")).collect::<String>();
-            let tip = format!("{}{}{}", fix.label, lines("−", before), lines("+", after));
-            let name = tr!("{fix} in {place}", fix = fix.label, place = at);
-            let button = match fix.care {
-                Care::Safe => Button::secondary(fix.label.as_str()),
-                Care::Ids => Button::ghost(fix.label.as_str()),
-                Care::Removes => Button::danger_ghost(fix.label.as_str()),
-            };
-            if ui.add(button.max_width(*width).name(name).tooltip(tip)).clicked() {
-                clicked = Some(fix);
+    ui.scope_builder(
+        egui::UiBuilder::new()
+            .max_rect(rect.shrink2(vec2(MARGIN, 1.0)))
+            .layout(layout),
+        |ui| {
+            ui.spacing_mut().item_spacing.x = GAP;
+            ui.spacing_mut().interact_size.y = 22.0;
+            for (fix, width) in fixes.iter().take(OFFERED).zip(widths).rev() {
+                let (before, after) = &fix.preview;
+                let lines = |mark: &str, lines: &[String]| {
+                    lines
+                        .iter()
+                        .take(8)
+                        .map(|line| format!("\n{mark} {line}"))
+                        .collect::<String>()
+                };
+                let tip = format!("{}{}{}", fix.label, lines("−", before), lines("+", after));
+                let name = tr!("{fix} in {place}", fix = fix.label, place = at);
+                let button = match fix.care {
+                    Care::Safe => Button::secondary(fix.label.as_str()),
+                    Care::Ids => Button::ghost(fix.label.as_str()),
+                    Care::Removes => Button::danger_ghost(fix.label.as_str()),
+                };
+                if ui
+                    .add(button.max_width(*width).name(name).tooltip(tip))
+                    .clicked()
+                {
+                    clicked = Some(fix);
+                }
             }
-        }
-    });
+        },
+    );
     clicked
 }
 
-fn line_ui(ui: &Ui, rect: Rect, end: f32, line: ProblemLine, finding: &Finding, chosen: bool, hovered: bool) {
+fn line_ui(
+    ui: &Ui,
+    rect: Rect,
+    end: f32,
+    line: ProblemLine,
+    finding: &Finding,
+    chosen: bool,
+    hovered: bool,
+) {
     let t = theme::tokens(ui);
     let painter = ui.painter();
-    painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
-    paint::row_background(painter, t, rect.with_max_y(rect.bottom() - 1.0), chosen, hovered);
+    painter.hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line),
+    );
+    paint::row_background(
+        painter,
+        t,
+        rect.with_max_y(rect.bottom() - 1.0),
+        chosen,
+        hovered,
+    );
     let middle = rect.center().y;
-    let mut inner = Rect::from_min_max(pos2(rect.left() + 12.0, rect.top()), pos2(end - 14.0, rect.bottom()));
+    let mut inner = Rect::from_min_max(
+        pos2(rect.left() + 12.0, rect.top()),
+        pos2(end - 14.0, rect.bottom()),
+    );
     if let ProblemLine::Child(_) = line {
         inner.min.x += 22.0;
-        let end = Rect::from_min_max(inner.min, pos2(inner.left() + (rect.width() * 0.3).min(300.0), inner.bottom()));
-        paint::text_left(painter, end, &finding.at.to_string(), font::mono(12.0), t.tx);
+        let end = Rect::from_min_max(
+            inner.min,
+            pos2(
+                inner.left() + (rect.width() * 0.3).min(300.0),
+                inner.bottom(),
+            ),
+        );
+        paint::text_left(
+            painter,
+            end,
+            &finding.at.to_string(),
+            font::mono(12.0),
+            t.tx,
+        );
         inner.min.x = end.right() + 12.0;
         paint::text_left(painter, inner, &finding.message, font::regular(12.0), t.tx2);
         return;
     }
     if let ProblemLine::Group(_, _, open) = line {
-        let caret = if open { icons::CARET_DOWN } else { icons::CARET_RIGHT };
-        paint::icon(painter, pos2(inner.left() + 4.0, middle), caret, 12.0, t.tx3);
+        let caret = if open {
+            icons::CARET_DOWN
+        } else {
+            icons::CARET_RIGHT
+        };
+        paint::icon(
+            painter,
+            pos2(inner.left() + 4.0, middle),
+            caret,
+            12.0,
+            t.tx3,
+        );
     }
     let (icon, color) = severity_look(t, finding.severity);
-    paint::icon(painter, pos2(inner.left() + 22.0, middle), icon, 15.0, color);
+    paint::icon(
+        painter,
+        pos2(inner.left() + 22.0, middle),
+        icon,
+        15.0,
+        color,
+    );
     inner.min.x += 38.0;
     let chip = Rect::from_center_size(pos2(inner.left() + 27.0, middle), vec2(54.0, 18.0));
     painter.rect_filled(chip, 4, t.bg3);
@@ -352,17 +568,41 @@ fn line_ui(ui: &Ui, rect: Rect, end: f32, line: ProblemLine, finding: &Finding, 
     match line {
         ProblemLine::Group(_, count, _) => {
             let number = paint::grouped(count as u64);
-            let width = paint::unwrapped(painter, &number, font::medium(11.0), t.tx2).size().x + 10.0;
-            let right = Rect::from_min_max(pos2(inner.right() - width, middle - 8.0), pos2(inner.right(), middle + 8.0));
+            let width = paint::unwrapped(painter, &number, font::medium(11.0), t.tx2)
+                .size()
+                .x
+                + 10.0;
+            let right = Rect::from_min_max(
+                pos2(inner.right() - width, middle - 8.0),
+                pos2(inner.right(), middle + 8.0),
+            );
             painter.rect_filled(right, 4, t.bg3);
             paint::text_center(painter, right, &number, font::medium(11.0), t.tx2);
             inner.max.x = right.left() - 8.0;
-            paint::text_left(painter, inner, crate::text::of(finding.rule.what()), font::medium(12.0), t.tx);
+            paint::text_left(
+                painter,
+                inner,
+                crate::text::of(finding.rule.what()),
+                font::medium(12.0),
+                t.tx,
+            );
         }
         _ => {
             if finding.at != Location::Dataset {
-                let place = Rect::from_min_max(inner.min, pos2(inner.left() + (inner.width() * 0.35).min(300.0), inner.bottom()));
-                inner.min.x = paint::text_left(painter, place, &finding.at.to_string(), font::mono(12.0), t.tx) + 12.0;
+                let place = Rect::from_min_max(
+                    inner.min,
+                    pos2(
+                        inner.left() + (inner.width() * 0.35).min(300.0),
+                        inner.bottom(),
+                    ),
+                );
+                inner.min.x = paint::text_left(
+                    painter,
+                    place,
+                    &finding.at.to_string(),
+                    font::mono(12.0),
+                    t.tx,
+                ) + 12.0;
             }
             paint::text_left(painter, inner, &finding.message, font::regular(12.0), t.tx2);
         }
@@ -392,39 +632,90 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let (errors, warnings) = (cx.session.marks.errors, cx.session.marks.warnings);
     ui.add_space(8.0);
     if cx.document().is_some()
-        && ui.add(Button::ghost(tr!("Check")).icon(icons::CHECK_CIRCLE).tooltip(tr!("Check every rule (F7)"))).clicked()
+        && ui
+            .add(
+                Button::ghost(tr!("Check"))
+                    .icon(icons::CHECK_CIRCLE)
+                    .tooltip(tr!("Check every rule (F7)")),
+            )
+            .clicked()
     {
         cx.request(Request::Do(crate::gui::action::Action::Validate));
     }
-    let repairable = cx.document().and_then(Document::opened).is_some() && !cx.studio.report().findings.is_empty();
+    let repairable = cx.document().and_then(Document::opened).is_some()
+        && !cx.studio.report().findings.is_empty();
     if repairable {
         let action = crate::gui::action::Action::Repair;
         let reason = crate::gui::action_enabled::blocked(action, cx);
-        let button = Button::primary(action.info().text).icon(icons::FIRST_AID_KIT).tooltip(action.info().tooltip);
+        let button = Button::primary(action.info().text)
+            .icon(icons::FIRST_AID_KIT)
+            .tooltip(action.info().tooltip);
         if ui.add(button.blocked(reason)).clicked() {
             cx.request(Request::Do(action));
         }
     }
-    let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
-    if fixable && cx.studio.report().findings.iter().any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitEmptyFolder)) {
-        let tip = tr!("Pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");
+    let fixable = cx
+        .document()
+        .is_some_and(|document| document.draft().is_some())
+        && !cx.studio.is_checking();
+    if fixable
+        && cx
+            .studio
+            .report()
+            .findings
+            .iter()
+            .any(|finding| matches!(finding.rule, Rule::PitRoots | Rule::PitEmptyFolder))
+    {
+        let tip = tr!(
+            "Pad, rename, reorder and wrap wherever nothing is removed, in one step that can be \
+                undone"
+        );
         if let Some(document) = cx.document() {
             structure::refresh(cx);
             structure::want_plans(cx, document);
         }
-        let choice = cx.document().and_then(Document::structure).map(|structure| structure.choice().clone()).unwrap_or_default();
-        let blocked = cx.session.structure.safe_blocked((cx.session.serial, revision(cx.studio)), &choice);
-        if ui.add(Button::primary(tr!("Fix all safe")).tooltip(tip).blocked(blocked)).clicked() {
+        let choice = cx
+            .document()
+            .and_then(Document::structure)
+            .map(|structure| structure.choice().clone())
+            .unwrap_or_default();
+        let blocked = cx
+            .session
+            .structure
+            .safe_blocked((cx.session.serial, revision(cx.studio)), &choice);
+        if ui
+            .add(
+                Button::primary(tr!("Fix all safe"))
+                    .tooltip(tip)
+                    .blocked(blocked),
+            )
+            .clicked()
+        {
             cx.run(Command::FixSafe);
         }
     }
-    let warning_text = tr_n!(warnings, "{n} warning", "{n} warnings", n = paint::grouped(warnings));
-    let error_text = tr_n!(errors, "{n} error", "{n} errors", n = paint::grouped(errors));
-    for (number, text, icon, color) in
-        [(warnings, warning_text, icons::WARNING, t.warn), (errors, error_text, icons::WARNING_OCTAGON, t.err)]
-    {
+    let warning_text = tr_n!(
+        warnings,
+        "{n} warning",
+        "{n} warnings",
+        n = paint::grouped(warnings)
+    );
+    let error_text = tr_n!(
+        errors,
+        "{n} error",
+        "{n} errors",
+        n = paint::grouped(errors)
+    );
+    for (number, text, icon, color) in [
+        (warnings, warning_text, icons::WARNING, t.warn),
+        (errors, error_text, icons::WARNING_OCTAGON, t.err),
+    ] {
         if number > 0 {
-            ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
+            ui.label(
+                theme::rich_text(text)
+                    .font(font::regular(12.0))
+                    .color(t.tx2),
+            );
             ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(color));
         }
     }
@@ -437,8 +728,12 @@ mod tests {
     #[test]
     fn buttons_of_a_row_share_its_room() {
         assert_eq!(button_widths(&[60.0, 80.0], 200.0), [60.0, 80.0]);
-        // 300 without two gaps are 288: the short button keeps its width, the others share the rest.
-        assert_eq!(button_widths(&[60.0, 200.0, 400.0], 300.0), [60.0, 114.0, 114.0]);
+        // 300 without two gaps are 288: the short button keeps its width, the others share the
+        // rest.
+        assert_eq!(
+            button_widths(&[60.0, 200.0, 400.0], 300.0),
+            [60.0, 114.0, 114.0]
+        );
         assert_eq!(button_widths(&[200.0, 200.0], 40.0), [LEAST, LEAST]);
         assert!(button_widths(&[], 40.0).is_empty());
     }

@@ -17,7 +17,8 @@ pub struct ProblemsState {
     pub(super) folded: HashSet<Rule>,
     /// The selected finding.
     pub selected: Option<usize>,
-    /// When the selected finding is no longer reported: the finding before it and the one after it, in the order shown.
+    /// When the selected finding is no longer reported: the finding before it and the one after it,
+    /// in the order shown.
     left: Option<[Option<usize>; 2]>,
     pub(super) rows: Vec<ProblemLine>,
     pub(super) made_for: Option<(Arc<Report>, usize)>,
@@ -37,8 +38,16 @@ pub struct ProblemsState {
 impl ProblemsState {
     /// Takes a new report: the selection follows its finding, and so do the rows.
     pub fn refresh(&mut self, report: &Arc<Report>) {
-        let same = self.made_for.as_ref().is_some_and(|(known, _)| Arc::ptr_eq(known, report));
-        if same && self.made_for.as_ref().is_some_and(|(_, changes)| *changes == self.changes) {
+        let same = self
+            .made_for
+            .as_ref()
+            .is_some_and(|(known, _)| Arc::ptr_eq(known, report));
+        if same
+            && self
+                .made_for
+                .as_ref()
+                .is_some_and(|(_, changes)| *changes == self.changes)
+        {
             return;
         }
         if !same {
@@ -52,7 +61,10 @@ impl ProblemsState {
         self.made_for = Some((report.clone(), self.changes));
         let mut groups: BTreeMap<(Severity, Rule), Vec<usize>> = BTreeMap::new();
         for (index, finding) in report.findings.iter().enumerate() {
-            groups.entry((finding.severity, finding.rule)).or_default().push(index);
+            groups
+                .entry((finding.severity, finding.rule))
+                .or_default()
+                .push(index);
         }
         self.rows.clear();
         for ((_, rule), findings) in groups {
@@ -61,22 +73,30 @@ impl ProblemsState {
                 continue;
             }
             let open = !self.folded.contains(&rule);
-            self.rows.push(ProblemLine::Group(findings[0], findings.len(), open));
+            self.rows
+                .push(ProblemLine::Group(findings[0], findings.len(), open));
             if open {
-                self.rows.extend(findings.into_iter().map(ProblemLine::Child));
+                self.rows
+                    .extend(findings.into_iter().map(ProblemLine::Child));
             }
         }
     }
 
-    /// Moves the selection from the findings of one report to those of the next. A finding is the same when rule and location are:
-    /// its index changes with every finding before it that is mended.
+    /// Moves the selection from the findings of one report to those of the next. A finding is the
+    /// same when rule and location are: its index changes with every finding before it that is
+    /// mended.
     fn follow(&mut self, old: &Report, new: &Report) {
         if self.selected.is_none() && self.left.is_none() {
             return;
         }
         let order = self.order();
-        let known: HashMap<FindingIdentity<'_>, usize> =
-            new.findings.iter().enumerate().rev().map(|(index, finding)| (identity(finding), index)).collect();
+        let known: HashMap<FindingIdentity<'_>, usize> = new
+            .findings
+            .iter()
+            .enumerate()
+            .rev()
+            .map(|(index, finding)| (identity(finding), index))
+            .collect();
         let same = |&index: &usize| known.get(&identity(old.findings.get(index)?)).copied();
         let at = |index: usize| order.iter().position(|&shown| shown == index);
         let (before, after) = match (self.selected, self.left) {
@@ -110,7 +130,9 @@ impl ProblemsState {
     pub fn step(&mut self, report: &Arc<Report>, forward: bool) -> Option<usize> {
         self.refresh(report);
         let order = self.order();
-        let now = self.selected.and_then(|selected| order.iter().position(|&index| index == selected));
+        let now = self
+            .selected
+            .and_then(|selected| order.iter().position(|&index| index == selected));
         let left = self.left.take().and_then(|[before, after]| {
             let wanted = if forward { after } else { before };
             order.iter().position(|&index| Some(index) == wanted)
@@ -124,10 +146,10 @@ impl ProblemsState {
         };
         self.selected = order.get(next).copied();
         if let Some(selected) = self.selected
-            && let Some(row) = self
-                .rows
-                .iter()
-                .position(|line| matches!(line, ProblemLine::Child(index) | ProblemLine::Single(index) if *index == selected))
+            && let Some(row) = self.rows.iter().position(|line| {
+                matches!(line,
+                    ProblemLine::Child(index) | ProblemLine::Single(index) if *index == selected)
+            })
         {
             self.scroll.reveal(row as u64);
         }
@@ -145,7 +167,8 @@ pub(super) enum ProblemLine {
     Single(usize),
 }
 
-/// Rule and location of a finding, without the row of a sample, which changes when samples before it do.
+/// Rule and location of a finding, without the row of a sample, which changes when samples before
+/// it do.
 type FindingIdentity<'a> = (Rule, FindingPlace<'a>);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -177,14 +200,21 @@ mod tests {
     fn report(fields: &[&str]) -> Arc<Report> {
         let mut report = Report::default();
         for field in fields {
-            report.add(Rule::CollectionRequired, Location::Collection((*field).to_owned()), "is missing");
+            report.add(
+                Rule::CollectionRequired,
+                Location::Collection((*field).to_owned()),
+                "is missing",
+            );
         }
         Arc::new(report)
     }
 
     fn steps(state: &mut ProblemsState, report: &Arc<Report>, forward: bool) -> String {
         let index = state.step(report, forward).expect("there is a problem");
-        report.findings[index].at.to_string().replace("COLLECTION.json ", "")
+        report.findings[index]
+            .at
+            .to_string()
+            .replace("COLLECTION.json ", "")
     }
 
     #[test]
@@ -196,7 +226,10 @@ mod tests {
         assert_eq!(steps(&mut state, &without_id, true), "description");
         // Two reports come before the next step, and each has lost a finding.
         state.refresh(&report(&["licenses", "tasks"]));
-        assert_eq!(state.selected, None, "a fix must not apply to a problem that was never selected");
+        assert_eq!(
+            state.selected, None,
+            "a fix must not apply to a problem that was never selected"
+        );
         let last = report(&["tasks"]);
         state.refresh(&last);
         assert_eq!(steps(&mut state, &last, true), "tasks");
@@ -206,7 +239,10 @@ mod tests {
     fn the_selection_stays_with_its_problem_and_goes_back_past_a_mended_one() {
         let mut state = ProblemsState::default();
         let all = report(&["id", "description", "licenses", "tasks"]);
-        assert_eq!([(); 3].map(|()| steps(&mut state, &all, true)), ["id", "description", "licenses"]);
+        assert_eq!(
+            [(); 3].map(|()| steps(&mut state, &all, true)),
+            ["id", "description", "licenses"]
+        );
         let fewer = report(&["description", "licenses", "tasks"]);
         state.refresh(&fewer);
         assert_eq!(state.selected, Some(1));
@@ -214,6 +250,9 @@ mod tests {
         assert_eq!(steps(&mut state, &without, false), "description");
         assert_eq!(steps(&mut state, &without, false), "tasks", "wraps around");
         // The last one is mended: the next is the first.
-        assert_eq!(steps(&mut state, &report(&["description"]), true), "description");
+        assert_eq!(
+            steps(&mut state, &report(&["description"]), true),
+            "description"
+        );
     }
 }

@@ -29,30 +29,55 @@ pub fn width(area: f32, chosen: bool) -> f32 {
 pub fn ui(ui: &mut Ui, rect: Rect, result: &QueryResult, row: usize) -> bool {
     let t = theme::tokens(ui);
     ui.painter().rect_filled(rect, 0, t.bg1);
-    ui.painter().vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
+    ui.painter()
+        .vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
     let mut closed = false;
-    ui.scope_builder(UiBuilder::new().max_rect(rect).id_salt("query-detail"), |ui| {
-        Frame::NONE.inner_margin(Margin { left: 12, right: 6, top: 4, bottom: 2 }).show(ui, |ui| {
-            ui.horizontal(|ui| {
-                let title = tr!("Row {row}", row = paint::grouped(row as u64 + 1));
-                ui.label(theme::rich_text(title).font(font::semibold(12.0)).color(t.tx));
-                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    closed = ui.add(Button::icon_only(icons::X, tr!("Close the row"))).clicked();
+    ui.scope_builder(
+        UiBuilder::new().max_rect(rect).id_salt("query-detail"),
+        |ui| {
+            Frame::NONE
+                .inner_margin(Margin {
+                    left: 12,
+                    right: 6,
+                    top: 4,
+                    bottom: 2,
+                })
+                .show(ui, |ui| {
+                    ui.horizontal(|ui| {
+                        let title = tr!("Row {row}", row = paint::grouped(row as u64 + 1));
+                        ui.label(
+                            theme::rich_text(title)
+                                .font(font::semibold(12.0))
+                                .color(t.tx),
+                        );
+                        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                            closed = ui
+                                .add(Button::icon_only(icons::X, tr!("Close the row")))
+                                .clicked();
+                        });
+                    });
                 });
-            });
-        });
-        ScrollArea::vertical().id_salt("query-detail-lines").auto_shrink(false).show(ui, |ui| {
-            Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
-                ui.spacing_mut().item_spacing.y = 2.0;
-                for (column, field) in result.table.schema().fields().iter().enumerate() {
-                    let Some((array, at)) = result.table.locate(row, column) else { continue };
-                    for line in cell_lines(field.name(), array, at, LINES) {
-                        line_ui(ui, line.depth, &line.name, line.text.as_deref());
-                    }
-                }
-            });
-        });
-    });
+            ScrollArea::vertical()
+                .id_salt("query-detail-lines")
+                .auto_shrink(false)
+                .show(ui, |ui| {
+                    Frame::NONE
+                        .inner_margin(Margin::symmetric(12, 4))
+                        .show(ui, |ui| {
+                            ui.spacing_mut().item_spacing.y = 2.0;
+                            for (column, field) in result.table.schema().fields().iter().enumerate()
+                            {
+                                let Some((array, at)) = result.table.locate(row, column) else {
+                                    continue;
+                                };
+                                for line in cell_lines(field.name(), array, at, LINES) {
+                                    line_ui(ui, line.depth, &line.name, line.text.as_deref());
+                                }
+                            }
+                        });
+                });
+        },
+    );
     closed
 }
 
@@ -64,12 +89,21 @@ fn line_ui(ui: &mut Ui, depth: usize, name: &str, text: Option<&str>) {
         ui.spacing_mut().item_spacing.x = 8.0;
         let indent = 10.0 * depth.min(8) as f32;
         ui.add_space(indent);
-        let label = egui::Label::new(theme::rich_text(name).text_style(text_style("small12")).color(t.tx2)).truncate();
+        let label = egui::Label::new(
+            theme::rich_text(name)
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        )
+        .truncate();
         ui.scope(|ui| {
             ui.set_width(116.0 - indent.min(60.0));
             ui.add(label);
         });
-        ui.add(egui::Label::new(theme::rich_text(shown).font(font::mono(11.5)).color(color)).wrap());
+        ui.add(
+            egui::Label::new(theme::rich_text(shown).font(font::mono(11.5)).color(color)).wrap(),
+        );
     });
-    drawn.response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("{name}: {shown}")));
+    drawn
+        .response
+        .widget_info(|| WidgetInfo::labeled(Role::ListItem, true, format!("{name}: {shown}")));
 }

@@ -1,12 +1,13 @@
-//! The editor of the query panel: highlighting, line numbers, completion at the cursor, the position of an error.
+//! The editor of the query panel: highlighting, line numbers, completion at the cursor, the
+//! position of an error.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use egui::text::{CCursor, CCursorRange, LayoutJob, TextFormat};
 use egui::{
-    Align2, Area, EventFilter, Frame, Id, Key, Modifiers, Order, Rect, ScrollArea, Sense, Stroke, TextEdit, Ui, UiBuilder, pos2,
-    vec2,
+    Align2, Area, EventFilter, Frame, Id, Key, Modifiers, Order, Rect, ScrollArea, Sense, Stroke,
+    TextEdit, Ui, UiBuilder, pos2, vec2,
 };
 
 use super::state::{Completion, EditorState, Offer};
@@ -29,7 +30,12 @@ fn id() -> Id {
 }
 
 /// Draws the editor. True when Ctrl Enter was pressed.
-pub fn ui(ui: &mut Ui, state: &mut EditorState, words: &[Completion], fault: Option<Range<usize>>) -> bool {
+pub fn ui(
+    ui: &mut Ui,
+    state: &mut EditorState,
+    words: &[Completion],
+    fault: Option<Range<usize>>,
+) -> bool {
     let t = theme::tokens(ui);
     let focused = ui.memory(|memory| memory.has_focus(id()));
     // Consumed before the editor, which would insert a new line.
@@ -46,9 +52,16 @@ pub fn ui(ui: &mut Ui, state: &mut EditorState, words: &[Completion], fault: Opt
     let height = LINE * lines.clamp(LINES, most) as f32 + 12.0;
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     ui.painter().rect_filled(rect, 0, t.input);
-    let mut child = ui.new_child(UiBuilder::new().max_rect(rect.shrink2(vec2(0.0, 6.0))).id_salt("editor"));
+    let mut child = ui.new_child(
+        UiBuilder::new()
+            .max_rect(rect.shrink2(vec2(0.0, 6.0)))
+            .id_salt("editor"),
+    );
     child.set_clip_rect(ui.clip_rect().intersect(rect));
-    ScrollArea::both().id_salt("sql-scroll").auto_shrink(false).show(&mut child, |ui| text_ui(ui, t, state, words, fault, rect));
+    ScrollArea::both()
+        .id_salt("sql-scroll")
+        .auto_shrink(false)
+        .show(&mut child, |ui| text_ui(ui, t, state, words, fault, rect));
     if focused {
         let line = Stroke::new(2.0, t.accfill);
         ui.painter().vline(rect.left() + 1.0, rect.y_range(), line);
@@ -67,7 +80,8 @@ fn text_ui(
 ) {
     if let Some(at) = state.cursor.take() {
         let mut edit = TextEdit::load_state(ui.ctx(), id()).unwrap_or_default();
-        edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(at))));
+        edit.cursor
+            .set_char_range(Some(CCursorRange::one(CCursor::new(at))));
         TextEdit::store_state(ui.ctx(), id(), edit);
         ui.memory_mut(|memory| memory.request_focus(id()));
     }
@@ -78,11 +92,21 @@ fn text_ui(
     let left = ui.cursor().left() + GUTTER;
     let top = ui.cursor().top();
     let area = Rect::from_min_max(pos2(left, top), pos2(view.right() - 8.0, view.bottom()));
-    let mut inner = ui.new_child(UiBuilder::new().max_rect(area).layout(egui::Layout::top_down(egui::Align::Min)));
+    let mut inner = ui.new_child(
+        UiBuilder::new()
+            .max_rect(area)
+            .layout(egui::Layout::top_down(egui::Align::Min)),
+    );
     inner.spacing_mut().interact_size.y = 0.0;
-    // While suggestions show, Tab accepts one and Esc closes the list; otherwise both leave the editor.
+    // While suggestions show, Tab accepts one and Esc closes the list; otherwise both leave the
+    // editor.
     let open = state.offer.is_some();
-    let filter = EventFilter { horizontal_arrows: true, vertical_arrows: true, tab: open, escape: open };
+    let filter = EventFilter {
+        horizontal_arrows: true,
+        vertical_arrows: true,
+        tab: open,
+        escape: open,
+    };
     let edit = TextEdit::multiline(&mut state.sql)
         .id(id())
         .frame(Frame::NONE)
@@ -93,28 +117,52 @@ fn text_ui(
         .min_size(vec2(area.width(), view.height() - 12.0))
         .layouter(&mut layouter);
     let output = edit.show(&mut inner);
-    ui.ctx().accesskit_node_builder(output.response.id, |node| node.set_label("SQL"));
-    let used = output.response.rect.union(Rect::from_min_size(pos2(left - GUTTER, top), vec2(1.0, 1.0)));
+    ui.ctx()
+        .accesskit_node_builder(output.response.id, |node| node.set_label("SQL"));
+    let used = output.response.rect.union(Rect::from_min_size(
+        pos2(left - GUTTER, top),
+        vec2(1.0, 1.0),
+    ));
     ui.advance_cursor_after_rect(used);
     let mut number = 1;
     let mut starts = true;
     for row in &output.galley.rows {
         if starts {
-            let line = Rect::from_min_size(pos2(left - GUTTER, output.galley_pos.y + row.pos.y), vec2(GUTTER - 12.0, row.size.y));
-            paint::text_right(ui.painter(), line, &number.to_string(), font::mono(11.0), t.tx3);
+            let line = Rect::from_min_size(
+                pos2(left - GUTTER, output.galley_pos.y + row.pos.y),
+                vec2(GUTTER - 12.0, row.size.y),
+            );
+            paint::text_right(
+                ui.painter(),
+                line,
+                &number.to_string(),
+                font::mono(11.0),
+                t.tx3,
+            );
             number += 1;
         }
         starts = row.ends_with_newline;
     }
-    let Some(range) = output.cursor_range.filter(|_| output.response.has_focus()) else { return };
+    let Some(range) = output.cursor_range.filter(|_| output.response.has_focus()) else {
+        return;
+    };
     if !(output.response.changed() || state.offer.is_some()) {
         return;
     }
     let characters = range.primary.index.0;
-    let cursor = state.sql.char_indices().nth(characters).map_or(state.sql.len(), |(at, _)| at);
-    let at = output.galley.pos_from_cursor(range.primary).translate(output.galley_pos.to_vec2());
+    let cursor = state
+        .sql
+        .char_indices()
+        .nth(characters)
+        .map_or(state.sql.len(), |(at, _)| at);
+    let at = output
+        .galley
+        .pos_from_cursor(range.primary)
+        .translate(output.galley_pos.to_vec2());
     let before = state.offer.take();
-    let Some((typed, word)) = sql::typed_before(&state.sql, cursor).filter(|_| range.primary.index == range.secondary.index) else {
+    let Some((typed, word)) = sql::typed_before(&state.sql, cursor)
+        .filter(|_| range.primary.index == range.secondary.index)
+    else {
         state.closed = None;
         return;
     };
@@ -122,28 +170,56 @@ fn text_ui(
         return;
     }
     let found = matching(words, &word);
-    if found.is_empty() || found.iter().any(|offer| offer.text.eq_ignore_ascii_case(&word)) {
+    if found.is_empty()
+        || found
+            .iter()
+            .any(|offer| offer.text.eq_ignore_ascii_case(&word))
+    {
         return;
     }
-    let (chosen, moved) = before.map_or((0, false), |old| (old.chosen.min(found.len() - 1), old.moved));
-    state.offer = Some(Offer { typed, words: found, chosen, moved, at });
+    let (chosen, moved) = before.map_or((0, false), |old| {
+        (old.chosen.min(found.len() - 1), old.moved)
+    });
+    state.offer = Some(Offer {
+        typed,
+        words: found,
+        chosen,
+        moved,
+        at,
+    });
 }
 
 /// Words that begin with the typed text, then words that contain it.
 fn matching(words: &[Completion], typed: &str) -> Vec<Completion> {
     let typed = typed.to_lowercase();
     let begins = |word: &&Completion| word.plain.to_lowercase().starts_with(&typed);
-    let holds = |word: &&Completion| typed.len() > 1 && !begins(word) && word.plain.to_lowercase().contains(&typed);
-    words.iter().filter(begins).chain(words.iter().filter(holds)).take(OFFERED).cloned().collect()
+    let holds = |word: &&Completion| {
+        typed.len() > 1 && !begins(word) && word.plain.to_lowercase().contains(&typed)
+    };
+    words
+        .iter()
+        .filter(begins)
+        .chain(words.iter().filter(holds))
+        .take(OFFERED)
+        .cloned()
+        .collect()
 }
 
 fn offer_keys(ui: &Ui, state: &mut EditorState) {
-    let Some(offer) = &mut state.offer else { return };
+    let Some(offer) = &mut state.offer else {
+        return;
+    };
     let moved = offer.moved;
     let (down, up, tab, enter, escape) = ui.input_mut(|input| {
         let mut took = |key| input.consume_key(Modifiers::NONE, key);
         // Enter inserts a new line until the arrow keys select a suggestion.
-        (took(Key::ArrowDown), took(Key::ArrowUp), took(Key::Tab), moved && took(Key::Enter), took(Key::Escape))
+        (
+            took(Key::ArrowDown),
+            took(Key::ArrowUp),
+            took(Key::Tab),
+            moved && took(Key::Enter),
+            took(Key::Escape),
+        )
     });
     let count = offer.words.len();
     if down || up {
@@ -161,9 +237,15 @@ fn offer_keys(ui: &Ui, state: &mut EditorState) {
 fn offer_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
     let Some(offer) = &state.offer else { return };
     let mut picked = None;
-    let area = Area::new(Id::unique("sql-offer")).order(Order::Foreground).fixed_pos(offer.at.left_bottom() + vec2(-6.0, 2.0));
+    let area = Area::new(Id::unique("sql-offer"))
+        .order(Order::Foreground)
+        .fixed_pos(offer.at.left_bottom() + vec2(-6.0, 2.0));
     area.pivot(Align2::LEFT_TOP).show(ui.ctx(), |ui| {
-        let frame = Frame::NONE.fill(t.bg2).stroke(Stroke::new(1.0, t.line2)).corner_radius(6).inner_margin(4);
+        let frame = Frame::NONE
+            .fill(t.bg2)
+            .stroke(Stroke::new(1.0, t.line2))
+            .corner_radius(6)
+            .inner_margin(4);
         frame.show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             for (index, word) in offer.words.iter().enumerate() {
@@ -177,7 +259,11 @@ fn offer_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
                     )
                 });
                 if index == offer.chosen || response.hovered() {
-                    ui.painter().rect_filled(row, 3, if index == offer.chosen { t.sel } else { t.bg4 });
+                    ui.painter().rect_filled(
+                        row,
+                        3,
+                        if index == offer.chosen { t.sel } else { t.bg4 },
+                    );
                 }
                 let (icon, kind) = match word.kind.as_str() {
                     "table" => (icons::TABLE, tr!("table")),
@@ -185,9 +271,24 @@ fn offer_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
                     "keyword" => (icons::TEXT_T, tr!("keyword")),
                     dtype => (icons::COLUMNS, dtype),
                 };
-                paint::icon(ui.painter(), pos2(row.left() + 11.0, row.center().y), icon, 13.0, t.tx3);
-                let end = paint::text_right(ui.painter(), row.shrink2(vec2(6.0, 0.0)), kind, font::mono(10.5), t.tx3);
-                let inner = Rect::from_min_max(pos2(row.left() + 24.0, row.top()), pos2(end - 8.0, row.bottom()));
+                paint::icon(
+                    ui.painter(),
+                    pos2(row.left() + 11.0, row.center().y),
+                    icon,
+                    13.0,
+                    t.tx3,
+                );
+                let end = paint::text_right(
+                    ui.painter(),
+                    row.shrink2(vec2(6.0, 0.0)),
+                    kind,
+                    font::mono(10.5),
+                    t.tx3,
+                );
+                let inner = Rect::from_min_max(
+                    pos2(row.left() + 24.0, row.top()),
+                    pos2(end - 8.0, row.bottom()),
+                );
                 paint::text_left(ui.painter(), inner, &word.text, font::mono(12.0), t.tx);
                 if response.clicked() {
                     picked = Some(index);
@@ -203,16 +304,27 @@ fn offer_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
 
 /// The highlighted statement; `fault` is underlined.
 fn coloured(text: &str, t: &ThemeTokens, fault: Option<Range<usize>>) -> LayoutJob {
-    let mut job = LayoutJob { text: text.to_owned(), ..LayoutJob::default() };
+    let mut job = LayoutJob {
+        text: text.to_owned(),
+        ..LayoutJob::default()
+    };
     job.wrap.max_width = f32::INFINITY;
-    let format = |color| TextFormat { font_id: font::mono(12.5), color, line_height: Some(LINE), ..TextFormat::default() };
+    let format = |color| TextFormat {
+        font_id: font::mono(12.5),
+        color,
+        line_height: Some(LINE),
+        ..TextFormat::default()
+    };
     let mut at = 0;
     let mut push = |range: Range<usize>, color| {
         if range.is_empty() {
             return;
         }
         let mut format = format(color);
-        if fault.as_ref().is_some_and(|fault| fault.start < range.end && range.start < fault.end) {
+        if fault
+            .as_ref()
+            .is_some_and(|fault| fault.start < range.end && range.start < fault.end)
+        {
             format.underline = Stroke::new(2.0, t.err);
         }
         job.sections.push(egui::text::LayoutSection {
@@ -243,15 +355,32 @@ mod tests {
     use super::*;
 
     fn word(text: &str) -> Completion {
-        Completion { text: sql::name(text), plain: text.to_owned(), kind: "string".into() }
+        Completion {
+            text: sql::name(text),
+            plain: text.to_owned(),
+            kind: "string".into(),
+        }
     }
 
     #[test]
     fn words_that_begin_come_first_and_replace_what_is_typed() {
-        let words = [word("water_cover"), word("cloud_cover"), word("cover"), word("stac:crs")];
-        let texts = |typed: &str| matching(&words, typed).into_iter().map(|word| word.plain).collect::<Vec<_>>();
+        let words = [
+            word("water_cover"),
+            word("cloud_cover"),
+            word("cover"),
+            word("stac:crs"),
+        ];
+        let texts = |typed: &str| {
+            matching(&words, typed)
+                .into_iter()
+                .map(|word| word.plain)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(texts("Cov"), ["cover", "water_cover", "cloud_cover"]);
-        let mut state = EditorState { sql: "SELECT \"stac: FROM data".into(), ..EditorState::default() };
+        let mut state = EditorState {
+            sql: "SELECT \"stac: FROM data".into(),
+            ..EditorState::default()
+        };
         state.complete(7..13, &words[3]);
         assert_eq!(state.sql, "SELECT \"stac:crs\" FROM data");
         assert_eq!(state.cursor, Some(17));

@@ -36,26 +36,48 @@ const LIMITS: [(&str, Option<usize>); 5] = [
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         let why = tr!("Open a dataset first.");
-        let state = EmptyState { icon: icons::DATABASE, title: tr!("Nothing to query"), why, actions: &[] };
+        let state = EmptyState {
+            icon: icons::DATABASE,
+            title: tr!("Nothing to query"),
+            why,
+            actions: &[],
+        };
         let _ = widgets::empty_state(ui, &state);
         return;
     };
     refresh_words(cx, document);
     let mut run = tools_ui(ui, cx);
     let state = &mut cx.session.query;
-    let fault = state.failed.as_ref().and_then(|(_, _, place)| place.clone());
+    let fault = state
+        .failed
+        .as_ref()
+        .and_then(|(_, _, place)| place.clone());
     run |= editor::ui(ui, &mut state.editor, &state.words.1, fault);
     // An error belongs to the statement that failed.
-    if state.failed_sql.as_ref().is_some_and(|failed| *failed != state.editor.sql) {
+    if state
+        .failed_sql
+        .as_ref()
+        .is_some_and(|failed| *failed != state.editor.sql)
+    {
         (state.failed, state.failed_sql) = (None, None);
     }
     widgets::line_below(ui);
     filter_ui(ui, cx, document);
     // Run again when the filter has changed.
     let state = &cx.session.query;
-    let stale = state.ran.as_ref().is_some_and(|(_, filters)| filters != cx.studio.filters());
+    let stale = state
+        .ran
+        .as_ref()
+        .is_some_and(|(_, filters)| filters != cx.studio.filters());
     if (run || stale) && !state.is_waiting() {
-        let text = if run { state.editor.sql.clone() } else { state.ran.as_ref().map_or(String::new(), |(sql, _)| sql.clone()) };
+        let text = if run {
+            state.editor.sql.clone()
+        } else {
+            state
+                .ran
+                .as_ref()
+                .map_or(String::new(), |(sql, _)| sql.clone())
+        };
         start(cx, text);
     }
     result_ui(ui, cx, document);
@@ -73,80 +95,137 @@ fn start(cx: &mut PanelContext<'_>, sql: String) {
         book.ran(&sql);
         cx.request(Request::Queries(book));
     }
-    cx.run(Command::Query { query: query_of(filters, sql, limit), path: None });
+    cx.run(Command::Query {
+        query: query_of(filters, sql, limit),
+        path: None,
+    });
 }
 
 fn query_of(filters: Vec<Filter>, sql: String, limit: Option<usize>) -> Query {
-    Query { filters, sql: Some(sql), limit, ..Query::default() }
+    Query {
+        filters,
+        sql: Some(sql),
+        limit,
+        ..Query::default()
+    }
 }
 
 fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
-    let key = (cx.session.serial, crate::gui::document_key::revision(cx.studio));
+    let key = (
+        cx.session.serial,
+        crate::gui::document_key::revision(cx.studio),
+    );
     let state = &mut cx.session.query;
     if state.words.0 == Some(key) {
         return;
     }
     let levels = document.tree().levels.len();
-    let word = |text: String, plain: String, kind: &str| Completion { text, plain, kind: kind.to_owned() };
+    let word = |text: String, plain: String, kind: &str| Completion {
+        text,
+        plain,
+        kind: kind.to_owned(),
+    };
     let mut words: Vec<Completion> = Vec::new();
     for level in 0..levels {
         for field in std::iter::once("id".to_owned())
             .chain(std::iter::once("type".to_owned()))
             .map(|name| (name, "string".to_owned()))
-            .chain(document.fields(level).into_iter().map(|field| (field.name, dtype_name(&field.dtype))))
+            .chain(
+                document
+                    .fields(level)
+                    .into_iter()
+                    .map(|field| (field.name, dtype_name(&field.dtype))),
+            )
         {
             if !words.iter().any(|word| word.plain == field.0) {
                 words.push(word(sql::name(&field.0), field.0.clone(), &field.1));
             }
         }
     }
-    words.push(word("\"internal:gdal_vsi\"".into(), "internal:gdal_vsi".into(), "string"));
-    let tables = std::iter::once("data".to_owned()).chain((0..levels).flat_map(|n| [format!("level{n}"), format!("l{n}")]));
+    words.push(word(
+        "\"internal:gdal_vsi\"".into(),
+        "internal:gdal_vsi".into(),
+        "string",
+    ));
+    let tables = std::iter::once("data".to_owned())
+        .chain((0..levels).flat_map(|n| [format!("level{n}"), format!("l{n}")]));
     words.extend(tables.map(|name| word(name.clone(), name, "table")));
-    words.extend(sql::FUNCTIONS.iter().map(|name| word(format!("{name}("), (*name).to_owned(), "function")));
-    words.extend(sql::KEYWORDS.iter().map(|name| word((*name).to_owned(), (*name).to_owned(), "keyword")));
+    words.extend(
+        sql::FUNCTIONS
+            .iter()
+            .map(|name| word(format!("{name}("), (*name).to_owned(), "function")),
+    );
+    words.extend(
+        sql::KEYWORDS
+            .iter()
+            .map(|name| word((*name).to_owned(), (*name).to_owned(), "keyword")),
+    );
     state.words = (Some(key), words);
 }
 
 /// Draws the tool bar. True when the query is to run.
 fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
     let mut run = false;
-    Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
-        ui.set_height(24.0);
-        ui.horizontal_centered(|ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
-            let waiting = cx.session.query.is_waiting().then_some(tr!("The query is running"));
-            let button =
-                Button::primary(tr!("Run")).icon(icons::PLAY).name(tr!("Run query")).tooltip("Ctrl Enter").blocked(waiting);
-            run = ui.add(button).clicked();
-            let stop = Button::danger(tr!("Stop")).icon(icons::STOP).name(tr!("Stop query"));
-            if cx.session.query.is_waiting()
-                && ui.add(stop).clicked()
-                && let Some(job) = cx.session.query.job
-            {
-                cx.run(Command::Cancel { job });
-            }
-            history_ui(ui, cx);
-            saved_ui(ui, cx);
-            let format = Button::ghost(tr!("Format" in "to set out a query")).icon(icons::LIST);
-            if ui.add(format.tooltip(tr!("Put each clause on a line of its own"))).clicked() {
-                let editor = &mut cx.session.query.editor;
-                editor.sql = sql::formatted(&editor.sql);
-            }
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if cx.document().is_some_and(|document| document.opened().is_some()) {
-                    uses_ui(ui, cx);
-                }
-                let names = LIMITS.map(|(name, _)| crate::text::of(name));
-                let current = names[cx.session.query.limit.min(names.len() - 1)];
-                if ui.available_width() > 130.0
-                    && let Some(index) = widgets::combo(ui, tr!("Rows at the most"), current, 124.0, false, &names)
+    Frame::NONE
+        .inner_margin(Margin::symmetric(8, 6))
+        .show(ui, |ui| {
+            ui.set_height(24.0);
+            ui.horizontal_centered(|ui| {
+                ui.spacing_mut().item_spacing.x = 6.0;
+                let waiting = cx
+                    .session
+                    .query
+                    .is_waiting()
+                    .then_some(tr!("The query is running"));
+                let button = Button::primary(tr!("Run"))
+                    .icon(icons::PLAY)
+                    .name(tr!("Run query"))
+                    .tooltip("Ctrl Enter")
+                    .blocked(waiting);
+                run = ui.add(button).clicked();
+                let stop = Button::danger(tr!("Stop"))
+                    .icon(icons::STOP)
+                    .name(tr!("Stop query"));
+                if cx.session.query.is_waiting()
+                    && ui.add(stop).clicked()
+                    && let Some(job) = cx.session.query.job
                 {
-                    cx.session.query.limit = index;
+                    cx.run(Command::Cancel { job });
                 }
+                history_ui(ui, cx);
+                saved_ui(ui, cx);
+                let format = Button::ghost(tr!("Format" in "to set out a query")).icon(icons::LIST);
+                if ui
+                    .add(format.tooltip(tr!("Put each clause on a line of its own")))
+                    .clicked()
+                {
+                    let editor = &mut cx.session.query.editor;
+                    editor.sql = sql::formatted(&editor.sql);
+                }
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    if cx
+                        .document()
+                        .is_some_and(|document| document.opened().is_some())
+                    {
+                        uses_ui(ui, cx);
+                    }
+                    let names = LIMITS.map(|(name, _)| crate::text::of(name));
+                    let current = names[cx.session.query.limit.min(names.len() - 1)];
+                    if ui.available_width() > 130.0
+                        && let Some(index) = widgets::combo(
+                            ui,
+                            tr!("Rows at the most"),
+                            current,
+                            124.0,
+                            false,
+                            &names,
+                        )
+                    {
+                        cx.session.query.limit = index;
+                    }
+                });
             });
         });
-    });
     widgets::line_below(ui);
     run
 }
@@ -154,23 +233,34 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
 /// Draws what the statement is used for: two buttons, or a menu in a narrow panel.
 fn uses_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let text = cx.session.query.editor.sql.clone();
-    let export = (tr!("Export subset…" in "tool bar, as short as can be"), icons::EXPORT);
+    let export = (
+        tr!("Export subset…" in "tool bar, as short as can be"),
+        icons::EXPORT,
+    );
     let python = (tr!("Copy Python"), icons::CODE);
     let (mut exported, mut copied) = (false, false);
     // Beside them are the rows at the most.
-    let whole: f32 = [export.0, python.0].map(|text| Button::width_of(ui, text) + 25.0).iter().sum();
+    let whole: f32 = [export.0, python.0]
+        .map(|text| Button::width_of(ui, text) + 25.0)
+        .iter()
+        .sum();
     if ui.available_width() > whole + 130.0 {
         let button = Button::secondary(export.0).icon(export.1);
-        exported = ui.add(button.tooltip(tr!("Write the rows' samples as a dataset of their own"))).clicked();
+        exported = ui
+            .add(button.tooltip(tr!("Write the rows' samples as a dataset of their own")))
+            .clicked();
         let button = Button::secondary(python.0).icon(python.1);
         let button = button.tooltip(tr!("Copy this query as a script for tacoreader"));
-        copied = ui.add(button.blocked(filters::without_python(cx))).clicked();
+        copied = ui
+            .add(button.blocked(filters::without_python(cx)))
+            .clicked();
     } else {
         let more = ui.add(Button::icon_only(icons::DOTS_THREE, tr!("Use the query")));
         Popup::menu(&more).show(|ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             exported = widgets::menu_entry(ui, export.1, export.0, "", None).clicked();
-            copied = widgets::menu_entry(ui, python.1, python.0, "", filters::without_python(cx)).clicked();
+            copied = widgets::menu_entry(ui, python.1, python.0, "", filters::without_python(cx))
+                .clicked();
             if exported || copied {
                 ui.close();
             }
@@ -186,63 +276,90 @@ fn uses_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 fn one_line(sql: &str) -> String {
     let flat = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-    if flat.chars().count() > 90 { flat.chars().take(89).chain(['…']).collect() } else { flat }
+    if flat.chars().count() > 90 {
+        flat.chars().take(89).chain(['…']).collect()
+    } else {
+        flat
+    }
 }
 
 fn history_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let none = cx.remembered.queries.history.is_empty().then_some(tr!("No query has run yet"));
-    let button = ui.add(Button::ghost(tr!("History")).icon(icons::CLOCK_COUNTER_CLOCKWISE).blocked(none));
+    let none = cx
+        .remembered
+        .queries
+        .history
+        .is_empty()
+        .then_some(tr!("No query has run yet"));
+    let button = ui.add(
+        Button::ghost(tr!("History"))
+            .icon(icons::CLOCK_COUNTER_CLOCKWISE)
+            .blocked(none),
+    );
     Popup::menu(&button).show(|ui| {
-        egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            ui.set_min_width(420.0);
-            for sql in &cx.remembered.queries.history {
-                if widgets::menu_entry(ui, icons::CLOCK, &one_line(sql), "", None).clicked() {
-                    cx.session.query.editor.sql.clone_from(sql);
-                    ui.close();
+        egui::ScrollArea::vertical()
+            .max_height(320.0)
+            .show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 0.0;
+                ui.set_min_width(420.0);
+                for sql in &cx.remembered.queries.history {
+                    if widgets::menu_entry(ui, icons::CLOCK, &one_line(sql), "", None).clicked() {
+                        cx.session.query.editor.sql.clone_from(sql);
+                        ui.close();
+                    }
                 }
-            }
-        });
+            });
     });
 }
 
 fn saved_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let button = ui.add(Button::ghost(tr!("Saved" in "queries")).icon(icons::FLOPPY_DISK).name(tr!("Saved queries")));
-    Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
-        ui.set_min_width(360.0);
-        ui.spacing_mut().item_spacing.y = 4.0;
-        let mut changed = None;
-        for saved in &cx.remembered.queries.saved {
+    let button = ui.add(
+        Button::ghost(tr!("Saved" in "queries"))
+            .icon(icons::FLOPPY_DISK)
+            .name(tr!("Saved queries")),
+    );
+    Popup::menu(&button)
+        .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
+        .show(|ui| {
+            ui.set_min_width(360.0);
+            ui.spacing_mut().item_spacing.y = 4.0;
+            let mut changed = None;
+            for saved in &cx.remembered.queries.saved {
+                ui.horizontal(|ui| {
+                    let forget = tr!("Forget query {name}", name = &saved.name);
+                    if ui.add(Button::icon_only(icons::TRASH, forget)).clicked() {
+                        let mut book = cx.remembered.queries.clone();
+                        book.saved.retain(|other| other.name != saved.name);
+                        changed = Some(book);
+                    }
+                    if ui
+                        .add(Button::ghost(saved.name.as_str()).tooltip(one_line(&saved.sql)))
+                        .clicked()
+                    {
+                        cx.session.query.editor.sql.clone_from(&saved.sql);
+                        ui.close();
+                    }
+                });
+            }
             ui.horizontal(|ui| {
-                let forget = tr!("Forget query {name}", name = &saved.name);
-                if ui.add(Button::icon_only(icons::TRASH, forget)).clicked() {
+                let field = TextField::new(tr!("Name of the query"), &mut cx.session.query.saving)
+                    .hide_label();
+                field.hint(tr!("name")).width(230.0).show(ui);
+                let name = cx.session.query.saving.trim().to_owned();
+                let nameless = name.is_empty().then_some(tr!("Give the query a name"));
+                let save = Button::secondary(tr!("Save"))
+                    .icon(icons::PLUS)
+                    .name(tr!("Save query"));
+                if ui.add(save.blocked(nameless)).clicked() {
                     let mut book = cx.remembered.queries.clone();
-                    book.saved.retain(|other| other.name != saved.name);
+                    book.save(&name, &cx.session.query.editor.sql);
                     changed = Some(book);
-                }
-                if ui.add(Button::ghost(saved.name.as_str()).tooltip(one_line(&saved.sql))).clicked() {
-                    cx.session.query.editor.sql.clone_from(&saved.sql);
-                    ui.close();
+                    cx.session.query.saving.clear();
                 }
             });
-        }
-        ui.horizontal(|ui| {
-            let field = TextField::new(tr!("Name of the query"), &mut cx.session.query.saving).hide_label();
-            field.hint(tr!("name")).width(230.0).show(ui);
-            let name = cx.session.query.saving.trim().to_owned();
-            let nameless = name.is_empty().then_some(tr!("Give the query a name"));
-            let save = Button::secondary(tr!("Save")).icon(icons::PLUS).name(tr!("Save query"));
-            if ui.add(save.blocked(nameless)).clicked() {
-                let mut book = cx.remembered.queries.clone();
-                book.save(&name, &cx.session.query.editor.sql);
-                changed = Some(book);
-                cx.session.query.saving.clear();
+            if let Some(book) = changed {
+                cx.request(Request::Queries(book));
             }
         });
-        if let Some(book) = changed {
-            cx.request(Request::Queries(book));
-        }
-    });
 }
 
 /// Draws the filter chips and the button that writes them into the statement.
@@ -251,20 +368,31 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         return;
     }
     let t = theme::tokens(ui);
-    Frame::NONE.fill(t.bg2).inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
-        ui.set_min_width(ui.available_width());
-        ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
-            ui.label(theme::rich_text(tr!("And" in "before the filters")).font(font::regular(12.0)).color(t.tx2));
-            filters::chips_ui(ui, cx);
-            let text = filters::tally_text(cx, document, 0);
-            ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx3));
-            if widgets::link(ui, tr!("Add to SQL")).clicked() {
-                add_to_sql(cx, document);
-            }
-            filters::copy_as_ui(ui, cx);
+    Frame::NONE
+        .fill(t.bg2)
+        .inner_margin(Margin::symmetric(8, 5))
+        .show(ui, |ui| {
+            ui.set_min_width(ui.available_width());
+            ui.horizontal_wrapped(|ui| {
+                ui.spacing_mut().item_spacing = vec2(6.0, 4.0);
+                ui.label(
+                    theme::rich_text(tr!("And" in "before the filters"))
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                );
+                filters::chips_ui(ui, cx);
+                let text = filters::tally_text(cx, document, 0);
+                ui.label(
+                    theme::rich_text(text)
+                        .font(font::regular(12.0))
+                        .color(t.tx3),
+                );
+                if widgets::link(ui, tr!("Add to SQL")).clicked() {
+                    add_to_sql(cx, document);
+                }
+                filters::copy_as_ui(ui, cx);
+            });
         });
-    });
     widgets::line_below(ui);
 }
 
@@ -288,19 +416,48 @@ fn add_to_sql(cx: &mut PanelContext<'_>, document: &Document) {
 fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let state = &cx.session.query;
     if let Some((why, hints, place)) = &state.failed {
-        Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-            let line =
-                place.as_ref().map(|place| state.editor.sql.get(..place.start).unwrap_or_default().matches('\n').count() + 1);
-            note_ui(ui, &FieldNote::Error(line.map_or_else(|| why.clone(), |line| tr!("Line {line}: {why}", line, why))));
-            for hint in hints {
-                note_ui(ui, &FieldNote::Info(hint.clone()));
-            }
-        });
+        Frame::NONE
+            .inner_margin(Margin::symmetric(12, 8))
+            .show(ui, |ui| {
+                let line = place.as_ref().map(|place| {
+                    state
+                        .editor
+                        .sql
+                        .get(..place.start)
+                        .unwrap_or_default()
+                        .matches('\n')
+                        .count()
+                        + 1
+                });
+                note_ui(
+                    ui,
+                    &FieldNote::Error(
+                        line.map_or_else(
+                            || why.clone(),
+                            |line| tr!("Line {line}: {why}", line, why),
+                        ),
+                    ),
+                );
+                for hint in hints {
+                    note_ui(ui, &FieldNote::Info(hint.clone()));
+                }
+            });
         return;
     }
     let Some(result) = state.rows.result.clone() else {
-        let why = tr!("Tables: data (level 0 without padding), level0, level1, …, and l0, l1, … joined with the levels above.");
-        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::DATABASE, title: tr!("No rows yet"), why, actions: &[] });
+        let why = tr!(
+            "Tables: data (level 0 without padding), level0, level1, …, and l0, l1, … joined with \
+                the levels above."
+        );
+        let _ = widgets::empty_state(
+            ui,
+            &EmptyState {
+                icon: icons::DATABASE,
+                title: tr!("No rows yet"),
+                why,
+                actions: &[],
+            },
+        );
         return;
     };
     bar_ui(ui, cx, &result);
@@ -312,54 +469,96 @@ fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
 }
 
 fn state_sql<'a>(cx: &'a PanelContext<'_>) -> &'a str {
-    cx.session.query.ran.as_ref().map_or("", |(sql, _)| sql.as_str())
+    cx.session
+        .query
+        .ran
+        .as_ref()
+        .map_or("", |(sql, _)| sql.as_str())
 }
 
 /// The first level that a statement reads; its ids belong to that level.
 fn level_of(text: &str, levels: usize) -> usize {
     let pieces = sql::pieces(text);
     let mut words = pieces.iter().map(|(range, _)| &text[range.clone()]);
-    let table = words.by_ref().skip_while(|word| !word.eq_ignore_ascii_case("FROM")).nth(1).unwrap_or_default();
-    let number = table.strip_prefix("level").or(table.strip_prefix('l')).and_then(|digits| digits.parse::<usize>().ok());
+    let table = words
+        .by_ref()
+        .skip_while(|word| !word.eq_ignore_ascii_case("FROM"))
+        .nth(1)
+        .unwrap_or_default();
+    let number = table
+        .strip_prefix("level")
+        .or(table.strip_prefix('l'))
+        .and_then(|digits| digits.parse::<usize>().ok());
     number.filter(|&level| level < levels).unwrap_or(0)
 }
 
 fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(Margin::symmetric(10, 4)).show(ui, |ui| {
-        ui.horizontal(|ui| {
-            ui.spacing_mut().item_spacing.x = 8.0;
-            let state = &cx.session.query;
-            let icon = if state.is_waiting() { icons::CIRCLE_NOTCH } else { icons::CHECK_CIRCLE };
-            ui.label(theme::rich_text(icon).font(font::icon(14.0)).color(if state.is_waiting() { t.tx3 } else { t.ok }));
-            let n = paint::grouped(result.row_count as u64);
-            let rows = match result.truncated {
-                true => tr_n!(result.row_count, "{n} row and more", "{n} rows and more", n),
-                false => tr_n!(result.row_count, "{n} row", "{n} rows", n),
-            };
-            let columns = state.rows.columns.len();
-            let columns = tr_n!(columns, "{n} column", "{n} columns", n = columns);
-            ui.label(theme::rich_text(format!("{rows}, {columns}")).font(font::medium(12.0)).color(t.tx));
-            if !state.took.is_zero() {
-                let took = format!("{} ms", paint::grouped(state.took.as_millis() as u64));
-                ui.label(theme::rich_text(took).text_style(text_style("small12")).color(t.tx3));
-            }
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if cx.session.query.rows.selected().is_some() {
-                    ui.label(theme::rich_text(tr!("1 selected" in "row")).text_style(text_style("small12")).color(t.tx3));
+    Frame::NONE
+        .inner_margin(Margin::symmetric(10, 4))
+        .show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 8.0;
+                let state = &cx.session.query;
+                let icon = if state.is_waiting() {
+                    icons::CIRCLE_NOTCH
+                } else {
+                    icons::CHECK_CIRCLE
+                };
+                ui.label(
+                    theme::rich_text(icon)
+                        .font(font::icon(14.0))
+                        .color(if state.is_waiting() { t.tx3 } else { t.ok }),
+                );
+                let n = paint::grouped(result.row_count as u64);
+                let rows = match result.truncated {
+                    true => tr_n!(result.row_count, "{n} row and more", "{n} rows and more", n),
+                    false => tr_n!(result.row_count, "{n} row", "{n} rows", n),
+                };
+                let columns = state.rows.columns.len();
+                let columns = tr_n!(columns, "{n} column", "{n} columns", n = columns);
+                ui.label(
+                    theme::rich_text(format!("{rows}, {columns}"))
+                        .font(font::medium(12.0))
+                        .color(t.tx),
+                );
+                if !state.took.is_zero() {
+                    let took = format!("{} ms", paint::grouped(state.took.as_millis() as u64));
+                    ui.label(
+                        theme::rich_text(took)
+                            .text_style(text_style("small12"))
+                            .color(t.tx3),
+                    );
                 }
-                rows_menu_ui(ui, cx, result);
-                chart::shape_ui(ui, cx);
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    if cx.session.query.rows.selected().is_some() {
+                        ui.label(
+                            theme::rich_text(tr!("1 selected" in "row"))
+                                .text_style(text_style("small12"))
+                                .color(t.tx3),
+                        );
+                    }
+                    rows_menu_ui(ui, cx, result);
+                    chart::shape_ui(ui, cx);
+                });
             });
         });
-    });
     widgets::line_below(ui);
 }
 
 fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
-    let many = (result.row_count > COPIED_MOST)
-        .then(|| tr!("More than {most} rows: save them", most = paint::grouped(COPIED_MOST as u64)));
-    let copy = ui.add(Button::ghost(tr!("Copy")).icon(icons::COPY).name(tr!("Copy rows")).blocked(many));
+    let many = (result.row_count > COPIED_MOST).then(|| {
+        tr!(
+            "More than {most} rows: save them",
+            most = paint::grouped(COPIED_MOST as u64)
+        )
+    });
+    let copy = ui.add(
+        Button::ghost(tr!("Copy"))
+            .icon(icons::COPY)
+            .name(tr!("Copy rows"))
+            .blocked(many),
+    );
     Popup::menu(&copy).show(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         let ways = [
@@ -375,7 +574,9 @@ fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult
         }
     });
     let save = Button::ghost(tr!("Save rows…")).icon(icons::DOWNLOAD_SIMPLE);
-    if ui.add(save.tooltip(tr!("Save every row as CSV, JSON or Parquet"))).clicked()
+    if ui
+        .add(save.tooltip(tr!("Save every row as CSV, JSON or Parquet")))
+        .clicked()
         && let Some((sql, filters)) = cx.session.query.ran.clone()
     {
         cx.request(Request::SaveRows(query_of(filters, sql, None)));

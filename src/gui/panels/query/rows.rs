@@ -1,5 +1,5 @@
-//! The rows of a query: a virtual, sortable table with a summary in the header of each visible column. Work over all rows runs in
-//! jobs; the interface thread reads visible cells only.
+//! The rows of a query: a virtual, sortable table with a summary in the header of each visible
+//! column. Work over all rows runs in jobs; the interface thread reads visible cells only.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,14 +31,27 @@ const EXTRA: f32 = 34.0;
 /// Draws the rows. Does nothing without a result.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     let state = &mut cx.session.query.rows;
-    let Some(result) = state.result.clone() else { return };
+    let Some(result) = state.result.clone() else {
+        return;
+    };
     take_answers(cx);
     let state = &mut cx.session.query.rows;
     if let Some((column, down)) = state.sort {
         let rows = result.clone();
-        state.order.update(cx.jobs, (state.serial, column, down), tr!("Sort"), move |ctx| sorted(&rows, column, down, ctx));
+        state.order.update(
+            cx.jobs,
+            (state.serial, column, down),
+            tr!("Sort"),
+            move |ctx| sorted(&rows, column, down, ctx),
+        );
     }
-    let order = state.sort.and_then(|(column, down)| state.order.get(&(state.serial, column, down))?.as_ref().ok());
+    let order = state.sort.and_then(|(column, down)| {
+        state
+            .order
+            .get(&(state.serial, column, down))?
+            .as_ref()
+            .ok()
+    });
     let source = QueryRows {
         result: &result,
         columns: &state.columns,
@@ -49,10 +62,17 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     };
     let mut table = std::mem::take(&mut state.table);
     let mut requests = Vec::new();
-    let shown = TableWidget::new(tr!("Query rows"), &source).sticky(1).selected(state.selected).sorted(state.sort);
+    let shown = TableWidget::new(tr!("Query rows"), &source)
+        .sticky(1)
+        .selected(state.selected)
+        .sorted(state.sort);
     let area = ui.available_rect_before_wrap();
-    let chosen = state.selected.map(|row| source.row(row)).filter(|row| *row < result.row_count);
-    let (left, right) = area.split_left_right_at_x(area.right() - detail::width(area.width(), chosen.is_some()));
+    let chosen = state
+        .selected
+        .map(|row| source.row(row))
+        .filter(|row| *row < result.row_count);
+    let (left, right) =
+        area.split_left_right_at_x(area.right() - detail::width(area.width(), chosen.is_some()));
     let mut child = ui.new_child(egui::UiBuilder::new().max_rect(left).id_salt("query-table"));
     let out = shown.show(&mut child, &mut table, |ui, row| {
         if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked() {
@@ -88,33 +108,47 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     want_summaries(cx, &result);
 }
 
-/// Starts the search for the sample of a row: by its path if the result has one, else by its id, which is often ambiguous below
-/// level 0.
+/// Starts the search for the sample of a row: by its path if the result has one, else by its id,
+/// which is often ambiguous below level 0.
 fn find_sample(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>, row: usize, level: usize) {
-    let Some(document) = cx.document() else { return };
-    let Some(column) = result.table.column_index("id") else { return };
+    let Some(document) = cx.document() else {
+        return;
+    };
+    let Some(column) = result.table.column_index("id") else {
+        return;
+    };
     let id = result.table.text(row, column);
-    let path = result.table.column_index("internal:relative_path").map(|column| result.table.text(row, column));
+    let path = result
+        .table
+        .column_index("internal:relative_path")
+        .map(|column| result.table.text(row, column));
     let tree = document.tree().clone();
     let state = &mut cx.session.query.rows;
-    state.found.update(cx.jobs, (state.serial, row as u64), tr!("Find the sample"), move |ctx| {
-        let Some(table) = tree.levels.get(level) else { return Ok(None) };
-        let path = path.map(|path| SamplePath::parse(path.trim_end_matches('/')));
-        if let Some((level, row)) = path.and_then(|path| tree.find(&path)) {
-            return Ok(Some(RowRef { level, row }));
-        }
-        let mut found = None;
-        for row in 0..table.len() as u32 {
-            if row % 65_536 == 0 {
-                ctx.check()?;
-            }
-            if table.id(row) == id && found.replace(RowRef { level, row }).is_some() {
-                // Ambiguous id: no sample.
+    state.found.update(
+        cx.jobs,
+        (state.serial, row as u64),
+        tr!("Find the sample"),
+        move |ctx| {
+            let Some(table) = tree.levels.get(level) else {
                 return Ok(None);
+            };
+            let path = path.map(|path| SamplePath::parse(path.trim_end_matches('/')));
+            if let Some((level, row)) = path.and_then(|path| tree.find(&path)) {
+                return Ok(Some(RowRef { level, row }));
             }
-        }
-        Ok(found)
-    });
+            let mut found = None;
+            for row in 0..table.len() as u32 {
+                if row % 65_536 == 0 {
+                    ctx.check()?;
+                }
+                if table.id(row) == id && found.replace(RowRef { level, row }).is_some() {
+                    // Ambiguous id: no sample.
+                    return Ok(None);
+                }
+            }
+            Ok(found)
+        },
+    );
     take_answers(cx);
 }
 
@@ -123,7 +157,8 @@ fn take_answers(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.query.rows;
     let found = state.found.take().and_then(Result::ok).flatten();
     let copied = state.copied.take().and_then(Result::ok);
-    cx.requests.extend(found.map(|at| Request::Select(Some(at))));
+    cx.requests
+        .extend(found.map(|at| Request::Select(Some(at))));
     cx.requests.extend(copied.map(Request::Copy));
 }
 
@@ -132,14 +167,29 @@ fn want_summaries(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     let seen = std::mem::take(&mut *state.seen.borrow_mut());
     let serial = state.serial;
     // Cancel summaries of columns that are no longer visible.
-    state.summaries.retain(|column, slot| seen.contains(column) || !slot.is_pending());
-    let busy = state.summaries.values().filter(|slot| slot.is_pending()).count();
-    let missing: Vec<usize> = seen.into_iter().filter(|column| !state.summaries.contains_key(column)).collect();
+    state
+        .summaries
+        .retain(|column, slot| seen.contains(column) || !slot.is_pending());
+    let busy = state
+        .summaries
+        .values()
+        .filter(|slot| slot.is_pending())
+        .count();
+    let missing: Vec<usize> = seen
+        .into_iter()
+        .filter(|column| !state.summaries.contains_key(column))
+        .collect();
     for column in missing.into_iter().take(AT_ONCE.saturating_sub(busy)) {
         let result = result.clone();
         let mut slot = AsyncValue::default();
         slot.update(cx.jobs, (serial, column), tr!("Summary"), move |ctx| {
-            let name = result.table.schema().fields().get(column).map(|field| field.name().clone()).unwrap_or_default();
+            let name = result
+                .table
+                .schema()
+                .fields()
+                .get(column)
+                .map(|field| field.name().clone())
+                .unwrap_or_default();
             summary_of(&name, &result.table.column(column)?, ctx)
         });
         state.summaries.insert(column, slot);
@@ -150,16 +200,21 @@ fn want_summaries(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
 fn sorted(result: &QueryResult, column: usize, down: bool, ctx: &JobContext) -> Result<Vec<u32>> {
     let array = result.table.column(column)?;
     ctx.check()?;
-    let options = SortOptions { descending: down, nulls_first: false };
+    let options = SortOptions {
+        descending: down,
+        nulls_first: false,
+    };
     let order: UInt32Array = match sort_to_indices(&array, Some(options), None) {
         Ok(order) => order,
         // Lists are sorted by their text.
         Err(_) => {
-            let texts: Vec<Option<String>> =
-                (0..array.len()).map(|row| array.is_valid(row).then(|| result.table.text(row, column))).collect();
+            let texts: Vec<Option<String>> = (0..array.len())
+                .map(|row| array.is_valid(row).then(|| result.table.text(row, column)))
+                .collect();
             ctx.check()?;
             let texts = arrow::array::StringArray::from(texts);
-            sort_to_indices(&texts, Some(options), None).map_err(|e| Error::internal("the column has no order").because(e))?
+            sort_to_indices(&texts, Some(options), None)
+                .map_err(|e| Error::internal("the column has no order").because(e))?
         }
     };
     Ok(order.values().to_vec())
@@ -176,7 +231,9 @@ struct QueryRows<'a> {
 
 impl QueryRows<'_> {
     fn row(&self, row: u64) -> usize {
-        self.order.and_then(|order| order.get(row as usize)).map_or(row as usize, |&row| row as usize)
+        self.order
+            .and_then(|order| order.get(row as usize))
+            .map_or(row as usize, |&row| row as usize)
     }
 }
 
@@ -205,7 +262,13 @@ impl TableSource for QueryRows<'_> {
         self.seen.borrow_mut().insert(column);
         match self.summaries.get(&column).and_then(AsyncValue::latest) {
             Some(summary) => summary_ui(painter, t, rect, summary),
-            None => drop(paint::text_left(painter, rect, "…", font::mono(10.5), t.tx3)),
+            None => drop(paint::text_left(
+                painter,
+                rect,
+                "…",
+                font::mono(10.5),
+                t.tx3,
+            )),
         }
     }
 }
@@ -215,8 +278,16 @@ pub fn summary_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, summary: &Colu
     let (picture, line) = rect.split_top_bottom_at_y(rect.bottom() - 13.0);
     bars_ui(painter, t, picture, summary);
     let mut words = match (summary.distinct, &summary.histogram) {
-        (Some(distinct), None) => tr_n!(distinct, "{n} value", "{n} values", n = paint::grouped(distinct)),
-        (_, Some(_)) => summary.range.as_ref().map_or(String::new(), |(low, high)| format!("{low} – {high}")),
+        (Some(distinct), None) => tr_n!(
+            distinct,
+            "{n} value",
+            "{n} values",
+            n = paint::grouped(distinct)
+        ),
+        (_, Some(_)) => summary
+            .range
+            .as_ref()
+            .map_or(String::new(), |(low, high)| format!("{low} – {high}")),
         (None, None) if summary.range.is_some() => tr!("many values").to_owned(),
         (None, None) => String::new(),
     };
@@ -236,10 +307,18 @@ fn bars_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, summary: &ColumnSumma
     if let Some(bars) = &summary.histogram {
         let most = bars.counts.iter().copied().max().unwrap_or(1).max(1) as f32;
         let width = rect.width() / bars.counts.len() as f32;
-        for (index, &count) in bars.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        for (index, &count) in bars
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+        {
             let left = rect.left() + index as f32 * width;
             let height = ((count as f32 / most).sqrt() * rect.height()).max(1.0);
-            let bar = Rect::from_min_max(pos2(left, rect.bottom() - height), pos2(left + (width - 1.0).max(1.0), rect.bottom()));
+            let bar = Rect::from_min_max(
+                pos2(left, rect.bottom() - height),
+                pos2(left + (width - 1.0).max(1.0), rect.bottom()),
+            );
             painter.rect_filled(bar, 0, t.ctl);
         }
         return;
@@ -249,7 +328,11 @@ fn bars_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, summary: &ColumnSumma
     for (index, (_, count)) in summary.top.iter().enumerate() {
         let width = rect.width() * *count as f32 / valid;
         let color = if index % 2 == 0 { t.ctl } else { t.bg4 };
-        painter.rect_filled(Rect::from_min_size(at, egui::vec2((width - 1.0).max(0.5), 6.0)), 0, color);
+        painter.rect_filled(
+            Rect::from_min_size(at, egui::vec2((width - 1.0).max(0.5), 6.0)),
+            0,
+            color,
+        );
         at.x += width;
     }
 }

@@ -1,4 +1,5 @@
-//! State of the query panel: editor, job, rows. Imports no panel context, so that the session can hold it.
+//! State of the query panel: editor, job, rows. Imports no panel context, so that the session can
+//! hold it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +76,10 @@ impl QueryState {
         self.job = None;
         self.rows.take(result);
         (self.failed, self.failed_sql) = (None, None);
-        self.took = self.waiting.take().map_or(Duration::ZERO, |since| since.elapsed());
+        self.took = self
+            .waiting
+            .take()
+            .map_or(Duration::ZERO, |since| since.elapsed());
         self.ran = self.asked.take();
     }
 
@@ -145,13 +149,21 @@ pub(super) struct Offer {
 impl EditorState {
     /// The initial statement.
     pub fn new(sql: &str) -> Self {
-        Self { sql: sql.to_owned(), ..Self::default() }
+        Self {
+            sql: sql.to_owned(),
+            ..Self::default()
+        }
     }
 
     /// Closes the suggestions; they stay closed while the word at the cursor stays the same.
     pub(super) fn close_offer(&mut self) {
-        let Some(offer) = self.offer.take() else { return };
-        self.closed = self.sql.get(offer.typed).map(|word| word.trim_start_matches('"').to_owned());
+        let Some(offer) = self.offer.take() else {
+            return;
+        };
+        self.closed = self
+            .sql
+            .get(offer.typed)
+            .map(|word| word.trim_start_matches('"').to_owned());
     }
 
     /// Replaces the typed part of a word at the cursor by its completion.
@@ -207,20 +219,32 @@ pub struct RowsState {
 impl RowsState {
     /// Takes the rows of a finished query.
     pub fn take(&mut self, result: Arc<QueryResult>) {
-        let numeric =
-            |kind: &str| kind.contains("int") || matches!(kind, "float" | "double" | "halffloat") || kind.starts_with("decimal");
+        let numeric = |kind: &str| {
+            kind.contains("int")
+                || matches!(kind, "float" | "double" | "halffloat")
+                || kind.starts_with("decimal")
+        };
         let columns: Vec<TableColumn> = result
             .columns()
             .into_iter()
             .map(|(name, type_name)| {
-                let width = (name.chars().count() as f32 * 7.2 + 28.0).clamp(if name == "id" { 130.0 } else { 96.0 }, 220.0);
-                TableColumn { right: numeric(&type_name), name, type_name, width }
+                let width = (name.chars().count() as f32 * 7.2 + 28.0)
+                    .clamp(if name == "id" { 130.0 } else { 96.0 }, 220.0);
+                TableColumn {
+                    right: numeric(&type_name),
+                    name,
+                    type_name,
+                    width,
+                }
             })
             .collect();
         if columns != self.columns {
             self.sort = None;
         }
-        self.words = columns.iter().map(|column| column.type_name == "string" && column.name != "id").collect();
+        self.words = columns
+            .iter()
+            .map(|column| column.type_name == "string" && column.name != "id")
+            .collect();
         self.columns = columns;
         self.result = Some(result);
         self.serial += 1;
@@ -236,8 +260,13 @@ impl RowsState {
 
     /// Starts formatting the rows for the clipboard.
     pub fn copy(&mut self, jobs: &crate::jobs::Jobs, how: CopyFormat) {
-        let Some(result) = self.result.clone() else { return };
-        self.copied.update(jobs, (self.serial, how), tr!("Copy rows"), move |_| Ok(copied_text(&result, how)));
+        let Some(result) = self.result.clone() else {
+            return;
+        };
+        self.copied
+            .update(jobs, (self.serial, how), tr!("Copy rows"), move |_| {
+                Ok(copied_text(&result, how))
+            });
     }
 }
 
@@ -247,10 +276,20 @@ pub(super) fn copied_text(result: &QueryResult, how: CopyFormat) -> String {
         CopyFormat::Json => json_lines(result),
         CopyFormat::Markdown => {
             let plain = |text: String| text.replace('|', "\\|").replace('\n', " ");
-            let names: Vec<String> = result.columns().into_iter().map(|(name, _)| plain(name)).collect();
-            let mut out = format!("| {} |\n|{}\n", names.join(" | "), " --- |".repeat(names.len()));
+            let names: Vec<String> = result
+                .columns()
+                .into_iter()
+                .map(|(name, _)| plain(name))
+                .collect();
+            let mut out = format!(
+                "| {} |\n|{}\n",
+                names.join(" | "),
+                " --- |".repeat(names.len())
+            );
             for row in 0..result.row_count {
-                let cells: Vec<String> = (0..names.len()).map(|column| plain(result.table.text(row, column))).collect();
+                let cells: Vec<String> = (0..names.len())
+                    .map(|column| plain(result.table.text(row, column)))
+                    .collect();
                 out.push_str(&format!("| {} |\n", cells.join(" | ")));
             }
             out

@@ -1,5 +1,5 @@
-//! The source panel: origin of the dataset, remote requests summed by action and one by one, and the
-//! disk cache.
+//! The source panel: origin of the dataset, remote requests summed by action and one by one, and
+//! the disk cache.
 
 pub mod state;
 
@@ -8,7 +8,8 @@ use egui::{Frame, Label, Margin, Ui};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{
-    self, Button, Cell, EmptyState, Segment, StatusMark, TableColumn, TableSource, TableWidget, paint, segmented,
+    self, Button, Cell, EmptyState, Segment, StatusMark, TableColumn, TableSource, TableWidget,
+    paint, segmented,
 };
 use crate::gui::{dropped_paths, icons};
 use crate::model::is_remote;
@@ -35,7 +36,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             icon: icons::CLOUD,
             title: tr!("No requests to servers"),
             why: tr!(
-                "For datasets at https://, s3://, gs:// and az:// this panel lists requests, bytes, waiting times and the cache."
+                "For datasets at https://, s3://, gs:// and az:// this panel lists requests, \
+                    bytes, waiting times and the cache."
             ),
             actions: &[tr!("Open path or address…")],
         };
@@ -54,68 +56,126 @@ fn place_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
     if let Some(path) = cx.studio.opening().map(|opening| opening.path.clone()) {
         // The document of before is about to be left.
-        let text = tr!("Opening {name}", name = super::opening::source_of(cx, &path));
-        Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-            ui.add(Label::new(theme::rich_text(text).font(font::mono(12.0)).color(t.tx)).truncate());
-        });
+        let text = tr!(
+            "Opening {name}",
+            name = super::opening::source_of(cx, &path)
+        );
+        Frame::NONE
+            .inner_margin(Margin::symmetric(12, 8))
+            .show(ui, |ui| {
+                ui.add(
+                    Label::new(theme::rich_text(text).font(font::mono(12.0)).color(t.tx))
+                        .truncate(),
+                );
+            });
         return widgets::line_below(ui);
     }
-    let Some(open) = cx.document().and_then(|document| document.opened()) else { return };
+    let Some(open) = cx.document().and_then(|document| document.opened()) else {
+        return;
+    };
     let info = open.reader.info();
     let remote = is_remote(&info.path);
-    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-        ui.horizontal(|ui| {
-            let icon = if remote { icons::CLOUD } else { icons::HARD_DRIVES };
-            ui.label(theme::rich_text(icon).font(font::icon(16.0)).color(t.tx2));
-            let path = dropped_paths::display_path(&info.path);
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                if ui.add(Button::icon_only(icons::COPY, tr!("Copy address"))).clicked() {
-                    cx.request(Request::Copy(info.path.display().to_string()));
-                }
-                if let Some(size) = info.size_bytes {
-                    ui.label(theme::rich_text(paint::bytes(size)).font(font::mono(12.0)).color(t.tx2));
-                }
-                ui.label(theme::rich_text(info.format.badge()).font(font::mono(12.0)).color(t.tx2));
-                ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
-                    ui.add(Label::new(theme::rich_text(path).font(font::mono(12.0)).color(t.tx)).truncate());
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 8))
+        .show(ui, |ui| {
+            ui.horizontal(|ui| {
+                let icon = if remote {
+                    icons::CLOUD
+                } else {
+                    icons::HARD_DRIVES
+                };
+                ui.label(theme::rich_text(icon).font(font::icon(16.0)).color(t.tx2));
+                let path = dropped_paths::display_path(&info.path);
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    if ui
+                        .add(Button::icon_only(icons::COPY, tr!("Copy address")))
+                        .clicked()
+                    {
+                        cx.request(Request::Copy(info.path.display().to_string()));
+                    }
+                    if let Some(size) = info.size_bytes {
+                        ui.label(
+                            theme::rich_text(paint::bytes(size))
+                                .font(font::mono(12.0))
+                                .color(t.tx2),
+                        );
+                    }
+                    ui.label(
+                        theme::rich_text(info.format.badge())
+                            .font(font::mono(12.0))
+                            .color(t.tx2),
+                    );
+                    ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
+                        ui.add(
+                            Label::new(theme::rich_text(path).font(font::mono(12.0)).color(t.tx))
+                                .truncate(),
+                        );
+                    });
                 });
             });
         });
-    });
     widgets::line_below(ui);
 }
 
-/// The servers that a project's files are on. The user has not typed their addresses, so no token is sent to them.
+/// The servers that a project's files are on. The user has not typed their addresses, so no token
+/// is sent to them.
 fn servers_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let Some(Document::Draft(draft)) = cx.document() else { return };
+    let Some(Document::Draft(draft)) = cx.document() else {
+        return;
+    };
     if draft.servers().is_empty() {
         return;
     }
-    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-        for server in draft.servers().iter().take(SERVERS_SHOWN) {
-            let (host, n) = (server.host.printable_line(), paint::grouped(server.files));
-            let text = tr_n!(
-                server.files,
-                "{n} file of the project lies on {host}, which is asked without a token",
-                "{n} files of the project lie on {host}, which is asked without a token",
-                n,
-                host
-            );
-            ui.add(Label::new(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2)).truncate());
-        }
-        if let Some(more) = draft.servers().len().checked_sub(SERVERS_SHOWN).filter(|more| *more > 0) {
-            let text = tr_n!(more, "and {n} more server", "and {n} more servers", n = paint::grouped(more as u64));
-            ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
-        }
-    });
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 8))
+        .show(ui, |ui| {
+            for server in draft.servers().iter().take(SERVERS_SHOWN) {
+                let (host, n) = (server.host.printable_line(), paint::grouped(server.files));
+                let text = tr_n!(
+                    server.files,
+                    "{n} file of the project lies on {host}, which is asked without a token",
+                    "{n} files of the project lie on {host}, which is asked without a token",
+                    n,
+                    host
+                );
+                ui.add(
+                    Label::new(
+                        theme::rich_text(text)
+                            .font(font::regular(12.0))
+                            .color(t.tx2),
+                    )
+                    .truncate(),
+                );
+            }
+            if let Some(more) = draft
+                .servers()
+                .len()
+                .checked_sub(SERVERS_SHOWN)
+                .filter(|more| *more > 0)
+            {
+                let text = tr_n!(
+                    more,
+                    "and {n} more server",
+                    "and {n} more servers",
+                    n = paint::grouped(more as u64)
+                );
+                ui.label(
+                    theme::rich_text(text)
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                );
+            }
+        });
     widgets::line_below(ui);
 }
 
 /// Draws the totals side by side.
 fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
     let t = theme::tokens(ui);
-    let latency = total.latency_ms().map_or("–".to_owned(), |latency| format!("{latency:.0} ms"));
+    let latency = total
+        .latency_ms()
+        .map_or("–".to_owned(), |latency| format!("{latency:.0} ms"));
     let facts = [
         (tr!("Requests"), paint::grouped(total.requests)),
         (tr!("Failed" in "requests"), paint::grouped(total.failed)),
@@ -123,68 +183,111 @@ fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
         (tr!("Mean wait"), latency),
         (tr!("From cache"), paint::bytes(total.cache_bytes)),
     ];
-    Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
-        ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().item_spacing.x = 24.0;
-            for (name, value) in facts {
-                ui.vertical(|ui| {
-                    ui.label(theme::rich_text(name).font(font::regular(11.0)).color(t.tx2));
-                    ui.label(theme::rich_text(value).font(font::mono(13.0)).color(t.tx));
-                });
-            }
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 8))
+        .show(ui, |ui| {
+            ui.horizontal_wrapped(|ui| {
+                ui.spacing_mut().item_spacing.x = 24.0;
+                for (name, value) in facts {
+                    ui.vertical(|ui| {
+                        ui.label(
+                            theme::rich_text(name)
+                                .font(font::regular(11.0))
+                                .color(t.tx2),
+                        );
+                        ui.label(theme::rich_text(value).font(font::mono(13.0)).color(t.tx));
+                    });
+                }
+            });
         });
-    });
     widgets::line_below(ui);
 }
 
 fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let t = theme::tokens(ui);
-    let Some(cache) = cx.session.source.cache.clone() else { return };
-    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
-        ui.horizontal(|ui| {
-            let text = match &cache.folder {
-                Some(_) => tr_n!(
-                    cache.files,
-                    "Cache on this disk: {size} of {most}, {n} file",
-                    "Cache on this disk: {size} of {most}, {n} files",
-                    size = paint::bytes(cache.bytes),
-                    most = paint::bytes(cache.cap_bytes),
-                    n = paint::grouped(cache.files)
-                ),
-                None => tr!("There is no folder for a cache on this system").to_owned(),
-            };
-            ui.label(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2));
-            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let empty = (cache.files == 0).then_some(tr!("The cache is empty"));
-                if ui.add(Button::ghost(tr!("Empty cache")).icon(icons::TRASH).blocked(empty)).clicked() {
-                    cx.run(Command::operate(RemoteCacheRequest { clear: true }));
-                }
-                if ui.add(Button::icon_only(icons::ARROW_CLOCKWISE, tr!("Measure the cache again"))).clicked() {
-                    cx.run(Command::operate(RemoteCacheRequest { clear: false }));
-                }
+    let Some(cache) = cx.session.source.cache.clone() else {
+        return;
+    };
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 6))
+        .show(ui, |ui| {
+            ui.horizontal(|ui| {
+                let text = match &cache.folder {
+                    Some(_) => tr_n!(
+                        cache.files,
+                        "Cache on this disk: {size} of {most}, {n} file",
+                        "Cache on this disk: {size} of {most}, {n} files",
+                        size = paint::bytes(cache.bytes),
+                        most = paint::bytes(cache.cap_bytes),
+                        n = paint::grouped(cache.files)
+                    ),
+                    None => tr!("There is no folder for a cache on this system").to_owned(),
+                };
+                ui.label(
+                    theme::rich_text(text)
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                );
+                ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                    let empty = (cache.files == 0).then_some(tr!("The cache is empty"));
+                    if ui
+                        .add(
+                            Button::ghost(tr!("Empty cache"))
+                                .icon(icons::TRASH)
+                                .blocked(empty),
+                        )
+                        .clicked()
+                    {
+                        cx.run(Command::operate(RemoteCacheRequest { clear: true }));
+                    }
+                    if ui
+                        .add(Button::icon_only(
+                            icons::ARROW_CLOCKWISE,
+                            tr!("Measure the cache again"),
+                        ))
+                        .clicked()
+                    {
+                        cx.run(Command::operate(RemoteCacheRequest { clear: false }));
+                    }
+                });
             });
         });
-    });
     widgets::line_below(ui);
 }
 
 fn lists_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, traffic: &Traffic) {
     let state = &mut cx.session.source;
-    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
-        let choices = [
-            Segment::new(SourceList::Actions, tr!("By action")).count(traffic.actions.len() as u64),
-            Segment::new(SourceList::Requests, tr!("Requests")).count(traffic.requests.len() as u64),
-        ];
-        segmented(ui, "What to list", &mut state.list, &choices);
-    });
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 6))
+        .show(ui, |ui| {
+            let choices = [
+                Segment::new(SourceList::Actions, tr!("By action"))
+                    .count(traffic.actions.len() as u64),
+                Segment::new(SourceList::Requests, tr!("Requests"))
+                    .count(traffic.requests.len() as u64),
+            ];
+            segmented(ui, "What to list", &mut state.list, &choices);
+        });
     match state.list {
         SourceList::Actions => {
-            let rows = SourceActions { rows: &traffic.actions, columns: columns(&action_columns()) };
-            let _ = TableWidget::new(tr!("Requests by action"), &rows).sticky(1).show(ui, &mut state.actions, |_, _| {});
+            let rows = SourceActions {
+                rows: &traffic.actions,
+                columns: columns(&action_columns()),
+            };
+            let _ = TableWidget::new(tr!("Requests by action"), &rows)
+                .sticky(1)
+                .show(ui, &mut state.actions, |_, _| {});
         }
         SourceList::Requests => {
-            let rows = Requests { rows: &traffic.requests, columns: columns(&request_columns()) };
-            let _ = TableWidget::new(tr!("Requests"), &rows).sticky(1).show(ui, &mut state.requests, |_, _| {});
+            let rows = Requests {
+                rows: &traffic.requests,
+                columns: columns(&request_columns()),
+            };
+            let _ = TableWidget::new(tr!("Requests"), &rows).sticky(1).show(
+                ui,
+                &mut state.requests,
+                |_, _| {},
+            );
         }
     }
 }
@@ -234,7 +337,8 @@ struct SourceActions<'a> {
 impl SourceActions<'_> {
     /// Newest first.
     fn at(&self, row: u64) -> Option<&ActionTraffic> {
-        self.rows.get(self.rows.len().checked_sub(row as usize + 1)?)
+        self.rows
+            .get(self.rows.len().checked_sub(row as usize + 1)?)
     }
 }
 
@@ -248,13 +352,17 @@ impl TableSource for SourceActions<'_> {
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
-        let Some(action) = self.at(row) else { return Cell::Empty };
+        let Some(action) = self.at(row) else {
+            return Cell::Empty;
+        };
         match column {
             0 => Cell::Text((&*action.label).into()),
             1 => Cell::Mono(paint::grouped(action.requests).into()),
             2 => Cell::Mono(paint::grouped(action.failed).into()),
             3 => Cell::Mono(paint::bytes(action.bytes).into()),
-            4 => action.latency_ms().map_or(Cell::Empty, |latency| Cell::Mono(format!("{latency:.0}").into())),
+            4 => action.latency_ms().map_or(Cell::Empty, |latency| {
+                Cell::Mono(format!("{latency:.0}").into())
+            }),
             5 => Cell::Mono(paint::grouped(action.cache_reads).into()),
             _ => Cell::Mono(paint::bytes(action.cache_bytes).into()),
         }
@@ -275,7 +383,8 @@ struct Requests<'a> {
 
 impl Requests<'_> {
     fn at(&self, row: u64) -> Option<&RequestLine> {
-        self.rows.get(self.rows.len().checked_sub(row as usize + 1)?)
+        self.rows
+            .get(self.rows.len().checked_sub(row as usize + 1)?)
     }
 }
 
@@ -289,19 +398,30 @@ impl TableSource for Requests<'_> {
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
-        let Some(line) = self.at(row) else { return Cell::Empty };
+        let Some(line) = self.at(row) else {
+            return Cell::Empty;
+        };
         let mono = |text: String| Cell::Mono(text.into());
         match column {
             0 => Cell::Mono((&*line.address).into()),
             1 => match line.range {
-                Some((start, length)) => mono(format!("{} + {}", paint::grouped(start), paint::grouped(length))),
+                Some((start, length)) => mono(format!(
+                    "{} + {}",
+                    paint::grouped(start),
+                    paint::grouped(length)
+                )),
                 None => Cell::Text(tr!("the end" in "range of bytes").into()),
             },
-            2 => line.status.map_or(Cell::Empty, |status| mono(status.to_string())),
+            2 => line
+                .status
+                .map_or(Cell::Empty, |status| mono(status.to_string())),
             3 => mono(paint::bytes(line.bytes)),
             4 => mono(format!("{:.0}", line.elapsed_ms)),
             5 => mono(line.attempt.to_string()),
-            _ => line.fault.as_deref().map_or_else(|| Cell::Text((&*line.action).into()), |fault| Cell::Text(fault.into())),
+            _ => line.fault.as_deref().map_or_else(
+                || Cell::Text((&*line.action).into()),
+                |fault| Cell::Text(fault.into()),
+            ),
         }
     }
 

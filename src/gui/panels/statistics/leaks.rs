@@ -1,4 +1,5 @@
-//! Leakage between the parts of a split: counts, and links to the samples. [`Command::Leakage`] runs the search.
+//! Leakage between the parts of a split: counts, and links to the samples. [`Command::Leakage`]
+//! runs the search.
 
 use std::collections::BTreeSet;
 
@@ -24,16 +25,30 @@ fn columns_of(document: &Document) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for level in 0..document.tree().levels.len() {
         let text = |field: &crate::model::FieldSpec| {
-            matches!(field.dtype, arrow::datatypes::DataType::Utf8 | arrow::datatypes::DataType::LargeUtf8)
+            matches!(
+                field.dtype,
+                arrow::datatypes::DataType::Utf8 | arrow::datatypes::DataType::LargeUtf8
+            )
         };
-        let fields = document.fields(level).into_iter().filter(text).map(|field| field.name);
-        for name in fields.filter(|name| !name.starts_with("internal:") && !matches!(name.as_str(), "id" | "type")) {
+        let fields = document
+            .fields(level)
+            .into_iter()
+            .filter(text)
+            .map(|field| field.name);
+        for name in fields.filter(|name| {
+            !name.starts_with("internal:") && !matches!(name.as_str(), "id" | "type")
+        }) {
             if !names.contains(&name) {
                 names.push(name);
             }
         }
     }
-    names.sort_by_key(|name| SPLITS.iter().position(|known| known == name).unwrap_or(SPLITS.len()));
+    names.sort_by_key(|name| {
+        SPLITS
+            .iter()
+            .position(|known| known == name)
+            .unwrap_or(SPLITS.len())
+    });
     names
 }
 
@@ -42,8 +57,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
     let columns = columns_of(document);
     let state = &mut cx.session.statistics.leaks;
-    let usual = columns.first().filter(|name| SPLITS.contains(&name.as_str())).cloned();
-    let column = state.column.clone().filter(|name| columns.contains(name)).or(usual);
+    let usual = columns
+        .first()
+        .filter(|name| SPLITS.contains(&name.as_str()))
+        .cloned();
+    let column = state
+        .column
+        .clone()
+        .filter(|name| columns.contains(name))
+        .or(usual);
     let mut look = false;
     widgets::section_header(ui, tr!("Leakage between splits"), |ui| {
         let blocked = match (&column, state.job) {
@@ -51,32 +73,65 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             (_, Some(_)) => Some(tr!("The search is running")),
             _ => None,
         };
-        let text = if state.found.is_some() { tr!("Look again") } else { tr!("Look for leaks") };
-        let button = Button::secondary(text).icon(icons::MAGNIFYING_GLASS).blocked(blocked);
-        look = ui.add(button.tooltip(tr!("Compare footprints, times and bytes of the parts"))).clicked();
+        let text = if state.found.is_some() {
+            tr!("Look again")
+        } else {
+            tr!("Look for leaks")
+        };
+        let button = Button::secondary(text)
+            .icon(icons::MAGNIFYING_GLASS)
+            .blocked(blocked);
+        look = ui
+            .add(button.tooltip(tr!("Compare footprints, times and bytes of the parts")))
+            .clicked();
     });
     if columns.is_empty() {
         return widgets::remark(
             ui,
-            Margin { left: 12, right: 12, top: 4, bottom: 6 },
-            tr!("No column can name the parts of a split. The extension split_assignment adds one."),
+            Margin {
+                left: 12,
+                right: 12,
+                top: 4,
+                bottom: 6,
+            },
+            tr!(
+                "No column can name the parts of a split. The extension split_assignment adds one."
+            ),
         );
     }
-    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
-        ui.horizontal(|ui| {
-            ui.label(theme::rich_text(tr!("Parts by")).font(font::regular(12.0)).color(t.tx2));
-            let current = column.clone().unwrap_or_else(|| tr!("choose a column").into());
-            if let Some(index) = widgets::combo(ui, tr!("Column of the parts"), &current, 160.0, true, &columns) {
-                state.column = columns.get(index).cloned();
-                (state.found, state.failed) = (None, None);
-            }
-            if state.job.is_some() {
-                widgets::spinner(ui, 16.0);
-            }
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 6))
+        .show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.label(
+                    theme::rich_text(tr!("Parts by"))
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                );
+                let current = column
+                    .clone()
+                    .unwrap_or_else(|| tr!("choose a column").into());
+                if let Some(index) = widgets::combo(
+                    ui,
+                    tr!("Column of the parts"),
+                    &current,
+                    160.0,
+                    true,
+                    &columns,
+                ) {
+                    state.column = columns.get(index).cloned();
+                    (state.found, state.failed) = (None, None);
+                }
+                if state.job.is_some() {
+                    widgets::spinner(ui, 16.0);
+                }
+            });
         });
-    });
     if look && let Some(column) = column {
-        let request = LeakageRequest { column, ..LeakageRequest::default() };
+        let request = LeakageRequest {
+            column,
+            ..LeakageRequest::default()
+        };
         cx.run(Command::Leakage { request });
     }
     let state = &cx.session.statistics.leaks;
@@ -102,17 +157,26 @@ fn jump(cx: &mut PanelContext<'_>) {
 fn go_to(cx: &mut PanelContext<'_>, document: &Document, path: &str) {
     let state = &mut cx.session.statistics.leaks;
     let (tree, path) = (document.tree().clone(), path.to_owned());
-    state.jump.update(cx.jobs, path.clone(), tr!("Find the sample"), move |_| {
-        let found = tree.find(&SamplePath::parse(&path));
-        let (level, row) = found.ok_or_else(|| Error::usage("this sample is not there any more").at(path))?;
-        Ok(RowRef { level, row })
-    });
+    state
+        .jump
+        .update(cx.jobs, path.clone(), tr!("Find the sample"), move |_| {
+            let found = tree.find(&SamplePath::parse(&path));
+            let (level, row) =
+                found.ok_or_else(|| Error::usage("this sample is not there any more").at(path))?;
+            Ok(RowRef { level, row })
+        });
 }
 
 fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: &Leakage) {
     let parts: Vec<&str> = found.parts.iter().map(|part| part.name.as_str()).collect();
     if !found.leaks() {
-        line_ui(ui, icons::CHECK_CIRCLE, theme::tokens(ui).ok, &no_leaks_text(&parts), "");
+        line_ui(
+            ui,
+            icons::CHECK_CIRCLE,
+            theme::tokens(ui).ok,
+            &no_leaks_text(&parts),
+            "",
+        );
     }
     let kinds = [
         (&found.footprints, SharedProperty::Ground),
@@ -125,7 +189,11 @@ fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: 
         }
     }
     for [one, other] in &found.spans {
-        let text = tr!("{one} and {other} overlap in time: training samples may be newer than test samples", one, other);
+        let text = tr!(
+            "{one} and {other} overlap in time: training samples may be newer than test samples",
+            one,
+            other
+        );
         line_ui(ui, icons::INFO, theme::tokens(ui).info, &text, "");
     }
     for text in &found.unknown {
@@ -186,7 +254,12 @@ fn sentence(leak: &Leak, what: SharedProperty) -> String {
 fn no_leaks_text(parts: &[&str]) -> String {
     let parts = match parts.split_last() {
         None => tr!("the parts").to_owned(),
-        Some((part, [])) => return tr!("The column names one part only, {part}: there is nothing to compare.", part),
+        Some((part, [])) => {
+            return tr!(
+                "The column names one part only, {part}: there is nothing to compare.",
+                part
+            );
+        }
         Some((last, rest)) => tr!("{parts} and {last}", parts = rest.join(", "), last),
     };
     tr!("Nothing leaks between {parts}.", parts)
@@ -196,14 +269,32 @@ fn line_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str, right: &st
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 24.0), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Row, true, text));
-    paint::icon(ui.painter(), rect.left_center() + vec2(19.0, 0.0), icon, 14.0, color);
+    paint::icon(
+        ui.painter(),
+        rect.left_center() + vec2(19.0, 0.0),
+        icon,
+        14.0,
+        color,
+    );
     let inner = Rect::from_min_max(rect.min + vec2(34.0, 0.0), rect.max - vec2(12.0, 0.0));
     let left = paint::text_right(ui.painter(), inner, right, font::mono(11.0), t.tx3);
-    paint::text_left(ui.painter(), inner.with_max_x(left - 6.0), text, font::regular(12.0), t.tx);
+    paint::text_left(
+        ui.painter(),
+        inner.with_max_x(left - 6.0),
+        text,
+        font::regular(12.0),
+        t.tx,
+    );
     response.on_hover_text(theme::rich_text(text));
 }
 
-fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &Leak, what: SharedProperty) {
+fn leak_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    leak: &Leak,
+    what: SharedProperty,
+) {
     let t = theme::tokens(ui);
     let text = sentence(leak, what);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::click());
@@ -212,14 +303,45 @@ fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &L
     if response.hovered() {
         ui.painter().rect_filled(rect, 0, t.hover);
     }
-    let caret = if is_open { icons::CARET_DOWN } else { icons::CARET_RIGHT };
-    paint::icon(ui.painter(), rect.left_center() + vec2(18.0, 0.0), caret, 12.0, t.tx3);
-    paint::icon(ui.painter(), rect.left_center() + vec2(38.0, 0.0), icons::WARNING, 14.0, t.warn);
+    let caret = if is_open {
+        icons::CARET_DOWN
+    } else {
+        icons::CARET_RIGHT
+    };
+    paint::icon(
+        ui.painter(),
+        rect.left_center() + vec2(18.0, 0.0),
+        caret,
+        12.0,
+        t.tx3,
+    );
+    paint::icon(
+        ui.painter(),
+        rect.left_center() + vec2(38.0, 0.0),
+        icons::WARNING,
+        14.0,
+        t.warn,
+    );
     let inner = Rect::from_min_max(rect.min + vec2(52.0, 0.0), rect.max - vec2(12.0, 0.0));
-    let pairs = tr_n!(leak.pairs, "{n} pair", "{n} pairs", n = paint::grouped(leak.pairs));
+    let pairs = tr_n!(
+        leak.pairs,
+        "{n} pair",
+        "{n} pairs",
+        n = paint::grouped(leak.pairs)
+    );
     let left = paint::text_right(ui.painter(), inner, &pairs, font::mono(11.0), t.tx3);
-    paint::text_left(ui.painter(), inner.with_max_x(left - 6.0), &text, font::medium(12.0), t.tx);
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+    paint::text_left(
+        ui.painter(),
+        inner.with_max_x(left - 6.0),
+        &text,
+        font::medium(12.0),
+        t.tx,
+    );
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line),
+    );
     paint::focus_ring(ui, &response, 0);
     if response.clicked() {
         let open = &mut cx.session.statistics.leaks.open;
@@ -230,7 +352,12 @@ fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &L
     if !is_open {
         return;
     }
-    let margin = Margin { left: 52, right: 12, top: 4, bottom: 8 };
+    let margin = Margin {
+        left: 52,
+        right: 12,
+        top: 4,
+        bottom: 8,
+    };
     Frame::NONE.inner_margin(margin).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 4.0;
         for pair in &leak.examples {
@@ -241,8 +368,15 @@ fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &L
             // A draft can't be filtered: it has no tables yet.
             if document.opened().is_some() {
                 let button = Button::secondary(tr!("Filter to these")).icon(icons::FUNNEL);
-                if ui.add(button.tooltip(tr!("Show only their samples of level 0 in every view"))).clicked() {
-                    filters::set(cx, FilterKey::Column("id"), Some(condition_of(&leak.examples)));
+                if ui
+                    .add(button.tooltip(tr!("Show only their samples of level 0 in every view")))
+                    .clicked()
+                {
+                    filters::set(
+                        cx,
+                        FilterKey::Column("id"),
+                        Some(condition_of(&leak.examples)),
+                    );
                 }
             }
             let shown = leak.examples.len();
@@ -256,7 +390,11 @@ fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &L
                     n = paint::grouped(more)
                 ),
             };
-            ui.label(theme::rich_text(text).font(font::regular(11.0)).color(t.tx3));
+            ui.label(
+                theme::rich_text(text)
+                    .font(font::regular(11.0))
+                    .color(t.tx3),
+            );
         });
     });
 }
@@ -267,27 +405,43 @@ fn pair_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, pair: &L
         ui.spacing_mut().item_spacing.x = 6.0;
         for (index, path) in [&pair.one, &pair.other].into_iter().enumerate() {
             if index > 0 {
-                ui.label(theme::rich_text(tr!("and")).font(font::regular(12.0)).color(t.tx3));
+                ui.label(
+                    theme::rich_text(tr!("and"))
+                        .font(font::regular(12.0))
+                        .color(t.tx3),
+                );
             }
             if widgets::link(ui, path).clicked() {
                 go_to(cx, document, path);
             }
         }
-        let overlap =
-            pair.overlap.map(|share| tr!("overlap {share} % of the smaller footprint", share = format!("{:.0}", share * 100.0)));
+        let overlap = pair.overlap.map(|share| {
+            tr!(
+                "overlap {share} % of the smaller footprint",
+                share = format!("{:.0}", share * 100.0)
+            )
+        });
         let days = pair.days.map(|days| match days {
             days if days <= 0.0 => tr!("same time").to_owned(),
             days => tr!("{days} days apart", days = format!("{days:.1}")),
         });
         let words: Vec<String> = overlap.into_iter().chain(days).collect();
-        ui.label(theme::rich_text(words.join(", ")).font(font::regular(11.0)).color(t.tx3));
+        ui.label(
+            theme::rich_text(words.join(", "))
+                .font(font::regular(11.0))
+                .color(t.tx3),
+        );
     });
 }
 
 /// A condition that selects the level 0 samples of these pairs.
 fn condition_of(pairs: &[LeakPair]) -> Filter {
     let root = |path: &String| SamplePath::parse(path).0.first().map(|id| id.to_string());
-    let ids: BTreeSet<String> = pairs.iter().flat_map(|pair| [&pair.one, &pair.other]).filter_map(root).collect();
+    let ids: BTreeSet<String> = pairs
+        .iter()
+        .flat_map(|pair| [&pair.one, &pair.other])
+        .filter_map(root)
+        .collect();
     let list: Vec<String> = ids.iter().map(|id| quoted_text(id)).collect();
     Filter::condition(format!("{} IN ({})", sql::name("id"), list.join(", ")))
 }
@@ -298,14 +452,24 @@ mod tests {
 
     #[test]
     fn the_filter_names_each_root_once_and_quotes_it() {
-        let pair = |one: &str, other: &str| LeakPair { one: one.into(), other: other.into(), ..LeakPair::default() };
+        let pair = |one: &str, other: &str| LeakPair {
+            one: one.into(),
+            other: other.into(),
+            ..LeakPair::default()
+        };
         let filter = condition_of(&[pair("b/x.tif", "a's"), pair("b/y.tif", "a's")]);
         assert_eq!(filter.condition.as_deref(), Some("id IN ('a''s', 'b')"));
     }
 
     #[test]
     fn parts_read_like_a_sentence() {
-        assert_eq!(no_leaks_text(&["train", "validation", "test"]), "Nothing leaks between train, validation and test.");
-        assert_eq!(no_leaks_text(&["train"]), "The column names one part only, train: there is nothing to compare.");
+        assert_eq!(
+            no_leaks_text(&["train", "validation", "test"]),
+            "Nothing leaks between train, validation and test."
+        );
+        assert_eq!(
+            no_leaks_text(&["train"]),
+            "The column names one part only, train: there is nothing to compare."
+        );
     }
 }

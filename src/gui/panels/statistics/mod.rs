@@ -1,4 +1,5 @@
-//! Statistics of the filtered rows: pooled values of each band, shares of classes, sizes of splits, leakage between them.
+//! Statistics of the filtered rows: pooled values of each band, shares of classes, sizes of splits,
+//! leakage between them.
 
 mod leaks;
 pub mod state;
@@ -25,32 +26,81 @@ use state::StatisticsState;
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let nothing = |ui: &mut Ui, title: &str, why: &str| {
-        let _ = widgets::empty_state(ui, &EmptyState { icon: icons::CHART_BAR, title, why, actions: &[] });
+        let _ = widgets::empty_state(
+            ui,
+            &EmptyState {
+                icon: icons::CHART_BAR,
+                title,
+                why,
+                actions: &[],
+            },
+        );
     };
-    let Some(document) = cx.document() else { return nothing(ui, tr!("No statistics"), tr!("Open a dataset first.")) };
+    let Some(document) = cx.document() else {
+        return nothing(ui, tr!("No statistics"), tr!("Open a dataset first."));
+    };
     let key = (cx.session.serial, revision(cx.studio));
     if cx.session.statistics.made_for != Some(key) {
-        cx.session.statistics = StatisticsState { made_for: Some(key), ..StatisticsState::default() };
+        cx.session.statistics = StatisticsState {
+            made_for: Some(key),
+            ..StatisticsState::default()
+        };
     }
     let Some(open) = document.opened() else {
-        ScrollArea::vertical().id_salt("statistics").auto_shrink(false).show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            widgets::remark(ui, 12, tr!("Statistics are pooled over a written dataset. Write the draft, then open it."));
-            leaks::ui(ui, cx, document);
-        });
+        ScrollArea::vertical()
+            .id_salt("statistics")
+            .auto_shrink(false)
+            .show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 0.0;
+                widgets::remark(
+                    ui,
+                    12,
+                    tr!("Statistics are pooled over a written dataset. Write the \
+                        draft, then open it."),
+                );
+                leaks::ui(ui, cx, document);
+            });
         return;
     };
     let levels = document.tree().levels.len();
     if levels == 0 {
         return nothing(ui, tr!("No statistics"), tr!("This dataset has no levels."));
     }
-    let has = |level: usize| document.fields(level).iter().any(|field| field.name == "geotiff:stats" || field.name == "stats:mean");
-    let level = cx.session.statistics.level.or_else(|| (0..levels).find(|&level| has(level))).unwrap_or(levels.saturating_sub(1));
+    let has = |level: usize| {
+        document
+            .fields(level)
+            .iter()
+            .any(|field| field.name == "geotiff:stats" || field.name == "stats:mean")
+    };
+    let level = cx
+        .session
+        .statistics
+        .level
+        .or_else(|| (0..levels).find(|&level| has(level)))
+        .unwrap_or(levels.saturating_sub(1));
     let positions = positions_of(document, level);
-    let position = cx.session.statistics.position.clone().filter(|position| positions.contains(position));
-    let splits_known = cx.session.statistics.splits.latest().and_then(Option::as_ref);
-    let split = cx.session.statistics.split.clone().zip(splits_known).filter(|(split, known)| has_value(known, split));
-    let of_split = |(split, known): (String, &ColumnSummary)| format!("{} = {}", quoted_name(&known.name), quoted_text(&split));
+    let position = cx
+        .session
+        .statistics
+        .position
+        .clone()
+        .filter(|position| positions.contains(position));
+    let splits_known = cx
+        .session
+        .statistics
+        .splits
+        .latest()
+        .and_then(Option::as_ref);
+    let split = cx
+        .session
+        .statistics
+        .split
+        .clone()
+        .zip(splits_known)
+        .filter(|(split, known)| has_value(known, split));
+    let of_split = |(split, known): (String, &ColumnSummary)| {
+        format!("{} = {}", quoted_name(&known.name), quoted_text(&split))
+    };
     let request = StatsRequest {
         level: Some(level),
         positions: position.clone().into_iter().collect(),
@@ -63,63 +113,117 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let wanted = (key, request.clone(), kept.as_ref().map(ValueId::of));
     if has(level) || request.exact {
         let reader = open.reader.clone();
-        state.pooled.update(cx.jobs, wanted.clone(), tr!("Pool statistics"), move |ctx| {
-            let among = kept.as_ref().and_then(|kept| kept.rows(level));
-            pooled_statistics(reader.as_ref(), &request, among, ctx).map(Arc::new)
-        });
+        state.pooled.update(
+            cx.jobs,
+            wanted.clone(),
+            tr!("Pool statistics"),
+            move |ctx| {
+                let among = kept.as_ref().and_then(|kept| kept.rows(level));
+                pooled_statistics(reader.as_ref(), &request, among, ctx).map(Arc::new)
+            },
+        );
     }
     splits(cx, document, key);
-    head_ui(ui, cx, document, (level, levels), &positions, position.as_deref());
-    ScrollArea::vertical().id_salt("statistics").auto_shrink(false).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 0.0;
-        let pooled = cx.session.statistics.pooled.get(&wanted).map(|outcome| match outcome {
-            Ok(report) => Ok(report.clone()),
-            Err(error) => Err(error.to_string()),
-        });
-        match pooled {
-            Some(Ok(report)) => report_ui(ui, document, &report),
-            Some(Err(why)) => widgets::remark(ui, 12, &why),
-            None if cx.session.statistics.pooled.is_pending() => drop(widgets::spinner(ui, 20.0)),
-            None => {
-                widgets::remark(
-                    ui,
-                    12,
-                    tr!("This level has no column of statistics. Read the pixels, or run the statistics extension."),
-                );
+    head_ui(
+        ui,
+        cx,
+        document,
+        (level, levels),
+        &positions,
+        position.as_deref(),
+    );
+    ScrollArea::vertical()
+        .id_salt("statistics")
+        .auto_shrink(false)
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            let pooled = cx
+                .session
+                .statistics
+                .pooled
+                .get(&wanted)
+                .map(|outcome| match outcome {
+                    Ok(report) => Ok(report.clone()),
+                    Err(error) => Err(error.to_string()),
+                });
+            match pooled {
+                Some(Ok(report)) => report_ui(ui, document, &report),
+                Some(Err(why)) => widgets::remark(ui, 12, &why),
+                None if cx.session.statistics.pooled.is_pending() => {
+                    drop(widgets::spinner(ui, 20.0))
+                }
+                None => {
+                    widgets::remark(
+                        ui,
+                        12,
+                        tr!(
+                            "This level has no column of statistics. Read the pixels, or run the \
+                                statistics extension."
+                        ),
+                    );
+                }
             }
-        }
-        if let Some(Some(summary)) = cx.session.statistics.splits.latest().cloned() {
-            splits_ui(ui, &summary);
-        }
-        leaks::ui(ui, cx, document);
-    });
+            if let Some(Some(summary)) = cx.session.statistics.splits.latest().cloned() {
+                splits_ui(ui, &summary);
+            }
+            leaks::ui(ui, cx, document);
+        });
 }
 
 fn splits(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey) {
-    let column = document.fields(0).into_iter().map(|field| field.name).find(|name| name == "split" || name.ends_with(":split"));
-    let Some((column, open)) = column.zip(document.opened()) else { return };
+    let column = document
+        .fields(0)
+        .into_iter()
+        .map(|field| field.name)
+        .find(|name| name == "split" || name.ends_with(":split"));
+    let Some((column, open)) = column.zip(document.opened()) else {
+        return;
+    };
     let kept = cx.studio.kept().cloned();
     let of = kept.as_ref().map(ValueId::of);
     let reader = open.reader.clone();
     let state = &mut cx.session.statistics;
-    state.splits.update(cx.jobs, (key, of), tr!("Splits"), move |ctx| {
-        let rows = kept.as_ref().and_then(|kept| kept.rows(0));
-        level_summary(reader.as_ref(), &SummaryRequest { level: 0, column }, rows, ctx).map(Some)
-    });
+    state
+        .splits
+        .update(cx.jobs, (key, of), tr!("Splits"), move |ctx| {
+            let rows = kept.as_ref().and_then(|kept| kept.rows(0));
+            level_summary(
+                reader.as_ref(),
+                &SummaryRequest { level: 0, column },
+                rows,
+                ctx,
+            )
+            .map(Some)
+        });
 }
 
-/// Positions in the list of choices: sets of children larger than this are no positions of a pattern.
+/// Positions in the list of choices: sets of children larger than this are no positions of a
+/// pattern.
 const POSITIONS: usize = 200;
 
-/// Ids of the positions of a level: those of the children of the first FOLDER above; empty for roots.
+/// Ids of the positions of a level: those of the children of the first FOLDER above; empty for
+/// roots.
 fn positions_of(document: &Document, level: usize) -> Vec<String> {
     let tree = document.tree();
-    let Some((above, own)) = level.checked_sub(1).and_then(|above| tree.levels.get(above)).zip(tree.levels.get(level)) else {
+    let Some((above, own)) = level
+        .checked_sub(1)
+        .and_then(|above| tree.levels.get(above))
+        .zip(tree.levels.get(level))
+    else {
         return Vec::new();
     };
-    let Some(first) = above.folder.iter().position(|folder| *folder) else { return Vec::new() };
-    let children = above.children(first as u32).iter().take(POSITIONS).map(|&row| own.id(row));
-    children.filter(|id| !is_padding(id)).map(str::to_owned).collect()
+    let Some(first) = above.folder.iter().position(|folder| *folder) else {
+        return Vec::new();
+    };
+    let children = above
+        .children(first as u32)
+        .iter()
+        .take(POSITIONS)
+        .map(|&row| own.id(row));
+    children
+        .filter(|id| !is_padding(id))
+        .map(str::to_owned)
+        .collect()
 }
 
 fn head_ui(
@@ -131,47 +235,86 @@ fn head_ui(
     position: Option<&str>,
 ) {
     let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(Margin::symmetric(10, 5)).show(ui, |ui| {
-        ui.horizontal(|ui| {
-            ui.spacing_mut().item_spacing.x = 8.0;
-            let names: Vec<String> = (0..levels).map(|level| tr!("Level {level}", level)).collect();
-            let name = tr!("Level of the statistics");
-            if let Some(index) = widgets::combo(ui, name, &names[level.min(levels - 1)], 90.0, false, &names) {
-                (cx.session.statistics.level, cx.session.statistics.exact) = (Some(index), false);
-                cx.session.statistics.position = None;
-            }
-            if !positions.is_empty() {
-                let all = tr!("All positions");
-                let names: Vec<&str> = std::iter::once(all).chain(positions.iter().map(String::as_str)).collect();
+    Frame::NONE
+        .inner_margin(Margin::symmetric(10, 5))
+        .show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.spacing_mut().item_spacing.x = 8.0;
+                let names: Vec<String> = (0..levels)
+                    .map(|level| tr!("Level {level}", level))
+                    .collect();
+                let name = tr!("Level of the statistics");
                 if let Some(index) =
-                    widgets::combo(ui, tr!("Position of the statistics"), position.unwrap_or(all), 140.0, false, &names)
+                    widgets::combo(ui, name, &names[level.min(levels - 1)], 90.0, false, &names)
                 {
-                    cx.session.statistics.position = index.checked_sub(1).and_then(|index| positions.get(index)).cloned();
-                    cx.session.statistics.exact = false;
+                    (cx.session.statistics.level, cx.session.statistics.exact) =
+                        (Some(index), false);
+                    cx.session.statistics.position = None;
                 }
-            }
-            split_ui(ui, cx);
-            let exact = cx.session.statistics.exact;
-            let text = if exact { tr!("From metadata") } else { tr!("Read the pixels") };
-            let tip = match exact {
-                true => tr!("Combine the statistics in the metadata"),
-                false => tr!("Compute from every pixel of the selection; slow for many rasters"),
-            };
-            if ui.add(Button::secondary(text).icon(icons::CHART_BAR).tooltip(tip)).clicked() {
-                cx.session.statistics.exact = !exact;
-            }
-            for action in [Action::Percentiles, Action::Histograms] {
-                let button = Button::secondary(action.info().text).icon(action.info().icon).tooltip(action.info().tooltip);
-                if ui.add(button).clicked() {
-                    cx.request(Request::Do(action));
+                if !positions.is_empty() {
+                    let all = tr!("All positions");
+                    let names: Vec<&str> = std::iter::once(all)
+                        .chain(positions.iter().map(String::as_str))
+                        .collect();
+                    if let Some(index) = widgets::combo(
+                        ui,
+                        tr!("Position of the statistics"),
+                        position.unwrap_or(all),
+                        140.0,
+                        false,
+                        &names,
+                    ) {
+                        cx.session.statistics.position = index
+                            .checked_sub(1)
+                            .and_then(|index| positions.get(index))
+                            .cloned();
+                        cx.session.statistics.exact = false;
+                    }
                 }
-            }
-            let text = filters::tally_text(cx, document, level);
-            ui.add(egui::Label::new(theme::rich_text(text).text_style(text_style("small12")).color(t.tx3)).truncate());
+                split_ui(ui, cx);
+                let exact = cx.session.statistics.exact;
+                let text = if exact {
+                    tr!("From metadata")
+                } else {
+                    tr!("Read the pixels")
+                };
+                let tip = match exact {
+                    true => tr!("Combine the statistics in the metadata"),
+                    false => {
+                        tr!("Compute from every pixel of the selection; slow for many rasters")
+                    }
+                };
+                if ui
+                    .add(Button::secondary(text).icon(icons::CHART_BAR).tooltip(tip))
+                    .clicked()
+                {
+                    cx.session.statistics.exact = !exact;
+                }
+                for action in [Action::Percentiles, Action::Histograms] {
+                    let button = Button::secondary(action.info().text)
+                        .icon(action.info().icon)
+                        .tooltip(action.info().tooltip);
+                    if ui.add(button).clicked() {
+                        cx.request(Request::Do(action));
+                    }
+                }
+                let text = filters::tally_text(cx, document, level);
+                ui.add(
+                    egui::Label::new(
+                        theme::rich_text(text)
+                            .text_style(text_style("small12"))
+                            .color(t.tx3),
+                    )
+                    .truncate(),
+                );
+            });
         });
-    });
     let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line),
+    );
 }
 
 fn has_value(summary: &ColumnSummary, value: &str) -> bool {
@@ -181,12 +324,30 @@ fn has_value(summary: &ColumnSummary, value: &str) -> bool {
 /// Draws the choice of one split; nothing for datasets without one.
 fn split_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.statistics;
-    let Some(Some(summary)) = state.splits.latest() else { return };
+    let Some(Some(summary)) = state.splits.latest() else {
+        return;
+    };
     let all = tr!("All splits");
-    let names: Vec<&str> = std::iter::once(all).chain(summary.top.iter().map(|(value, _)| value.as_str())).collect();
-    let current = state.split.as_deref().filter(|split| has_value(summary, split)).unwrap_or(all);
-    if let Some(index) = widgets::combo(ui, tr!("Split of the statistics"), current, 110.0, false, &names) {
-        state.split = index.checked_sub(1).and_then(|index| summary.top.get(index)).map(|(value, _)| value.clone());
+    let names: Vec<&str> = std::iter::once(all)
+        .chain(summary.top.iter().map(|(value, _)| value.as_str()))
+        .collect();
+    let current = state
+        .split
+        .as_deref()
+        .filter(|split| has_value(summary, split))
+        .unwrap_or(all);
+    if let Some(index) = widgets::combo(
+        ui,
+        tr!("Split of the statistics"),
+        current,
+        110.0,
+        false,
+        &names,
+    ) {
+        state.split = index
+            .checked_sub(1)
+            .and_then(|index| summary.top.get(index))
+            .map(|(value, _)| value.clone());
         state.exact = false;
     }
 }
@@ -199,24 +360,56 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
         _ => tr!("Band {number}", number = band + 1),
     };
     widgets::section_header(ui, tr!("Pooled by band"), |ui| {
-        let mut parts = vec![tr_n!(report.samples, "{n} sample", "{n} samples", n = paint::grouped(report.samples))];
+        let mut parts = vec![tr_n!(
+            report.samples,
+            "{n} sample",
+            "{n} samples",
+            n = paint::grouped(report.samples)
+        )];
         if report.without > 0 {
-            parts.push(tr!("{n} without statistics", n = paint::grouped(report.without)));
+            parts.push(tr!(
+                "{n} without statistics",
+                n = paint::grouped(report.without)
+            ));
         }
         if report.not_finite > 0 {
-            parts.push(tr!("{n} with NaN or infinite statistics left out", n = paint::grouped(report.not_finite)));
+            parts.push(tr!(
+                "{n} with NaN or infinite statistics left out",
+                n = paint::grouped(report.not_finite)
+            ));
         }
-        let weight = if report.weighted { tr!("weighted by valid pixels") } else { tr!("all samples have the same weight") };
+        let weight = if report.weighted {
+            tr!("weighted by valid pixels")
+        } else {
+            tr!("all samples have the same weight")
+        };
         parts.push(weight.to_owned());
-        ui.label(theme::rich_text(parts.join(", ")).text_style(text_style("small12")).color(t.tx3));
+        ui.label(
+            theme::rich_text(parts.join(", "))
+                .text_style(text_style("small12"))
+                .color(t.tx3),
+        );
     });
     match &report.pooled {
         Pooled::Continuous { bands } => {
-            let heads = [tr!("band"), tr!("min"), tr!("mean"), tr!("max"), tr!("std"), tr!("pixels")];
+            let heads = [
+                tr!("band"),
+                tr!("min"),
+                tr!("mean"),
+                tr!("max"),
+                tr!("std"),
+                tr!("pixels"),
+            ];
             row_ui(ui, heads.map(str::to_owned), true);
             for (band, moments) in bands.iter().enumerate() {
                 match moments {
-                    Some(BandMoments { min, max, mean, std, count }) => {
+                    Some(BandMoments {
+                        min,
+                        max,
+                        mean,
+                        std,
+                        count,
+                    }) => {
                         let cells = [
                             name(band),
                             number_of(*min),
@@ -229,7 +422,14 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
                     }
                     None => row_ui(
                         ui,
-                        [name(band), tr!("no data").into(), String::new(), String::new(), String::new(), String::new()],
+                        [
+                            name(band),
+                            tr!("no data").into(),
+                            String::new(),
+                            String::new(),
+                            String::new(),
+                            String::new(),
+                        ],
                         false,
                     ),
                 }
@@ -239,10 +439,18 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
             let classes = classes_of(document);
             for (band, shares) in bands.iter().enumerate() {
                 for (class, share) in shares.iter().enumerate().filter(|(_, share)| **share > 0.0) {
-                    let label = classes.names.iter().find(|(number, _)| *number == class as i64).map(|(_, name)| name.as_str());
+                    let label = classes
+                        .names
+                        .iter()
+                        .find(|(number, _)| *number == class as i64)
+                        .map(|(_, name)| name.as_str());
                     let text = format!(
                         "{} {class} {}",
-                        if bands.len() > 1 { name(band) } else { tr!("class").into() },
+                        if bands.len() > 1 {
+                            name(band)
+                        } else {
+                            tr!("class").into()
+                        },
                         label.unwrap_or_default()
                     );
                     share_ui(ui, text.trim(), *share, &format!("{:.2} %", share * 100.0));
@@ -259,7 +467,11 @@ fn row_ui(ui: &mut Ui, cells: [String; 6], head: bool) {
     let inner = rect.shrink2(vec2(12.0, 0.0));
     let first = (inner.width() * 0.28).min(220.0);
     let width = ((inner.width() - first) / 5.0).min(130.0);
-    let (font, color) = if head { (font::mono(11.0), t.tx3) } else { (font::mono(12.0), t.tx) };
+    let (font, color) = if head {
+        (font::mono(11.0), t.tx3)
+    } else {
+        (font::mono(12.0), t.tx)
+    };
     paint::text_left(
         ui.painter(),
         inner.with_max_x(inner.left() + first),
@@ -277,36 +489,63 @@ fn row_ui(ui: &mut Ui, cells: [String; 6], head: bool) {
             color,
         );
     }
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line),
+    );
 }
 
 fn share_ui(ui: &mut Ui, name: &str, share: f64, text: &str) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 22.0), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Row, true, format!("{name}: {text}")));
-    let inner = rect.shrink2(vec2(12.0, 0.0)).with_max_x(rect.left() + rect.width().min(640.0));
+    let inner = rect
+        .shrink2(vec2(12.0, 0.0))
+        .with_max_x(rect.left() + rect.width().min(640.0));
     let (label, rest) = inner.split_left_right_at_fraction(0.34);
     paint::text_left(ui.painter(), label, name, font::mono(12.0), t.tx2);
     paint::text_right(ui.painter(), rest, text, font::mono(12.0), t.tx);
-    let track = Rect::from_min_max(pos2(rest.left(), rest.center().y - 4.0), pos2(rest.right() - 110.0, rest.center().y + 4.0));
+    let track = Rect::from_min_max(
+        pos2(rest.left(), rest.center().y - 4.0),
+        pos2(rest.right() - 110.0, rest.center().y + 4.0),
+    );
     if track.width() > 10.0 {
         ui.painter().rect_filled(track, 2, t.bg3);
-        ui.painter().rect_filled(track.with_max_x(track.left() + track.width() * (share as f32).clamp(0.0, 1.0)), 2, t.tx3);
+        ui.painter().rect_filled(
+            track.with_max_x(track.left() + track.width() * (share as f32).clamp(0.0, 1.0)),
+            2,
+            t.tx3,
+        );
     }
 }
 
 fn splits_ui(ui: &mut Ui, summary: &ColumnSummary) {
     let t = theme::tokens(ui);
     widgets::section_header(ui, tr!("Splits"), |ui| {
-        ui.label(theme::rich_text(&summary.name).font(font::mono(11.0)).color(t.tx3));
+        ui.label(
+            theme::rich_text(&summary.name)
+                .font(font::mono(11.0))
+                .color(t.tx3),
+        );
     });
     let valid = summary.rows.max(1) as f64;
     for (value, count) in &summary.top {
         let share = *count as f64 / valid;
-        share_ui(ui, value, share, &format!("{}   {:.1} %", paint::grouped(*count), share * 100.0));
+        share_ui(
+            ui,
+            value,
+            share,
+            &format!("{}   {:.1} %", paint::grouped(*count), share * 100.0),
+        );
     }
     if summary.nulls > 0 {
         let share = summary.nulls as f64 / valid;
-        share_ui(ui, tr!("without a split"), share, &format!("{}   {:.1} %", paint::grouped(summary.nulls), share * 100.0));
+        share_ui(
+            ui,
+            tr!("without a split"),
+            share,
+            &format!("{}   {:.1} %", paint::grouped(summary.nulls), share * 100.0),
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Layout of the columns of the matrix: one column for each position of the pattern, with gaps between groups.
+//! Layout of the columns of the matrix: one column for each position of the pattern, with gaps
+//! between groups.
 
 use super::state::StructureSummary;
 
@@ -26,8 +27,15 @@ pub(super) struct StructureColumns {
 impl StructureColumns {
     pub fn new(lens: &StructureSummary) -> Self {
         let count = lens.pattern.len();
-        let longest = lens.pattern.iter().map(|node| node.id.chars().count()).max().unwrap_or(0);
-        let cell = (longest as f32 * LETTER + BESIDE).clamp(CELL, WIDEST).round();
+        let longest = lens
+            .pattern
+            .iter()
+            .map(|node| node.id.chars().count())
+            .max()
+            .unwrap_or(0);
+        let cell = (longest as f32 * LETTER + BESIDE)
+            .clamp(CELL, WIDEST)
+            .round();
         let mut end: Vec<usize> = (1..=count).collect();
         for index in (0..count).rev() {
             if let Some(parent) = lens.pattern[index].parent {
@@ -48,12 +56,20 @@ impl StructureColumns {
             left.push(x);
             x += cell + GAP;
         }
-        Self { left, end, cell, width: (x - GAP).max(0.0) }
+        Self {
+            left,
+            end,
+            cell,
+            width: (x - GAP).max(0.0),
+        }
     }
 
     /// The position whose column holds `x`.
     pub fn at(&self, x: f32) -> Option<u32> {
-        let index = self.left.partition_point(|&left| left <= x).checked_sub(1)?;
+        let index = self
+            .left
+            .partition_point(|&left| left <= x)
+            .checked_sub(1)?;
         (x <= self.left[index] + self.cell).then_some(index as u32)
     }
 
@@ -71,8 +87,14 @@ mod tests {
 
     fn lens(parts: Vec<Sample>) -> StructureSummary {
         let roots = vec![Sample::folder("a", Tortilla::new(parts))];
-        let data = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };
-        StructureSummary { pattern: Structure::of(&data).pattern().to_vec(), ..StructureSummary::default() }
+        let data = Dataset {
+            root: Tortilla::new(roots).into(),
+            ..Dataset::default()
+        };
+        StructureSummary {
+            pattern: Structure::of(&data).pattern().to_vec(),
+            ..StructureSummary::default()
+        }
     }
 
     #[test]
@@ -85,8 +107,16 @@ mod tests {
         for (index, &left) in columns.left.iter().enumerate() {
             assert_eq!(columns.at(left + columns.cell / 2.0), Some(index as u32));
         }
-        assert_eq!(columns.at(columns.left[3] - 2.0), None, "between two groups is nothing");
-        assert_eq!(columns.left[4] - columns.left[3], columns.cell + GAP, "two files side by side are no groups");
+        assert_eq!(
+            columns.at(columns.left[3] - 2.0),
+            None,
+            "between two groups is nothing"
+        );
+        assert_eq!(
+            columns.left[4] - columns.left[3],
+            columns.cell + GAP,
+            "two files side by side are no groups"
+        );
         assert_eq!(columns.span(0), (0.0, columns.left[2] + columns.cell));
         assert_eq!(lens.path(2), ["s2", "t1"]);
         assert_eq!(lens.siblings(2).collect::<Vec<_>>(), [1, 2]);
@@ -94,9 +124,21 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_the_longest_id_within_limits() {
-        let width = |id: &str| StructureColumns::new(&lens(vec![Sample::file("t0", "/x", 1), Sample::file(id, "/x", 1)])).cell;
+        let width = |id: &str| {
+            StructureColumns::new(&lens(vec![
+                Sample::file("t0", "/x", 1),
+                Sample::file(id, "/x", 1),
+            ]))
+            .cell
+        };
         assert_eq!(width("t1"), CELL);
-        assert!(width("before.tif") >= 10.0 * LETTER + 25.0, "the name is not cut");
-        assert_eq!(width("a_name_that_never_seems_to_come_to_an_end.tif"), WIDEST);
+        assert!(
+            width("before.tif") >= 10.0 * LETTER + 25.0,
+            "the name is not cut"
+        );
+        assert_eq!(
+            width("a_name_that_never_seems_to_come_to_an_end.tif"),
+            WIDEST
+        );
     }
 }

@@ -1,5 +1,6 @@
-//! The selected structure fault: its description, the state now and after the fix, the fixes to choose from, and the same fix for
-//! all similar roots, after a preview. Drawn at the top of the Sample panel.
+//! The selected structure fault: its description, the state now and after the fix, the fixes to
+//! choose from, and the same fix for all similar roots, after a preview. Drawn at the top of the
+//! Sample panel.
 
 use std::sync::Arc;
 
@@ -34,25 +35,49 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     };
     let root = root_of(document, at);
     let report = cx.studio.report().clone();
-    let position = cx.session.structure.cell.filter(|(of, _)| *of == root).map(|(_, position)| position);
+    let position = cx
+        .session
+        .structure
+        .cell
+        .filter(|(of, _)| *of == root)
+        .map(|(_, position)| position);
     let of = Some((key, ValueId::of(&report), at, root, position));
     if cx.session.structure.fix.of == of {
         return;
     }
     let lens = cx.session.structure.lens.clone();
     let fault = cell_fault(document, &lens, root, position, at.level == 0).or_else(|| {
-        let finding = report.findings.iter().find(|finding| finding_sample(finding) == Some(at))?;
+        let finding = report
+            .findings
+            .iter()
+            .find(|finding| finding_sample(finding) == Some(at))?;
         finding_fault(document, finding, root)
     });
     let state = &mut cx.session.structure.fix;
-    let mut next = FixState { of: of.clone(), fault, ..FixState::default() };
-    // A new report of the same revision does not change a plan: keep the one that is being computed.
-    if state.of.as_ref().is_some_and(|old| (old.0, old.3, old.4) == (key, root, position)) {
-        (next.plan, next.asked, next.chosen) = (std::mem::take(&mut state.plan), state.asked.take(), state.chosen);
+    let mut next = FixState {
+        of: of.clone(),
+        fault,
+        ..FixState::default()
+    };
+    // A new report of the same revision does not change a plan: keep the one that is being
+    // computed.
+    if state
+        .of
+        .as_ref()
+        .is_some_and(|old| (old.0, old.3, old.4) == (key, root, position))
+    {
+        (next.plan, next.asked, next.chosen) = (
+            std::mem::take(&mut state.plan),
+            state.asked.take(),
+            state.chosen,
+        );
     }
     if let (Some(fault), Some(of), Some(finder)) = (&next.fault, of, cx.studio.fix_finder()) {
         let finding = fault.finding.clone();
-        next.fixes.update(cx.jobs, of, tr!("Look for fixes"), move |_| Ok(finder.fixes(&finding)));
+        next.fixes
+            .update(cx.jobs, of, tr!("Look for fixes"), move |_| {
+                Ok(finder.fixes(&finding))
+            });
     }
     *state = next;
 }
@@ -72,8 +97,11 @@ fn cell_fault(
     let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
     let alike = draft::alike_count(&structure, root as usize);
     drop(structure);
-    let at_fault =
-        |position: &u32| places.get(*position as usize).is_some_and(|place| place.state.is_fault() && !place.unreachable);
+    let at_fault = |position: &u32| {
+        places
+            .get(*position as usize)
+            .is_some_and(|place| place.state.is_fault() && !place.unreachable)
+    };
     let position = match position {
         Some(position) => Some(position).filter(at_fault),
         None if whole => (0..places.len() as u32).find(at_fault),
@@ -82,20 +110,39 @@ fn cell_fault(
     let place = places.get(position as usize)?;
     let node = lens.pattern.get(position as usize)?;
     let finding = draft::fault_of(draft.dataset(), root as usize)?;
-    let id = document.id(crate::studio::RowRef { level: 0, row: root })?.to_owned();
-    let mut path: Vec<String> = lens.path(position).iter().map(|id| (*id).to_owned()).collect();
+    let id = document
+        .id(crate::studio::RowRef {
+            level: 0,
+            row: root,
+        })?
+        .to_owned();
+    let mut path: Vec<String> = lens
+        .path(position)
+        .iter()
+        .map(|id| (*id).to_owned())
+        .collect();
     path.pop();
     let above = path.clone();
     path.insert(0, id.clone());
     let total = paint::grouped(lens.total());
-    let counts = lens.counts.get(position as usize).copied().unwrap_or_default();
-    let sound = paint::grouped(counts.of(PositionState::Present) + counts.of(PositionState::Padded));
-    let inside = if above.is_empty() { tr!("the root").to_owned() } else { above.join(" / ") };
+    let counts = lens
+        .counts
+        .get(position as usize)
+        .copied()
+        .unwrap_or_default();
+    let sound =
+        paint::grouped(counts.of(PositionState::Present) + counts.of(PositionState::Padded));
+    let inside = if above.is_empty() {
+        tr!("the root").to_owned()
+    } else {
+        above.join(" / ")
+    };
     let (title, text) = match place.state {
         PositionState::Missing => (
             tr!("Missing child"),
             tr!(
-                "Every root must hold the same children in the same order. {sound} of {total} roots hold {id} in {inside}; this one does not.",
+                "Every root must hold the same children in the same order. {sound} of {total} \
+                    roots hold {id} in {inside}; this one does not.",
                 sound,
                 total,
                 id = node.id,
@@ -104,7 +151,15 @@ fn cell_fault(
         ),
         PositionState::WrongType => {
             let found = place.kind.unwrap_or(SampleKind::File);
-            (tr!("Wrong type"), tr!("{id} is a {found} here; the pattern says {wanted}.", id = node.id, found, wanted = node.kind))
+            (
+                tr!("Wrong type"),
+                tr!(
+                    "{id} is a {found} here; the pattern says {wanted}.",
+                    id = node.id,
+                    found,
+                    wanted = node.kind
+                ),
+            )
         }
         PositionState::WrongId => (
             tr!("Wrong id"),
@@ -118,7 +173,8 @@ fn cell_fault(
         PositionState::WrongOrder => (
             tr!("Wrong order"),
             tr!(
-                "{id} is at another position; {sound} of {total} roots have it at position {position}.",
+                "{id} is at another position; {sound} of {total} roots have it at position \
+                    {position}.",
                 id = node.id,
                 sound,
                 total,
@@ -143,7 +199,11 @@ fn cell_fault(
         title: title.into(),
         rule: "PIT-1",
         path,
-        last: tr!("position {position} ({id})", position = node.position, id = node.id),
+        last: tr!(
+            "position {position} ({id})",
+            position = node.position,
+            id = node.id
+        ),
         text,
         now,
         finding,
@@ -184,37 +244,76 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     refresh(cx, document);
     show_plan(cx);
     // Moved out for the frame to release the borrow of the context.
-    let Some(fault) = cx.session.structure.fix.fault.take() else { return };
+    let Some(fault) = cx.session.structure.fix.fault.take() else {
+        return;
+    };
     let t = theme::tokens(ui);
-    Frame::NONE.inner_margin(Margin { left: 12, right: 12, top: 10, bottom: 10 }).show(ui, |ui| {
-        ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
-        head_ui(ui, &fault);
-        if !fault.now.is_empty() {
-            ui.label(theme::rich_text(tr!("Now")).font(font::semibold(12.0)));
-            chips_ui(ui, fault.now.iter().map(|(word, off)| (word.as_str(), *off)), t.errbg, t.errline, t.err);
-        }
-        fixes_ui(ui, cx, document, &fault);
-    });
+    Frame::NONE
+        .inner_margin(Margin {
+            left: 12,
+            right: 12,
+            top: 10,
+            bottom: 10,
+        })
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing = vec2(6.0, 6.0);
+            head_ui(ui, &fault);
+            if !fault.now.is_empty() {
+                ui.label(theme::rich_text(tr!("Now")).font(font::semibold(12.0)));
+                chips_ui(
+                    ui,
+                    fault.now.iter().map(|(word, off)| (word.as_str(), *off)),
+                    t.errbg,
+                    t.errline,
+                    t.err,
+                );
+            }
+            fixes_ui(ui, cx, document, &fault);
+        });
     let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line2));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line2),
+    );
     cx.session.structure.fix.fault = Some(fault);
 }
 
 fn head_ui(ui: &mut Ui, fault: &StructureFault) {
     let t = theme::tokens(ui);
     ui.horizontal_wrapped(|ui| {
-        ui.label(theme::rich_text(icons::WARNING_OCTAGON).font(font::icon(16.0)).color(t.err));
+        ui.label(
+            theme::rich_text(icons::WARNING_OCTAGON)
+                .font(font::icon(16.0))
+                .color(t.err),
+        );
         widgets::badge(ui, Tone::Neutral, None, fault.rule);
-        ui.label(theme::rich_text(&fault.title).font(font::semibold(14.0)).color(t.tx));
+        ui.label(
+            theme::rich_text(&fault.title)
+                .font(font::semibold(14.0))
+                .color(t.tx),
+        );
     });
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 0.0;
         for id in &fault.path {
-            ui.label(theme::rich_text(format!("{id} / ")).font(font::mono(12.0)).color(t.tx));
+            ui.label(
+                theme::rich_text(format!("{id} / "))
+                    .font(font::mono(12.0))
+                    .color(t.tx),
+            );
         }
-        ui.label(theme::rich_text(&fault.last).font(font::mono(12.0)).color(t.err));
+        ui.label(
+            theme::rich_text(&fault.last)
+                .font(font::mono(12.0))
+                .color(t.err),
+        );
     });
-    ui.label(theme::rich_text(&fault.text).text_style(text_style("small12")).color(t.tx2));
+    ui.label(
+        theme::rich_text(&fault.text)
+            .text_style(text_style("small12"))
+            .color(t.tx2),
+    );
 }
 
 fn chips_ui<'a>(
@@ -230,9 +329,11 @@ fn chips_ui<'a>(
         for (word, marked) in words.take(24) {
             let text = if marked { color } else { t.tx };
             let galley = paint::unwrapped(ui.painter(), word, font::mono(12.0), text);
-            let (rect, response) = ui.allocate_exact_size(vec2((galley.size().x + 12.0).round(), 21.0), Sense::hover());
+            let (rect, response) = ui
+                .allocate_exact_size(vec2((galley.size().x + 12.0).round(), 21.0), Sense::hover());
             response.widget_info(|| WidgetInfo::labeled(Role::Label, true, word));
-            ui.painter().rect_filled(rect, 3, if marked { fill } else { t.bg3 });
+            ui.painter()
+                .rect_filled(rect, 3, if marked { fill } else { t.bg3 });
             if marked {
                 paint::dashed_rect(ui.painter(), rect, line);
             }
@@ -249,16 +350,30 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
         AsyncState::NotAsked | AsyncState::Pending => return,
     };
     if fixes.is_empty() {
-        let nothing_common = document.structure().is_some_and(|structure| structure.nothing_common());
+        let nothing_common = document
+            .structure()
+            .is_some_and(|structure| structure.nothing_common());
         let text = match nothing_common {
-            true => tr!("No shape is common, so there is no pattern to fix this root by: choose one under Pattern from."),
+            true => tr!(
+                "No shape is common, so there is no pattern to fix this root by: choose one under \
+                    Pattern from."
+            ),
             false => tr!("There is no automatic fix: choose by hand."),
         };
-        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+        ui.label(
+            theme::rich_text(text)
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
         return;
     }
     // What removes samples is never chosen beforehand.
-    let chosen = cx.session.structure.fix.chosen.or_else(|| fixes.iter().position(|fix| fix.care != Care::Removes));
+    let chosen = cx
+        .session
+        .structure
+        .fix
+        .chosen
+        .or_else(|| fixes.iter().position(|fix| fix.care != Care::Removes));
     let fix = chosen.and_then(|index| fixes.get(index));
     if let Some(fix) = fix {
         after_ui(ui, fix, fault);
@@ -270,8 +385,13 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
         }
     }
     let Some(fix) = fix else {
-        let text = tr!("Every fix here removes samples: choose one, or change the samples by hand.");
-        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+        let text =
+            tr!("Every fix here removes samples: choose one, or change the samples by hand.");
+        ui.label(
+            theme::rich_text(text)
+                .text_style(text_style("small12"))
+                .color(t.tx2),
+        );
         return;
     };
     ui.horizontal_wrapped(|ui| {
@@ -281,19 +401,50 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
             Care::Removes => Button::danger(tr!("Apply")),
         };
         // Findings of an older revision must not change the draft.
-        let checking = cx.studio.is_checking().then_some(tr!("The draft is being checked"));
-        if ui.add(apply.name(tr!("Apply: {fix}", fix = fix.label)).blocked(checking)).clicked() {
+        let checking = cx
+            .studio
+            .is_checking()
+            .then_some(tr!("The draft is being checked"));
+        if ui
+            .add(
+                apply
+                    .name(tr!("Apply: {fix}", fix = fix.label))
+                    .blocked(checking),
+            )
+            .clicked()
+        {
             match fix.care {
                 Care::Removes => cx.request(Request::Fix(fault.root, Box::new(fix.clone()))),
                 // The list above shows every new id.
-                Care::Safe | Care::Ids => cx.run(Command::Edit { edit: fix.edit.clone() }),
+                Care::Safe | Care::Ids => cx.run(Command::Edit {
+                    edit: fix.edit.clone(),
+                }),
             }
         }
         if fault.alike > 1 {
-            let text = tr!("Apply to {roots} like this…", roots = paint::grouped(fault.alike));
-            let tip = tr!("Shows what changes in every root of the same shape, before anything is changed");
-            let busy = cx.session.structure.fix.asked.is_some().then_some(tr!("Looking at the other roots"));
-            if ui.add(Button::secondary(text).name(tr!("Apply to all like this")).tooltip(tip).blocked(busy)).clicked() {
+            let text = tr!(
+                "Apply to {roots} like this…",
+                roots = paint::grouped(fault.alike)
+            );
+            let tip = tr!(
+                "Shows what changes in every root of the same shape, before anything is changed"
+            );
+            let busy = cx
+                .session
+                .structure
+                .fix
+                .asked
+                .is_some()
+                .then_some(tr!("Looking at the other roots"));
+            if ui
+                .add(
+                    Button::secondary(text)
+                        .name(tr!("Apply to all like this"))
+                        .tooltip(tip)
+                        .blocked(busy),
+                )
+                .clicked()
+            {
                 ask_plan(cx, document, fault.root, fix);
             }
         }
@@ -306,24 +457,54 @@ fn after_ui(ui: &mut Ui, fix: &Fix, fault: &StructureFault) {
     ui.label(theme::rich_text(tr!("After the fix")).font(font::semibold(12.0)));
     match siblings_after(&fix.preview.1, &fault.above) {
         Some(after) => {
-            let before: Vec<String> = siblings_after(&fix.preview.0, &fault.above).unwrap_or_default();
-            let fresh = |word: &String| !before.contains(word) || fault.target.as_ref() == Some(word);
-            chips_ui(ui, after.iter().map(|word| (word.as_str(), fresh(word))), t.accbg, t.accfill, t.acc);
+            let before: Vec<String> =
+                siblings_after(&fix.preview.0, &fault.above).unwrap_or_default();
+            let fresh =
+                |word: &String| !before.contains(word) || fault.target.as_ref() == Some(word);
+            chips_ui(
+                ui,
+                after.iter().map(|word| (word.as_str(), fresh(word))),
+                t.accbg,
+                t.accfill,
+                t.acc,
+            );
         }
         None => {
-            let text = if fix.preview.1.is_empty() { tr!("Nothing: the root was removed.") } else { tr!("The FOLDER is gone.") };
-            ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
+            let text = if fix.preview.1.is_empty() {
+                tr!("Nothing: the root was removed.")
+            } else {
+                tr!("The FOLDER is gone.")
+            };
+            ui.label(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
         }
     }
-    let renamed = if fix.care == Care::Safe { t.tx2 } else { t.warn };
-    let renames = fix.renames.iter().map(|(old, new)| (format!("{old} → {new}"), renamed));
-    let drops = fix.drops.iter().map(|path| (tr!("Drop {id}", id = path), t.err));
+    let renamed = if fix.care == Care::Safe {
+        t.tx2
+    } else {
+        t.warn
+    };
+    let renames = fix
+        .renames
+        .iter()
+        .map(|(old, new)| (format!("{old} → {new}"), renamed));
+    let drops = fix
+        .drops
+        .iter()
+        .map(|path| (tr!("Drop {id}", id = path), t.err));
     for (text, color) in renames.chain(drops).take(LISTED) {
         ui.label(theme::rich_text(text).font(font::mono(12.0)).color(color));
     }
     let listed = fix.renames.len() + fix.drops.len();
     if listed > LISTED {
-        ui.label(theme::rich_text(tr!("and {n} more", n = listed - LISTED)).text_style(text_style("small12")).color(t.tx3));
+        ui.label(
+            theme::rich_text(tr!("and {n} more", n = listed - LISTED))
+                .text_style(text_style("small12"))
+                .color(t.tx3),
+        );
     }
     ui.add_space(4.0);
 }
@@ -332,7 +513,14 @@ fn after_ui(ui: &mut Ui, fix: &Fix, fault: &StructureFault) {
 fn choice_ui(ui: &mut Ui, fix: &Fix, chosen: bool) -> bool {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 46.0), Sense::click());
-    response.widget_info(|| WidgetInfo::selected(Role::RadioButton, true, chosen, tr!("Fix: {fix}", fix = fix.label)));
+    response.widget_info(|| {
+        WidgetInfo::selected(
+            Role::RadioButton,
+            true,
+            chosen,
+            tr!("Fix: {fix}", fix = fix.label),
+        )
+    });
     let (fill, line) = match () {
         () if chosen => (t.accbg, t.accline),
         () if response.hovered() => (t.hover, t.line2),
@@ -347,38 +535,68 @@ fn choice_ui(ui: &mut Ui, fix: &Fix, chosen: bool) -> bool {
     } else {
         painter.circle(dot, 6.5, t.input, Stroke::new(1.0, t.ctl));
     }
-    let inner = Rect::from_min_max(pos2(rect.left() + 32.0, rect.top() + 4.0), rect.max - vec2(8.0, 4.0));
+    let inner = Rect::from_min_max(
+        pos2(rect.left() + 32.0, rect.top() + 4.0),
+        rect.max - vec2(8.0, 4.0),
+    );
     let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
-    let color = if fix.care == Care::Removes { t.err } else { t.tx };
+    let color = if fix.care == Care::Removes {
+        t.err
+    } else {
+        t.tx
+    };
     paint::text_left(painter, upper, &fix.label, font::medium(12.5), color);
-    paint::text_left(painter, lower, &explanation(fix), font::regular(11.5), t.tx2);
+    paint::text_left(
+        painter,
+        lower,
+        &explanation(fix),
+        font::regular(11.5),
+        t.tx2,
+    );
     paint::focus_ring(ui, &response, 4);
     response.clicked()
 }
 
 /// `1 sample`, `12 samples`.
 pub fn sample_counted(count: u64) -> String {
-    tr_n!(count, "{n} sample", "{n} samples", n = paint::grouped(count))
+    tr_n!(
+        count,
+        "{n} sample",
+        "{n} samples",
+        n = paint::grouped(count)
+    )
 }
 
 /// Description of a fix.
 fn explanation(fix: &Fix) -> String {
     match fix.verb {
-        _ if fix.care == Care::Ids => tr!("The names differ. Apply it only where it is the same thing.").into(),
+        _ if fix.care == Care::Ids => {
+            tr!("The names differ. Apply it only where it is the same thing.").into()
+        }
         FixVerb::Pad => tr!("Inserts a placeholder: 0 bytes, null metadata.").into(),
         FixVerb::Place => tr!("From the unplaced files. Undo takes it out again.").into(),
         FixVerb::Drop => {
-            tr!("Takes {samples} out of the dataset. Files on disk stay.", samples = sample_counted(fix.affects))
+            tr!(
+                "Takes {samples} out of the dataset. Files on disk stay.",
+                samples = sample_counted(fix.affects)
+            )
         }
         FixVerb::Rename => tr!("Only the id changes.").into(),
         FixVerb::Move => tr!("Only the order changes.").into(),
         FixVerb::Wrap => tr!("Puts a FOLDER around the FILE; the rest is padded.").into(),
-        _ if fix.care == Care::Safe => tr!("Changes {samples}. Removes nothing.", samples = sample_counted(fix.affects)),
-        _ => tr!("Changes {samples}. Some are taken out; files on disk stay.", samples = sample_counted(fix.affects)),
+        _ if fix.care == Care::Safe => tr!(
+            "Changes {samples}. Removes nothing.",
+            samples = sample_counted(fix.affects)
+        ),
+        _ => tr!(
+            "Changes {samples}. Some are taken out; files on disk stay.",
+            samples = sample_counted(fix.affects)
+        ),
     }
 }
 
-/// The ids directly below the FOLDER at `above` in the lines of a preview; `above` starts below the root. `None` when it is missing.
+/// The ids directly below the FOLDER at `above` in the lines of a preview; `above` starts below the
+/// root. `None` when it is missing.
 fn siblings_after(lines: &[String], above: &[String]) -> Option<Vec<String>> {
     let depth_of = |line: &str| (line.len() - line.trim_start_matches(' ').len()) / 2;
     let mut open = vec![true];
@@ -407,8 +625,13 @@ fn siblings_after(lines: &[String], above: &[String]) -> Option<Vec<String>> {
 
 /// Starts the plan of the same fix for all similar roots.
 fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix) {
-    let Some(finder) = cx.studio.fix_finder() else { return };
-    let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
+    let Some(finder) = cx.studio.fix_finder() else {
+        return;
+    };
+    let choice = document
+        .structure()
+        .map(|structure| structure.choice().clone())
+        .unwrap_or_default();
     let key = (cx.session.serial, revision(cx.studio));
     let wanted: PlanKey = (key, choice, root, fix.verb, fix.care);
     let like = fix.clone();
@@ -416,13 +639,17 @@ fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix
     state.asked = Some(wanted.clone());
     state
         .plan
-        .update(cx.jobs, wanted, tr!("Compare the roots"), move |_| Ok(finder.alike_plan(root as usize, &like).map(Arc::new)));
+        .update(cx.jobs, wanted, tr!("Compare the roots"), move |_| {
+            Ok(finder.alike_plan(root as usize, &like).map(Arc::new))
+        });
 }
 
 fn show_plan(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.structure.fix;
     let Some(wanted) = &state.asked else { return };
-    let Some(made) = state.plan.get(wanted) else { return };
+    let Some(made) = state.plan.get(wanted) else {
+        return;
+    };
     let plan = made.as_ref().ok().and_then(|plan| plan.clone());
     state.asked = None;
     if let Some(plan) = plan {
@@ -436,8 +663,17 @@ mod tests {
 
     #[test]
     fn the_children_of_a_folder_are_read_from_a_preview() {
-        let lines: Vec<String> = ["roi", "  s2", "    t0", "    t1", "  s1", "    t0", "    t9", "  dem"].map(str::to_owned).into();
-        let of = |above: &[&str]| siblings_after(&lines, &above.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
+        let lines: Vec<String> = [
+            "roi", "  s2", "    t0", "    t1", "  s1", "    t0", "    t9", "  dem",
+        ]
+        .map(str::to_owned)
+        .into();
+        let of = |above: &[&str]| {
+            siblings_after(
+                &lines,
+                &above.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>(),
+            )
+        };
         assert_eq!(of(&[]), Some(vec!["s2".into(), "s1".into(), "dem".into()]));
         assert_eq!(of(&["s1"]), Some(vec!["t0".into(), "t9".into()]));
         assert_eq!(of(&["s3"]), None);

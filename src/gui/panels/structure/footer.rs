@@ -16,7 +16,10 @@ pub(super) fn hatch(painter: &Painter, t: &ThemeTokens, cell: Rect) {
     let painter = painter.with_clip_rect(cell.intersect(painter.clip_rect()));
     let mut x = cell.left() - cell.height();
     while x < cell.right() {
-        painter.line_segment([pos2(x, cell.bottom()), pos2(x + cell.height(), cell.top())], Stroke::new(1.0, t.bg4));
+        painter.line_segment(
+            [pos2(x, cell.bottom()), pos2(x + cell.height(), cell.top())],
+            Stroke::new(1.0, t.bg4),
+        );
         x += 6.0;
     }
 }
@@ -35,7 +38,13 @@ pub(super) fn ui(
     let (sums, legend) = rect.split_top_bottom_at_y(rect.top() + FOOT);
     painter.hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
     painter.hline(rect.x_range(), legend.top() + 0.5, Stroke::new(1.0, t.line));
-    paint::text_left(&painter, sums.with_min_x(rect.left() + 10.0), tr!("Off pattern"), font::regular(12.0), t.tx2);
+    paint::text_left(
+        &painter,
+        sums.with_min_x(rect.left() + 10.0),
+        tr!("Off pattern"),
+        font::regular(12.0),
+        t.tx2,
+    );
     let inner = painter.with_clip_rect(clip.intersect(sums));
     for (index, counts) in lens.counts.iter().enumerate() {
         let cell = cell_rect(sums, columns.left[index] + shift, columns.cell);
@@ -47,9 +56,14 @@ pub(super) fn ui(
             (0, 0) => ("0".to_owned(), t.tx3),
             (0, padded) => (tr!("{padded} pad", padded = paint::grouped(padded)), t.tx2),
             (faults, 0) => (paint::grouped(faults), t.err),
-            (faults, padded) => {
-                (tr!("{faults} · {padded} pad", faults = paint::grouped(faults), padded = paint::grouped(padded)), t.err)
-            }
+            (faults, padded) => (
+                tr!(
+                    "{faults} · {padded} pad",
+                    faults = paint::grouped(faults),
+                    padded = paint::grouped(padded)
+                ),
+                t.err,
+            ),
         };
         paint::text_center(&inner, cell, &text, font::mono(11.0), color);
     }
@@ -60,7 +74,13 @@ fn legend_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
     let painter = ui.painter_at(rect);
     // The legend first: the counts take the remaining width.
     let text = Rect::from_min_max(rect.min, rect.max - vec2(10.0, 0.0));
-    let end = paint::text_right(&painter, text, tr!("F8 next problem"), font::regular(11.5), t.tx3) - 14.0;
+    let end = paint::text_right(
+        &painter,
+        text,
+        tr!("F8 next problem"),
+        font::regular(11.5),
+        t.tx3,
+    ) - 14.0;
     let mut x = rect.left() + 10.0;
     let words = [
         "FOLDER",
@@ -71,7 +91,12 @@ fn legend_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
         tr!("not reachable"),
     ];
     for (index, word) in words.into_iter().enumerate() {
-        if x + 24.0 + paint::unwrapped(&painter, word, font::regular(11.5), t.tx2).size().x > end {
+        if x + 24.0
+            + paint::unwrapped(&painter, word, font::regular(11.5), t.tx2)
+                .size()
+                .x
+            > end
+        {
             break;
         }
         let cell = Rect::from_center_size(pos2(x + 9.0, rect.center().y), vec2(18.0, 12.0));
@@ -86,6 +111,12 @@ fn legend_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
             4 => framed(t.warnbg, t.warnline),
             _ => hatch(&painter, t, cell),
         }
-        x = paint::text_left(&painter, rect.with_min_x(x + 24.0), word, font::regular(11.5), t.tx2) + 14.0;
+        x = paint::text_left(
+            &painter,
+            rect.with_min_x(x + 24.0),
+            word,
+            font::regular(11.5),
+            t.tx2,
+        ) + 14.0;
     }
 }

@@ -1,9 +1,12 @@
-//! The matrix: one row a root, one column a position of the pattern, with the pattern's tree as header. Only visible cells are drawn;
-//! every state has its own colour and mark.
+//! The matrix: one row a root, one column a position of the pattern, with the pattern's tree as
+//! header. Only visible cells are drawn; every state has its own colour and mark.
 
 use std::sync::Arc;
 
-use egui::{Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{
+    Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo,
+    pos2, vec2,
+};
 
 use super::columns::{BESIDE, LETTER, StructureColumns};
 use super::footer::{self, FOOT};
@@ -29,16 +32,38 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     let area = ui.max_rect();
     let columns = StructureColumns::new(lens);
     let level_height = if area.height() < 420.0 { 46.0 } else { LEVEL };
-    let head = Rect::from_min_size(area.min, vec2(area.width(), level_height * lens.levels as f32 + 6.0));
+    let head = Rect::from_min_size(
+        area.min,
+        vec2(area.width(), level_height * lens.levels as f32 + 6.0),
+    );
     let foot = Rect::from_min_max(pos2(area.left(), area.bottom() - FOOT - LEGEND), area.max);
-    let body = Rect::from_min_max(pos2(area.left(), head.bottom()), pos2(area.right(), foot.top()));
+    let body = Rect::from_min_max(
+        pos2(area.left(), head.bottom()),
+        pos2(area.right(), foot.top()),
+    );
     scroll_sideways(ui, cx, area, &columns);
     let shift = area.left() + IDS - cx.session.structure.x;
-    let clip = Rect::from_min_max(pos2(area.left() + IDS - 2.0, area.top()), area.max).intersect(ui.clip_rect());
-    head_ui(ui, cx, document, lens, &columns, head, level_height, shift, clip);
+    let clip = Rect::from_min_max(pos2(area.left() + IDS - 2.0, area.top()), area.max)
+        .intersect(ui.clip_rect());
+    head_ui(
+        ui,
+        cx,
+        document,
+        lens,
+        &columns,
+        head,
+        level_height,
+        shift,
+        clip,
+    );
     rows_ui(ui, cx, document, lens, &columns, body, shift, clip);
     footer::ui(ui, t, lens, &columns, foot, shift, clip);
-    sideways_bar(ui, cx, Rect::from_min_max(pos2(area.left() + IDS, body.bottom() - 8.0), body.max), &columns);
+    sideways_bar(
+        ui,
+        cx,
+        Rect::from_min_max(pos2(area.left() + IDS, body.bottom() - 8.0), body.max),
+        &columns,
+    );
 }
 
 fn scroll_sideways(ui: &Ui, cx: &mut PanelContext<'_>, area: Rect, columns: &StructureColumns) {
@@ -73,8 +98,15 @@ fn sideways_bar(ui: &Ui, cx: &mut PanelContext<'_>, track: Rect, columns: &Struc
     if response.dragged() {
         state.x = (state.x + response.drag_delta().x * most / room).clamp(0.0, most);
     }
-    let color = if response.hovered() || response.dragged() { t.ctl } else { t.bg4 };
-    let handle = Rect::from_min_size(pos2(track.left() + state.x / most * room, track.top() + 1.0), vec2(length, 6.0));
+    let color = if response.hovered() || response.dragged() {
+        t.ctl
+    } else {
+        t.bg4
+    };
+    let handle = Rect::from_min_size(
+        pos2(track.left() + state.x / most * room, track.top() + 1.0),
+        vec2(length, 6.0),
+    );
     ui.painter().rect_filled(handle, 3, color);
 }
 
@@ -92,14 +124,32 @@ fn head_ui(
 ) {
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
-    painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line2));
+    painter.hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        Stroke::new(1.0, t.line2),
+    );
     let top_of = |level: usize| rect.top() + level_height * level as f32;
     for level in 0..lens.levels {
-        let label = Rect::from_min_size(pos2(rect.left() + 10.0, top_of(level)), vec2(IDS - 16.0, level_height));
-        paint::text_left(&painter, label, &tr!("Level {level}", level), font::regular(12.0), t.tx2);
+        let label = Rect::from_min_size(
+            pos2(rect.left() + 10.0, top_of(level)),
+            vec2(IDS - 16.0, level_height),
+        );
+        paint::text_left(
+            &painter,
+            label,
+            &tr!("Level {level}", level),
+            font::regular(12.0),
+            t.tx2,
+        );
         if level > 0 {
             let y = top_of(level);
-            painter.extend(Shape::dashed_line(&[pos2(rect.left(), y), pos2(rect.right(), y)], Stroke::new(1.0, t.line), 3.0, 3.0));
+            painter.extend(Shape::dashed_line(
+                &[pos2(rect.left(), y), pos2(rect.right(), y)],
+                Stroke::new(1.0, t.line),
+                3.0,
+                3.0,
+            ));
         }
     }
     let painter = painter.with_clip_rect(clip.intersect(rect));
@@ -107,7 +157,10 @@ fn head_ui(
     let wire = Stroke::new(1.0, t.line2);
     // The root is centred over the visible part of its children.
     let middle = |from: f32, to: f32| {
-        let (from, to) = ((from + shift).max(clip.left()), (to + shift).min(clip.right()));
+        let (from, to) = (
+            (from + shift).max(clip.left()),
+            (to + shift).min(clip.right()),
+        );
         ((from + to) / 2.0).round()
     };
     let root_x = middle(0.0, columns.width);
@@ -120,12 +173,16 @@ fn head_ui(
         let spans = node.kind == SampleKind::Folder && to - from > columns.cell;
         let (x, width) = match spans {
             true => {
-                let width = (to - from).min((node.id.chars().count() as f32 * LETTER + BESIDE + 76.0).max(146.0));
+                let width = (to - from)
+                    .min((node.id.chars().count() as f32 * LETTER + BESIDE + 76.0).max(146.0));
                 // The node stays above its own columns when they are partly scrolled out.
                 let (first, last) = (from + shift + width / 2.0, to + shift - width / 2.0);
                 (middle(from, to).min(last.floor()).max(first.ceil()), width)
             }
-            false => (shift + columns.left[index] + columns.cell / 2.0, columns.cell),
+            false => (
+                shift + columns.left[index] + columns.cell / 2.0,
+                columns.cell,
+            ),
         };
         let card = Rect::from_center_size(pos2(x, card_top(node.level) + 19.0), vec2(width, 38.0));
         let owner = node.parent.map_or(0, |parent| owners[parent as usize]);
@@ -142,7 +199,13 @@ fn head_ui(
             painter.vline(column, from..=rect.bottom(), wire);
             if spans {
                 let label = Rect::from_center_size(below, vec2(columns.cell, 16.0));
-                paint::text_center(&painter, label, tr!("the folder"), font::regular(11.0), t.tx3);
+                paint::text_center(
+                    &painter,
+                    label,
+                    tr!("the folder"),
+                    font::regular(11.0),
+                    t.tx3,
+                );
                 painter.vline(column, top_of(node.level + 1)..=label.top(), wire);
                 wires[owners[index]].2.push(column);
             }
@@ -154,7 +217,9 @@ fn head_ui(
         }
         let y = ((bottom - rect.top()) / level_height).ceil() * level_height + rect.top() - 0.5;
         painter.vline(*x, *bottom..=y, wire);
-        let (left, right) = below.iter().fold((*x, *x), |(left, right), &x| (left.min(x), right.max(x)));
+        let (left, right) = below
+            .iter()
+            .fold((*x, *x), |(left, right), &x| (left.min(x), right.max(x)));
         painter.hline(left..=right, y, wire);
         for &x in below {
             painter.vline(x, y..=y + (level_height - 38.0) / 2.0, wire);
@@ -192,29 +257,55 @@ fn node_ui(
 ) {
     let t = theme::tokens(ui);
     let node = &lens.pattern[position as usize];
-    let counts = lens.counts.get(position as usize).copied().unwrap_or_default();
+    let counts = lens
+        .counts
+        .get(position as usize)
+        .copied()
+        .unwrap_or_default();
     let faults = counts.faults();
     let present = lens.total() - counts.of(PositionState::Missing);
     let clip = card.intersect(painter.clip_rect());
-    let response = ui.interact(clip, ui.scope_id().with(("position", position)), Sense::click());
+    let response = ui.interact(
+        clip,
+        ui.scope_id().with(("position", position)),
+        Sense::click(),
+    );
     let path = lens.path(position).join(" / ");
-    let name = tr!("Position {path}: {present} of {total}, {faults} off the pattern", path, present, total = lens.total(), faults);
+    let name = tr!(
+        "Position {path}: {present} of {total}, {faults} off the pattern",
+        path,
+        present,
+        total = lens.total(),
+        faults
+    );
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     let folder = node.kind == SampleKind::Folder;
     let below = columns.end[position as usize] - position as usize - 1;
     let right = if folder && below > 0 {
-        let direct = lens.pattern.iter().filter(|other| other.parent == Some(position)).count();
+        let direct = lens
+            .pattern
+            .iter()
+            .filter(|other| other.parent == Some(position))
+            .count();
         format!("FOLDER × {direct}")
     } else {
         String::new()
     };
-    let selected = cx.session.structure.cell.is_some_and(|(_, chosen)| chosen == position);
+    let selected = cx
+        .session
+        .structure
+        .cell
+        .is_some_and(|(_, chosen)| chosen == position);
     card_ui(
         painter,
         t,
         card,
         Card {
-            icon: if folder { icons::STACK } else { icons::of_file(&node.id) },
+            icon: if folder {
+                icons::STACK
+            } else {
+                icons::of_file(&node.id)
+            },
             id: &node.id,
             right: &right,
             count: &paint::grouped(present),
@@ -226,10 +317,22 @@ fn node_ui(
     paint::focus_ring(ui, &response, 4);
     if response.clicked() {
         // The next root with a fault at this position, after the selected one.
-        let from = cx.session.structure.cell.map(|(root, _)| root as usize + 1).unwrap_or(0);
+        let from = cx
+            .session
+            .structure
+            .cell
+            .map(|(root, _)| root as usize + 1)
+            .unwrap_or(0);
         let found = document.structure().and_then(|structure| {
-            let off = |root: &usize| structure.states(*root).get(position as usize).is_some_and(|state| state.is_fault());
-            (from..structure.roots()).find(off).or_else(|| (0..structure.roots()).find(off))
+            let off = |root: &usize| {
+                structure
+                    .states(*root)
+                    .get(position as usize)
+                    .is_some_and(|state| state.is_fault())
+            };
+            (from..structure.roots())
+                .find(off)
+                .or_else(|| (0..structure.roots()).find(off))
         });
         if let Some(root) = found {
             select(cx, document, root as u32, Some(position));
@@ -260,7 +363,13 @@ fn card_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, card: Card<'_>) {
     painter.rect(rect, 4, fill, Stroke::new(1.0, border), StrokeKind::Inside);
     let inner = rect.shrink2(vec2(5.0, 4.0));
     let (upper, lower) = inner.split_top_bottom_at_fraction(0.5);
-    paint::icon(painter, pos2(upper.left() + 6.0, upper.center().y), card.icon, 12.0, t.tx2);
+    paint::icon(
+        painter,
+        pos2(upper.left() + 6.0, upper.center().y),
+        card.icon,
+        12.0,
+        t.tx2,
+    );
     let mut id = upper.with_min_x(upper.left() + 15.0);
     if !card.right.is_empty() && rect.width() > 90.0 {
         id.max.x = paint::text_right(painter, upper, card.right, font::regular(11.0), t.tx3) - 4.0;
@@ -268,7 +377,13 @@ fn card_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, card: Card<'_>) {
     paint::text_left(painter, id, card.id, font::mono_semibold(12.0), t.tx);
     paint::text_left(painter, lower, card.count, font::mono(11.0), t.tx2);
     if card.faults > 0 {
-        paint::text_right(painter, lower, &format!("-{}", paint::grouped(card.faults)), font::mono(11.0), t.err);
+        paint::text_right(
+            painter,
+            lower,
+            &format!("-{}", paint::grouped(card.faults)),
+            font::mono(11.0),
+            t.err,
+        );
     }
 }
 
@@ -283,7 +398,12 @@ fn rows_ui(
     shift: f32,
     clip: Rect,
 ) {
-    let rows = cx.session.structure.shown.as_ref().map_or(lens.total(), |shown| shown.len() as u64);
+    let rows = cx
+        .session
+        .structure
+        .shown
+        .as_ref()
+        .map_or(lens.total(), |shown| shown.len() as u64);
     if rows == 0 {
         ui.scope_builder(UiBuilder::new().max_rect(body), |ui| {
             let state = widgets::EmptyState {
@@ -296,20 +416,38 @@ fn rows_ui(
         });
         return;
     }
-    let Some(dataset) = document.draft().map(|draft| draft.dataset().clone()) else { return };
+    let Some(dataset) = document.draft().map(|draft| draft.dataset().clone()) else {
+        return;
+    };
     let selected = cx.session.selected.map(|at| root_of(document, at));
-    let cell = cx.session.structure.cell.filter(|(root, _)| Some(*root) == selected);
+    let cell = cx
+        .session
+        .structure
+        .cell
+        .filter(|(root, _)| Some(*root) == selected);
     let cursor = selected.and_then(|root| cx.session.structure.row_of(root));
     let mut scroll = cx.session.structure.scroll;
     let state = &cx.session.structure;
     let mut child = ui.new_child(UiBuilder::new().max_rect(body).id_salt("matrix-rows"));
-    let list = VirtualRows::new(tr!("Roots"), rows).cursor(cursor).role(Role::Table);
+    let list = VirtualRows::new(tr!("Roots"), rows)
+        .cursor(cursor)
+        .role(Role::Table);
     let (mut picked, mut dropped) = (None, None);
     let carried = drag::carried(ui.ctx());
     let carried = carried.as_deref();
     let out = list.show(&mut child, &mut scroll, |ui, row, rect, response| {
         let root = state.root_of(row);
-        let drawn = MatrixRow { document, lens, columns, dataset: &dataset, shift, clip, root, cell, carried };
+        let drawn = MatrixRow {
+            document,
+            lens,
+            columns,
+            dataset: &dataset,
+            shift,
+            clip,
+            root,
+            cell,
+            carried,
+        };
         let chosen = Some(root) == selected;
         match drawn.ui(ui, rect, response, chosen) {
             Some(Touched::Clicked(position)) => picked = Some((root, Some(position))),
@@ -317,7 +455,9 @@ fn rows_ui(
             None => {}
         }
         if response.clicked() {
-            let x = response.interact_pointer_pos().map(|pointer| pointer.x - shift);
+            let x = response
+                .interact_pointer_pos()
+                .map(|pointer| pointer.x - shift);
             picked = Some((root, x.and_then(|x| columns.at(x))));
         }
     });
@@ -338,9 +478,16 @@ fn rows_ui(
     if out.sideways != 0
         && let Some(root) = selected
     {
-        let next = position.map_or(0, |position| position.saturating_add_signed(i32::from(out.sideways)));
+        let next = position.map_or(0, |position| {
+            position.saturating_add_signed(i32::from(out.sideways))
+        });
         cx.session.structure.reveal_column = true;
-        select(cx, document, root, Some(next.min(lens.pattern.len().saturating_sub(1) as u32)));
+        select(
+            cx,
+            document,
+            root,
+            Some(next.min(lens.pattern.len().saturating_sub(1) as u32)),
+        );
     }
     if out.entered {
         step(cx, document, selected);
@@ -369,12 +516,22 @@ impl MatrixRow<'_> {
     /// Draws one root; returns the interaction with one of its cells.
     fn ui(&self, ui: &mut Ui, rect: Rect, response: &Response, chosen: bool) -> Option<Touched> {
         let t = theme::tokens(ui);
-        let id = self.document.id(RowRef { level: 0, row: self.root }).unwrap_or_default();
+        let id = self
+            .document
+            .id(RowRef {
+                level: 0,
+                row: self.root,
+            })
+            .unwrap_or_default();
         let (worst, extra, places) = match self.document.structure() {
             Some(structure) => {
                 let worst = structure.worst(self.root as usize);
                 let off = worst > PositionState::Present;
-                let places = if off { draft::places(self.dataset, &structure, self.root as usize).0 } else { Vec::new() };
+                let places = if off {
+                    draft::places(self.dataset, &structure, self.root as usize).0
+                } else {
+                    Vec::new()
+                };
                 (worst, structure.extra(self.root as usize), places)
             }
             None => (PositionState::Present, 0, Vec::new()),
@@ -386,20 +543,43 @@ impl MatrixRow<'_> {
             (0, 0) if worst.is_fault() => tr!("{id} is a FILE", id),
             (0, 0) => id.to_owned(),
             (faults, 0) => tr!("{id}, {faults} off the pattern", id, faults),
-            (faults, extra) => tr!("{id}, {faults} off the pattern, {extra} too many", id, faults, extra),
+            (faults, extra) => tr!(
+                "{id}, {faults} off the pattern, {extra} too many",
+                id,
+                faults,
+                extra
+            ),
         };
         response.widget_info(|| WidgetInfo::selected(Role::Row, true, chosen, &said));
         let painter = ui.painter().clone();
         paint::row_background(&painter, t, rect, chosen, response.hovered());
         let own_fault = worst.is_fault() && faults == 0;
-        let mut label = Rect::from_min_max(pos2(rect.left() + 10.0, rect.top()), pos2(rect.left() + IDS - 6.0, rect.bottom()));
+        let mut label = Rect::from_min_max(
+            pos2(rect.left() + 10.0, rect.top()),
+            pos2(rect.left() + IDS - 6.0, rect.bottom()),
+        );
         if own_fault {
-            paint::icon(&painter, pos2(label.left() + 6.0, rect.center().y), icons::WARNING_OCTAGON, 13.0, t.err);
+            paint::icon(
+                &painter,
+                pos2(label.left() + 6.0, rect.center().y),
+                icons::WARNING_OCTAGON,
+                13.0,
+                t.err,
+            );
             label.min.x += 17.0;
         }
-        paint::text_left(&painter, label, id, font::mono(12.0), if own_fault { t.err } else { t.tx });
+        paint::text_left(
+            &painter,
+            label,
+            id,
+            font::mono(12.0),
+            if own_fault { t.err } else { t.tx },
+        );
         let painter = painter.with_clip_rect(self.clip.intersect(ui.clip_rect()));
-        let first = self.columns.left.partition_point(|left| left + self.columns.cell + self.shift < self.clip.left());
+        let first = self
+            .columns
+            .left
+            .partition_point(|left| left + self.columns.cell + self.shift < self.clip.left());
         let mut touched = None;
         for index in first..self.columns.left.len() {
             let left = self.columns.left[index] + self.shift;
@@ -410,14 +590,21 @@ impl MatrixRow<'_> {
             let folder = self.lens.pattern[index].kind == SampleKind::Folder;
             match places.get(index) {
                 Some(place) if place.state > PositionState::Present => {
-                    touched = self.marked_ui(ui, &painter, cell, index as u32, place, id).or(touched);
+                    touched = self
+                        .marked_ui(ui, &painter, cell, index as u32, place, id)
+                        .or(touched);
                 }
                 // A root that is a FILE has no cells.
                 None if worst.is_fault() => footer::hatch(&painter, t, cell),
                 _ => drop(painter.rect_filled(cell, 3, if folder { t.bg4 } else { t.bg3 })),
             }
             if self.cell == Some((self.root, index as u32)) {
-                painter.rect_stroke(cell.expand(1.0), 4, Stroke::new(2.0, t.accfill), StrokeKind::Outside);
+                painter.rect_stroke(
+                    cell.expand(1.0),
+                    4,
+                    Stroke::new(2.0, t.accfill),
+                    StrokeKind::Outside,
+                );
             }
         }
         touched
@@ -441,8 +628,14 @@ impl MatrixRow<'_> {
         let path = self.lens.path(position).join(" / ");
         let word = state_word(place);
         let clip = cell.intersect(painter.clip_rect());
-        let response = ui.interact(clip, ui.scope_id().with(("cell", self.root, position)), Sense::click());
-        response.widget_info(|| WidgetInfo::labeled(Role::Cell, true, format!("{root} / {path}: {word}")));
+        let response = ui.interact(
+            clip,
+            ui.scope_id().with(("cell", self.root, position)),
+            Sense::click(),
+        );
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::Cell, true, format!("{root} / {path}: {word}"))
+        });
         place_ui(painter, t, cell, place);
         paint::focus_ring(ui, &response, 3);
         let clicked = response.clicked().then_some(Touched::Clicked(position));
@@ -456,7 +649,14 @@ impl MatrixRow<'_> {
     }
 
     /// Draws a cell that accepts what is being dragged.
-    fn slot_ui(&self, ui: &Ui, painter: &Painter, response: &Response, position: u32, carried: &Dragged) -> Option<Touched> {
+    fn slot_ui(
+        &self,
+        ui: &Ui,
+        painter: &Painter,
+        response: &Response,
+        position: u32,
+        carried: &Dragged,
+    ) -> Option<Touched> {
         let t = theme::tokens(ui);
         let target = DropTarget::Slot(self.root, position);
         let refused = drag::refusal(self.document, carried, &target).is_some();
@@ -464,7 +664,12 @@ impl MatrixRow<'_> {
         let color = if refused && over { t.err } else { t.accfill };
         if over || !refused {
             let width = if over { 2.0 } else { 1.0 };
-            painter.rect_stroke(response.rect.expand(1.0), 4, Stroke::new(width, color), StrokeKind::Inside);
+            painter.rect_stroke(
+                response.rect.expand(1.0),
+                4,
+                Stroke::new(width, color),
+                StrokeKind::Inside,
+            );
         }
         if over {
             if let Some(what) = drag::released(response) {
@@ -514,7 +719,13 @@ fn place_ui(painter: &Painter, t: &ThemeTokens, cell: Rect, place: &PatternCell)
     };
     let mut inner = cell.shrink2(vec2(4.0, 0.0));
     if let Some(icon) = icon {
-        paint::icon(painter, pos2(inner.left() + 6.0, cell.center().y), icon, 11.0, color);
+        paint::icon(
+            painter,
+            pos2(inner.left() + 6.0, cell.center().y),
+            icon,
+            11.0,
+            color,
+        );
         inner.min.x += 14.0;
     }
     paint::text_center(painter, inner, text, font::mono(11.0), color);

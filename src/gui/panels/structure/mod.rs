@@ -1,5 +1,6 @@
-//! The structure panel: a matrix of roots and pattern positions with the pattern's tree as header, and an overview strip beside it.
-//! Data comes from the draft's `Structure`; slow work runs in jobs.
+//! The structure panel: a matrix of roots and pattern positions with the pattern's tree as header,
+//! and an overview strip beside it. Data comes from the draft's `Structure`; slow work runs in
+//! jobs.
 
 mod columns;
 pub mod consistency;
@@ -43,7 +44,9 @@ impl StructureState {
             && let Some((draft, structure)) = document.draft().zip(document.structure())
         {
             let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
-            let found = places.get(position as usize).and_then(|place| place.found.clone());
+            let found = places
+                .get(position as usize)
+                .and_then(|place| place.found.clone());
             self.cell = self.cell.filter(|_| found == document.node(at));
         }
         if let Some(row) = self.row_of(root) {
@@ -80,18 +83,28 @@ impl StructureState {
     /// [`StructureState::safe_blocked`], but `None` while it is unknown.
     pub fn needs_choice(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&'static str> {
         let known = self.safe.get(&(key, choice.clone()))?.as_ref().ok()?;
-        known.is_none().then_some(mark!("Every fix here needs a choice: select a cell"))
+        known
+            .is_none()
+            .then_some(mark!("Every fix here needs a choice: select a cell"))
     }
 
     /// The fix of everything that can be mended without removing, once it is known.
     pub fn safe_plan(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&Arc<FixPlan>> {
-        self.safe.get(&(key, choice.clone()))?.as_ref().ok()?.as_ref()
+        self.safe
+            .get(&(key, choice.clone()))?
+            .as_ref()
+            .ok()?
+            .as_ref()
     }
 }
 
 /// The root that a sample belongs to.
 pub fn root_of(document: &Document, at: RowRef) -> u32 {
-    ancestors(document.tree(), at).first().copied().unwrap_or(at).row
+    ancestors(document.tree(), at)
+        .first()
+        .copied()
+        .unwrap_or(at)
+        .row
 }
 
 /// Present and expected children of a FOLDER of a draft. `None` when none is missing.
@@ -110,15 +123,25 @@ pub fn lacking(document: &Document, lens: &StructureSummary, at: RowRef) -> Opti
             Some(places.iter().position(|place| place.found == node)? as u32)
         }
     };
-    let below = lens.pattern.iter().zip(&places).filter(|(node, _)| node.parent == parent);
-    let (all, missing) =
-        below.fold((0, 0), |(all, missing), (_, place)| (all + 1, missing + usize::from(place.state == PositionState::Missing)));
+    let below = lens
+        .pattern
+        .iter()
+        .zip(&places)
+        .filter(|(node, _)| node.parent == parent);
+    let (all, missing) = below.fold((0, 0), |(all, missing), (_, place)| {
+        (
+            all + 1,
+            missing + usize::from(place.state == PositionState::Missing),
+        )
+    });
     (missing > 0).then_some((all - missing, all))
 }
 
 /// The slots of a FOLDER of a draft: positions of the pattern without a child, in order.
 pub fn gaps(document: &Document, lens: &StructureSummary, at: RowRef) -> Vec<Gap> {
-    let Some((draft, structure)) = document.draft().zip(document.structure()) else { return Vec::new() };
+    let Some((draft, structure)) = document.draft().zip(document.structure()) else {
+        return Vec::new();
+    };
     let root = root_of(document, at);
     if !structure.worst(root as usize).is_fault() {
         return Vec::new();
@@ -126,7 +149,10 @@ pub fn gaps(document: &Document, lens: &StructureSummary, at: RowRef) -> Vec<Gap
     let (places, _) = draft::places(draft.dataset(), &structure, root as usize);
     drop(structure);
     let node = document.node(at);
-    let parent = places.iter().position(|place| place.found == node).map(|position| position as u32);
+    let parent = places
+        .iter()
+        .position(|place| place.found == node)
+        .map(|position| position as u32);
     if at.level > 0 && parent.is_none() {
         return Vec::new();
     }
@@ -138,7 +164,11 @@ pub fn gaps(document: &Document, lens: &StructureSummary, at: RowRef) -> Vec<Gap
         }
         match place.found.as_ref().and_then(NodePath::parent) {
             Some((_, there)) => before = before.max(there + 1),
-            None if place.state == PositionState::Missing => gaps.push(Gap { root, position, before }),
+            None if place.state == PositionState::Missing => gaps.push(Gap {
+                root,
+                position,
+                before,
+            }),
             None => {}
         }
     }
@@ -148,7 +178,9 @@ pub fn gaps(document: &Document, lens: &StructureSummary, at: RowRef) -> Vec<Gap
 /// Updates the summary to the draft's revision. Called by every panel that shows structure marks.
 pub fn refresh(cx: &mut PanelContext<'_>) {
     let key = (cx.session.serial, revision(cx.studio));
-    let Some(structure) = cx.document().and_then(Document::structure) else { return };
+    let Some(structure) = cx.document().and_then(Document::structure) else {
+        return;
+    };
     let state = &mut cx.session.structure;
     let wanted = Some((key, structure.choice().clone()));
     if state.made_for == wanted {
@@ -159,25 +191,38 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
     let levels = 1 + pattern.iter().map(|node| node.level).max().unwrap_or(0);
     let model = structure.model().map(|model| model as u32);
     let counts = structure.position_counts();
-    state.cell = state.cell.filter(|&(root, position)| (position as usize) < pattern.len() && (root as usize) < structure.roots());
-    state.lens = Arc::new(StructureSummary { pattern, counts, roots: structure.root_counts(), model, levels });
+    state.cell = state.cell.filter(|&(root, position)| {
+        (position as usize) < pattern.len() && (root as usize) < structure.roots()
+    });
+    state.lens = Arc::new(StructureSummary {
+        pattern,
+        counts,
+        roots: structure.root_counts(),
+        model,
+        levels,
+    });
 }
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
-    let Some(document) = cx.document() else { return };
+    let Some(document) = cx.document() else {
+        return;
+    };
     if cx.session.structure.view == StructureView::Consistency {
         refresh(cx);
         let lens = cx.session.structure.lens.clone();
         return consistency::ui(ui, cx, document, &lens);
     }
     if document.draft().is_none() {
-        Frame::NONE.inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| consistency::view_ui(ui, cx));
+        Frame::NONE
+            .inner_margin(Margin::symmetric(8, 6))
+            .show(ui, |ui| consistency::view_ui(ui, cx));
         let state = EmptyState {
             icon: icons::TREE_STRUCTURE,
             title: tr!("Structure compares the roots of drafts"),
             why: tr!(
-                "Problems lists what breaks the pattern of a written dataset. Edit the dataset as a draft to change its structure."
+                "Problems lists what breaks the pattern of a written dataset. Edit the dataset as \
+                    a draft to change its structure."
             ),
             actions: &[tr!("Edit as a draft")],
         };
@@ -192,12 +237,29 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let add = [tr!("Add folder…")];
         let (title, why, actions): (_, _, &[&str]) = match document.rows(0) {
             0 => {
-                let why = tr!("Drop files or folders: folders become FOLDERs of the dataset, files become FILEs.");
+                let why = tr!(
+                    "Drop files or folders: folders become FOLDERs of the dataset, files become \
+                        FILEs."
+                );
                 (tr!("No samples yet"), why, &add)
             }
-            _ => (tr!("No positions"), tr!("The roots are FILEs, so there are no positions below them."), &[]),
+            _ => (
+                tr!("No positions"),
+                tr!("The roots are FILEs, so there are no positions below them."),
+                &[],
+            ),
         };
-        if widgets::empty_state(ui, &EmptyState { icon: icons::TREE_STRUCTURE, title, why, actions }).is_some() {
+        if widgets::empty_state(
+            ui,
+            &EmptyState {
+                icon: icons::TREE_STRUCTURE,
+                title,
+                why,
+                actions,
+            },
+        )
+        .is_some()
+        {
             cx.request(Request::Do(Action::AddFolder));
         }
         return;
@@ -208,15 +270,22 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let strip = if area.width() > 460.0 { STRIP } else { 0.0 };
     let (left, right) = area.split_left_right_at_x(area.left() + strip);
     if strip > 0.0 {
-        ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("strip"), |ui| strip::ui(ui, cx, document, &lens));
+        ui.scope_builder(UiBuilder::new().max_rect(left).id_salt("strip"), |ui| {
+            strip::ui(ui, cx, document, &lens)
+        });
     }
-    ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("matrix"), |ui| matrix::ui(ui, cx, document, &lens));
+    ui.scope_builder(UiBuilder::new().max_rect(right).id_salt("matrix"), |ui| {
+        matrix::ui(ui, cx, document, &lens)
+    });
 }
 
 /// Starts the plan of all safe fixes in the background.
 pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
-    let Some((choice, finder)) = document.structure().map(|structure| structure.choice().clone()).zip(cx.studio.fix_finder())
+    let Some((choice, finder)) = document
+        .structure()
+        .map(|structure| structure.choice().clone())
+        .zip(cx.studio.fix_finder())
     else {
         return;
     };
@@ -224,53 +293,108 @@ pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
     if state.lens.roots.faults() == 0 {
         return;
     }
-    state.safe.update(cx.jobs, (key, choice), tr!("Look for safe fixes"), move |_| Ok(finder.safe_plan().map(Arc::new)));
+    state.safe.update(
+        cx.jobs,
+        (key, choice),
+        tr!("Look for safe fixes"),
+        move |_| Ok(finder.safe_plan().map(Arc::new)),
+    );
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
+fn toolbar_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &StructureSummary,
+) {
     let t = theme::tokens(ui);
     let key = (cx.session.serial, revision(cx.studio));
-    let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
-    Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6)).show(ui, |ui| {
-        let off = lens.roots.faults() + lens.roots.of(PositionState::Padded);
-        let color = (lens.roots.faults() > 0).then_some(t.err);
-        let segments = [
-            Segment::new(false, tr!("All roots")),
-            Segment::new(true, tr!("Problems or padding")).icon(icons::WARNING_OCTAGON, color).count(off),
-        ];
-        let words = |ui: &Ui, text: &str| paint::unwrapped(ui.painter(), text, theme::font::medium(13.0), t.tx).size().x;
-        let count = cx.session.structure.safe_plan(key, &choice).map_or(0, |plan| plan.roots);
-        let fix = tr!("Fix {roots} safe", roots = paint::grouped(count));
-        let texts = words(ui, tr!("Pattern from")) + words(ui, tr!("Preview fixes")) + words(ui, &fix);
-        // Width of combo, separator, icon and the gaps between them.
-        let needed = consistency::view_width(ui) + widgets::segmented_width(ui, &segments) + texts + PATTERN_WIDTH + 120.0;
-        if ui.available_width() >= needed {
-            ui.set_height(24.0);
-            ui.horizontal_centered(|ui| {
+    let choice = document
+        .structure()
+        .map(|structure| structure.choice().clone())
+        .unwrap_or_default();
+    Frame::NONE
+        .fill(t.bg1)
+        .inner_margin(Margin::symmetric(8, 6))
+        .show(ui, |ui| {
+            let off = lens.roots.faults() + lens.roots.of(PositionState::Padded);
+            let color = (lens.roots.faults() > 0).then_some(t.err);
+            let segments = [
+                Segment::new(false, tr!("All roots")),
+                Segment::new(true, tr!("Problems or padding"))
+                    .icon(icons::WARNING_OCTAGON, color)
+                    .count(off),
+            ];
+            let words = |ui: &Ui, text: &str| {
+                paint::unwrapped(ui.painter(), text, theme::font::medium(13.0), t.tx)
+                    .size()
+                    .x
+            };
+            let count = cx
+                .session
+                .structure
+                .safe_plan(key, &choice)
+                .map_or(0, |plan| plan.roots);
+            let fix = tr!("Fix {roots} safe", roots = paint::grouped(count));
+            let texts =
+                words(ui, tr!("Pattern from")) + words(ui, tr!("Preview fixes")) + words(ui, &fix);
+            // Width of combo, separator, icon and the gaps between them.
+            let needed = consistency::view_width(ui)
+                + widgets::segmented_width(ui, &segments)
+                + texts
+                + PATTERN_WIDTH
+                + 120.0;
+            if ui.available_width() >= needed {
+                ui.set_height(24.0);
+                ui.horizontal_centered(|ui| {
+                    consistency::view_ui(ui, cx);
+                    widgets::segmented(
+                        ui,
+                        "structure-roots",
+                        &mut cx.session.structure.only_faults,
+                        &segments,
+                    );
+                    ui.separator();
+                    ui.label(
+                        theme::rich_text(tr!("Pattern from"))
+                            .font(theme::font::regular(12.0))
+                            .color(t.tx2),
+                    );
+                    pattern_ui(ui, cx, document, &choice);
+                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                        safe_ui(ui, cx, key, &choice, &fix)
+                    });
+                });
+                return;
+            }
+            // Two lines, or three in a narrower panel.
+            ui.set_min_width(ui.available_width());
+            ui.spacing_mut().item_spacing.y = 6.0;
+            ui.horizontal_wrapped(|ui| {
                 consistency::view_ui(ui, cx);
-                widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
-                ui.separator();
-                ui.label(theme::rich_text(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
-                pattern_ui(ui, cx, document, &choice);
-                ui.with_layout(Layout::right_to_left(Align::Center), |ui| safe_ui(ui, cx, key, &choice, &fix));
+                widgets::segmented(
+                    ui,
+                    "structure-roots",
+                    &mut cx.session.structure.only_faults,
+                    &segments,
+                );
+                safe_ui(ui, cx, key, &choice, &fix);
             });
-            return;
-        }
-        // Two lines, or three in a narrower panel.
-        ui.set_min_width(ui.available_width());
-        ui.spacing_mut().item_spacing.y = 6.0;
-        ui.horizontal_wrapped(|ui| {
-            consistency::view_ui(ui, cx);
-            widgets::segmented(ui, "structure-roots", &mut cx.session.structure.only_faults, &segments);
-            safe_ui(ui, cx, key, &choice, &fix);
+            ui.horizontal_wrapped(|ui| {
+                ui.label(
+                    theme::rich_text(tr!("Pattern from"))
+                        .font(theme::font::regular(12.0))
+                        .color(t.tx2),
+                );
+                pattern_ui(ui, cx, document, &choice);
+            });
         });
-        ui.horizontal_wrapped(|ui| {
-            ui.label(theme::rich_text(tr!("Pattern from")).font(theme::font::regular(12.0)).color(t.tx2));
-            pattern_ui(ui, cx, document, &choice);
-        });
-    });
     let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        egui::Stroke::new(1.0, t.line),
+    );
     // The visible rows are recomputed after an edit.
     let state = &mut cx.session.structure;
     let wanted = Some((key, choice, state.only_faults));
@@ -279,23 +403,39 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
         let filter = state.only_faults;
         state.shown = document.structure().filter(|_| filter).map(|structure| {
             let off = |root: &usize| structure.worst(*root) > PositionState::Present;
-            (0..structure.roots()).filter(off).map(|root| root as u32).collect()
+            (0..structure.roots())
+                .filter(off)
+                .map(|root| root as u32)
+                .collect()
         });
     }
 }
 
 /// The button for all safe fixes, with its preview.
-fn safe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, choice: &PatternChoice, text: &str) {
+fn safe_ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    key: DocumentKey,
+    choice: &PatternChoice,
+    text: &str,
+) {
     let plan = cx.session.structure.safe_plan(key, choice).cloned();
     let blocked = cx.session.structure.safe_blocked(key, choice);
-    let tip = tr!("Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");
+    let tip = tr!(
+        "Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be \
+            undone"
+    );
     let button = Button::primary(text).name(tr!("Fix safe")).tooltip(tip);
     if ui.add(button.blocked(blocked)).clicked()
         && let Some(plan) = &plan
     {
-        cx.run(Command::Edit { edit: plan.edit.clone() });
+        cx.run(Command::Edit {
+            edit: plan.edit.clone(),
+        });
     }
-    let button = Button::secondary(tr!("Preview fixes")).icon(icons::EYE).blocked(blocked);
+    let button = Button::secondary(tr!("Preview fixes"))
+        .icon(icons::EYE)
+        .blocked(blocked);
     if ui.add(button).clicked()
         && let Some(plan) = plan
     {
@@ -304,29 +444,62 @@ fn safe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, choice: &Pa
 }
 
 fn pattern_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, choice: &PatternChoice) {
-    let nothing = document.structure().is_some_and(|structure| structure.nothing_common());
-    let common = if nothing { tr!("No shape is common") } else { tr!("Most common shape") };
+    let nothing = document
+        .structure()
+        .is_some_and(|structure| structure.nothing_common());
+    let common = if nothing {
+        tr!("No shape is common")
+    } else {
+        tr!("Most common shape")
+    };
     let chosen = match choice {
         PatternChoice::MostCommon => common.to_owned(),
         PatternChoice::Root(id) => id.to_string(),
     };
-    let mut options: Vec<(String, PatternChoice)> = vec![(common.to_owned(), PatternChoice::MostCommon)];
+    let mut options: Vec<(String, PatternChoice)> =
+        vec![(common.to_owned(), PatternChoice::MostCommon)];
     if let PatternChoice::Root(_) = choice {
         options.push((chosen.clone(), choice.clone()));
     }
-    let root = cx.session.selected.map(|at| RowRef { level: 0, row: root_of(document, at) });
-    if let Some(id) = root.and_then(|root| document.id(root)).filter(|id| *id != chosen) {
+    let root = cx.session.selected.map(|at| RowRef {
+        level: 0,
+        row: root_of(document, at),
+    });
+    if let Some(id) = root
+        .and_then(|root| document.id(root))
+        .filter(|id| *id != chosen)
+    {
         options.push((tr!("{id} (selected)", id), PatternChoice::Root(id.into())));
     }
-    let longest = document.structure().and_then(|structure| structure.longest());
-    if let Some(id) = longest.and_then(|row| document.id(RowRef { level: 0, row: row as u32 }))
-        && !options.iter().any(|(_, known)| matches!(known, PatternChoice::Root(other) if **other == *id))
+    let longest = document
+        .structure()
+        .and_then(|structure| structure.longest());
+    if let Some(id) = longest.and_then(|row| {
+        document.id(RowRef {
+            level: 0,
+            row: row as u32,
+        })
+    }) && !options
+        .iter()
+        .any(|(_, known)| matches!(known, PatternChoice::Root(other) if **other == *id))
     {
-        options.push((tr!("{id} (most samples)", id), PatternChoice::Root(id.into())));
+        options.push((
+            tr!("{id} (most samples)", id),
+            PatternChoice::Root(id.into()),
+        ));
     }
     let words: Vec<&str> = options.iter().map(|(word, _)| word.as_str()).collect();
-    if let Some(index) = widgets::combo(ui, tr!("Pattern from"), &chosen, PATTERN_WIDTH, false, &words) {
-        cx.run(Command::ChoosePattern { choice: options[index].1.clone() });
+    if let Some(index) = widgets::combo(
+        ui,
+        tr!("Pattern from"),
+        &chosen,
+        PATTERN_WIDTH,
+        false,
+        &words,
+    ) {
+        cx.run(Command::ChoosePattern {
+            choice: options[index].1.clone(),
+        });
     }
 }
 
@@ -342,15 +515,26 @@ pub fn select(cx: &mut PanelContext<'_>, document: &Document, root: u32, positio
     cx.session.structure.cell = position.map(|position| (root, position));
     // The Sample panel shows the fault and its fixes.
     cx.request(Request::Show(Pane::Sample));
-    cx.request(Request::Select(Some(sample.unwrap_or(RowRef { level: 0, row: root }))));
+    cx.request(Request::Select(Some(sample.unwrap_or(RowRef {
+        level: 0,
+        row: root,
+    }))));
 }
 
 /// Selects the first faulty cell of the next (or previous) faulty root.
 pub fn step(cx: &mut PanelContext<'_>, document: &Document, from: Option<u32>) -> bool {
-    let Some(structure) = document.structure() else { return false };
-    let next = structure.next_fault(from.map(|root| root as usize)).or_else(|| structure.next_fault(None));
+    let Some(structure) = document.structure() else {
+        return false;
+    };
+    let next = structure
+        .next_fault(from.map(|root| root as usize))
+        .or_else(|| structure.next_fault(None));
     let Some(root) = next else { return false };
-    let position = structure.states(root).iter().position(|state| state.is_fault()).map(|position| position as u32);
+    let position = structure
+        .states(root)
+        .iter()
+        .position(|state| state.is_fault())
+        .map(|position| position as u32);
     drop(structure);
     select(cx, document, root as u32, position);
     if let Some(row) = cx.session.structure.row_of(root as u32) {

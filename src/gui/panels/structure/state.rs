@@ -1,11 +1,14 @@
-//! State of the structure panel, and the summary of the structure that it draws. Imports no panel context, so that the session can hold it.
+//! State of the structure panel, and the summary of the structure that it draws. Imports no panel
+//! context, so that the session can hold it.
 
 use std::sync::Arc;
 
 use egui::TextureHandle;
 
 use super::consistency::state::ConsistencyView;
-use crate::draft::{Care, Fix, FixPlan, FixVerb, Overview, PatternChoice, PatternNode, PositionState, StateCounts};
+use crate::draft::{
+    Care, Fix, FixPlan, FixVerb, Overview, PatternChoice, PatternNode, PositionState, StateCounts,
+};
 use crate::gui::document_key::DocumentKey;
 use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
@@ -70,7 +73,9 @@ impl StructureSummary {
         let mut next = self.pattern.get(position as usize);
         while let Some(node) = next {
             path.push(&*node.id);
-            next = node.parent.and_then(|parent| self.pattern.get(parent as usize));
+            next = node
+                .parent
+                .and_then(|parent| self.pattern.get(parent as usize));
         }
         path.reverse();
         path
@@ -79,7 +84,8 @@ impl StructureSummary {
     /// The positions directly below the same FOLDER.
     pub fn siblings(&self, position: u32) -> impl Iterator<Item = u32> + '_ {
         let parent = self.pattern.get(position as usize).map(|node| node.parent);
-        (0..self.pattern.len() as u32).filter(move |&other| Some(self.pattern[other as usize].parent) == parent)
+        (0..self.pattern.len() as u32)
+            .filter(move |&other| Some(self.pattern[other as usize].parent) == parent)
     }
 
     /// Number of roots that consist of padding only.

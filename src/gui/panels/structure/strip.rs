@@ -1,7 +1,10 @@
-//! The strip beside the matrix: an overview image of all roots, one column a position. A click scrolls the matrix to the root under
-//! the pointer.
+//! The strip beside the matrix: an overview image of all roots, one column a position. A click
+//! scrolls the matrix to the root under the pointer.
 
-use egui::{Color32, ColorImage, Galley, Rect, Role, Sense, Stroke, StrokeKind, TextureOptions, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Color32, ColorImage, Galley, Rect, Role, Sense, Stroke, StrokeKind, TextureOptions, Ui,
+    WidgetInfo, pos2, vec2,
+};
 
 use super::state::StructureSummary;
 use crate::draft::{Overview, PositionState, overview};
@@ -26,35 +29,66 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     let painter = ui.painter_at(area);
     painter.vline(area.right() - 0.5, area.y_range(), Stroke::new(1.0, t.line));
     refresh(ui, cx, document, lens, t);
-    let Some((_, _, view, texture)) = &cx.session.structure.strip else { return };
+    let Some((_, _, view, texture)) = &cx.session.structure.strip else {
+        return;
+    };
     let head = Rect::from_min_size(area.min + vec2(10.0, 6.0), vec2(area.width() - 20.0, 18.0));
-    let roots = tr_n!(lens.total(), "{n} root", "{n} roots", n = paint::grouped(lens.total()));
+    let roots = tr_n!(
+        lens.total(),
+        "{n} root",
+        "{n} roots",
+        n = paint::grouped(lens.total())
+    );
     paint::text_left(&painter, head, &roots, font::regular(12.0), t.tx2);
     let each = lens.total().div_ceil(view.rows.max(1) as u64);
     if each > 1 {
-        paint::text_right(&painter, head, &tr!("1 row = {roots}", roots = paint::grouped(each)), font::mono(11.0), t.tx3);
+        paint::text_right(
+            &painter,
+            head,
+            &tr!("1 row = {roots}", roots = paint::grouped(each)),
+            font::mono(11.0),
+            t.tx3,
+        );
     }
     let matching = MatchingText::of(ui, lens, area.width() - 22.0);
     let below = matching.height();
-    let room = Rect::from_min_max(pos2(area.left() + 14.0, head.bottom() + 6.0), pos2(area.right() - 18.0, area.bottom() - below));
+    let room = Rect::from_min_max(
+        pos2(area.left() + 14.0, head.bottom() + 6.0),
+        pos2(area.right() - 18.0, area.bottom() - below),
+    );
     if room.height() < 40.0 {
         return;
     }
     // Few roots are drawn as bands of four points; many fill the height.
-    let picture = Rect::from_min_size(room.min, vec2(room.width(), room.height().min(view.rows as f32 * 8.0)));
+    let picture = Rect::from_min_size(
+        room.min,
+        vec2(room.width(), room.height().min(view.rows as f32 * 8.0)),
+    );
     let uv = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
     painter.image(texture.id(), picture, uv, Color32::WHITE);
     let rows = view.rows;
-    let response = ui.interact(picture, ui.scope_id().with("strip"), Sense::click_and_drag());
-    response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, tr!("Overview of all roots")));
+    let response = ui.interact(
+        picture,
+        ui.scope_id().with("strip"),
+        Sense::click_and_drag(),
+    );
+    response
+        .widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, tr!("Overview of all roots")));
     window_ui(ui, cx, picture, lens);
-    if let Some(pointer) = response.interact_pointer_pos().filter(|_| response.clicked() || response.dragged()) {
+    if let Some(pointer) = response
+        .interact_pointer_pos()
+        .filter(|_| response.clicked() || response.dragged())
+    {
         let part = ((pointer.y - picture.top()) / picture.height()).clamp(0.0, 1.0);
         let root = (f64::from(part) * lens.total() as f64) as u32;
         let state = &mut cx.session.structure;
         // A click selects the root that the row shows: its worst one.
         let row = ((part * rows as f32) as usize).min(rows.saturating_sub(1));
-        let target = if response.clicked() { worst_of(document, row, rows).unwrap_or(root) } else { root };
+        let target = if response.clicked() {
+            worst_of(document, row, rows).unwrap_or(root)
+        } else {
+            root
+        };
         let at = match &state.shown {
             Some(shown) => shown.partition_point(|&shown| shown < target) as u64,
             None => u64::from(target),
@@ -63,7 +97,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     }
     paint::focus_ring(ui, &response, 2);
     response.on_hover_text(tr!("Every root of the dataset. Click to go there"));
-    counts_ui(ui, lens, matching, Rect::from_min_max(pos2(area.left() + 10.0, area.bottom() - below), area.max - vec2(12.0, 0.0)));
+    counts_ui(
+        ui,
+        lens,
+        matching,
+        Rect::from_min_max(
+            pos2(area.left() + 10.0, area.bottom() - below),
+            area.max - vec2(12.0, 0.0),
+        ),
+    );
 }
 
 /// The worst root among those aggregated in a row of the strip.
@@ -75,18 +117,33 @@ fn worst_of(document: &Document, row: usize, rows: usize) -> Option<u32> {
     Some(worst as u32)
 }
 
-fn refresh(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary, t: &ThemeTokens) {
-    let Some(structure) = document.structure() else { return };
+fn refresh(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    lens: &StructureSummary,
+    t: &ThemeTokens,
+) {
+    let Some(structure) = document.structure() else {
+        return;
+    };
     let key = (cx.session.serial, revision(cx.studio));
     let theme = t.dark;
     let state = &mut cx.session.structure;
-    let fresh = state.strip.as_ref().is_some_and(|(of, choice, _, _)| *of == key && choice == structure.choice());
+    let fresh = state
+        .strip
+        .as_ref()
+        .is_some_and(|(of, choice, _, _)| *of == key && choice == structure.choice());
     if fresh && state.strip_dark == theme {
         return;
     }
     state.strip_dark = theme;
     let view = overview(&structure, ROWS);
-    let texture = ui.ctx().load_texture("structure strip", image(&view, lens, t), TextureOptions::NEAREST);
+    let texture = ui.ctx().load_texture(
+        "structure strip",
+        image(&view, lens, t),
+        TextureOptions::NEAREST,
+    );
     state.strip = Some((key, structure.choice().clone(), view, texture));
 }
 
@@ -96,7 +153,10 @@ fn image(view: &Overview, lens: &StructureSummary, t: &ThemeTokens) -> ColorImag
     let mut pixels = vec![t.bg1; width * height];
     for (row, states) in view.cells.chunks_exact(view.columns.max(1)).enumerate() {
         for (column, state) in states.iter().enumerate() {
-            let folder = lens.pattern.get(column).is_some_and(|node| node.kind == SampleKind::Folder);
+            let folder = lens
+                .pattern
+                .get(column)
+                .is_some_and(|node| node.kind == SampleKind::Folder);
             let color = match state {
                 PositionState::Present if folder => t.ctl,
                 PositionState::Present => t.bg4,
@@ -119,12 +179,23 @@ fn image(view: &Overview, lens: &StructureSummary, t: &ThemeTokens) -> ColorImag
 fn window_ui(ui: &Ui, cx: &PanelContext<'_>, picture: Rect, lens: &StructureSummary) {
     let t = theme::tokens(ui);
     let state = &cx.session.structure;
-    let (first, last) = (state.root_of(state.scroll.first()), state.root_of(state.scroll.first() + state.rows_seen.max(1) - 1));
+    let (first, last) = (
+        state.root_of(state.scroll.first()),
+        state.root_of(state.scroll.first() + state.rows_seen.max(1) - 1),
+    );
     let total = lens.total().max(1) as f32;
     let top = picture.top() + picture.height() * first as f32 / total;
     let bottom = picture.top() + picture.height() * (last.max(first) as f32 + 1.0) / total;
-    let frame = Rect::from_min_max(pos2(picture.left() - 4.0, top - 1.0), pos2(picture.right() + 4.0, bottom.max(top + 3.0) + 1.0));
-    ui.painter().rect_stroke(frame.intersect(picture.expand(5.0)), 1, Stroke::new(1.5, t.accfill), StrokeKind::Inside);
+    let frame = Rect::from_min_max(
+        pos2(picture.left() - 4.0, top - 1.0),
+        pos2(picture.right() + 4.0, bottom.max(top + 3.0) + 1.0),
+    );
+    ui.painter().rect_stroke(
+        frame.intersect(picture.expand(5.0)),
+        1,
+        Stroke::new(1.5, t.accfill),
+        StrokeKind::Inside,
+    );
 }
 
 /// The share of matching roots as wrapped text.
@@ -137,11 +208,27 @@ struct MatchingText {
 impl MatchingText {
     fn of(ui: &Ui, lens: &StructureSummary, width: f32) -> Self {
         let (total, faults) = (lens.total(), lens.roots.faults());
-        let part = if total == 0 { 1.0 } else { (total - faults) as f64 / total as f64 };
+        let part = if total == 0 {
+            1.0
+        } else {
+            (total - faults) as f64 / total as f64
+        };
         // Round down, so that 99.96 % does not read 100 %.
-        let percent = if faults > 0 { (part * 1000.0).floor() / 10.0 } else { 100.0 };
-        let text = tr!("{percent} % of roots match", percent = format!("{percent:.1}"));
-        let lines = ui.painter().layout(text.clone(), font::regular(11.0), theme::tokens(ui).tx3, width);
+        let percent = if faults > 0 {
+            (part * 1000.0).floor() / 10.0
+        } else {
+            100.0
+        };
+        let text = tr!(
+            "{percent} % of roots match",
+            percent = format!("{percent:.1}")
+        );
+        let lines = ui.painter().layout(
+            text.clone(),
+            font::regular(11.0),
+            theme::tokens(ui).tx3,
+            width,
+        );
         Self { part, text, lines }
     }
 
@@ -153,31 +240,59 @@ impl MatchingText {
 
 fn counts_ui(ui: &mut Ui, lens: &StructureSummary, matching: MatchingText, rect: Rect) {
     let t = theme::tokens(ui);
-    let (total, faults, padded) = (lens.total(), lens.roots.faults(), lens.roots.of(PositionState::Padded));
-    let builder = egui::UiBuilder::new().max_rect(rect.shrink2(vec2(0.0, 6.0))).id_salt("counts");
+    let (total, faults, padded) = (
+        lens.total(),
+        lens.roots.faults(),
+        lens.roots.of(PositionState::Padded),
+    );
+    let builder = egui::UiBuilder::new()
+        .max_rect(rect.shrink2(vec2(0.0, 6.0)))
+        .id_salt("counts");
     ui.scope_builder(builder, |ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, BETWEEN);
         let rows = [
             (None, tr!("Match the pattern"), total - faults),
-            (Some((icons::WARNING_OCTAGON, t.err)), tr!("With problems"), faults),
-            (Some((icons::CIRCLE_DASHED, t.tx2)), tr!("With padding"), padded),
+            (
+                Some((icons::WARNING_OCTAGON, t.err)),
+                tr!("With problems"),
+                faults,
+            ),
+            (
+                Some((icons::CIRCLE_DASHED, t.tx2)),
+                tr!("With padding"),
+                padded,
+            ),
         ];
         for (icon, text, count) in rows {
             let (row, response) = ui.allocate_exact_size(vec2(rect.width(), COUNT), Sense::hover());
             let count = paint::grouped(count);
-            response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{text}: {count}")));
+            response
+                .widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{text}: {count}")));
             let painter = ui.painter();
             let mut words = row;
             words.max.x = paint::text_right(painter, row, &count, font::mono(12.0), t.tx) - 4.0;
             if let Some((icon, color)) = icon {
-                paint::icon(painter, pos2(row.left() + 6.0, row.center().y), icon, 12.0, color);
+                paint::icon(
+                    painter,
+                    pos2(row.left() + 6.0, row.center().y),
+                    icon,
+                    12.0,
+                    color,
+                );
                 words.min.x += 16.0;
             }
             paint::text_left(painter, words, text, font::regular(11.5), t.tx2);
         }
-        widgets::progress_bar(ui, tr!("Roots that match"), matching.part as f32, rect.width(), 6.0);
+        widgets::progress_bar(
+            ui,
+            tr!("Roots that match"),
+            matching.part as f32,
+            rect.width(),
+            6.0,
+        );
         let (at, response) = ui.allocate_exact_size(matching.lines.size(), Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &matching.text));
-        ui.painter().galley(paint::snap(ui.painter(), at.min), matching.lines, t.tx3);
+        ui.painter()
+            .galley(paint::snap(ui.painter(), at.min), matching.lines, t.tx3);
     });
 }

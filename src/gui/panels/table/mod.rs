@@ -15,8 +15,8 @@ use crate::gui::panels::structure::state::StructureSummary;
 use crate::gui::sample_status::SampleStatus;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{
-    self, Button, Cell, EmptyState, PitMark, Segment, StatusMark, TableColumn, TableSource, TableState, TableWidget, TextField,
-    paint,
+    self, Button, Cell, EmptyState, PitMark, Segment, StatusMark, TableColumn, TableSource,
+    TableState, TableWidget, TextField, paint,
 };
 use crate::gui::{drag, filters, icons};
 use crate::model::{SampleKind, SamplePath, dtype_name, is_padding};
@@ -30,8 +30,16 @@ const PATTERN_SHOWN: usize = 32;
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
-        let (title, why) = (tr!("No table"), tr!("A table shows one level of an open dataset."));
-        let state = EmptyState { icon: icons::TABLE, title, why, actions: &[] };
+        let (title, why) = (
+            tr!("No table"),
+            tr!("A table shows one level of an open dataset."),
+        );
+        let state = EmptyState {
+            icon: icons::TABLE,
+            title,
+            why,
+            actions: &[],
+        };
         let _ = widgets::empty_state(ui, &state);
         return;
     };
@@ -48,7 +56,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let shown = kept.as_ref().and_then(|kept| kept.rows(level));
     let place = |row: u32| place_of(shown, row);
     let selected = cx.session.selected;
-    let row = selected.and_then(|at| row_at_level(document, at, level)).and_then(place);
+    let row = selected
+        .and_then(|at| row_at_level(document, at, level))
+        .and_then(place);
     let marks = cx.session.marks.clone();
     let state = &mut cx.session.table;
     if let Some(at) = state.reveal.take()
@@ -60,26 +70,40 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut table = std::mem::take(&mut state.table);
     let lens = cx.session.structure.lens.clone();
     let state = &mut cx.session.table;
-    let source = ShownLevel { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks, shown, lens: &lens };
+    let source = ShownLevel {
+        document,
+        level,
+        kinds: &state.kinds,
+        columns: &state.columns,
+        marks: &marks,
+        shown,
+        lens: &lens,
+    };
     let name = tr!("Level {level}", level);
     let mut requests = Vec::new();
-    let out = TableWidget::new(&name, &source).selected(row).show(ui, &mut table, |ui, row| {
-        let at = source.at(row);
-        if widgets::menu_entry(ui, icons::COPY, tr!("Copy id path"), "", None).clicked()
-            && let Some(path) = document.path(at)
-        {
-            requests.push(Request::Copy(path.to_archive()));
-            ui.close();
-        }
-        if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked() {
-            requests.push(Request::Copy(source.line(row)));
-            ui.close();
-        }
-    });
+    let out = TableWidget::new(&name, &source)
+        .selected(row)
+        .show(ui, &mut table, |ui, row| {
+            let at = source.at(row);
+            if widgets::menu_entry(ui, icons::COPY, tr!("Copy id path"), "", None).clicked()
+                && let Some(path) = document.path(at)
+            {
+                requests.push(Request::Copy(path.to_archive()));
+                ui.close();
+            }
+            if widgets::menu_entry(ui, icons::COPY, tr!("Copy row as text"), "", None).clicked() {
+                requests.push(Request::Copy(source.line(row)));
+                ui.close();
+            }
+        });
     let picked = out.selected.map(|row| source.at(row));
     let dropped = out.under.and_then(|(row, response)| {
         let what = drag::carried(ui.ctx()).filter(|_| document.draft().is_some())?;
-        let node = OutlineNode { depth: 0, at: Some(source.at(row)), gap: None };
+        let node = OutlineNode {
+            depth: 0,
+            at: Some(source.at(row)),
+            gap: None,
+        };
         drop_target::row_ui(ui, document, node, response.rect, &response, Some(&what))
     });
     cx.session.table.table = table;
@@ -88,9 +112,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         cx.request(Request::Select(picked));
     }
     // In a draft a click on a column header opens the column dialog.
-    if let Some(TableKind::Field(name, _)) = out.header_clicked.and_then(|index| cx.session.table.kinds.get(index))
+    if let Some(TableKind::Field(name, _)) = out
+        .header_clicked
+        .and_then(|index| cx.session.table.kinds.get(index))
         && document.draft().is_some()
-        && let Some(field) = document.fields(level).into_iter().find(|field| field.name == *name)
+        && let Some(field) = document
+            .fields(level)
+            .into_iter()
+            .find(|field| field.name == *name)
     {
         cx.request(Request::Column(level, Some(field)));
     }
@@ -105,13 +134,23 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 fn empty_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let draft = document.draft().is_some();
     let why = match draft {
-        true => tr!("Drop files or folders: folders become FOLDERs of the dataset, files become FILEs."),
+        true => {
+            tr!("Drop files or folders: folders become FOLDERs of the dataset, files become FILEs.")
+        }
         false => tr!("Level 0 of this dataset has no rows."),
     };
     let both = [tr!("Add folder…"), tr!("Add files…")];
     let actions: &[&str] = if draft { &both } else { &[] };
     let title = tr!("No samples yet");
-    match widgets::empty_state(ui, &EmptyState { icon: icons::TRAY_ARROW_DOWN, title, why, actions }) {
+    match widgets::empty_state(
+        ui,
+        &EmptyState {
+            icon: icons::TRAY_ARROW_DOWN,
+            title,
+            why,
+            actions,
+        },
+    ) {
         Some(0) => cx.request(Request::Do(Action::AddFolder)),
         Some(_) => cx.request(Request::Do(Action::AddFiles)),
         None => {}
@@ -138,14 +177,23 @@ fn row_at_level(document: &Document, at: RowRef, level: usize) -> Option<u32> {
     if at.level == level {
         return Some(at.row);
     }
-    ancestors(document.tree(), at).into_iter().find(|above| above.level == level).map(|above| above.row)
+    ancestors(document.tree(), at)
+        .into_iter()
+        .find(|above| above.level == level)
+        .map(|above| above.row)
 }
 
 fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let level = cx.session.level;
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.table;
-    let wanted = Some((key, level, state.hidden_changes, document.level_ready(level), spoken()));
+    let wanted = Some((
+        key,
+        level,
+        state.hidden_changes,
+        document.level_ready(level),
+        spoken(),
+    ));
     if state.made_for == wanted {
         return;
     }
@@ -157,7 +205,10 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let rows = &tree.levels[level];
     let mut all = vec![(TableKind::Id, column("id", "string", 120.0, false))];
     if level > 0 {
-        all.push((TableKind::Parent, column(tr!("parent"), "path", 140.0, false)));
+        all.push((
+            TableKind::Parent,
+            column(tr!("parent"), "path", 140.0, false),
+        ));
     }
     let positions = match document.draft().filter(|_| level == 0) {
         Some(_) => cx.session.structure.lens.pattern.len(),
@@ -166,17 +217,31 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     if positions > 0 {
         let width = (positions.min(PATTERN_SHOWN) as f32 * 9.0 + 20.0).max(86.0);
         let cells = tr_n!(positions, "{n} position", "{n} positions", n = positions);
-        all.push((TableKind::Pattern, column(tr!("pattern"), &cells, width, false)));
+        all.push((
+            TableKind::Pattern,
+            column(tr!("pattern"), &cells, width, false),
+        ));
     }
     all.push((TableKind::Type, column("type", "string", 84.0, false)));
     for field in document.fields(level) {
         let number = field.dtype.is_numeric();
         let name = dtype_name(&field.dtype);
-        let letters = (field.name.chars().count() as f32 * 6.9).max(name.chars().count() as f32 * 6.4);
+        let letters =
+            (field.name.chars().count() as f32 * 6.9).max(name.chars().count() as f32 * 6.4);
         let width = (letters + 22.0).clamp(76.0, 220.0);
-        let words = matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean);
-        let shown = if words { FieldFormat::Words } else { FieldFormat::Mono };
-        all.push((TableKind::Field(field.name.clone(), shown), column(&field.name, &name, width, number)));
+        let words = matches!(
+            field.dtype,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean
+        );
+        let shown = if words {
+            FieldFormat::Words
+        } else {
+            FieldFormat::Mono
+        };
+        all.push((
+            TableKind::Field(field.name.clone(), shown),
+            column(&field.name, &name, width, number),
+        ));
     }
     if document.draft().is_some() || rows.folder.iter().any(|folder| !folder) {
         all.push((TableKind::Size, column(tr!("size"), "bytes", 80.0, true)));
@@ -187,16 +252,25 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
 }
 
 fn column(name: &str, type_name: &str, width: f32, right: bool) -> TableColumn {
-    TableColumn { name: name.to_owned(), type_name: type_name.to_owned(), width, right }
+    TableColumn {
+        name: name.to_owned(),
+        type_name: type_name.to_owned(),
+        width,
+        right,
+    }
 }
 
 fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
-    let bar = Frame::NONE.fill(t.bg1).inner_margin(Margin::symmetric(8, 6));
+    let bar = Frame::NONE
+        .fill(t.bg1)
+        .inner_margin(Margin::symmetric(8, 6));
     bar.show(ui, |ui| {
         ui.set_height(24.0);
         ui.horizontal_centered(|ui| {
-            let titles: Vec<String> = (0..document.tree().levels.len()).map(|level| tr!("Level {level}", level)).collect();
+            let titles: Vec<String> = (0..document.tree().levels.len())
+                .map(|level| tr!("Level {level}", level))
+                .collect();
             let segments: Vec<_> = titles
                 .iter()
                 .enumerate()
@@ -206,7 +280,11 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             ui.separator();
             columns_ui(ui, cx);
             let add = Button::ghost(tr!("Add column")).icon(icons::PLUS);
-            if document.draft().is_some() && ui.add(add.tooltip(tr!("Add a field to every sample of this level"))).clicked() {
+            if document.draft().is_some()
+                && ui
+                    .add(add.tooltip(tr!("Add a field to every sample of this level")))
+                    .clicked()
+            {
                 cx.request(Request::Column(cx.session.level, None));
             }
             go_to_ui(ui, cx, document);
@@ -217,10 +295,17 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 let shown = kept.as_ref().and_then(|kept| kept.rows(level));
                 let rows = shown.map_or(all, |rows| rows.len() as u64);
                 let n = match shown {
-                    Some(_) => tr!("{shown} of {all}", shown = paint::grouped(rows), all = paint::grouped(all)),
+                    Some(_) => tr!(
+                        "{shown} of {all}",
+                        shown = paint::grouped(rows),
+                        all = paint::grouped(all)
+                    ),
                     None => paint::grouped(all),
                 };
-                let row = cx.session.selected.and_then(|at| row_at_level(document, at, level));
+                let row = cx
+                    .session
+                    .selected
+                    .and_then(|at| row_at_level(document, at, level));
                 let text = match row.and_then(|row| place_of(shown, row)) {
                     Some(place) => {
                         let row = paint::grouped(place + 1);
@@ -228,48 +313,80 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     }
                     None => tr_n!(rows, "{n} row", "{n} rows", n),
                 };
-                ui.add(egui::Label::new(theme::rich_text(text).font(font::regular(12.0)).color(t.tx2)).truncate());
+                ui.add(
+                    egui::Label::new(
+                        theme::rich_text(text)
+                            .font(font::regular(12.0))
+                            .color(t.tx2),
+                    )
+                    .truncate(),
+                );
             });
         });
     });
     let rect = ui.min_rect();
-    ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, egui::Stroke::new(1.0, t.line));
+    ui.painter().hline(
+        rect.x_range(),
+        rect.bottom() - 0.5,
+        egui::Stroke::new(1.0, t.line),
+    );
 }
 
 fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.table;
-    let label = tr!("Columns {shown}/{all}", shown = state.columns.len(), all = state.all.len());
-    let button = Button::ghost(label).icon(icons::COLUMNS).name(tr!("Columns"));
+    let label = tr!(
+        "Columns {shown}/{all}",
+        shown = state.columns.len(),
+        all = state.all.len()
+    );
+    let button = Button::ghost(label)
+        .icon(icons::COLUMNS)
+        .name(tr!("Columns"));
     let button = ui.add(button.tooltip(tr!("Choose the columns that show")));
-    egui::Popup::menu(&button).close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside).show(|ui| {
-        egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
-            for name in state.all.iter().skip(1) {
-                let mut shown = !state.hidden.contains(name);
-                if widgets::checkbox(ui, &mut shown, name).changed() {
-                    if shown {
-                        state.hidden.remove(name);
-                    } else {
-                        state.hidden.insert(name.clone());
+    egui::Popup::menu(&button)
+        .close_behavior(egui::PopupCloseBehavior::CloseOnClickOutside)
+        .show(|ui| {
+            egui::ScrollArea::vertical()
+                .max_height(320.0)
+                .show(ui, |ui| {
+                    for name in state.all.iter().skip(1) {
+                        let mut shown = !state.hidden.contains(name);
+                        if widgets::checkbox(ui, &mut shown, name).changed() {
+                            if shown {
+                                state.hidden.remove(name);
+                            } else {
+                                state.hidden.insert(name.clone());
+                            }
+                            state.hidden_changes += 1;
+                        }
                     }
-                    state.hidden_changes += 1;
-                }
-            }
+                });
         });
-    });
 }
 
 fn go_to_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let level = cx.session.level;
     let state = &mut cx.session.table;
     if !state.going {
-        if ui.add(Button::ghost(tr!("Go to row")).icon(icons::ARROW_ELBOW_DOWN_RIGHT).tooltip("Ctrl G")).clicked() {
+        if ui
+            .add(
+                Button::ghost(tr!("Go to row"))
+                    .icon(icons::ARROW_ELBOW_DOWN_RIGHT)
+                    .tooltip("Ctrl G"),
+            )
+            .clicked()
+        {
             state.start_go_to();
         }
         return;
     }
     let id = egui::Id::unique("go-to-row");
     let entered = ui.input(|input| input.key_pressed(egui::Key::Enter));
-    let field = TextField::new(tr!("Row number"), &mut state.go_to).id(id).hide_label().mono().width(110.0);
+    let field = TextField::new(tr!("Row number"), &mut state.go_to)
+        .id(id)
+        .hide_label()
+        .mono()
+        .width(110.0);
     let response = field.hint(tr!("row number")).show(ui);
     if response.lost_focus() {
         state.going = false;
@@ -299,24 +416,35 @@ struct ShownLevel<'a> {
 
 impl ShownLevel<'_> {
     fn at(&self, row: u64) -> RowRef {
-        let row = self.shown.map_or(row as u32, |rows| rows.get(row as usize).copied().unwrap_or(u32::MAX));
-        RowRef { level: self.level, row }
+        let row = self.shown.map_or(row as u32, |rows| {
+            rows.get(row as usize).copied().unwrap_or(u32::MAX)
+        });
+        RowRef {
+            level: self.level,
+            row,
+        }
     }
 
     /// A row as tab-separated text.
     fn line(&self, row: u64) -> String {
         let cell = |column| match self.cell(row, column) {
             // A tab or line break in a value would begin another cell or row.
-            Cell::Text(text) | Cell::Mono(text) | Cell::Glyph(_, text) => text.printable_line().into_owned(),
+            Cell::Text(text) | Cell::Mono(text) | Cell::Glyph(_, text) => {
+                text.printable_line().into_owned()
+            }
             _ => String::new(),
         };
-        (0..self.columns.len()).map(cell).collect::<Vec<_>>().join("\t")
+        (0..self.columns.len())
+            .map(cell)
+            .collect::<Vec<_>>()
+            .join("\t")
     }
 }
 
 impl TableSource for ShownLevel<'_> {
     fn rows(&self) -> u64 {
-        self.shown.map_or(self.document.rows(self.level), <[u32]>::len) as u64
+        self.shown
+            .map_or(self.document.rows(self.level), <[u32]>::len) as u64
     }
 
     fn columns(&self) -> &[TableColumn] {
@@ -326,7 +454,10 @@ impl TableSource for ShownLevel<'_> {
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
         let at = self.at(row);
         match &self.kinds[column] {
-            TableKind::Id => self.document.id(at).map_or(Cell::Empty, |id| Cell::Mono(id.into())),
+            TableKind::Id => self
+                .document
+                .id(at)
+                .map_or(Cell::Empty, |id| Cell::Mono(id.into())),
             TableKind::Parent => match self.document.path(at) {
                 Some(path) => {
                     let above = &path.0[..path.0.len().saturating_sub(1)];
@@ -339,11 +470,17 @@ impl TableSource for ShownLevel<'_> {
                 Some(SampleKind::File) if self.document.id(at).is_some_and(is_padding) => {
                     Cell::Glyph(icons::CIRCLE_DASHED, "FILE".into())
                 }
-                Some(SampleKind::File) => Cell::Glyph(self.document.id(at).map_or(icons::FILE, icons::of_file), "FILE".into()),
+                Some(SampleKind::File) => Cell::Glyph(
+                    self.document.id(at).map_or(icons::FILE, icons::of_file),
+                    "FILE".into(),
+                ),
                 None => Cell::Empty,
             },
             TableKind::Pattern => Cell::Pattern(self.pattern(at)),
-            TableKind::Size => self.document.size_bytes(at).map_or(Cell::Empty, |size| Cell::Mono(paint::bytes(size).into())),
+            TableKind::Size => self
+                .document
+                .size_bytes(at)
+                .map_or(Cell::Empty, |size| Cell::Mono(paint::bytes(size).into())),
             TableKind::Field(..) if !self.document.level_ready(self.level) => Cell::Pending,
             TableKind::Field(name, shown) => match (self.document.text(at, name), shown) {
                 (text, _) if text.is_empty() => Cell::Empty,
@@ -356,7 +493,9 @@ impl TableSource for ShownLevel<'_> {
     fn mark(&self, row: u64) -> StatusMark {
         let at = self.at(row);
         match self.marks.worst(Some(at)) {
-            StatusMark::None | StatusMark::Ok if self.document.id(at).is_some_and(is_padding) => StatusMark::Padded,
+            StatusMark::None | StatusMark::Ok if self.document.id(at).is_some_and(is_padding) => {
+                StatusMark::Padded
+            }
             mark => mark,
         }
     }
@@ -375,7 +514,14 @@ impl ShownLevel<'_> {
             (PositionState::WrongId | PositionState::WrongOrder, _) => PitMark::Odd,
             (PositionState::WrongType, _) => PitMark::Wrong,
         };
-        Some(states.iter().zip(&self.lens.pattern).take(PATTERN_SHOWN).map(mark).collect())
+        Some(
+            states
+                .iter()
+                .zip(&self.lens.pattern)
+                .take(PATTERN_SHOWN)
+                .map(mark)
+                .collect(),
+        )
     }
 
     fn pattern(&self, at: RowRef) -> Vec<PitMark> {
@@ -393,11 +539,16 @@ impl ShownLevel<'_> {
                 () => PitMark::File,
             }
         };
-        pattern_of(self.document, at.level, at.row).into_iter().take(PATTERN_SHOWN).map(mark).collect()
+        pattern_of(self.document, at.level, at.row)
+            .into_iter()
+            .take(PATTERN_SHOWN)
+            .map(mark)
+            .collect()
     }
 }
 
-/// The samples below a row in depth-first order, for its pattern cells; truncated after what can be drawn.
+/// The samples below a row in depth-first order, for its pattern cells; truncated after what can be
+/// drawn.
 fn pattern_of(document: &Document, level: usize, row: u32) -> Vec<RowRef> {
     let tree = document.tree();
     let mut found = Vec::new();
@@ -410,7 +561,16 @@ fn pattern_of(document: &Document, level: usize, row: u32) -> Vec<RowRef> {
             break;
         }
         let children = tree.levels[at.level].children(at.row);
-        stack.extend(children.iter().rev().take(4 * PATTERN_SHOWN).map(|&row| RowRef { level: at.level + 1, row }));
+        stack.extend(
+            children
+                .iter()
+                .rev()
+                .take(4 * PATTERN_SHOWN)
+                .map(|&row| RowRef {
+                    level: at.level + 1,
+                    row,
+                }),
+        );
     }
     found
 }

@@ -1,12 +1,15 @@
-//! The tray of unplaced files below the hierarchy: a virtual list with a filter. Files are dragged from here to their position,
-//! placed by command, or used as examples for the pattern.
+//! The tray of unplaced files below the hierarchy: a virtual list with a filter. Files are dragged
+//! from here to their position, placed by command, or used as examples for the pattern.
 
 pub mod state;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egui::{Align, Frame, Layout, Margin, Popup, Rect, Response, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use egui::{
+    Align, Frame, Layout, Margin, Popup, Rect, Response, Role, Sense, Stroke, Ui, UiBuilder,
+    WidgetInfo, pos2, vec2,
+};
 
 use crate::draft::{Example, Unplaced};
 use crate::gui::action::Action;
@@ -32,22 +35,35 @@ const FILTER_FROM: usize = 8;
 
 /// Preferred height of the tray below a hierarchy of height `available`, in points.
 pub fn height(cx: &mut PanelContext<'_>, document: &Document, room: f32) -> f32 {
-    let Some(draft) = document.draft() else { return 0.0 };
+    let Some(draft) = document.draft() else {
+        return 0.0;
+    };
     cx.session.tray.follow(draft.tray());
     let files = draft.tray().len();
-    let filter = if files >= FILTER_FROM { 34.0 } else { 0.0 } + if cx.session.tray.table.is_some() { JOIN } else { 0.0 };
+    let filter = if files >= FILTER_FROM { 34.0 } else { 0.0 }
+        + if cx.session.tray.table.is_some() {
+            JOIN
+        } else {
+            0.0
+        };
     let rows = (files.max(1) as f32 * ROW).min(if files == 0 { 0.0 } else { f32::MAX });
     (HEAD + filter + rows + 4.0).min((room * 0.42).max(HEAD))
 }
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
-    let Some(draft) = document.draft() else { return };
+    let Some(draft) = document.draft() else {
+        return;
+    };
     let t = theme::tokens(ui);
     let area = ui.max_rect();
-    ui.painter().hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line));
+    ui.painter()
+        .hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line));
     let (head, rest) = area.split_top_bottom_at_y(area.top() + HEAD);
-    ui.scope_builder(UiBuilder::new().max_rect(head.shrink2(vec2(8.0, 0.0))), |ui| head_ui(ui, cx, draft.tray().len()));
+    ui.scope_builder(
+        UiBuilder::new().max_rect(head.shrink2(vec2(8.0, 0.0))),
+        |ui| head_ui(ui, cx, draft.tray().len()),
+    );
     if draft.tray().is_empty() {
         return;
     }
@@ -56,36 +72,58 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         list.min.y += 34.0;
         let field = Rect::from_min_max(rest.min, pos2(rest.right(), list.top()));
         ui.scope_builder(UiBuilder::new().max_rect(field), |ui| {
-            Frame::NONE.inner_margin(Margin { left: 8, right: 8, top: 2, bottom: 4 }).show(ui, |ui| {
-                TextField::new(tr!("Filter unplaced files"), &mut cx.session.tray.filter)
-                    .hide_label()
-                    .quiet()
-                    .icon(icons::FUNNEL)
-                    .hint(tr!("Filter names, e.g. *_T18LTM_*"))
-                    .show(ui);
-            });
+            Frame::NONE
+                .inner_margin(Margin {
+                    left: 8,
+                    right: 8,
+                    top: 2,
+                    bottom: 4,
+                })
+                .show(ui, |ui| {
+                    TextField::new(tr!("Filter unplaced files"), &mut cx.session.tray.filter)
+                        .hide_label()
+                        .quiet()
+                        .icon(icons::FUNNEL)
+                        .hint(tr!("Filter names, e.g. *_T18LTM_*"))
+                        .show(ui);
+                });
         });
     }
     if let Some(table) = cx.session.tray.table.clone() {
         let line = list.with_max_y(list.top() + JOIN);
         list.min.y += JOIN;
-        ui.scope_builder(UiBuilder::new().max_rect(line.shrink2(vec2(8.0, 2.0))), |ui| join_ui(ui, cx, table));
+        ui.scope_builder(
+            UiBuilder::new().max_rect(line.shrink2(vec2(8.0, 2.0))),
+            |ui| join_ui(ui, cx, table),
+        );
     }
     filter(cx);
-    ui.scope_builder(UiBuilder::new().max_rect(list).id_salt("tray"), |ui| list_ui(ui, cx));
+    ui.scope_builder(UiBuilder::new().max_rect(list).id_salt("tray"), |ui| {
+        list_ui(ui, cx)
+    });
 }
 
 /// Draws the offer to join a table that came with the files.
 fn join_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, table: PathBuf) {
     let t = theme::tokens(ui);
     ui.horizontal_centered(|ui| {
-        let name = table.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let tip = tr!("Adds its columns to the samples that its rows name; shows first what matches");
-        let button = Button::secondary(tr!("Join")).icon(icons::TABLE).name(tr!("Join {table}", table = name)).tooltip(tip);
+        let name = table
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let tip =
+            tr!("Adds its columns to the samples that its rows name; shows first what matches");
+        let button = Button::secondary(tr!("Join"))
+            .icon(icons::TABLE)
+            .name(tr!("Join {table}", table = name))
+            .tooltip(tip);
         if ui.add(button).clicked() {
             cx.request(Request::JoinTable(table));
         }
-        ui.add(egui::Label::new(theme::rich_text(name).font(font::mono(11.5)).color(t.tx2)).truncate());
+        ui.add(
+            egui::Label::new(theme::rich_text(name).font(font::mono(11.5)).color(t.tx2)).truncate(),
+        );
     });
 }
 
@@ -95,10 +133,20 @@ fn watch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &theme::ThemeTokens) {
     let count = folders.len() as u64;
     let tooltip = match folders.as_slice() {
         [] => Action::Watch.info().tooltip.to_owned(),
-        [one] => tr!("New files of {folder} come into the tray", folder = dropped_paths::display_path(one)),
-        _ => tr_n!(count, "New files of {n} folder come into the tray", "New files of {n} folders come into the tray", n = count),
+        [one] => tr!(
+            "New files of {folder} come into the tray",
+            folder = dropped_paths::display_path(one)
+        ),
+        _ => tr_n!(
+            count,
+            "New files of {n} folder come into the tray",
+            "New files of {n} folders come into the tray",
+            n = count
+        ),
     };
-    let mut button = Button::icon_only(icons::EYE, tr!("Watched folders")).tooltip(tooltip).selected(!folders.is_empty());
+    let mut button = Button::icon_only(icons::EYE, tr!("Watched folders"))
+        .tooltip(tooltip)
+        .selected(!folders.is_empty());
     if !folders.is_empty() {
         button = button.icon_color(t.acc);
     }
@@ -111,7 +159,10 @@ fn watch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &theme::ThemeTokens) {
     }
     Popup::menu(&eye).show(|ui| {
         for folder in folders {
-            let text = tr!("Stop watching {folder}", folder = dropped_paths::display_path(&folder));
+            let text = tr!(
+                "Stop watching {folder}",
+                folder = dropped_paths::display_path(&folder)
+            );
             if widgets::menu_entry(ui, icons::X, &text, "", None).clicked() {
                 cx.run(Command::Unwatch { folder });
                 ui.close();
@@ -129,10 +180,23 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
     let t = theme::tokens(ui);
     ui.horizontal_centered(|ui| {
         ui.spacing_mut().item_spacing.x = 5.0;
-        ui.label(theme::rich_text(icons::TRAY).font(font::icon(15.0)).color(t.tx2));
-        let title = theme::rich_text(tr!("Unplaced files")).font(font::semibold(12.0)).color(t.tx);
+        ui.label(
+            theme::rich_text(icons::TRAY)
+                .font(font::icon(15.0))
+                .color(t.tx2),
+        );
+        let title = theme::rich_text(tr!("Unplaced files"))
+            .font(font::semibold(12.0))
+            .color(t.tx);
         // Buttons and count keep their width; the title is truncated.
-        let words = paint::unwrapped(ui.painter(), tr!("Unplaced files"), font::semibold(12.0), t.tx).size().x;
+        let words = paint::unwrapped(
+            ui.painter(),
+            tr!("Unplaced files"),
+            font::semibold(12.0),
+            t.tx,
+        )
+        .size()
+        .x;
         let width = (ui.available_width() - BESIDE_TITLE).clamp(0.0, words.ceil() + 1.0);
         if width > 20.0 {
             ui.add_sized(vec2(width, 18.0), egui::Label::new(title).truncate());
@@ -140,7 +204,8 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
         widgets::count(ui, files as u64, Tone::Neutral);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
-            let add = Button::icon_only(icons::PLUS, tr!("Add unplaced files")).tooltip(Action::AddUnplaced.info().tooltip);
+            let add = Button::icon_only(icons::PLUS, tr!("Add unplaced files"))
+                .tooltip(Action::AddUnplaced.info().tooltip);
             if ui.add(add).clicked() {
                 cx.request(Request::Do(Action::AddUnplaced));
             }
@@ -148,12 +213,20 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
             let reason = blocked(Action::MatchPattern, cx);
             // A ghost button with an icon and a gap of 5 points.
             let fits = |text: &&str| Button::width_of(ui, text) + 19.0 <= ui.available_width();
-            let button = match [tr!("Match by pattern"), tr!("Match")].into_iter().find(fits) {
-                Some(text) => Button::ghost(text).name(tr!("Match by pattern")).icon(icons::MAGIC_WAND),
+            let button = match [tr!("Match by pattern"), tr!("Match")]
+                .into_iter()
+                .find(fits)
+            {
+                Some(text) => Button::ghost(text)
+                    .name(tr!("Match by pattern"))
+                    .icon(icons::MAGIC_WAND),
                 None => Button::icon_only(icons::MAGIC_WAND, tr!("Match by pattern")),
             };
             let button = button.blocked(reason);
-            if ui.add(button.tooltip(Action::MatchPattern.info().tooltip)).clicked() {
+            if ui
+                .add(button.tooltip(Action::MatchPattern.info().tooltip))
+                .clicked()
+            {
                 cx.request(Request::Do(Action::MatchPattern));
             }
         });
@@ -168,18 +241,23 @@ fn filter(cx: &mut PanelContext<'_>) {
         return;
     }
     let tray = state.tray.clone();
-    state.shown.update(cx.jobs, (key, wanted.clone()), tr!("Filter unplaced files"), move |ctx| {
-        let mut kept = Vec::new();
-        for (place, file) in (0..).zip(tray.iter()) {
-            if place % 4096 == 0 {
-                ctx.check()?;
+    state.shown.update(
+        cx.jobs,
+        (key, wanted.clone()),
+        tr!("Filter unplaced files"),
+        move |ctx| {
+            let mut kept = Vec::new();
+            for (place, file) in (0..).zip(tray.iter()) {
+                if place % 4096 == 0 {
+                    ctx.check()?;
+                }
+                if matches(&wanted, &drag::file_name(file)) {
+                    kept.push(place);
+                }
             }
-            if matches(&wanted, &drag::file_name(file)) {
-                kept.push(place);
-            }
-        }
-        Ok(Arc::new(kept))
-    });
+            Ok(Arc::new(kept))
+        },
+    );
 }
 
 fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -189,19 +267,45 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if rows == 0 {
         let rect = ui.max_rect().shrink2(vec2(12.0, 4.0));
         let text = tr!("No name fits the filter");
-        paint::text_left(ui.painter(), rect.with_max_y(rect.top() + ROW), text, font::regular(12.0), t.tx2);
+        paint::text_left(
+            ui.painter(),
+            rect.with_max_y(rect.top() + ROW),
+            text,
+            font::regular(12.0),
+            t.tx2,
+        );
         return;
     }
     let mut scroll = state.scroll;
     let carried = drag::carried(ui.ctx());
-    let going = |file: &Unplaced| matches!(carried.as_deref(), Some(Dragged::Files(files)) if files.contains(file));
+    let going = |file: &Unplaced| {
+        matches!(
+            carried.as_deref(),
+            Some(Dragged::Files(files)) if files.contains(file)
+        )
+    };
     let (mut begun, mut requests) = (None, Vec::new());
-    let list = VirtualRows::new(tr!("Unplaced files"), rows).cursor(state.cursor).sense(Sense::CLICK | Sense::DRAG);
+    let list = VirtualRows::new(tr!("Unplaced files"), rows)
+        .cursor(state.cursor)
+        .sense(Sense::CLICK | Sense::DRAG);
     let list = list.role(Role::List);
     let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
-        let Some((place, file)) = state.place(row).and_then(|place| Some((place, state.tray.get(place as usize)?))) else { return };
+        let Some((place, file)) = state
+            .place(row)
+            .and_then(|place| Some((place, state.tray.get(place as usize)?)))
+        else {
+            return;
+        };
         let chosen = state.chosen.contains(&place);
-        row_ui(ui, rect, response, file, chosen, state.cursor == Some(row), carried.is_some() && going(file));
+        row_ui(
+            ui,
+            rect,
+            response,
+            file,
+            chosen,
+            state.cursor == Some(row),
+            carried.is_some() && going(file),
+        );
         if response.drag_started() {
             begun = Some((row, chosen));
         }
@@ -230,22 +334,42 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         cx.request(Request::Do(Action::Place));
     }
     for (row, entry) in requests {
-        if !cx.session.tray.place(row).is_some_and(|place| cx.session.tray.chosen.contains(&place)) {
+        if !cx
+            .session
+            .tray
+            .place(row)
+            .is_some_and(|place| cx.session.tray.chosen.contains(&place))
+        {
             cx.session.tray.select(row, false, false);
         }
         match entry {
             TrayEntry::Do(action) => cx.request(Request::Do(action)),
             TrayEntry::Copy => {
-                let paths: Vec<String> = cx.session.tray.chosen().iter().map(|file| file.path.display().to_string()).collect();
+                let paths: Vec<String> = cx
+                    .session
+                    .tray
+                    .chosen()
+                    .iter()
+                    .map(|file| file.path.display().to_string())
+                    .collect();
                 cx.request(Request::Copy(paths.join("\n")));
             }
             TrayEntry::Example => {
                 for file in cx.session.tray.chosen().into_iter().take(2) {
-                    cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() }, None);
+                    cx.session.pattern.add(
+                        Example {
+                            file: file.path,
+                            root: "".into(),
+                            position: Vec::new(),
+                        },
+                        None,
+                    );
                 }
                 cx.request(Request::Show(Pane::Pattern));
             }
-            TrayEntry::Remove => cx.requests.extend(cx.session.tray.removal().map(Request::Run)),
+            TrayEntry::Remove => cx
+                .requests
+                .extend(cx.session.tray.removal().map(Request::Run)),
         }
     }
 }
@@ -262,10 +386,25 @@ fn menu_ui(ui: &mut Ui, requests: &mut Vec<(u64, TrayEntry)>, row: u64) {
     let place = Action::Place.info();
     let keys = Action::Place.keys_text();
     for (icon, text, keys, entry) in [
-        (place.icon, place.text, keys.as_str(), TrayEntry::Do(Action::Place)),
-        (icons::MAGIC_WAND, tr!("Use as an example"), "", TrayEntry::Example),
+        (
+            place.icon,
+            place.text,
+            keys.as_str(),
+            TrayEntry::Do(Action::Place),
+        ),
+        (
+            icons::MAGIC_WAND,
+            tr!("Use as an example"),
+            "",
+            TrayEntry::Example,
+        ),
         (icons::COPY, tr!("Copy path"), "", TrayEntry::Copy),
-        (icons::TRASH, tr!("Take out of the tray"), "Del", TrayEntry::Remove),
+        (
+            icons::TRASH,
+            tr!("Take out of the tray"),
+            "Del",
+            TrayEntry::Remove,
+        ),
     ] {
         if widgets::menu_entry(ui, icon, text, keys, None).clicked() {
             requests.push((row, entry));
@@ -274,7 +413,15 @@ fn menu_ui(ui: &mut Ui, requests: &mut Vec<(u64, TrayEntry)>, row: u64) {
     }
 }
 
-fn row_ui(ui: &Ui, rect: Rect, response: &Response, file: &Unplaced, chosen: bool, cursor: bool, going: bool) {
+fn row_ui(
+    ui: &Ui,
+    rect: Rect,
+    response: &Response,
+    file: &Unplaced,
+    chosen: bool,
+    cursor: bool,
+    going: bool,
+) {
     let t = theme::tokens(ui);
     let name = drag::file_name(file);
     response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, chosen, &name));
@@ -282,12 +429,29 @@ fn row_ui(ui: &Ui, rect: Rect, response: &Response, file: &Unplaced, chosen: boo
     paint::row_background(painter, t, rect, chosen, response.hovered() || cursor);
     // The file that was dragged is no longer in the tray.
     let (ink, weak) = if going { (t.txd, t.txd) } else { (t.tx, t.tx3) };
-    paint::icon(painter, pos2(rect.left() + 17.0, rect.center().y), icons::of_file(&name), 14.0, weak);
-    let inner = Rect::from_min_max(pos2(rect.left() + 29.0, rect.top()), pos2(rect.right() - 10.0, rect.bottom()));
-    let end = paint::text_right(painter, inner, &paint::bytes(file.size), font::mono(11.0), weak) - 8.0;
+    paint::icon(
+        painter,
+        pos2(rect.left() + 17.0, rect.center().y),
+        icons::of_file(&name),
+        14.0,
+        weak,
+    );
+    let inner = Rect::from_min_max(
+        pos2(rect.left() + 29.0, rect.top()),
+        pos2(rect.right() - 10.0, rect.bottom()),
+    );
+    let end = paint::text_right(
+        painter,
+        inner,
+        &paint::bytes(file.size),
+        font::mono(11.0),
+        weak,
+    ) - 8.0;
     paint::text_left(painter, inner.with_max_x(end), &name, font::mono(11.5), ink);
     if !going {
-        response.clone().on_hover_text(theme::rich_text(file.path.display().to_string()));
+        response
+            .clone()
+            .on_hover_text(theme::rich_text(file.path.display().to_string()));
     }
 }
 
@@ -297,7 +461,13 @@ mod tests {
     use super::*;
 
     fn tray(names: &[&str]) -> Arc<[Unplaced]> {
-        names.iter().map(|name| Unplaced { path: format!("/in/{name}").into(), size: 1 }).collect()
+        names
+            .iter()
+            .map(|name| Unplaced {
+                path: format!("/in/{name}").into(),
+                size: 1,
+            })
+            .collect()
     }
 
     fn names(state: &TrayState) -> Vec<String> {
@@ -317,7 +487,11 @@ mod tests {
         state.select(0, false, true);
         assert_eq!(names(&state), ["a", "b", "c"]);
         state.follow(&tray(&["x", "c", "b"]));
-        assert_eq!(names(&state), ["c", "b"], "what is still there stays selected");
+        assert_eq!(
+            names(&state),
+            ["c", "b"],
+            "what is still there stays selected"
+        );
         state.select(9, false, false);
         assert_eq!(names(&state), ["c", "b"], "there is no such row");
     }

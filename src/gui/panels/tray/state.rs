@@ -32,7 +32,11 @@ pub struct TrayState {
 impl TrayState {
     /// The selected files, in the order of the tray.
     pub fn chosen(&self) -> Vec<Unplaced> {
-        self.chosen.iter().filter_map(|&place| self.tray.get(place as usize)).cloned().collect()
+        self.chosen
+            .iter()
+            .filter_map(|&place| self.tray.get(place as usize))
+            .cloned()
+            .collect()
     }
 
     /// The command that removes the selected files from the tray.
@@ -47,12 +51,19 @@ impl TrayState {
             return;
         }
         if !self.chosen.is_empty() {
-            let paths: std::collections::HashSet<_> = self.chosen().into_iter().map(|file| file.path).collect();
-            let kept = (0..).zip(tray.iter()).filter(|(_, file)| paths.contains(&file.path));
+            let paths: std::collections::HashSet<_> =
+                self.chosen().into_iter().map(|file| file.path).collect();
+            let kept = (0..)
+                .zip(tray.iter())
+                .filter(|(_, file)| paths.contains(&file.path));
             self.chosen = kept.map(|(place, _)| place).collect();
         }
         (self.cursor, self.anchor) = (None, None);
-        self.table = tray.iter().map(|file| &file.path).find(|path| is_table(path)).cloned();
+        self.table = tray
+            .iter()
+            .map(|file| &file.path)
+            .find(|path| is_table(path))
+            .cloned();
         self.tray = tray.clone();
     }
 
@@ -60,13 +71,19 @@ impl TrayState {
     pub(super) fn place(&self, row: u64) -> Option<u32> {
         match self.kept() {
             Some(kept) => kept.get(row as usize).copied(),
-            None => u32::try_from(row).ok().filter(|&place| (place as usize) < self.tray.len()),
+            None => u32::try_from(row)
+                .ok()
+                .filter(|&place| (place as usize) < self.tray.len()),
         }
     }
 
     /// Indices of files that match the typed filter; `None` without one.
     pub(super) fn kept(&self) -> Option<&Arc<Vec<u32>>> {
-        if self.filter.trim().is_empty() { None } else { self.shown.latest() }
+        if self.filter.trim().is_empty() {
+            None
+        } else {
+            self.shown.latest()
+        }
     }
 
     pub(super) fn rows(&self) -> u64 {

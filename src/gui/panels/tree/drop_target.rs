@@ -1,5 +1,5 @@
-//! Drag and drop in the hierarchy: samples and unplaced files between rows, into FOLDERs and into slots, with a line or frame as
-//! indicator.
+//! Drag and drop in the hierarchy: samples and unplaced files between rows, into FOLDERs and into
+//! slots, with a line or frame as indicator.
 
 use std::sync::Arc;
 
@@ -15,8 +15,15 @@ use crate::studio::{Document, RowRef};
 /// Starts dragging a row: all selected samples if it is one of them.
 pub fn begin(ctx: &Context, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     let chosen = cx.session.tree.chosen(cx.session.selected);
-    let rows = if chosen.contains(&at) { chosen.into_iter().collect() } else { vec![at] };
-    let nodes = rows.into_iter().filter_map(|at| document.node(at)).collect();
+    let rows = if chosen.contains(&at) {
+        chosen.into_iter().collect()
+    } else {
+        vec![at]
+    };
+    let nodes = rows
+        .into_iter()
+        .filter_map(|at| document.node(at))
+        .collect();
     drag::begin(ctx, Dragged::Samples(drag::topmost(nodes)));
 }
 
@@ -49,21 +56,43 @@ pub fn row_ui(
     };
     match (node.gap, zone) {
         // The slot has a dashed frame already.
-        (Some(_), _) if bad => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(1.0, color), StrokeKind::Inside)),
-        (Some(_), _) => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(2.0, color), StrokeKind::Inside)),
+        (Some(_), _) if bad => drop(painter.rect_stroke(
+            rect.shrink(1.0),
+            3,
+            Stroke::new(1.0, color),
+            StrokeKind::Inside,
+        )),
+        (Some(_), _) => drop(painter.rect_stroke(
+            rect.shrink(1.0),
+            3,
+            Stroke::new(2.0, color),
+            StrokeKind::Inside,
+        )),
         (None, RowZone::Before) => line(rect.top() + 1.0),
         (None, RowZone::Behind) => line(rect.bottom() - 1.0),
-        (None, RowZone::Into) => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(2.0, color), StrokeKind::Inside)),
+        (None, RowZone::Into) => drop(painter.rect_stroke(
+            rect.shrink(1.0),
+            3,
+            Stroke::new(2.0, color),
+            StrokeKind::Inside,
+        )),
     }
     drag::drop_overlay_ui(ui, document, carried, &target);
     None
 }
 
-fn target(document: &Document, node: OutlineNode, rect: Rect, y: f32) -> Option<(DropTarget, RowZone)> {
+fn target(
+    document: &Document,
+    node: OutlineNode,
+    rect: Rect,
+    y: f32,
+) -> Option<(DropTarget, RowZone)> {
     if let Some(gap) = node.gap {
         return Some((DropTarget::Slot(gap.root, gap.position), RowZone::Into));
     }
-    let Some(at) = node.at else { return Some((DropTarget::Into(NodePath::root()), RowZone::Into)) };
+    let Some(at) = node.at else {
+        return Some((DropTarget::Into(NodePath::root()), RowZone::Into));
+    };
     let folder = document.kind(at) == Some(SampleKind::Folder);
     let own = document.node(at)?;
     let zone = drag::zone(rect, y, folder);

@@ -74,17 +74,28 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         }
         return;
     };
-    Frame::NONE.inner_margin(Margin::symmetric(8, 8)).show(ui, |ui| filter_ui(ui, cx));
+    Frame::NONE
+        .inner_margin(Margin::symmetric(8, 8))
+        .show(ui, |ui| filter_ui(ui, cx));
     let area = ui.available_rect_before_wrap();
-    let foot = if document.opened().is_some() { 96.0 } else { tray::height(cx, document, area.height()) };
+    let foot = if document.opened().is_some() {
+        96.0
+    } else {
+        tray::height(cx, document, area.height())
+    };
     let (upper, lower) = area.split_top_bottom_at_y(area.bottom() - foot);
     structure::refresh(cx);
     refresh(cx, document);
-    ui.scope_builder(egui::UiBuilder::new().max_rect(upper), |ui| tree_ui(ui, cx, document));
-    ui.scope_builder(egui::UiBuilder::new().max_rect(lower), |ui| match document.opened() {
-        Some(_) => source_ui(ui, cx, document),
-        None => tray::ui(ui, cx, document),
+    ui.scope_builder(egui::UiBuilder::new().max_rect(upper), |ui| {
+        tree_ui(ui, cx, document)
     });
+    ui.scope_builder(
+        egui::UiBuilder::new().max_rect(lower),
+        |ui| match document.opened() {
+            Some(_) => source_ui(ui, cx, document),
+            None => tray::ui(ui, cx, document),
+        },
+    );
 }
 
 fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -102,16 +113,24 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let padded = cx.session.totals().padded;
     let mut segments = vec![Segment::new(Show::All, tr!("All" in "samples"))];
     if problems > 0 || cx.session.tree.show == Show::Problems {
-        let segment = Segment::new(Show::Problems, tr!("With problems")).icon(icons::WARNING_OCTAGON, Some(t.err));
+        let segment = Segment::new(Show::Problems, tr!("With problems"))
+            .icon(icons::WARNING_OCTAGON, Some(t.err));
         segments.push(segment.count(problems));
     }
     if padded > 0 || cx.session.tree.show == Show::Padded {
-        let segment = Segment::new(Show::Padded, tr!("Padded" in "samples")).icon(icons::CIRCLE_DASHED, None);
+        let segment =
+            Segment::new(Show::Padded, tr!("Padded" in "samples")).icon(icons::CIRCLE_DASHED, None);
         segments.push(segment.count(padded));
     }
     if segments.len() > 1 {
         let width = ui.available_width();
-        widgets::segmented_within(ui, "hierarchy-show", &mut cx.session.tree.show, &segments, width);
+        widgets::segmented_within(
+            ui,
+            "hierarchy-show",
+            &mut cx.session.tree.show,
+            &segments,
+            width,
+        );
     }
 }
 
@@ -133,7 +152,12 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         let wanted = Some((key, state.changes, ValueId::of(&lens)));
         if state.made_for != wanted {
             let gaps = |at| structure::gaps(document, &lens, at);
-            state.outline = Arc::new(Outline::new(document.tree(), state.root_open, &state.open, &gaps));
+            state.outline = Arc::new(Outline::new(
+                document.tree(),
+                state.root_open,
+                &state.open,
+                &gaps,
+            ));
             state.made_for = wanted;
         }
         return apply_filter(cx, document, None);
@@ -145,35 +169,49 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     // With the dataset's filter alone, folded FOLDERs stay folded.
     let folded = filter.is_empty() && show == Show::All;
     let open = folded.then(|| (state.root_open, state.open.clone()));
-    let wanted = (key, filter.clone(), show, ValueId::of(&marks), of, if folded { state.changes } else { 0 });
+    let wanted = (
+        key,
+        filter.clone(),
+        show,
+        ValueId::of(&marks),
+        of,
+        if folded { state.changes } else { 0 },
+    );
     let work_marks = marks.clone();
-    state.filtered.update(cx.jobs, wanted, tr!("Filter"), move |ctx| {
-        ctx.check()?;
-        let stays = |at: RowRef| kept.as_ref().is_none_or(|kept| kept.contains(at));
-        if let Some((root_open, open)) = open {
-            return Ok((Arc::new(Outline::filtered(outline::keep_open(&tree, root_open, &open, stays))), None));
-        }
-        let problems: std::collections::HashSet<RowRef> = match show {
-            Show::Problems => work_marks.samples().collect(),
-            _ => Default::default(),
-        };
-        let mut highest: Option<usize> = None;
-        let rows = outline::keep(&tree, |at, id| {
-            if !filter.is_empty() {
-                if !outline::matches(&filter, id) {
-                    return false;
-                }
-                highest = Some(highest.map_or(at.level, |known| known.min(at.level)));
+    state
+        .filtered
+        .update(cx.jobs, wanted, tr!("Filter"), move |ctx| {
+            ctx.check()?;
+            let stays = |at: RowRef| kept.as_ref().is_none_or(|kept| kept.contains(at));
+            if let Some((root_open, open)) = open {
+                return Ok((
+                    Arc::new(Outline::filtered(outline::keep_open(
+                        &tree, root_open, &open, stays,
+                    ))),
+                    None,
+                ));
             }
-            let shown = match show {
-                Show::All => true,
-                Show::Problems => problems.contains(&at),
-                Show::Padded => is_padding(id),
+            let problems: std::collections::HashSet<RowRef> = match show {
+                Show::Problems => work_marks.samples().collect(),
+                _ => Default::default(),
             };
-            shown && stays(at)
+            let mut highest: Option<usize> = None;
+            let rows = outline::keep(&tree, |at, id| {
+                if !filter.is_empty() {
+                    if !outline::matches(&filter, id) {
+                        return false;
+                    }
+                    highest = Some(highest.map_or(at.level, |known| known.min(at.level)));
+                }
+                let shown = match show {
+                    Show::All => true,
+                    Show::Problems => problems.contains(&at),
+                    Show::Padded => is_padding(id),
+                };
+                shown && stays(at)
+            });
+            Ok((Arc::new(Outline::filtered(rows)), highest))
         });
-        Ok((Arc::new(Outline::filtered(rows)), highest))
-    });
     if let Some((found, _)) = state.filtered.latest() {
         state.outline = found.clone();
     }
@@ -192,10 +230,16 @@ fn follow_chip(cx: &mut PanelContext<'_>) {
     }
 }
 
-/// Makes the typed filter one of the filters of an opened dataset, on the highest level where an id matches.
+/// Makes the typed filter one of the filters of an opened dataset, on the highest level where an id
+/// matches.
 fn apply_filter(cx: &mut PanelContext<'_>, document: &Document, highest: Option<usize>) {
     let text = cx.session.tree.filter.trim().to_owned();
-    let wanted = (!text.is_empty()).then(|| (text.clone(), filters::of_ids(&text).at_level(highest.unwrap_or(0))));
+    let wanted = (!text.is_empty()).then(|| {
+        (
+            text.clone(),
+            filters::of_ids(&text).at_level(highest.unwrap_or(0)),
+        )
+    });
     if document.opened().is_none() || cx.session.tree.applied == wanted {
         return;
     }
@@ -242,8 +286,17 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             (None, Some(at)) if document.id(at).is_none() => TreeRow::default(),
             (None, None) => root_row(document, &marks, filtered || root_open),
             (None, Some(at)) => {
-                let row = sample_row(document, &lens, at, marks.worst(Some(at)), filtered || open.contains(&at));
-                TreeRow { chosen: marked.contains(&at), ..row }
+                let row = sample_row(
+                    document,
+                    &lens,
+                    at,
+                    marks.worst(Some(at)),
+                    filtered || open.contains(&at),
+                );
+                TreeRow {
+                    chosen: marked.contains(&at),
+                    ..row
+                }
             }
         }
     };
@@ -262,13 +315,23 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         if response.drag_started() && node.gap.is_none() {
             begun = node.at;
         }
-        if let Some(found) = drop_target::row_ui(ui, document, node, rect, response, carried.as_deref()) {
+        if let Some(found) =
+            drop_target::row_ui(ui, document, node, rect, response, carried.as_deref())
+        {
             dropped = Some(found);
         }
     };
     // Sizes come from the level tables.
     let deepest = open.iter().next_back().map_or(0, |at| at.level + 1);
-    let out = widgets::tree(ui, tr!("Samples"), &mut scroll, outline.rows(), cursor, row_of, touch);
+    let out = widgets::tree(
+        ui,
+        tr!("Samples"),
+        &mut scroll,
+        outline.rows(),
+        cursor,
+        row_of,
+        touch,
+    );
     cx.session.tree.scroll = scroll;
     cx.requests.extend(requests);
     if let Some(at) = begun {
@@ -303,7 +366,14 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
 }
 
 /// Selects a row; with Ctrl or Shift, adds to the selection.
-fn select(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, outline: &Outline, cursor: Option<u64>, row: u64) {
+fn select(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    outline: &Outline,
+    cursor: Option<u64>,
+    row: u64,
+) {
     let tree = document.tree();
     let node = outline.node(tree, row);
     if node.at.is_some_and(|at| document.id(at).is_none()) {
@@ -325,9 +395,15 @@ fn select(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, outline: &Out
     match (range, several, node.at) {
         (true, _, Some(_)) => {
             let anchor = *state.anchor.get_or_insert(cursor.unwrap_or(row));
-            let (from, to) = (anchor.min(row), anchor.max(row).min(anchor.min(row) + MARKED_MAX));
-            state.marked =
-                (from..=to).map(|row| outline.node(tree, row)).filter(|node| node.gap.is_none()).filter_map(|n| n.at).collect();
+            let (from, to) = (
+                anchor.min(row),
+                anchor.max(row).min(anchor.min(row) + MARKED_MAX),
+            );
+            state.marked = (from..=to)
+                .map(|row| outline.node(tree, row))
+                .filter(|node| node.gap.is_none())
+                .filter_map(|n| n.at)
+                .collect();
         }
         (false, true, Some(at)) => {
             state.marked.extend(selected);
@@ -350,12 +426,27 @@ fn select(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, outline: &Out
 fn gap_row(lens: &StructureSummary, depth: u16, gap: Gap, wanted: bool) -> TreeRow {
     let node = lens.pattern.get(gap.position as usize);
     let position = node.map_or(0, |node| node.position);
-    let filling = if wanted { tr!("drop to fill slot {position}", position) } else { tr!("missing" in "samples").to_owned() };
+    let filling = if wanted {
+        tr!("drop to fill slot {position}", position)
+    } else {
+        tr!("missing" in "samples").to_owned()
+    };
     let text = node.map(|node| node.id.to_string()).unwrap_or_default();
-    TreeRow { depth, icon: icons::FILE, text, slot: Some(filling), wanted, ..TreeRow::default() }
+    TreeRow {
+        depth,
+        icon: icons::FILE,
+        text,
+        slot: Some(filling),
+        wanted,
+        ..TreeRow::default()
+    }
 }
 
-fn root_row(document: &Document, marks: &crate::gui::sample_status::SampleStatus, open: bool) -> TreeRow {
+fn root_row(
+    document: &Document,
+    marks: &crate::gui::sample_status::SampleStatus,
+    open: bool,
+) -> TreeRow {
     TreeRow {
         open: (document.rows(0) > 0).then_some(open),
         icon: icons::TREE_STRUCTURE,
@@ -367,7 +458,13 @@ fn root_row(document: &Document, marks: &crate::gui::sample_status::SampleStatus
     }
 }
 
-fn sample_row(document: &Document, lens: &StructureSummary, at: RowRef, mark: StatusMark, open: bool) -> TreeRow {
+fn sample_row(
+    document: &Document,
+    lens: &StructureSummary,
+    at: RowRef,
+    mark: StatusMark,
+    open: bool,
+) -> TreeRow {
     let level = &document.tree().levels[at.level];
     let id = level.id(at.row);
     let folder = level.folder[at.row as usize];
@@ -378,13 +475,21 @@ fn sample_row(document: &Document, lens: &StructureSummary, at: RowRef, mark: St
         () if folder => icons::STACK,
         () => icons::of_file(id),
     };
-    let lacking = if folder { crate::gui::panels::structure::lacking(document, lens, at) } else { None };
+    let lacking = if folder {
+        crate::gui::panels::structure::lacking(document, lens, at)
+    } else {
+        None
+    };
     let right = match (folder, lacking) {
         (_, Some((there, all))) => format!("{there}/{all}"),
         (true, None) => paint::grouped(children as u64),
         (false, None) => document.size_bytes(at).map_or(String::new(), paint::bytes),
     };
-    let mark = if padded && mark < StatusMark::Warning { StatusMark::Padded } else { mark };
+    let mark = if padded && mark < StatusMark::Warning {
+        StatusMark::Padded
+    } else {
+        mark
+    };
     TreeRow {
         depth: at.level as u16 + 1,
         open: (folder && children > 0).then_some(open),
@@ -398,13 +503,20 @@ fn sample_row(document: &Document, lens: &StructureSummary, at: RowRef, mark: St
     }
 }
 
-fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, requests: &mut Vec<Request>) {
-    let mut entry = |ui: &mut Ui, icon: &str, text: &str, make: &mut dyn FnMut(&mut Vec<Request>)| {
-        if widgets::menu_entry(ui, icon, text, "", None).clicked() {
-            make(requests);
-            ui.close();
-        }
-    };
+fn menu_ui(
+    ui: &mut Ui,
+    document: &Document,
+    at: Option<RowRef>,
+    draft: bool,
+    requests: &mut Vec<Request>,
+) {
+    let mut entry =
+        |ui: &mut Ui, icon: &str, text: &str, make: &mut dyn FnMut(&mut Vec<Request>)| {
+            if widgets::menu_entry(ui, icon, text, "", None).clicked() {
+                make(requests);
+                ui.close();
+            }
+        };
     if let Some(at) = at {
         entry(ui, icons::COPY, tr!("Copy id path"), &mut |requests| {
             if let Some(path) = document.path(at) {
@@ -421,10 +533,21 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, re
     if at.is_none() {
         // Menu of the root: actions on the whole dataset.
         let of_draft: &[Action] = &[Action::PadTo, Action::Sidecars, Action::WriteOlder];
-        let of_opened: &[Action] =
-            &[Action::Optimise, Action::Histograms, Action::Convert, Action::WriteOlder, Action::EditFooter, Action::OpenSeveral];
+        let of_opened: &[Action] = &[
+            Action::Optimise,
+            Action::Histograms,
+            Action::Convert,
+            Action::WriteOlder,
+            Action::EditFooter,
+            Action::OpenSeveral,
+        ];
         for &action in if draft { of_draft } else { of_opened } {
-            entry(ui, action.info().icon, action.info().text, &mut |requests| requests.push(Request::Do(action)));
+            entry(
+                ui,
+                action.info().icon,
+                action.info().text,
+                &mut |requests| requests.push(Request::Do(action)),
+            );
         }
     }
     if !draft {
@@ -436,14 +559,31 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, re
                 requests.push(Request::Do(Action::SaveSample));
             });
         }
-        if let Some(root) = document.path(at).and_then(|path| path.0.first().map(ToString::to_string)) {
-            entry(ui, Action::WriteOlder.info().icon, tr!("Write as .tortilla…"), &mut |requests| {
-                requests.push(Request::Tool(Tool::Older, Some(root.clone())));
-            });
-            if document.fields(at.level).iter().any(|field| field.name == "histogram:minimum") {
-                entry(ui, Action::Percentiles.info().icon, tr!("Percentiles of this sample…"), &mut |requests| {
-                    requests.push(Request::Tool(Tool::Percentiles, Some(root.clone())));
-                });
+        if let Some(root) = document
+            .path(at)
+            .and_then(|path| path.0.first().map(ToString::to_string))
+        {
+            entry(
+                ui,
+                Action::WriteOlder.info().icon,
+                tr!("Write as .tortilla…"),
+                &mut |requests| {
+                    requests.push(Request::Tool(Tool::Older, Some(root.clone())));
+                },
+            );
+            if document
+                .fields(at.level)
+                .iter()
+                .any(|field| field.name == "histogram:minimum")
+            {
+                entry(
+                    ui,
+                    Action::Percentiles.info().icon,
+                    tr!("Percentiles of this sample…"),
+                    &mut |requests| {
+                        requests.push(Request::Tool(Tool::Percentiles, Some(root.clone())));
+                    },
+                );
             }
         }
         return;
@@ -452,10 +592,15 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, re
         requests.push(Request::Select(at));
         requests.push(Request::Do(Action::AddFiles));
     });
-    entry(ui, icons::FOLDER_SIMPLE_PLUS, tr!("Add folder here…"), &mut |requests| {
-        requests.push(Request::Select(at));
-        requests.push(Request::Do(Action::AddFolder));
-    });
+    entry(
+        ui,
+        icons::FOLDER_SIMPLE_PLUS,
+        tr!("Add folder here…"),
+        &mut |requests| {
+            requests.push(Request::Select(at));
+            requests.push(Request::Do(Action::AddFolder));
+        },
+    );
     if at.is_some() {
         for action in [
             Action::Rename,
@@ -467,37 +612,70 @@ fn menu_ui(ui: &mut Ui, document: &Document, at: Option<RowRef>, draft: bool, re
             Action::Dissolve,
             Action::Unplace,
         ] {
-            entry(ui, action.info().icon, action.info().text, &mut |requests| {
-                requests.push(Request::Select(at));
-                requests.push(Request::Do(action));
-            });
+            entry(
+                ui,
+                action.info().icon,
+                action.info().text,
+                &mut |requests| {
+                    requests.push(Request::Select(at));
+                    requests.push(Request::Do(action));
+                },
+            );
         }
-        entry(ui, Action::Remove.info().icon, Action::Remove.info().text, &mut |requests| {
-            requests.push(Request::Select(at));
-            requests.push(Request::Do(Action::Remove));
-        });
+        entry(
+            ui,
+            Action::Remove.info().icon,
+            Action::Remove.info().text,
+            &mut |requests| {
+                requests.push(Request::Select(at));
+                requests.push(Request::Do(Action::Remove));
+            },
+        );
     }
 }
 
 /// Draws the path and format of an opened dataset.
 fn source_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
-    let Some(open) = document.opened() else { return };
+    let Some(open) = document.opened() else {
+        return;
+    };
     let info = open.reader.info();
-    ui.painter().hline(ui.max_rect().x_range(), ui.max_rect().top() + 0.5, egui::Stroke::new(1.0, t.line));
+    ui.painter().hline(
+        ui.max_rect().x_range(),
+        ui.max_rect().top() + 0.5,
+        egui::Stroke::new(1.0, t.line),
+    );
     ui.spacing_mut().item_spacing = vec2(6.0, 2.0);
     widgets::section_header(ui, tr!("Source"), |ui| {
         widgets::badge(ui, Tone::Info, None, info.format.badge());
     });
-    Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| {
-        let path = theme::rich_text(dropped_paths::display_path(&info.path)).font(font::mono(11.0)).color(t.tx2);
-        ui.add(egui::Label::new(path).truncate()).on_hover_text(theme::rich_text(info.path.display().to_string()));
-        let size = info.size_bytes.map_or_else(|| tr!("Folder of files").to_owned(), paint::bytes);
-        let samples = document.tree().total() as u64;
-        let text = tr_n!(samples, "{n} sample, {size}", "{n} samples, {size}", n = paint::grouped(samples), size);
-        ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
-        if widgets::link(ui, tr!("Copy path")).clicked() {
-            cx.request(Request::Copy(info.path.display().to_string()));
-        }
-    });
+    Frame::NONE
+        .inner_margin(Margin::symmetric(12, 4))
+        .show(ui, |ui| {
+            let path = theme::rich_text(dropped_paths::display_path(&info.path))
+                .font(font::mono(11.0))
+                .color(t.tx2);
+            ui.add(egui::Label::new(path).truncate())
+                .on_hover_text(theme::rich_text(info.path.display().to_string()));
+            let size = info
+                .size_bytes
+                .map_or_else(|| tr!("Folder of files").to_owned(), paint::bytes);
+            let samples = document.tree().total() as u64;
+            let text = tr_n!(
+                samples,
+                "{n} sample, {size}",
+                "{n} samples, {size}",
+                n = paint::grouped(samples),
+                size
+            );
+            ui.label(
+                theme::rich_text(text)
+                    .text_style(text_style("small12"))
+                    .color(t.tx2),
+            );
+            if widgets::link(ui, tr!("Copy path")).clicked() {
+                cx.request(Request::Copy(info.path.display().to_string()));
+            }
+        });
 }

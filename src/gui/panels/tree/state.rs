@@ -24,7 +24,8 @@ pub enum Show {
     Padded,
 }
 
-/// Key of a filtered outline: document, typed filter, choice, marks, the dataset's filter, and the folding where it matters.
+/// Key of a filtered outline: document, typed filter, choice, marks, the dataset's filter, and the
+/// folding where it matters.
 pub(super) type OutlineKey = (DocumentKey, String, Show, ValueId, Option<ValueId>, u64);
 
 /// State of the panel.
@@ -41,7 +42,8 @@ pub struct TreePanelState {
     pub(super) anchor: Option<u64>,
     /// Typed filter.
     pub filter: String,
-    /// The typed filter as one of the dataset's filters, with its text; `None` while nothing is typed, and in drafts.
+    /// The typed filter as one of the dataset's filters, with its text; `None` while nothing is
+    /// typed, and in drafts.
     pub applied: Option<(String, Filter)>,
     pub(super) show: Show,
     pub(super) outline: Arc<Outline>,
@@ -53,21 +55,30 @@ pub struct TreePanelState {
 }
 
 impl TreePanelState {
-    /// Follows the open FOLDERs into a changed tree by their ids; one whose id changed keeps its row. `serial` identifies the document.
+    /// Follows the open FOLDERs into a changed tree by their ids; one whose id changed keeps its
+    /// row. `serial` identifies the document.
     pub(super) fn follow(&mut self, serial: DocumentId, tree: &Arc<Skeleton>) {
-        if self.open_in.as_ref().is_some_and(|(of, known)| *of == serial && Arc::ptr_eq(known, tree)) {
+        if self
+            .open_in
+            .as_ref()
+            .is_some_and(|(of, known)| *of == serial && Arc::ptr_eq(known, tree))
+        {
             return;
         }
         let known = self.open_in.replace((serial, tree.clone()));
-        let Some((_, old)) = known.filter(|(of, _)| *of == serial) else { return };
+        let Some((_, old)) = known.filter(|(of, _)| *of == serial) else {
+            return;
+        };
         if self.open.is_empty() {
             return;
         }
-        let rows = |tree: &Skeleton, level: usize| tree.levels.get(level).map_or(0, |level| level.len());
+        let rows =
+            |tree: &Skeleton, level: usize| tree.levels.get(level).map_or(0, |level| level.len());
         let moved = moved_rows(&old, tree, self.open.iter().copied());
         let renamed = |at: RowRef| rows(&old, at.level) == rows(tree, at.level);
         let followed = self.open.iter().filter_map(|at| {
-            let kept = Some(*at).filter(|at| renamed(*at) && (at.row as usize) < rows(tree, at.level));
+            let kept =
+                Some(*at).filter(|at| renamed(*at) && (at.row as usize) < rows(tree, at.level));
             moved.get(at).copied().or(kept)
         });
         let followed = followed.collect();
@@ -76,8 +87,13 @@ impl TreePanelState {
     }
 }
 
-/// Where samples of one tree are in another, by their ids. Each FOLDER's children are looked through once.
-fn moved_rows(old: &Skeleton, new: &Skeleton, rows: impl Iterator<Item = RowRef>) -> HashMap<RowRef, RowRef> {
+/// Where samples of one tree are in another, by their ids. Each FOLDER's children are looked
+/// through once.
+fn moved_rows(
+    old: &Skeleton,
+    new: &Skeleton,
+    rows: impl Iterator<Item = RowRef>,
+) -> HashMap<RowRef, RowRef> {
     let mut found: HashMap<RowRef, RowRef> = HashMap::new();
     // Rows are in the order of levels: the FOLDER above is found first.
     let mut children: HashMap<Option<RowRef>, HashMap<&str, u32>> = HashMap::new();
@@ -89,16 +105,29 @@ fn moved_rows(old: &Skeleton, new: &Skeleton, rows: impl Iterator<Item = RowRef>
             let here = match found.get(&step) {
                 Some(here) => *here,
                 None => {
-                    let Some(level) = new.levels.get(step.level) else { break };
+                    let Some(level) = new.levels.get(step.level) else {
+                        break;
+                    };
                     let ids = children.entry(above).or_insert_with(|| match above {
-                        None => (0..level.len() as u32).map(|row| (level.id(row), row)).collect(),
-                        Some(above) => {
-                            new.levels[above.level].children(above.row).iter().map(|&row| (level.id(row), row)).collect()
-                        }
+                        None => (0..level.len() as u32)
+                            .map(|row| (level.id(row), row))
+                            .collect(),
+                        Some(above) => new.levels[above.level]
+                            .children(above.row)
+                            .iter()
+                            .map(|&row| (level.id(row), row))
+                            .collect(),
                     });
-                    let Some(old_level) = old.levels.get(step.level) else { break };
-                    let Some(&row) = ids.get(old_level.id(step.row)) else { break };
-                    let here = RowRef { level: step.level, row };
+                    let Some(old_level) = old.levels.get(step.level) else {
+                        break;
+                    };
+                    let Some(&row) = ids.get(old_level.id(step.row)) else {
+                        break;
+                    };
+                    let here = RowRef {
+                        level: step.level,
+                        row,
+                    };
                     found.insert(step, here);
                     here
                 }
@@ -145,7 +174,10 @@ mod tests {
         };
         let tree = |roots: &[&str]| {
             let samples = roots.iter().map(|id| scene(id)).collect();
-            Arc::new(Skeleton::of(&Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() }))
+            Arc::new(Skeleton::of(&Dataset {
+                root: Tortilla::new(samples).into(),
+                ..Dataset::default()
+            }))
         };
         let at = |level: usize, row: u32| RowRef { level, row };
         let mut state = TreePanelState::default();

@@ -26,7 +26,12 @@ impl Drop for Client {
 }
 
 /// Builds the parts on the workers of the cluster and waits for them. Returns the parts.
-pub(super) fn build(request: &SubmitRequest, parts: &[u32], options: &DaskOptions, ctx: &JobContext) -> Result<Vec<u32>> {
+pub(super) fn build(
+    request: &SubmitRequest,
+    parts: &[u32],
+    options: &DaskOptions,
+    ctx: &JobContext,
+) -> Result<Vec<u32>> {
     ctx.stage(tr!("Building the parts"), Some(parts.len() as u64));
     if parts.is_empty() {
         return Ok(Vec::new());
@@ -34,24 +39,46 @@ pub(super) fn build(request: &SubmitRequest, parts: &[u32], options: &DaskOption
     let script = request.folder.join("taco_plan.py");
     std::fs::write(&script, CLIENT).io_at("write the script", &script)?;
     let mut command = Command::new(&options.python);
-    command.arg(&script).arg("--scheduler").arg(&options.scheduler).arg("--tries").arg(request.tries.max(1).to_string());
-    command.arg("--parts").arg(super::ranges(parts)).arg("--").arg(request.program()?).args(request.run_arguments());
+    command
+        .arg(&script)
+        .arg("--scheduler")
+        .arg(&options.scheduler)
+        .arg("--tries")
+        .arg(request.tries.max(1).to_string());
+    command
+        .arg("--parts")
+        .arg(super::ranges(parts))
+        .arg("--")
+        .arg(request.program()?)
+        .args(request.run_arguments());
     let log = request.folder.join("log").join("dask.log");
     let errors = std::fs::File::create(&log).io_at("write the log", &log)?;
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(errors);
     let child = command.spawn().map_err(|error| {
-        Error::new(Kind::Io, "Python could not be started").because(error).at_path(&options.python).hint("name one with --python")
+        Error::new(Kind::Io, "Python could not be started")
+            .because(error)
+            .at_path(&options.python)
+            .hint("name one with --python")
     })?;
     let mut client = Client(child);
-    let out = client.0.stdout.take().ok_or_else(|| Error::internal("the output of Python can't be read"))?;
+    let out = client
+        .0
+        .stdout
+        .take()
+        .ok_or_else(|| Error::internal("the output of Python can't be read"))?;
     let (sender, lines) = channel();
-    let reader = std::thread::Builder::new().name("dask".into()).spawn(move || {
-        for line in BufReader::new(out).lines().map_while(std::io::Result::ok) {
-            if sender.send(line).is_err() {
-                return;
+    let reader = std::thread::Builder::new()
+        .name("dask".into())
+        .spawn(move || {
+            for line in BufReader::new(out).lines().map_while(std::io::Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
             }
-        }
-    });
+        });
     reader.map_err(|error| Error::internal("could not start a thread for Dask").because(error))?;
     loop {
         ctx.check()?;
@@ -71,15 +98,32 @@ pub(super) fn build(request: &SubmitRequest, parts: &[u32], options: &DaskOption
         // The exit status is the error; a missing log only leaves out its cause.
         let _ = file.read_to_string(&mut said);
     }
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
-    let error = Error::new(Kind::Io, format!("the parts could not be given to Dask ({status})")).because(last).at_path(&log);
-    Err(error.hint("check the address of the scheduler, and that this Python has the package distributed (--python)"))
+    let last = said
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+        .to_owned();
+    let error = Error::new(
+        Kind::Io,
+        format!("the parts could not be given to Dask ({status})"),
+    )
+    .because(last)
+    .at_path(&log);
+    Err(error.hint(
+        "check the address of the scheduler, and that this Python has the package \
+        distributed (--python)",
+    ))
 }
 
 /// One line of the program's output: a part that ended.
 fn note(line: &str, ctx: &JobContext) {
-    let Ok(ended) = serde_json::from_str::<serde_json::Value>(line) else { return };
-    let Some(part) = ended.get("part") else { return };
+    let Ok(ended) = serde_json::from_str::<serde_json::Value>(line) else {
+        return;
+    };
+    let Some(part) = ended.get("part") else {
+        return;
+    };
     ctx.step(1);
     if let Some(error) = ended.get("error").and_then(serde_json::Value::as_str) {
         ctx.warn(format!("part {part} failed: {error}"));

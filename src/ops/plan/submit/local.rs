@@ -34,7 +34,10 @@ impl Drop for Workers {
 /// Stops a process, which then removes its partial output.
 fn stop(child: &mut Child) {
     #[cfg(unix)]
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+    if let Some(pid) = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    {
         // Fails only if the process has already ended.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
@@ -43,11 +46,19 @@ fn stop(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Builds the parts with up to `workers` concurrent processes; a part whose process fails or is killed is tried again in a new
-/// process. Returns the parts.
-pub(super) fn build(request: &SubmitRequest, parts: &[u32], workers: usize, ctx: &JobContext) -> Result<Vec<u32>> {
+/// Builds the parts with up to `workers` concurrent processes; a part whose process fails or is
+/// killed is tried again in a new process. Returns the parts.
+pub(super) fn build(
+    request: &SubmitRequest,
+    parts: &[u32],
+    workers: usize,
+    ctx: &JobContext,
+) -> Result<Vec<u32>> {
     ctx.stage(tr!("Building the parts"), Some(parts.len() as u64));
-    let mut waiting: VecDeque<(u32, u32)> = parts.iter().map(|&part| (part, request.tries.max(1))).collect();
+    let mut waiting: VecDeque<(u32, u32)> = parts
+        .iter()
+        .map(|&part| (part, request.tries.max(1)))
+        .collect();
     let mut running = Workers::default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = (cores / workers.max(1)).max(1);
@@ -56,12 +67,20 @@ pub(super) fn build(request: &SubmitRequest, parts: &[u32], workers: usize, ctx:
         while running.0.len() < workers.max(1)
             && let Some((part, tries)) = waiting.pop_front()
         {
-            running.0.push(Worker { part, tries, child: start(request, part, threads)? });
+            running.0.push(Worker {
+                part,
+                tries,
+                child: start(request, part, threads)?,
+            });
         }
         let mut at = 0;
         let mut ended = false;
         while let Some(worker) = running.0.get_mut(at) {
-            let Some(status) = worker.child.try_wait().io_at("wait for a worker", &request.folder)? else {
+            let Some(status) = worker
+                .child
+                .try_wait()
+                .io_at("wait for a worker", &request.folder)?
+            else {
                 at += 1;
                 continue;
             };
@@ -73,7 +92,11 @@ pub(super) fn build(request: &SubmitRequest, parts: &[u32], workers: usize, ctx:
             } else if tries > 1 {
                 waiting.push_back((part, tries - 1));
             } else {
-                ctx.warn(format!("part {part} failed {} times: see {}", request.tries, log_path(&request.folder, part).display()));
+                ctx.warn(format!(
+                    "part {part} failed {} times: see {}",
+                    request.tries,
+                    log_path(&request.folder, part).display()
+                ));
                 ctx.step(1);
             }
         }
@@ -86,11 +109,18 @@ pub(super) fn build(request: &SubmitRequest, parts: &[u32], workers: usize, ctx:
 
 fn start(request: &SubmitRequest, part: u32, threads: usize) -> Result<Child> {
     let path = log_path(&request.folder, part);
-    let log = File::options().create(true).append(true).open(&path).io_at("write the log of a part", &path)?;
+    let log = File::options()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .io_at("write the log of a part", &path)?;
     let out = log.try_clone().io_at("write the log of a part", &path)?;
     let program = request.program()?;
     let mut command = Command::new(&program);
-    command.args(request.run_arguments()).arg("--part").arg(part.to_string());
+    command
+        .args(request.run_arguments())
+        .arg("--part")
+        .arg(part.to_string());
     command.stdin(Stdio::null()).stdout(out).stderr(log);
     // The cores are divided between the processes; otherwise each would start one thread per core.
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {

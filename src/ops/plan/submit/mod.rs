@@ -1,6 +1,6 @@
-//! Submits the missing parts of a plan to an engine (processes on this machine, Slurm, Dask), which executes `plan run` for each
-//! part, then finishes the plan. A second submission builds only the parts that are still missing. The engine schedules; this
-//! module does not.
+//! Submits the missing parts of a plan to an engine (processes on this machine, Slurm, Dask), which
+//! executes `plan run` for each part, then finishes the plan. A second submission builds only the
+//! parts that are still missing. The engine schedules; this module does not.
 
 mod dask;
 mod local;
@@ -46,7 +46,9 @@ impl Engine {
 }
 
 /// How jobs of Slurm are submitted.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(default)]
 pub struct SlurmOptions {
     /// Maximum number of array tasks that run at once; unlimited when absent.
@@ -62,7 +64,9 @@ pub struct SlurmOptions {
 }
 
 /// How Dask is reached.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct DaskOptions {
     /// Address of the scheduler, as `tcp://host:8786`.
     pub scheduler: String,
@@ -70,12 +74,13 @@ pub struct DaskOptions {
     pub python: PathBuf,
 }
 
-/// Submits the missing parts of a plan. With `local` and `dask` the operation ends when they have ended, and finishes the plan if all
-/// parts are written. With Slurm it ends after `sbatch`; a job that depends on the array (`afterok`) finishes the plan. Plain data.
+/// Submits the missing parts of a plan. With `local` and `dask` the operation ends when they have
+/// ended, and finishes the plan if all parts are written. With Slurm it ends after `sbatch`; a job
+/// that depends on the array (`afterok`) finishes the plan. Plain data.
 ///
 /// # Errors
-/// When the plan can't be read, the engine can't be started, or finishing fails. A failed part is no error; it is in
-/// [`Submitted::status`].
+/// When the plan can't be read, the engine can't be started, or finishing fails. A failed part is
+/// no error; it is in [`Submitted::status`].
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct SubmitRequest {
     /// The folder of the plan.
@@ -90,7 +95,8 @@ pub struct SubmitRequest {
     /// Path prefixes to replace on the workers: (in the plan, on the worker).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relocate: Vec<(PathBuf, PathBuf)>,
-    /// Allows extensions of the plan to start external programs. Only the user of this machine can, so no script has it.
+    /// Allows extensions of the plan to start external programs. Only the user of this machine can,
+    /// so no script has it.
     #[serde(skip)]
     pub allow_commands: bool,
     /// Writes the parts only, without finishing the plan.
@@ -101,7 +107,15 @@ pub struct SubmitRequest {
 impl SubmitRequest {
     /// Submits the parts to `engine`, each of which is tried once.
     pub fn new(folder: PathBuf, engine: Engine) -> Self {
-        Self { folder, engine, tries: 1, program: None, relocate: Vec::new(), allow_commands: false, parts_only: false }
+        Self {
+            folder,
+            engine,
+            tries: 1,
+            program: None,
+            relocate: Vec::new(),
+            allow_commands: false,
+            parts_only: false,
+        }
     }
 }
 
@@ -114,14 +128,24 @@ impl OperationOutput for Submitted {
         let (done, total) = (self.status.done, self.status.total);
         match self.jobs.is_empty() {
             true => tr!("{done} of {total} parts written", done, total),
-            false => tr_n!(self.parts.len(), "Submitted {n} part", "Submitted {n} parts", n = self.parts.len()),
+            false => tr_n!(
+                self.parts.len(),
+                "Submitted {n} part",
+                "Submitted {n} parts",
+                n = self.parts.len()
+            ),
         }
     }
 
     fn written(&self) -> Vec<&Path> {
         let finished = self.finished.iter();
         finished
-            .flat_map(|finished| finished.parts.iter().chain(finished.indexes.iter().map(|index| &index.path)))
+            .flat_map(|finished| {
+                finished
+                    .parts
+                    .iter()
+                    .chain(finished.indexes.iter().map(|index| &index.path))
+            })
             .map(PathBuf::as_path)
             .collect()
     }
@@ -144,17 +168,34 @@ impl Operation for SubmitRequest {
     }
 
     fn paths_in_files(&self) -> Result<Vec<(PathUse, PathBuf)>> {
-        let relocated = self.relocate.iter().map(|(_, here)| (PathUse::Read, here.clone()));
-        Ok(Plan::paths_in(&self.folder)?.into_iter().chain(relocated).collect())
+        let relocated = self
+            .relocate
+            .iter()
+            .map(|(_, here)| (PathUse::Read, here.clone()));
+        Ok(Plan::paths_in(&self.folder)?
+            .into_iter()
+            .chain(relocated)
+            .collect())
     }
 
     /// Programs that start on this machine or on workers; this executable itself is not listed.
     fn programs(&self) -> Vec<Vec<String>> {
-        let named = self.program.iter().map(|program| vec![program.display().to_string()]);
+        let named = self
+            .program
+            .iter()
+            .map(|program| vec![program.display().to_string()]);
         let of_engine = match &self.engine {
             Engine::Local { .. } => None,
-            Engine::Slurm(options) => Some(["sbatch".to_owned()].into_iter().chain(options.more.iter().cloned()).collect()),
-            Engine::Dask(options) => Some(vec![options.python.display().to_string(), options.scheduler.clone()]),
+            Engine::Slurm(options) => Some(
+                ["sbatch".to_owned()]
+                    .into_iter()
+                    .chain(options.more.iter().cloned())
+                    .collect(),
+            ),
+            Engine::Dask(options) => Some(vec![
+                options.python.display().to_string(),
+                options.scheduler.clone(),
+            ]),
         };
         named.chain(of_engine).collect()
     }
@@ -181,7 +222,10 @@ pub struct Submitted {
 
 fn submit_plan(request: &SubmitRequest, ctx: &JobContext) -> Result<Submitted> {
     let folder = std::path::absolute(&request.folder).io_at("look at", &request.folder)?;
-    let request = SubmitRequest { folder: folder.clone(), ..request.clone() };
+    let request = SubmitRequest {
+        folder: folder.clone(),
+        ..request.clone()
+    };
     let plan = Plan::read(&folder)?;
     let log = folder.join("log");
     std::fs::create_dir_all(&log).io_at("make the folder for the logs", &log)?;
@@ -192,13 +236,31 @@ fn submit_plan(request: &SubmitRequest, ctx: &JobContext) -> Result<Submitted> {
         Engine::Slurm(options) => slurm::submit(&request, &plan, missing, options)?,
     };
     let status = plan_status(&folder)?;
-    let ends = !matches!(request.engine, Engine::Slurm(_)) && !request.parts_only && status.done == status.total;
+    let ends = !matches!(request.engine, Engine::Slurm(_))
+        && !request.parts_only
+        && status.done == status.total;
     let finished = match ends {
-        true => Some(FinishRequest { folder: folder.clone(), hashes: false }.run(ctx)?),
+        true => Some(
+            FinishRequest {
+                folder: folder.clone(),
+                hashes: false,
+            }
+            .run(ctx)?,
+        ),
         false => None,
     };
-    let status = if finished.is_some() { plan_status(&folder)? } else { status };
-    Ok(Submitted { engine: request.engine.name(), parts, jobs, status, finished })
+    let status = if finished.is_some() {
+        plan_status(&folder)?
+    } else {
+        status
+    };
+    Ok(Submitted {
+        engine: request.engine.name(),
+        parts,
+        jobs,
+        status,
+        finished,
+    })
 }
 
 impl SubmitRequest {
@@ -207,14 +269,21 @@ impl SubmitRequest {
         match &self.program {
             Some(program) => Ok(program.clone()),
             None => folders::own_program().map_err(|error| {
-                Error::new(Kind::Io, "the path of this program is unknown").because(error).hint("name it with --program")
+                Error::new(Kind::Io, "the path of this program is unknown")
+                    .because(error)
+                    .hint("name it with --program")
             }),
         }
     }
 
     /// Arguments of `plan run`, without the part number.
     fn run_arguments(&self) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = vec!["--quiet".into(), "plan".into(), "run".into(), self.folder.clone().into()];
+        let mut arguments: Vec<OsString> = vec![
+            "--quiet".into(),
+            "plan".into(),
+            "run".into(),
+            self.folder.clone().into(),
+        ];
         for (from, to) in &self.relocate {
             arguments.extend(["--relocate".into(), from.clone().into(), to.clone().into()]);
         }
@@ -230,31 +299,57 @@ fn log_path(folder: &Path, part: u32) -> PathBuf {
     folder.join("log").join(super::file_stem(part) + ".log")
 }
 
-/// Last lines of a part's log: at most `lines`, from its last 16 KiB; empty before the first attempt. Slurm writes one log for each
-/// job; the newest is read.
+/// Last lines of a part's log: at most `lines`, from its last 16 KiB; empty before the first
+/// attempt. Slurm writes one log for each job; the newest is read.
 ///
 /// # Errors
 /// When the log can't be read.
 pub fn log_tail(folder: &Path, part: &PartStatus, lines: usize) -> Result<Vec<String>> {
     const TAIL: u64 = 16 << 10;
-    let newest = part.attempts.iter().rev().map(|attempt| &attempt.job).find(|job| !job.is_empty());
-    let of_job = newest.map(|job| folder.join("log").join(format!("slurm-{}.log", job.replace(['/', '\\'], "_"))));
-    let Some(path) = of_job.into_iter().chain([log_path(folder, part.number)]).find(|path| path.is_file()) else {
+    let newest = part
+        .attempts
+        .iter()
+        .rev()
+        .map(|attempt| &attempt.job)
+        .find(|job| !job.is_empty());
+    let of_job = newest.map(|job| {
+        folder
+            .join("log")
+            .join(format!("slurm-{}.log", job.replace(['/', '\\'], "_")))
+    });
+    let Some(path) = of_job
+        .into_iter()
+        .chain([log_path(folder, part.number)])
+        .find(|path| path.is_file())
+    else {
         return Ok(Vec::new());
     };
     let mut file = crate::files::open(&path).io_at("read the log", &path)?;
     let size = file.metadata().io_at("read the log", &path)?.len();
-    file.seek(SeekFrom::Start(size.saturating_sub(TAIL))).io_at("read the log", &path)?;
+    file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))
+        .io_at("read the log", &path)?;
     let mut bytes = Vec::new();
-    file.take(TAIL).read_to_end(&mut bytes).io_at("read the log", &path)?;
+    file.take(TAIL)
+        .read_to_end(&mut bytes)
+        .io_at("read the log", &path)?;
     let text = String::from_utf8_lossy(&bytes);
-    let all: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    Ok(all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect())
+    let all: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    Ok(all[all.len().saturating_sub(lines)..]
+        .iter()
+        .map(|line| (*line).to_owned())
+        .collect())
 }
 
 /// Version of `sbatch` on this machine; `None` when it is not installed.
 pub fn slurm_version() -> Option<String> {
-    let ran = Command::new("sbatch").arg("--version").stdin(std::process::Stdio::null()).output().ok()?;
+    let ran = Command::new("sbatch")
+        .arg("--version")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .ok()?;
     let text = String::from_utf8_lossy(&ran.stdout).trim().to_owned();
     (ran.status.success() && !text.is_empty()).then_some(text)
 }
@@ -262,9 +357,14 @@ pub fn slurm_version() -> Option<String> {
 /// Runs a command-line tool of an engine; returns its standard output.
 fn output_of(command: &mut Command, what: &str) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let ran = command.stdin(std::process::Stdio::null()).output().map_err(|error| {
-        Error::new(Kind::Io, format!("{name} could not be started")).because(error).hint(format!("install {what} on this machine"))
-    })?;
+    let ran = command
+        .stdin(std::process::Stdio::null())
+        .output()
+        .map_err(|error| {
+            Error::new(Kind::Io, format!("{name} could not be started"))
+                .because(error)
+                .hint(format!("install {what} on this machine"))
+        })?;
     if !ran.status.success() {
         let said = String::from_utf8_lossy(&ran.stderr).trim().to_owned();
         return Err(Error::new(Kind::Io, format!("{name} failed ({})", ran.status)).because(said));

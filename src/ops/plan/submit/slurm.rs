@@ -24,7 +24,8 @@ struct SlurmJobs {
     finish: Option<String>,
 }
 
-/// Submits the missing parts that are not queued yet. Returns their numbers, and the ids of the new jobs.
+/// Submits the missing parts that are not queued yet. Returns their numbers, and the ids of the new
+/// jobs.
 pub(super) fn submit(
     request: &SubmitRequest,
     plan: &Plan,
@@ -32,9 +33,14 @@ pub(super) fn submit(
     options: &SlurmOptions,
 ) -> Result<(Vec<u32>, Vec<String>)> {
     let folder = &request.folder;
-    let before = submitted::<SlurmJobs>(folder)?.filter(|jobs| jobs.plan == plan.id).unwrap_or_default();
+    let before = submitted::<SlurmJobs>(folder)?
+        .filter(|jobs| jobs.plan == plan.id)
+        .unwrap_or_default();
     let queued = queued(&before)?;
-    let missing: Vec<u32> = missing.into_iter().filter(|part| !queued.contains(part)).collect();
+    let missing: Vec<u32> = missing
+        .into_iter()
+        .filter(|part| !queued.contains(part))
+        .collect();
     if missing.is_empty() && !queued.is_empty() {
         // All missing parts are queued, with the job that finishes the plan.
         return Ok((missing, Vec::new()));
@@ -43,20 +49,41 @@ pub(super) fn submit(
     std::fs::create_dir_all(&scripts).io_at("make the folder for the scripts", &scripts)?;
     let (part_script, finish_script) = (scripts.join("part.sbatch"), scripts.join("finish.sbatch"));
     std::fs::write(&part_script, part_text(request)?).io_at("write the script", &part_script)?;
-    std::fs::write(&finish_script, finish_text(request)?).io_at("write the script", &finish_script)?;
-    let mut jobs = SlurmJobs { plan: plan.id.clone(), ..SlurmJobs::default() };
+    std::fs::write(&finish_script, finish_text(request)?)
+        .io_at("write the script", &finish_script)?;
+    let mut jobs = SlurmJobs {
+        plan: plan.id.clone(),
+        ..SlurmJobs::default()
+    };
     // The finishing job also depends on arrays that are still queued.
-    jobs.arrays
-        .extend(before.arrays.iter().filter(|(_, base)| queued.iter().any(|part| (part - 1) / ARRAY * ARRAY == *base)).cloned());
+    jobs.arrays.extend(
+        before
+            .arrays
+            .iter()
+            .filter(|(_, base)| {
+                queued
+                    .iter()
+                    .any(|part| (part - 1) / ARRAY * ARRAY == *base)
+            })
+            .cloned(),
+    );
     let mut new = Vec::new();
     for same_array in missing.chunk_by(|a, b| (a - 1) / ARRAY == (b - 1) / ARRAY) {
         let base = (same_array[0] - 1) / ARRAY * ARRAY;
-        let mut array = ranges(&same_array.iter().map(|part| part - base).collect::<Vec<_>>());
+        let mut array = ranges(
+            &same_array
+                .iter()
+                .map(|part| part - base)
+                .collect::<Vec<_>>(),
+        );
         if let Some(at_once) = options.at_once {
             array.push_str(&format!("%{at_once}"));
         }
         let mut command = sbatch(plan, options);
-        command.arg(format!("--array={array}")).arg("--requeue").arg(format!("--output={}", log_pattern(folder)));
+        command
+            .arg(format!("--array={array}"))
+            .arg("--requeue")
+            .arg(format!("--output={}", log_pattern(folder)));
         command.arg(&part_script).arg(base.to_string());
         let id = job_id(&output_of(&mut command, "Slurm")?)?;
         jobs.arrays.push((id.clone(), base));
@@ -70,9 +97,17 @@ pub(super) fn submit(
         let mut command = sbatch(plan, options);
         if !jobs.arrays.is_empty() {
             let all: Vec<&str> = jobs.arrays.iter().map(|(id, _)| id.as_str()).collect();
-            command.arg(format!("--dependency=afterok:{}", all.join(":"))).arg("--kill-on-invalid-dep=yes");
+            command
+                .arg(format!("--dependency=afterok:{}", all.join(":")))
+                .arg("--kill-on-invalid-dep=yes");
         }
-        command.arg(format!("--output={}", folder.join("log").join("finish.log").display())).arg("--requeue").arg(&finish_script);
+        command
+            .arg(format!(
+                "--output={}",
+                folder.join("log").join("finish.log").display()
+            ))
+            .arg("--requeue")
+            .arg(&finish_script);
         let id = job_id(&output_of(&mut command, "Slurm")?)?;
         jobs.finish = Some(id.clone());
         new.push(id);
@@ -86,20 +121,47 @@ fn queued(jobs: &SlurmJobs) -> Result<HashSet<u32>> {
     let mut found = HashSet::new();
     for (id, base) in &jobs.arrays {
         // A job that ended long ago is unknown, which is an error of `squeue`.
-        let Ok(listed) = output_of(Command::new("squeue").args(["-h", "-r", "-o", "%K", "-j", id]), "Slurm") else { continue };
-        found.extend(listed.lines().filter_map(|line| Some(base + line.trim().parse::<u32>().ok()?)));
+        let Ok(listed) = output_of(
+            Command::new("squeue").args(["-h", "-r", "-o", "%K", "-j", id]),
+            "Slurm",
+        ) else {
+            continue;
+        };
+        found.extend(
+            listed
+                .lines()
+                .filter_map(|line| Some(base + line.trim().parse::<u32>().ok()?)),
+        );
     }
     Ok(found)
 }
 
 /// `sbatch` with memory, time and partition.
 fn sbatch(plan: &Plan, options: &SlurmOptions) -> Command {
-    let memory = options.memory_bytes.unwrap_or(plan.estimate.memory_bytes).div_ceil(1 << 20);
-    let minutes = options.seconds.unwrap_or(plan.estimate.seconds).div_ceil(60).max(1);
-    let name = plan.dataset.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let memory = options
+        .memory_bytes
+        .unwrap_or(plan.estimate.memory_bytes)
+        .div_ceil(1 << 20);
+    let minutes = options
+        .seconds
+        .unwrap_or(plan.estimate.seconds)
+        .div_ceil(60)
+        .max(1);
+    let name = plan
+        .dataset
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let mut command = Command::new("sbatch");
-    command.arg("--parsable").arg(format!("--mem={memory}M")).arg(format!("--time={minutes}"));
-    command.arg(format!("--job-name=taco-{}", crate::container::file_name_of(&name)));
+    command
+        .arg("--parsable")
+        .arg(format!("--mem={memory}M"))
+        .arg(format!("--time={minutes}"));
+    command.arg(format!(
+        "--job-name=taco-{}",
+        crate::container::file_name_of(&name)
+    ));
     if let Some(partition) = &options.partition {
         command.arg(format!("--partition={partition}"));
     }
@@ -121,12 +183,14 @@ fn log_pattern(folder: &Path) -> String {
     folder.join("log").display().to_string().replace('%', "%%") + "/slurm-%A_%a.log"
 }
 
-/// The batch script of a part. A failed attempt is repeated at once in the same task; after a node failure Slurm requeues the task
-/// on another node.
+/// The batch script of a part. A failed attempt is repeated at once in the same task; after a node
+/// failure Slurm requeues the task on another node.
 fn part_text(request: &SubmitRequest) -> Result<String> {
     Ok(format!(
-        "#!/bin/sh\n# Builds part $1 + the index of the array's task.\npart=$(($1 + SLURM_ARRAY_TASK_ID))\ntry=1\nwhile :; do\n  \
-         {} --part \"$part\"\n  code=$?\n  # 1 is for damaged samples that were copied.\n  [ $code -le 1 ] && exit 0\n  \
+        "#!/bin/sh\n# Builds part $1 + the index of the array's task.\npart=$(($1 + \
+            SLURM_ARRAY_TASK_ID))\ntry=1\nwhile :; do\n  \
+         {} --part \"$part\"\n  code=$?\n  # 1 is for damaged samples that were copied.\n  [ $code \
+            -le 1 ] && exit 0\n  \
          [ $try -ge {} ] && exit $code\n  try=$((try + 1))\ndone\n",
         script_line(request, request.run_arguments())?,
         request.tries.max(1)
@@ -134,12 +198,20 @@ fn part_text(request: &SubmitRequest) -> Result<String> {
 }
 
 fn finish_text(request: &SubmitRequest) -> Result<String> {
-    let mut arguments: Vec<std::ffi::OsString> =
-        vec!["--quiet".into(), "plan".into(), "finish".into(), request.folder.clone().into(), "--json".into()];
+    let mut arguments: Vec<std::ffi::OsString> = vec![
+        "--quiet".into(),
+        "plan".into(),
+        "finish".into(),
+        request.folder.clone().into(),
+        "--json".into(),
+    ];
     if request.allow_commands {
         arguments.push("--allow-commands".into());
     }
-    Ok(format!("#!/bin/sh\nexec {}\n", script_line(request, arguments)?))
+    Ok(format!(
+        "#!/bin/sh\nexec {}\n",
+        script_line(request, arguments)?
+    ))
 }
 
 fn script_line(request: &SubmitRequest, arguments: Vec<std::ffi::OsString>) -> Result<String> {
@@ -178,7 +250,8 @@ mod tests {
             parts_only: false,
         };
         let text = part_text(&request).expect("writes");
-        let call = "/opt/taco-studio --quiet plan run '/scratch/my plan' --relocate /a /b --allow-commands --part";
+        let call = "/opt/taco-studio --quiet plan run '/scratch/my plan' --relocate /a /b \
+            --allow-commands --part";
         assert!(text.contains(call) && text.contains("$try -ge 3"), "{text}");
     }
 }

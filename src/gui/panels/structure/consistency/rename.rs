@@ -28,7 +28,9 @@ fn place_of(lens: &StructureSummary, position: u32) -> Vec<u32> {
     let mut next = lens.pattern.get(position as usize);
     while let Some(node) = next {
         place.push(node.position);
-        next = node.parent.and_then(|parent| lens.pattern.get(parent as usize));
+        next = node
+            .parent
+            .and_then(|parent| lens.pattern.get(parent as usize));
     }
     place.reverse();
     place
@@ -39,28 +41,57 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     ui.painter().rect_filled(area, 0, t.bg2);
-    ui.painter().hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line2));
-    let Some(draft) = document.draft() else { return };
+    ui.painter()
+        .hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line2));
+    let Some(draft) = document.draft() else {
+        return;
+    };
     if lens.pattern.is_empty() {
         ui.label(theme::rich_text(tr!("There are no positions below the roots.")).color(t.tx2));
         return;
     }
     let key = (cx.session.serial, revision(cx.studio));
-    let chosen_in_table = cx.session.structure.consistency.selected.and_then(|(position, _)| {
-        let place = &cx.session.structure.consistency.listed.of.as_ref()?.positions.get(position)?.place;
-        (0..lens.pattern.len() as u32).find(|&node| place_of(lens, node) == *place)
-    });
+    let chosen_in_table = cx
+        .session
+        .structure
+        .consistency
+        .selected
+        .and_then(|(position, _)| {
+            let place = &cx
+                .session
+                .structure
+                .consistency
+                .listed
+                .of
+                .as_ref()?
+                .positions
+                .get(position)?
+                .place;
+            (0..lens.pattern.len() as u32).find(|&node| place_of(lens, node) == *place)
+        });
     let state = &mut cx.session.structure.consistency.rename;
-    let position = state.position.filter(|position| (*position as usize) < lens.pattern.len()).or(chosen_in_table).unwrap_or(0);
+    let position = state
+        .position
+        .filter(|position| (*position as usize) < lens.pattern.len())
+        .or(chosen_in_table)
+        .unwrap_or(0);
     state.position = Some(position);
     let place = place_of(lens, position);
     // The fields begin with a pattern of the ids at the position.
     let (dataset, at) = (draft.dataset().clone(), place.clone());
-    state.proposed.update(cx.jobs, (key, position), tr!("Look for a name pattern"), move |_| Ok(proposed_pattern(&dataset, &at)));
+    state.proposed.update(
+        cx.jobs,
+        (key, position),
+        tr!("Look for a name pattern"),
+        move |_| Ok(proposed_pattern(&dataset, &at)),
+    );
     if state.filled_for != Some((key, position))
         && let AsyncState::Ready(proposed) = state.proposed.state()
     {
-        let own = state.filled_for.is_some_and(|(_, before)| before == position) && !state.from.is_empty();
+        let own = state
+            .filled_for
+            .is_some_and(|(_, before)| before == position)
+            && !state.from.is_empty();
         if !own {
             let id = lens.pattern[position as usize].id.to_string();
             (state.from, state.to) = proposed.clone().unwrap_or((id.clone(), id));
@@ -70,9 +101,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     let (from, to) = (state.from.clone(), state.to.clone());
     if !from.is_empty() {
         let (dataset, wanted) = (draft.dataset().clone(), (from.clone(), to.clone()));
-        state.preview.update(cx.jobs, (key, position, from, to), tr!("Preview the names"), move |ctx| {
-            renaming(&dataset, &place, &wanted.0, &wanted.1, ctx).map(Arc::new)
-        });
+        state.preview.update(
+            cx.jobs,
+            (key, position, from, to),
+            tr!("Preview the names"),
+            move |ctx| renaming(&dataset, &place, &wanted.0, &wanted.1, ctx).map(Arc::new),
+        );
     }
     let mut run = None;
     let mut close = false;
@@ -80,79 +114,164 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
     // In a narrow panel the buttons are below the names.
     let narrow = area.width() < WIDE;
     // Three fields share the line.
-    let field_width = if narrow { ((area.width() - 150.0) / 3.0).clamp(70.0, 130.0) } else { 130.0 };
+    let field_width = if narrow {
+        ((area.width() - 150.0) / 3.0).clamp(70.0, 130.0)
+    } else {
+        130.0
+    };
     let mut marks: Vec<(&'static str, egui::Color32, String)> = Vec::new();
     let (head, below) = area.split_top_bottom_at_y(area.top() + 44.0);
-    ui.scope_builder(UiBuilder::new().max_rect(head.shrink2(vec2(10.0, 8.0))), |ui| {
-        ui.horizontal_centered(|ui| {
-            ui.spacing_mut().item_spacing.x = 8.0;
-            ui.label(theme::rich_text(icons::MAGIC_WAND).font(font::icon(14.0)).color(t.acc));
-            if !narrow {
-                ui.label(theme::rich_text(tr!("Rename by pattern")).font(font::medium(12.0)).color(t.tx));
-                ui.label(theme::rich_text(tr!("Position")).font(font::regular(12.0)).color(t.tx2));
-            }
-            let names: Vec<String> = (0..lens.pattern.len() as u32).map(|node| lens.path(node).join(" / ")).collect();
-            let current = names.get(position as usize).cloned().unwrap_or_default();
-            if let Some(picked) = widgets::combo(ui, tr!("Position to rename"), &current, field_width, true, &names) {
-                cx.session.structure.consistency.rename.position = Some(picked as u32);
-            }
-            let state = &mut cx.session.structure.consistency.rename;
-            ui.label(theme::rich_text(tr!("from")).font(font::regular(12.0)).color(t.tx2));
-            let tip = tr!("{n} stands for digits, {date} for a date, any other name for text", n = "{n}", date = "{date}");
-            TextField::new(tr!("Pattern of the old names"), &mut state.from)
-                .hide_label()
-                .mono()
-                .width(field_width + if narrow { 0.0 } else { 20.0 })
-                .show(ui)
-                .on_hover_text(theme::rich_text(tip));
-            ui.label(theme::rich_text(tr!("to")).font(font::regular(12.0)).color(t.tx2));
-            TextField::new(tr!("New name"), &mut state.to).hide_label().mono().width(field_width).show(ui);
-            let (blocked, count) = match state.preview.state() {
-                AsyncState::Ready(found) => {
-                    let (matching, colliding) = (found.names.len() as u64, found.colliding as u64);
-                    let (icon, color) = if matching > 0 { (icons::CHECK, t.ok) } else { (icons::WARNING, t.warn) };
-                    marks.push((icon, color, tr!("{n} match", n = paint::grouped(matching))));
-                    let (icon, color) = if colliding == 0 { (icons::CHECK, t.ok) } else { (icons::WARNING_OCTAGON, t.err) };
-                    marks.push((icon, color, tr!("{n} collide", n = paint::grouped(colliding))));
-                    if found.unmatched > 0 {
-                        marks.push((icons::INFO, t.info, tr!("{n} do not match", n = paint::grouped(found.unmatched as u64))));
+    ui.scope_builder(
+        UiBuilder::new().max_rect(head.shrink2(vec2(10.0, 8.0))),
+        |ui| {
+            ui.horizontal_centered(|ui| {
+                ui.spacing_mut().item_spacing.x = 8.0;
+                ui.label(
+                    theme::rich_text(icons::MAGIC_WAND)
+                        .font(font::icon(14.0))
+                        .color(t.acc),
+                );
+                if !narrow {
+                    ui.label(
+                        theme::rich_text(tr!("Rename by pattern"))
+                            .font(font::medium(12.0))
+                            .color(t.tx),
+                    );
+                    ui.label(
+                        theme::rich_text(tr!("Position"))
+                            .font(font::regular(12.0))
+                            .color(t.tx2),
+                    );
+                }
+                let names: Vec<String> = (0..lens.pattern.len() as u32)
+                    .map(|node| lens.path(node).join(" / "))
+                    .collect();
+                let current = names.get(position as usize).cloned().unwrap_or_default();
+                if let Some(picked) = widgets::combo(
+                    ui,
+                    tr!("Position to rename"),
+                    &current,
+                    field_width,
+                    true,
+                    &names,
+                ) {
+                    cx.session.structure.consistency.rename.position = Some(picked as u32);
+                }
+                let state = &mut cx.session.structure.consistency.rename;
+                ui.label(
+                    theme::rich_text(tr!("from"))
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                );
+                let tip = tr!(
+                    "{n} stands for digits, {date} for a date, any other name for text",
+                    n = "{n}",
+                    date = "{date}"
+                );
+                TextField::new(tr!("Pattern of the old names"), &mut state.from)
+                    .hide_label()
+                    .mono()
+                    .width(field_width + if narrow { 0.0 } else { 20.0 })
+                    .show(ui)
+                    .on_hover_text(theme::rich_text(tip));
+                ui.label(
+                    theme::rich_text(tr!("to"))
+                        .font(font::regular(12.0))
+                        .color(t.tx2),
+                );
+                TextField::new(tr!("New name"), &mut state.to)
+                    .hide_label()
+                    .mono()
+                    .width(field_width)
+                    .show(ui);
+                let (blocked, count) = match state.preview.state() {
+                    AsyncState::Ready(found) => {
+                        let (matching, colliding) =
+                            (found.names.len() as u64, found.colliding as u64);
+                        let (icon, color) = if matching > 0 {
+                            (icons::CHECK, t.ok)
+                        } else {
+                            (icons::WARNING, t.warn)
+                        };
+                        marks.push((icon, color, tr!("{n} match", n = paint::grouped(matching))));
+                        let (icon, color) = if colliding == 0 {
+                            (icons::CHECK, t.ok)
+                        } else {
+                            (icons::WARNING_OCTAGON, t.err)
+                        };
+                        marks.push((
+                            icon,
+                            color,
+                            tr!("{n} collide", n = paint::grouped(colliding)),
+                        ));
+                        if found.unmatched > 0 {
+                            marks.push((
+                                icons::INFO,
+                                t.info,
+                                tr!(
+                                    "{n} do not match",
+                                    n = paint::grouped(found.unmatched as u64)
+                                ),
+                            ));
+                        }
+                        let blocked = match () {
+                            () if colliding > 0 => Some(tr!(
+                                "A sibling has the new name, or the name is not a valid id"
+                            )),
+                            () if found.edit.is_none() => Some(tr!("No id changes")),
+                            () => None,
+                        };
+                        run = found.edit.clone();
+                        (blocked, matching)
                     }
-                    let blocked = match () {
-                        () if colliding > 0 => Some(tr!("A sibling has the new name, or the name is not a valid id")),
-                        () if found.edit.is_none() => Some(tr!("No id changes")),
-                        () => None,
-                    };
-                    run = found.edit.clone();
-                    (blocked, matching)
+                    AsyncState::Failed(error) => {
+                        marks.push((icons::WARNING_OCTAGON, t.err, error.summary().to_owned()));
+                        (Some(tr!("The pattern can't be read")), 0)
+                    }
+                    AsyncState::NotAsked | AsyncState::Pending => {
+                        (Some(tr!("The names are being compared")), 0)
+                    }
+                };
+                offered = Some((blocked, count, state.to.clone()));
+                if !narrow {
+                    marks
+                        .drain(..)
+                        .for_each(|(icon, color, text)| mark_ui(ui, icon, color, &text));
                 }
-                AsyncState::Failed(error) => {
-                    marks.push((icons::WARNING_OCTAGON, t.err, error.summary().to_owned()));
-                    (Some(tr!("The pattern can't be read")), 0)
-                }
-                AsyncState::NotAsked | AsyncState::Pending => (Some(tr!("The names are being compared")), 0),
-            };
-            offered = Some((blocked, count, state.to.clone()));
-            if !narrow {
-                marks.drain(..).for_each(|(icon, color, text)| mark_ui(ui, icon, color, &text));
-            }
-        });
-    });
+            });
+        },
+    );
     let buttons = match narrow {
-        true => Rect::from_min_max(pos2(area.left() + 10.0, area.bottom() - 34.0), area.max - vec2(10.0, 4.0)),
+        true => Rect::from_min_max(
+            pos2(area.left() + 10.0, area.bottom() - 34.0),
+            area.max - vec2(10.0, 4.0),
+        ),
         false => head.shrink2(vec2(10.0, 8.0)),
     };
     if let Some((blocked, count, to)) = offered {
-        ui.scope_builder(UiBuilder::new().max_rect(buttons).layout(Layout::right_to_left(Align::Center)), |ui| {
-            let text = tr!("Rename {n} to {name}", n = paint::grouped(count), name = to);
-            let button = Button::primary(text).icon(icons::PENCIL_SIMPLE).name(tr!("Rename all")).blocked(blocked);
-            if !ui.add(button).clicked() {
-                run = None;
-            }
-            close = ui.add(Button::ghost(tr!("Cancel")).name(tr!("Close renaming"))).clicked();
-            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                marks.iter().for_each(|(icon, color, text)| mark_ui(ui, icon, *color, text));
-            });
-        });
+        ui.scope_builder(
+            UiBuilder::new()
+                .max_rect(buttons)
+                .layout(Layout::right_to_left(Align::Center)),
+            |ui| {
+                let text = tr!("Rename {n} to {name}", n = paint::grouped(count), name = to);
+                let button = Button::primary(text)
+                    .icon(icons::PENCIL_SIMPLE)
+                    .name(tr!("Rename all"))
+                    .blocked(blocked);
+                if !ui.add(button).clicked() {
+                    run = None;
+                }
+                close = ui
+                    .add(Button::ghost(tr!("Cancel")).name(tr!("Close renaming")))
+                    .clicked();
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    marks
+                        .iter()
+                        .for_each(|(icon, color, text)| mark_ui(ui, icon, *color, text));
+                });
+            },
+        );
     }
     preview_ui(ui, cx, below, if narrow { ROWS - 1 } else { ROWS });
     if close {
@@ -166,36 +285,68 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
 fn mark_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str) {
     ui.spacing_mut().item_spacing.x = 4.0;
     ui.label(theme::rich_text(icon).font(font::icon(12.0)).color(color));
-    ui.label(theme::rich_text(text).font(font::regular(12.0)).color(color));
+    ui.label(
+        theme::rich_text(text)
+            .font(font::regular(12.0))
+            .color(color),
+    );
     ui.spacing_mut().item_spacing.x = 8.0;
 }
 
 fn preview_ui(ui: &mut Ui, cx: &PanelContext<'_>, area: Rect, rows: usize) {
     let t = theme::tokens(ui);
-    let Some(found) = cx.session.structure.consistency.rename.preview.latest() else { return };
-    ui.painter().hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line));
+    let Some(found) = cx.session.structure.consistency.rename.preview.latest() else {
+        return;
+    };
+    ui.painter()
+        .hline(area.x_range(), area.top() + 0.5, Stroke::new(1.0, t.line));
     let inner = area.shrink2(vec2(16.0, 6.0));
     let columns = if inner.width() > 900.0 { COLUMNS } else { 2 };
     let width = inner.width() / columns as f32;
     for (index, (root, old, new)) in found.names.iter().take(rows * columns).enumerate() {
         let (column, row) = (index % columns, index / columns);
         let rect = Rect::from_min_size(
-            pos2(inner.left() + width * column as f32, inner.top() + 22.0 * row as f32),
+            pos2(
+                inner.left() + width * column as f32,
+                inner.top() + 22.0 * row as f32,
+            ),
             vec2(width - 14.0, 22.0),
         );
         let response = ui.interact(rect, ui.scope_id().with(("renamed", index)), Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{root}: {old} → {new}")));
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::Label, true, format!("{root}: {old} → {new}"))
+        });
         let painter = ui.painter_at(rect);
+        let end = paint::text_left(
+            &painter,
+            rect.with_max_x(rect.left() + rect.width() * 0.34),
+            root,
+            font::mono(11.0),
+            t.tx3,
+        ) + 8.0;
         let end =
-            paint::text_left(&painter, rect.with_max_x(rect.left() + rect.width() * 0.34), root, font::mono(11.0), t.tx3) + 8.0;
-        let end = paint::text_left(&painter, rect.with_min_x(end), old, font::mono(11.0), t.tx2) + 6.0;
-        let end = paint::text_left(&painter, rect.with_min_x(end), "→", font::regular(11.0), t.tx3) + 6.0;
+            paint::text_left(&painter, rect.with_min_x(end), old, font::mono(11.0), t.tx2) + 6.0;
+        let end = paint::text_left(
+            &painter,
+            rect.with_min_x(end),
+            "→",
+            font::regular(11.0),
+            t.tx3,
+        ) + 6.0;
         paint::text_left(&painter, rect.with_min_x(end), new, font::mono(11.0), t.acc);
     }
     let more = found.names.len().saturating_sub(rows * columns);
     if more > 0 {
-        let foot = Rect::from_min_size(pos2(inner.left(), inner.top() + 22.0 * rows as f32), vec2(inner.width(), 14.0));
-        let text = tr_n!(more, "{n} more", "{n} more", n = paint::grouped(more as u64));
+        let foot = Rect::from_min_size(
+            pos2(inner.left(), inner.top() + 22.0 * rows as f32),
+            vec2(inner.width(), 14.0),
+        );
+        let text = tr_n!(
+            more,
+            "{n} more",
+            "{n} more",
+            n = paint::grouped(more as u64)
+        );
         paint::text_left(ui.painter(), foot, &text, font::regular(11.0), t.tx3);
     }
 }

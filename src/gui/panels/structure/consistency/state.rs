@@ -57,7 +57,11 @@ pub struct ConsistencyLists {
 impl ConsistencyLists {
     /// Lists a comparison.
     pub fn new(consistency: &Arc<Consistency>) -> Self {
-        let mut listed = Self { of: Some(consistency.clone()), accepted: consistency.accepted.clone(), ..Self::default() };
+        let mut listed = Self {
+            of: Some(consistency.clone()),
+            accepted: consistency.accepted.clone(),
+            ..Self::default()
+        };
         let mut roots: BTreeMap<u32, Vec<(usize, Property, usize)>> = BTreeMap::new();
         for (index, position) in consistency.positions.iter().enumerate() {
             let mut bins = vec![false; BINS];
@@ -66,21 +70,35 @@ impl ConsistencyLists {
                 let mut found: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
                 for (number, outlier) in outliers.iter().enumerate() {
                     *found.entry(&outlier.found).or_default() += 1;
-                    roots.entry(outlier.root).or_default().push((index, property, number));
+                    roots
+                        .entry(outlier.root)
+                        .or_default()
+                        .push((index, property, number));
                     let bin = outlier.root as usize * BINS / consistency.roots.max(1);
                     if let Some(bin) = bins.get_mut(bin) {
                         *bin = true;
                     }
                 }
                 if !outliers.is_empty() {
-                    let mut found: Vec<(Arc<str>, usize)> = found.into_iter().map(|(text, count)| (text.clone(), count)).collect();
+                    let mut found: Vec<(Arc<str>, usize)> = found
+                        .into_iter()
+                        .map(|(text, count)| (text.clone(), count))
+                        .collect();
                     found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-                    listed.groups.push(OutlierGroup { position: index, property, count: outliers.len(), found });
+                    listed.groups.push(OutlierGroup {
+                        position: index,
+                        property,
+                        count: outliers.len(),
+                        found,
+                    });
                 }
             }
             listed.bins.push(bins);
         }
-        listed.roots = roots.into_iter().map(|(root, cells)| OddRoot { root, cells }).collect();
+        listed.roots = roots
+            .into_iter()
+            .map(|(root, cells)| OddRoot { root, cells })
+            .collect();
         listed
     }
 
