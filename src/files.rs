@@ -436,7 +436,6 @@ impl Root {
         }
     }
 
-    /// The folder as given.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

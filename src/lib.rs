@@ -91,14 +91,19 @@
 #[macro_use]
 pub mod text;
 
+// What the references and other languages show is documented item by item; elsewhere a doc says what
+// the name does not.
+#[warn(missing_docs)]
 pub mod binding;
 pub mod cli;
 pub mod consent;
 pub mod container;
 pub mod digits;
 pub mod draft;
+#[warn(missing_docs)]
 pub mod error;
 pub mod export;
+#[warn(missing_docs)]
 pub mod extensions;
 pub mod files;
 pub mod folders;
@@ -106,7 +111,9 @@ pub mod footprint;
 pub mod gui;
 pub mod handles;
 pub mod jobs;
+#[warn(missing_docs)]
 pub mod model;
+#[warn(missing_docs)]
 pub mod ops;
 pub mod program;
 pub mod query;

@@ -24,7 +24,6 @@ pub enum Language {
     /// English, the language of the source.
     #[default]
     English,
-    /// Spanish.
     Spanish,
 }
 
@@ -212,7 +211,6 @@ fn kept(text: String) -> &'static str {
     text.leak()
 }
 
-/// A catalogue entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CatalogueEntry {
     /// Context (msgctxt); empty for none.

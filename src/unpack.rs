@@ -146,7 +146,6 @@ impl UnpackedMember {
         }
     }
 
-    /// The archive.
     pub fn archive(&self) -> &Arc<Path> {
         &self.archive
     }

@@ -43,7 +43,6 @@ pub struct PartialFile {
     /// Tells other processes that it is being written. Dropped before `made`: on Windows it is a
     /// file in those folders.
     _lock: Option<File>,
-    /// Folders created for it.
     made: CreatedFolders,
 }
 

@@ -39,7 +39,6 @@ impl PartFiles {
         }
     }
 
-    /// Folder of the parts.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

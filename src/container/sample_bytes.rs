@@ -59,7 +59,6 @@ pub struct CopySources {
     version: DatasetVersion,
 }
 
-/// An open container.
 struct OpenContainer {
     file: ByteSource,
     stated: OnceLock<ChecksumSource>,

@@ -24,13 +24,10 @@ const PARENT: &str = "internal:parent_id";
 /// A value of an index that is not that of its part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaleValue {
-    /// The level.
     pub level: usize,
     /// Row in the index.
     pub row: u32,
-    /// Path of the sample.
     pub path: SamplePath,
-    /// The column.
     pub column: String,
     /// The value in the index, as text.
     pub indexed: String,

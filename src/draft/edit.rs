@@ -14,7 +14,6 @@ use crate::model::{
 /// The state that edits change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Content {
-    /// The dataset.
     pub dataset: Dataset,
     /// Files that are not placed yet.
     pub tray: Arc<[Unplaced]>,
@@ -23,7 +22,6 @@ pub struct Content {
 /// A file that is not placed in the tree.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Unplaced {
-    /// Its path.
     pub path: PathBuf,
     /// Its size in bytes.
     pub size: u64,
@@ -34,7 +32,6 @@ pub struct Unplaced {
 pub struct TrayPlace {
     /// Its index.
     pub at: u32,
-    /// The file.
     #[serde(flatten)]
     pub file: Unplaced,
 }
@@ -70,7 +67,6 @@ pub enum ColumnChange {
     Describe {
         /// Field name.
         name: String,
-        /// New description.
         description: String,
     },
     /// Changes the type.
@@ -87,7 +83,6 @@ pub enum ColumnChange {
     Fill {
         /// Field name.
         name: String,
-        /// The new value.
         value: Value,
         /// Also overwrite values other than null.
         #[serde(default)]
@@ -133,7 +128,6 @@ pub enum Edit {
     },
     /// Changes a sample's id.
     Rename {
-        /// The sample.
         sample: NodePath,
         /// The new id; an invalid id is reported by the checks.
         id: Arc<str>,
@@ -141,7 +135,6 @@ pub enum Edit {
     /// Moves a sample to another position or FOLDER. `to` and `at` refer to the tree without the
     /// sample.
     Move {
-        /// The sample.
         sample: NodePath,
         /// The FOLDER; empty for the root.
         to: NodePath,
@@ -150,25 +143,20 @@ pub enum Edit {
     },
     /// Replaces a sample's data source.
     SetPayload {
-        /// The sample.
         sample: NodePath,
         /// The new source.
         payload: Payload,
     },
     /// Sets one value. The field must be in the tortilla's schema.
     SetValue {
-        /// The sample.
         sample: NodePath,
         /// The field's name.
         field: String,
-        /// The new value.
         value: Value,
     },
     /// Sets all values of a sample, in the order of the fields; missing trailing values are null.
     SetRow {
-        /// The sample.
         sample: NodePath,
-        /// The new values.
         values: Vec<Value>,
     },
     /// Removes samples from any FOLDERs.
@@ -203,10 +191,7 @@ pub enum Edit {
         id: Arc<str>,
     },
     /// Replaces a FOLDER by its children.
-    Unnest {
-        /// The FOLDER.
-        folder: NodePath,
-    },
+    Unnest { folder: NodePath },
     /// Changes the ids of several samples.
     RenameMany {
         /// The samples and their new ids.
@@ -214,7 +199,6 @@ pub enum Edit {
     },
     /// Replaces a part of the ids of a level. Ids of padding are kept.
     RenameBy {
-        /// The level.
         level: usize,
         /// Only in the FOLDER with this path of ids below the root; `None`: in all FOLDERs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,12 +212,7 @@ pub enum Edit {
         regex: bool,
     },
     /// Changes a field in all tortillas of a level (PIT-2; TACO 2.0, section 5.4).
-    Column {
-        /// The level.
-        level: usize,
-        /// The change.
-        change: ColumnChange,
-    },
+    Column { level: usize, change: ColumnChange },
     /// Adds files to the tray.
     AddToTray {
         /// The files with their resulting indices in the tray, ascending.
@@ -279,22 +258,17 @@ pub enum Edit {
     ReplaceTortilla {
         /// The FOLDER; empty for the root.
         tortilla: NodePath,
-        /// The new tortilla.
         with: Arc<Tortilla>,
     },
     /// Sets a field of the collection, or removes it when `value` is `None`.
     SetCollection {
         /// The top-level key.
         key: String,
-        /// The new value.
         #[serde(default, skip_serializing_if = "Option::is_none", with = "present")]
         value: Option<Json>,
     },
     /// Replaces the whole collection.
-    ReplaceCollection {
-        /// The new collection.
-        collection: Collection,
-    },
+    ReplaceCollection { collection: Collection },
     /// Several edits that are applied and undone together.
     Batch {
         /// Description for the history.

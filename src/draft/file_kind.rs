@@ -14,7 +14,6 @@ const SEARCHED: usize = 2000;
 /// Content of a file according to its header.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FileKind {
-    /// A raster.
     Raster {
         /// GDAL's name of the type of the first band.
         dtype: String,

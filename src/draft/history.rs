@@ -169,7 +169,6 @@ impl Draft {
         self.forgotten
     }
 
-    /// Marks the current state as saved.
     pub fn mark_saved(&mut self) {
         self.saved = self.revision;
         self.saved_step = self.step_number();

@@ -18,7 +18,6 @@ use crate::model::{
 pub enum PositionState {
     /// The expected sample.
     Present,
-    /// Padding.
     Padded,
     /// The expected sample at another position.
     WrongOrder,
@@ -96,7 +95,6 @@ pub struct PatternNode {
     pub parent: Option<u32>,
 }
 
-/// Comparison of one shape with the pattern.
 #[derive(Debug)]
 struct ShapeComparison {
     states: Box<[PositionState]>,

@@ -12,7 +12,6 @@ use crate::model::{Dataset, Finding, Location, NodePath, Rule, SampleKind, Sampl
 /// State and sample of one position of the pattern in one root.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PatternCell {
-    /// Its state.
     pub state: PositionState,
     /// The parent FOLDER is missing or is a FILE, so no sample can be at this position.
     pub unreachable: bool,

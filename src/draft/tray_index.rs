@@ -36,7 +36,6 @@ pub(super) fn split_name(name: &str) -> (String, Option<String>) {
 }
 
 impl TrayIndex {
-    /// The index of a tray.
     pub fn of(files: Arc<[Unplaced]>) -> Self {
         let mut by_word: HashMap<String, Vec<u32>> = HashMap::new();
         for (file, index) in files.iter().zip(0..) {
@@ -52,7 +51,6 @@ impl TrayIndex {
         Self { files, by_word }
     }
 
-    /// The indexed tray.
     pub fn files(&self) -> &Arc<[Unplaced]> {
         &self.files
     }

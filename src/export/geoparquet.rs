@@ -384,7 +384,6 @@ struct PlacedRows {
     started: Option<(ParquetSink<Vec<u8>>, SchemaRef)>,
     /// Types of the geometries.
     kinds: BTreeSet<&'static str>,
-    /// Boxes of the rows.
     boxes: Vec<BoxOfDegrees>,
 }
 

@@ -26,7 +26,6 @@ struct MemberFile {
     path: String,
 }
 
-/// An asset of an Item.
 pub struct ItemAsset {
     /// Its key in the Item.
     pub key: String,
@@ -34,7 +33,6 @@ pub struct ItemAsset {
     pub href: String,
     /// Path of the sample, or title of the dataset.
     pub title: String,
-    /// Media type.
     pub media_type: &'static str,
     /// Size in bytes, where it is one sample.
     pub size: Option<u64>,

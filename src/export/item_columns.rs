@@ -54,7 +54,6 @@ const DATA_TYPES: [&str; 16] = [
 pub struct ItemColumn {
     /// Name of the property.
     pub name: String,
-    /// The values.
     pub values: ArrayRef,
 }
 

@@ -23,7 +23,6 @@ pub const COLLECTION_LINK: [(&str, &str); 3] = [
     ("href", "../collection.json"),
     ("type", "application/json"),
 ];
-/// The schema of the projection extension.
 pub const PROJECTION: &str = "https://stac-extensions.github.io/projection/v2.0.0/schema.json";
 const SCIENTIFIC: &str = "https://stac-extensions.github.io/scientific/v1.0.0/schema.json";
 

@@ -79,9 +79,7 @@ pub enum Detail {
 pub struct Unfolded {
     /// Polygons: the outer ring counter-clockwise, then holes clockwise; without closing points.
     pub areas: Vec<Vec<Vec<[f64; 2]>>>,
-    /// Lines.
     pub lines: Vec<Vec<[f64; 2]>>,
-    /// Points.
     pub points: Vec<[f64; 2]>,
     /// Where it comes from.
     pub source: PlaceSource,

@@ -82,9 +82,7 @@ const COUNTED: [&str; 6] = [
 pub struct IntervalColumns {
     /// The nominal time.
     pub instant: &'static str,
-    /// The start.
     pub start: &'static str,
-    /// The end.
     pub end: &'static str,
 }
 
@@ -115,7 +113,6 @@ pub struct SampleTimes {
     pub nominal: Option<i64>,
     /// The start; for a sample with a nominal time alone, that time.
     pub start: Option<i64>,
-    /// The end.
     pub end: Option<i64>,
 }
 

@@ -141,21 +141,13 @@ pub enum Action {
     ShowHierarchy,
     /// Show the level table.
     ShowTable,
-    /// Show the map.
     ShowMap,
-    /// Show the preview.
     ShowPreview,
-    /// Show the gallery.
     ShowGallery,
-    /// Show the query.
     ShowQuery,
-    /// Show the columns.
     ShowColumns,
-    /// Show the statistics.
     ShowStatistics,
-    /// Show the bytes.
     ShowBytes,
-    /// Clear the filter.
     ClearFilter,
     /// Show the structure lens.
     ShowStructure,
@@ -173,11 +165,8 @@ pub enum Action {
     ShowSample,
     /// Show the form of the collection.
     ShowCollection,
-    /// Show the problems.
     ShowProblems,
-    /// Show the jobs.
     ShowJobs,
-    /// Show the log.
     ShowLog,
     /// Show the source of the dataset.
     ShowSource,
@@ -212,7 +201,6 @@ pub enum Menu {
     File,
     /// The draft.
     Edit,
-    /// Checks.
     Check,
     /// Whole datasets: other containers, other generations, repair.
     Tools,
@@ -255,7 +243,6 @@ pub struct Info {
     pub text: &'static str,
     /// Tooltip: one sentence.
     pub tooltip: &'static str,
-    /// Icon.
     pub icon: &'static str,
     /// Shortcut, where there is one.
     pub keys: Option<KeyboardShortcut>,

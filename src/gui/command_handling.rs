@@ -708,7 +708,6 @@ impl App {
         self.session.structure.show(document, at);
     }
 
-    /// Performs an action.
     fn perform(&mut self, ctx: &Context, action: Action) {
         let reason = self.with_reason(action);
         if let Some(reason) = reason {

@@ -50,9 +50,7 @@ pub enum Pane {
     Sample,
     /// COLLECTION.json.
     Collection,
-    /// Problems.
     Problems,
-    /// Jobs.
     Jobs,
     /// Log of the session.
     Log,

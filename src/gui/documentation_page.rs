@@ -6,13 +6,11 @@
 pub enum Page {
     /// Commands that scripts hold.
     Commands,
-    /// The command line.
     CommandLine,
     /// Rules of the checks.
     Rules,
     /// Formats for other programs.
     Formats,
-    /// Installing.
     Installing,
 }
 
@@ -26,7 +24,6 @@ impl Page {
         Page::Installing,
     ];
 
-    /// Its title.
     pub fn title(self) -> &'static str {
         match self {
             Page::Commands => tr!("Options of the command line"),

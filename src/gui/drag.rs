@@ -25,7 +25,6 @@ pub enum Dragged {
     Samples(Vec<NodePath>),
 }
 
-/// A drop target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DropTarget {
     /// A missing or padded position of the pattern: root and position.
@@ -330,7 +329,6 @@ pub fn place_ids(document: &Document, file: &Unplaced, target: &DropTarget) -> O
     }
 }
 
-/// The name of a file.
 pub fn file_name(file: &Unplaced) -> String {
     file.path
         .file_name()

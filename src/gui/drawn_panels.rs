@@ -31,7 +31,6 @@ impl Default for DrawnPanels {
 }
 
 impl DrawnPanels {
-    /// Begins a frame.
     pub fn begin_frame(&mut self) {
         (self.began, self.fresh, self.wait) = (Instant::now(), 0, false);
     }

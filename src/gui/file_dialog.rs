@@ -28,7 +28,6 @@ pub enum FileRequest {
     AddUnplacedFolder,
     /// A folder whose new files go into the tray.
     Watch,
-    /// A table to join.
     JoinTable,
     /// Where to copy a sample to.
     SaveSample,
@@ -57,7 +56,6 @@ pub struct FileDialog {
     since: Instant,
 }
 
-/// Answer of a file dialog.
 pub enum FileDialogAnswer {
     /// Still open.
     Waiting,

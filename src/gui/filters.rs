@@ -103,7 +103,6 @@ pub fn of_ids(typed: &str) -> Filter {
 /// Identifies the chip that a new filter replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilterKey<'a> {
-    /// The box.
     Box,
     /// The range of time.
     Time,

@@ -10,11 +10,9 @@ const KEPT: usize = 1000;
 pub struct SlowStep {
     /// The step: the name of a panel or phase.
     pub what: String,
-    /// Its duration.
     pub took: Duration,
 }
 
-/// The watchdog.
 #[derive(Clone, Debug, Default)]
 pub struct FrameWatchdog {
     limit: Option<Duration>,

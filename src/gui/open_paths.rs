@@ -18,7 +18,6 @@ use crate::ops::{DatasetImport, FoundLayout, is_archive, is_catalogue, layout_to
 use crate::remote::admit;
 use crate::studio::{Command, LogLevel, command_for, is_project};
 
-/// Action on paths.
 pub(super) enum PathAction {
     /// Run this command.
     Run(Command),

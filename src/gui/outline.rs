@@ -20,7 +20,6 @@ pub struct OutlineNode {
 /// A position of the pattern at which a FOLDER has no child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The root.
     pub root: u32,
     /// Index in the pattern.
     pub position: u32,

@@ -104,7 +104,6 @@ pub enum Confirmation {
     Watching(Vec<PathBuf>),
 }
 
-/// The context of a panel.
 pub struct PanelContext<'a> {
     /// The studio, read-only.
     pub studio: &'a Studio,
@@ -123,7 +122,6 @@ pub struct PanelContext<'a> {
 pub struct Remembered {
     /// Recent datasets.
     pub recent: Vec<super::view_state::Recent>,
-    /// Queries.
     pub queries: QueryBook,
 }
 

@@ -2,7 +2,6 @@
 
 use crate::error::{Error, Result};
 
-/// A renderer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Renderer {

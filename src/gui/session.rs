@@ -61,25 +61,17 @@ pub struct Session {
     pub tray: TrayState,
     /// Pattern by example.
     pub pattern: PatternState,
-    /// Table.
     pub table: TablePanelState,
     /// Collection.
     pub form: FormState,
-    /// Sample.
     pub sample: SampleState,
-    /// Problems.
     pub problems: ProblemsState,
-    /// Jobs.
     pub jobs: JobsState,
-    /// Preview.
     pub preview: PreviewState,
-    /// Query.
     pub query: QueryState,
-    /// Map.
     pub map: MapState,
     /// The level tables of a draft.
     pub draft_levels: super::draft_levels::DraftLevels,
-    /// Gallery.
     pub gallery: GalleryState,
     /// Folder for autosave.
     pub autosave: Option<PathBuf>,
@@ -93,15 +85,12 @@ pub struct Session {
     pub forgotten: u64,
     /// Folder of the thumbnail cache; `None` in tests.
     pub cache_dir: Option<PathBuf>,
-    /// Statistics.
     pub statistics: StatisticsState,
-    /// Bytes.
     pub bytes: ByteMapState,
     /// Records slow steps.
     pub watch: FrameWatchdog,
     /// Panels drawn for this document.
     pub panels: DrawnPanels,
-    /// Columns.
     pub columns: ColumnsState,
     /// The query whose rows are saved once a file is chosen.
     pub rows_to_save: Option<crate::query::Query>,
@@ -109,7 +98,6 @@ pub struct Session {
     anchor: Option<(DocumentKey, RowRef, SamplePath)>,
     /// The sample that was selected when the file dialog opened.
     pub picked_for: Option<SamplePath>,
-    /// Structure.
     pub structure: StructureState,
     /// Samples that the palette found.
     pub palette_samples: AsyncValue<(DocumentKey, String), Vec<RowRef>>,
@@ -119,11 +107,8 @@ pub struct Session {
     disk: Option<Option<DiskWatch>>,
     /// The change on disk whose banner was closed.
     pub disk_seen: Option<DiskChange>,
-    /// Extensions.
     pub extensions: ExtensionsState,
-    /// Source.
     pub source: SourceState,
-    /// Plan.
     pub plan: PlanState,
     /// The dataset that is being opened.
     pub opening: OpeningState,

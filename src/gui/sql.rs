@@ -8,7 +8,6 @@ use crate::error::{Cause, Error};
 use crate::query::copy_as::quoted_name;
 use crate::query::{Lexeme, lexemes};
 
-/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlTokenKind {
     /// SELECT, FROM, …
@@ -21,7 +20,6 @@ pub enum SqlTokenKind {
     Quoted,
     /// A text in single quotes.
     Text,
-    /// A number.
     Number,
     /// From `--` to the end of the line, or between `/*` and `*/`.
     Comment,

@@ -65,7 +65,6 @@ pub struct ThemeTokens {
     pub errbg: Color32,
     /// Border of `errbg`.
     pub errline: Color32,
-    /// Warning.
     pub warn: Color32,
     /// Warning badge.
     pub warnbg: Color32,
@@ -99,7 +98,6 @@ const fn hex(rgb: u32) -> Color32 {
     Color32::from_rgb((rgb >> 16) as u8, (rgb >> 8) as u8, rgb as u8)
 }
 
-/// The dark theme.
 pub const DARK: ThemeTokens = ThemeTokens {
     dark: true,
     bg0: hex(0x111214),
@@ -142,7 +140,6 @@ pub const DARK: ThemeTokens = ThemeTokens {
     keyword: hex(0xC792EA),
 };
 
-/// The light theme.
 pub const LIGHT: ThemeTokens = ThemeTokens {
     dark: false,
     bg0: hex(0xE6E6E3),
@@ -202,9 +199,7 @@ pub const ANIMATION_S: f32 = 0.08;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Theme {
-    /// Dark.
     Dark,
-    /// Light.
     Light,
     /// The desktop's theme; dark if unknown.
     #[default]

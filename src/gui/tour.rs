@@ -116,7 +116,6 @@ const STEPS: [TourStep; 8] = [
     },
 ];
 
-/// The current step of the tour.
 #[derive(Default)]
 pub struct Tour {
     step: usize,

@@ -11,7 +11,6 @@ use std::sync::{Arc, Weak};
 pub struct ValueId(Weak<dyn Any + Send + Sync>);
 
 impl ValueId {
-    /// The id of this value.
     pub fn of<T: Any + Send + Sync>(value: &Arc<T>) -> Self {
         let value: Arc<dyn Any + Send + Sync> = value.clone();
         Self(Arc::downgrade(&value))

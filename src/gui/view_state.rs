@@ -36,7 +36,6 @@ pub struct Recent {
 /// A named query.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SavedQuery {
-    /// Its name.
     pub name: String,
     /// The statement.
     pub sql: String,
@@ -75,7 +74,6 @@ impl QueryBook {
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub struct ViewState {
-    /// Theme.
     pub theme: Theme,
     /// Settings besides the theme.
     pub settings: Settings,

@@ -10,7 +10,6 @@ use super::{JobContext, JobId};
 /// The job running on a thread.
 #[derive(Clone)]
 pub struct CurrentJob {
-    /// Id of the job.
     pub id: JobId,
     /// Description, for the user.
     pub label: Arc<str>,

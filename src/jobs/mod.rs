@@ -179,7 +179,6 @@ pub struct Job<T> {
 }
 
 impl<T> Job<T> {
-    /// Id of the job.
     pub fn id(&self) -> JobId {
         self.id
     }
@@ -200,7 +199,6 @@ impl<T> Job<T> {
         self.context.pause(on);
     }
 
-    /// Current progress.
     pub fn progress(&self) -> Progress {
         self.context.progress()
     }

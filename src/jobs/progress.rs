@@ -18,7 +18,6 @@ pub struct Stage {
 /// Progress of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Current stage.
     pub stage: Stage,
     /// Steps completed in this stage.
     pub done: u64,
@@ -75,7 +74,6 @@ struct SharedWarning {
     text: String,
     /// The first file.
     place: String,
-    /// Hashes of all.
     places: HashSet<u64>,
 }
 

@@ -23,7 +23,6 @@ const SHARED: u64 = 4;
 /// Bytes of a string view, beside the bytes of a long string.
 const VIEW: u64 = 16;
 
-/// Result of a query.
 #[derive(Clone, Debug)]
 pub struct QueryResult {
     /// The rows.

@@ -22,7 +22,6 @@ static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 /// Number of samples that were planned.
 static PLANNED: AtomicUsize = AtomicUsize::new(0);
 
-/// Size of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SampleSize {
     /// Number of rows.
@@ -31,7 +30,6 @@ pub(super) enum SampleSize {
     Percent(f64),
 }
 
-/// A sample of rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RowSampling {
     pub size: SampleSize,

@@ -242,7 +242,6 @@ impl LevelScan {
         }))
     }
 
-    /// The scan as a lazy frame.
     pub fn frame(self) -> PolarsResult<LazyFrame> {
         let arguments = ScanArgsAnonymous {
             schema: Some(self.schema.clone()),

@@ -17,7 +17,6 @@ use super::text_patterns::of_like;
 use super::{advice, column_names};
 use crate::error::{Error, Result};
 
-/// A result column.
 pub(super) struct ResultColumn {
     pub expr: Expr,
     pub name: String,

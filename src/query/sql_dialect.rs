@@ -458,7 +458,6 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<()> {
     }
 }
 
-/// Kind of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StatementKind {
     /// A query.

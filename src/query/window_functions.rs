@@ -20,7 +20,6 @@ const COPIED_ROWS_MAX: usize = 1 << 26;
 /// Column with the number of a frame.
 const RANGE: &str = "__range";
 
-/// One bound of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum FrameBound {
     /// UNBOUNDED: the partition's boundary.
@@ -39,7 +38,6 @@ pub(super) struct Frame {
     pub end: FrameBound,
 }
 
-/// A window function.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum WindowFunction {
     RowNumber,

@@ -347,7 +347,6 @@ fn window(
     ))
 }
 
-/// The frame of a window.
 fn frame_of(source: StatementSource, frame: &WindowFrame, span: Span) -> Result<Frame> {
     let by_range = match frame.units {
         WindowFrameUnits::Rows => false,

@@ -188,7 +188,6 @@ pub struct FeatureSet {
 /// The features of a layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FeatureLayer {
-    /// Layer name.
     pub name: String,
     /// Type of the shapes as GDAL names it, for example `Polygon`; empty for a layer that states
     /// none.
@@ -204,7 +203,6 @@ pub struct FeatureLayer {
 /// A feature: its shape in pixels and the values of the fields as texts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Feature {
-    /// Its shape.
     pub shape: PixelShape,
     /// The value of each field, shortened to 1000 characters; `None` for null.
     pub values: Vec<Option<String>>,
@@ -215,9 +213,7 @@ pub struct Feature {
 pub struct PixelShape {
     /// Rings of areas; those of holes too, by the even-odd rule.
     pub rings: Vec<Vec<[f64; 2]>>,
-    /// Lines.
     pub lines: Vec<Vec<[f64; 2]>>,
-    /// Points.
     pub points: Vec<[f64; 2]>,
     /// Minimum x and y, maximum x and y; `None` for an empty shape.
     pub bounds: Option<[f64; 4]>,

@@ -122,7 +122,6 @@ pub struct Subdataset {
 /// A vector layer.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LayerInfo {
-    /// Layer name.
     pub name: String,
     /// Number of features, where the driver knows it without reading them all.
     pub features: Option<u64>,

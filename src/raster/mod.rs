@@ -112,7 +112,6 @@ pub use write::{NewRaster, write_geotiff, write_raster};
 pub struct BandIndex(std::num::NonZeroU32);
 
 impl BandIndex {
-    /// The first band.
     pub const FIRST: BandIndex = BandIndex(std::num::NonZeroU32::MIN);
 
     /// The band with GDAL's `number`; `None` for 0.

@@ -47,7 +47,6 @@ pub struct ReadRequest {
     pub out: (usize, usize),
     /// Bands, in the order of the result.
     pub bands: Vec<BandIndex>,
-    /// Resampling.
     #[serde(default)]
     pub resampling: Resampling,
 }
@@ -65,7 +64,6 @@ pub struct Pixels {
     pub bands: Vec<BandPixels>,
 }
 
-/// Pixels of one band.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BandPixels {
     /// The band's number.
@@ -90,9 +88,7 @@ pub enum ComplexPart {
     Magnitude,
     /// The angle in radians, from -π to π.
     Phase,
-    /// The real part.
     Real,
-    /// The imaginary part.
     Imaginary,
 }
 

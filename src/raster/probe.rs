@@ -31,7 +31,6 @@ pub struct Probe {
 /// Value of one band at a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct PixelValue {
-    /// The band.
     pub band: BandIndex,
     /// Stored value, or its real part.
     pub value: PixelNumber,

@@ -38,7 +38,6 @@ fn is_directly_in(path: &Path, folders: &[PathBuf]) -> bool {
             .is_some_and(|parent| folders.iter().any(|folder| folder == parent))
 }
 
-/// A context of PROJ.
 #[repr(C)]
 struct ProjContext {
     _opaque: [u8; 0],

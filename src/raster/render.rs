@@ -21,9 +21,7 @@ pub enum BandChoice {
     /// One band through a colour map; with [`ColourMap::Grey`] the band's own colour table is used
     /// if it has one.
     Single {
-        /// The band.
         band: BandIndex,
-        /// Its colours.
         #[serde(default)]
         map: ColourMap,
     },

@@ -12,7 +12,6 @@ use super::{BandChoice, ColourMap, PixelNumber, Pixels, RenderOptions, Rgba};
 /// Pixels with the per-band values from which limits are computed.
 #[derive(Clone, Debug)]
 pub struct PreparedPixels {
-    /// The pixels.
     pub pixels: Arc<Pixels>,
     /// Per band; `None` without data.
     values: Vec<Option<BandValues>>,
@@ -203,7 +202,6 @@ mod tests {
         assert_eq!(limits, [None]);
     }
 
-    /// One row of one band.
     fn row(samples: Samples, valid: Option<Vec<bool>>) -> Pixels {
         let width = samples.len();
         let band = BandPixels {

@@ -58,7 +58,6 @@ pub struct BandSummary {
     pub max: f64,
     /// Minimum and maximum in full, as integers for a band of integers.
     pub range: [PixelNumber; 2],
-    /// Mean.
     pub mean: f64,
     /// Standard deviation.
     pub std: f64,

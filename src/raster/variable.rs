@@ -13,7 +13,6 @@ use crate::text::PrintableLine;
 
 /// Names listed in a sentence.
 const NAMES_LISTED: usize = 8;
-/// Names kept.
 const NAMES_KEPT: usize = 512;
 /// Longest name in a sentence, in characters.
 const NAME_LONGEST: usize = 60;

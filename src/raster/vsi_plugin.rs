@@ -122,7 +122,6 @@ pub fn has_fault() -> bool {
 
 /// Location of a remote asset: the file as opened with the dataset, and a byte range.
 pub struct MountedRange {
-    /// The remote file.
     pub file: Arc<RemoteFile>,
     /// Offset of the first byte.
     pub start: u64,

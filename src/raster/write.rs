@@ -22,7 +22,6 @@ pub struct NewRaster<'a> {
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// The bands.
     pub bands: Vec<Samples>,
     /// Band descriptions; may be shorter than `bands`.
     pub names: Vec<&'a str>,

@@ -9,7 +9,6 @@ use object_store::gcp::GoogleCloudStorage;
 pub(super) struct Bucket {
     /// Sends the requests.
     pub client: HttpClient,
-    /// Its name.
     pub name: String,
     /// Without trailing slash: S3, the bucket; Azure, the container; Google Cloud Storage, the
     /// server.

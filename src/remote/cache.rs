@@ -27,7 +27,6 @@ static IN_USE: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
 /// Bytes written since the last check of the size limit.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// State of the cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct CacheState {
     /// Folder; `None` when there is no cache.

@@ -42,7 +42,6 @@ const ROOM: u64 = 1 << 20;
 /// Identifies a version of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
-    /// ETag.
     pub etag: Option<String>,
     /// Modification time in milliseconds since 1970; 0 when unknown.
     pub modified_ms: i64,
@@ -104,7 +103,6 @@ pub struct FetchedRange {
     pub identity: FileIdentity,
     /// Offset of the bytes.
     pub start: u64,
-    /// The bytes.
     pub bytes: Bytes,
 }
 

@@ -43,7 +43,6 @@ impl ActionTraffic {
     }
 }
 
-/// One request.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct RequestLine {
     /// Label of its action.

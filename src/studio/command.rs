@@ -77,7 +77,6 @@ pub enum Command {
     },
     /// Applies an edit to the draft.
     Edit {
-        /// The edit.
         #[serde(flatten)]
         edit: Edit,
     },
@@ -95,23 +94,13 @@ pub enum Command {
         paths: Vec<PathBuf>,
     },
     /// Adds the files of a folder to the tray, and from then on each new file once it is complete.
-    Watch {
-        /// The folder.
-        folder: PathBuf,
-    },
+    Watch { folder: PathBuf },
     /// Stops watching a folder.
-    Unwatch {
-        /// The folder.
-        folder: PathBuf,
-    },
+    Unwatch { folder: PathBuf },
     /// Removes files from the tray.
-    RemoveFromTray {
-        /// Paths of the files.
-        files: Vec<PathBuf>,
-    },
+    RemoveFromTray { files: Vec<PathBuf> },
     /// Places a file of the tray.
     PlaceUnplaced {
-        /// The file.
         file: PathBuf,
         /// Target position.
         slot: Slot,
@@ -153,7 +142,6 @@ pub enum Command {
     },
     /// Moves all roots of one shape from the draft to a new project.
     SplitOff {
-        /// One of the roots.
         root: usize,
         /// Path of the new project.
         path: PathBuf,
@@ -171,7 +159,6 @@ pub enum Command {
         #[serde(default)]
         overwrite: Option<bool>,
     },
-    /// Opens a project.
     OpenProject {
         /// The file.
         path: PathBuf,
@@ -205,10 +192,7 @@ pub enum Command {
     /// Redoes the last undone edit.
     Redo,
     /// Decodes the table of a level of the opened dataset.
-    LoadLevel {
-        /// The level.
-        level: usize,
-    },
+    LoadLevel { level: usize },
     /// Checks the document.
     Validate {
         /// Reads every member and compares its CRC-32.
@@ -305,16 +289,12 @@ pub enum Command {
     Operate(AnyOperation),
     /// Pauses or resumes a job.
     Pause {
-        /// The job.
         job: JobId,
         /// True pauses, false resumes.
         on: bool,
     },
     /// Cancels a job.
-    Cancel {
-        /// The job.
-        job: JobId,
-    },
+    Cancel { job: JobId },
 }
 
 impl Command {

@@ -26,7 +26,6 @@ use crate::table::{inferred, value_text};
 
 /// A dataset opened for reading.
 pub struct OpenDataset {
-    /// The container.
     pub reader: Arc<dyn ContainerReader>,
     /// The tree: ids, types and parents.
     pub tree: Arc<Skeleton>,
@@ -62,7 +61,6 @@ impl OpenDataset {
     }
 }
 
-/// The open document.
 pub enum Document {
     /// A dataset being built.
     Draft(Box<DraftDocument>),
@@ -72,7 +70,6 @@ pub enum Document {
 
 /// A draft with derived data for panels, computed once per revision.
 pub struct DraftDocument {
-    /// The draft.
     pub draft: Draft,
     derived: OnceLock<Derived>,
     structure: Mutex<DraftViews>,
@@ -137,7 +134,6 @@ struct Derived {
 }
 
 impl DraftDocument {
-    /// A draft as a document.
     pub fn new(draft: Draft) -> Self {
         Self {
             draft,

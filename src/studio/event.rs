@@ -71,7 +71,6 @@ pub enum Event {
     ProjectAsks {
         /// The project.
         path: PathBuf,
-        /// The servers.
         servers: Vec<super::Server>,
     },
     /// A level's table is decoded.
@@ -98,18 +97,10 @@ pub enum Event {
     Saved(PathBuf),
     /// A job failed.
     Failed {
-        /// The job.
         job: JobId,
-        /// Its label.
         label: String,
-        /// The error.
         error: Arc<Error>,
     },
     /// A job was cancelled.
-    Cancelled {
-        /// The job.
-        job: JobId,
-        /// Its label.
-        label: String,
-    },
+    Cancelled { job: JobId, label: String },
 }

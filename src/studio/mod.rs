@@ -88,7 +88,6 @@ pub enum LogLevel {
     Error,
 }
 
-/// One line of the log.
 #[derive(Clone, Debug)]
 pub struct LogLine {
     /// Time of the entry.
@@ -108,7 +107,6 @@ pub struct JobView {
     pub topic: Option<JobTopic>,
     /// Label for the user, in the interface language.
     pub label: String,
-    /// Progress.
     pub progress: Progress,
     /// Time since the start.
     pub elapsed: Duration,
@@ -116,7 +114,6 @@ pub struct JobView {
 
 /// A dataset that is being opened: its reader is there before its tables are decoded.
 pub struct Opening {
-    /// The job.
     pub job: JobId,
     /// The dataset.
     pub path: PathBuf,

@@ -38,7 +38,6 @@ const SIDE: std::ops::RangeInclusive<f32> = 1.0..=16_384.0;
 /// A command of a script with its expectation.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct ReplayLine {
-    /// The command.
     #[serde(flatten)]
     pub command: Command,
     /// Expected result.
@@ -67,7 +66,6 @@ pub struct Expect {
     pub offers: Option<Vec<String>>,
 }
 
-/// One line of a script.
 #[derive(Clone, Debug, serde::Serialize)]
 #[serde(untagged)]
 pub enum ScriptLine {

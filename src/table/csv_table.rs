@@ -364,7 +364,6 @@ impl CsvColumns {
 /// How the texts of a column become values.
 #[derive(Clone, Copy)]
 enum ColumnType {
-    /// All are null.
     Nulls,
     /// Texts without null markers.
     Texts,

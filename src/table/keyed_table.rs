@@ -310,7 +310,6 @@ pub struct KeyForm {
 pub struct KeyProbe {
     /// For each key without its first folders, which forms found a sample.
     endings: HashMap<String, [bool; 4]>,
-    /// The keys that are probed.
     probed: Vec<String>,
     /// Number of folders that all keys share.
     shared: usize,

@@ -313,7 +313,6 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
     Ok(MetadataTable { table, warnings })
 }
 
-/// The table with a column of geometries.
 fn with_geometries(table: &LevelTable, geometries: &[Option<Geometry>]) -> Result<LevelTable> {
     let mut fields: Vec<_> = table.schema().fields().iter().cloned().collect();
     fields.push(Arc::new(Field::new(

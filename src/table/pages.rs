@@ -38,7 +38,6 @@ const PLACE: u64 = 8;
 pub(super) trait ChunkFile: ChunkReader + 'static {}
 impl<T: ChunkReader + 'static> ChunkFile for T {}
 
-/// A page header.
 struct PageHeader {
     is_dictionary: bool,
     /// Length of the header in bytes.

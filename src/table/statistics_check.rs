@@ -30,14 +30,12 @@ pub enum StatisticsFault {
     Below {
         /// The stated minimum.
         minimum: String,
-        /// The value.
         value: String,
     },
     /// A value is above the maximum.
     Above {
         /// The stated maximum.
         maximum: String,
-        /// The value.
         value: String,
     },
     /// The minimum is called exact, and is below all values.

@@ -17,7 +17,6 @@ pub(super) enum ByteOrder {
     Big,
 }
 
-/// A decoded text.
 #[derive(Debug)]
 pub(super) struct DecodedText {
     /// The text, without byte order mark.

@@ -52,7 +52,6 @@ pub struct ComparedHeader {
 /// Contents of a header.
 #[derive(Clone, Debug)]
 pub enum HeaderLook {
-    /// A raster.
     Raster(Arc<ComparedHeader>),
     /// Bands can't be read from it: no raster, or one without bands.
     NoRaster,

@@ -57,7 +57,6 @@ use crate::model::{
 };
 use crate::text::PrintableLine;
 
-/// Options of a check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckOptions {
     /// The rules, where the specification and the tools differ.

@@ -22,7 +22,6 @@ const CHECK_FIELD: [u8; 4] = [0x0C, 0xCA, 8, 0];
 /// Maximum size of an index that is read without the directory; one of 30 levels has 2 KiB.
 const INDEX_MAX: u64 = 16 << 20;
 
-/// A member of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexedMember {
     /// Path in the archive.

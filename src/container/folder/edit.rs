@@ -19,7 +19,6 @@ use crate::table::{ParquetOptions, splice_columns, write_parquet};
 /// Changes of a FOLDER.
 #[derive(Clone, Debug, Default)]
 pub struct FolderEdit {
-    /// Columns of one level.
     pub columns: Option<LevelEdit>,
     /// All fields of COLLECTION.json, when they change; `taco:field_schema` is brought up to date
     /// with the columns.

@@ -53,9 +53,7 @@ pub fn with_internal(columns: &Schema, has: &dyn Fn(&str) -> bool) -> Schema {
 pub struct LevelRows<'a> {
     /// The dataset.
     pub reader: &'a dyn ContainerReader,
-    /// Its tree.
     pub tree: &'a Skeleton,
-    /// The level.
     pub level: usize,
     /// Name of the dataset in `internal:source_file`.
     pub name: &'a str,

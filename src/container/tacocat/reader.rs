@@ -98,7 +98,6 @@ impl TacocatReader {
         })
     }
 
-    /// Folder of the parts.
     pub fn parts_folder(&self) -> &Path {
         self.parts.folder()
     }

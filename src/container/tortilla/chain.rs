@@ -210,7 +210,6 @@ pub struct SampleChunk {
 pub struct SampleChunks {
     /// The sample's level and row.
     pub sample: (usize, u32),
-    /// Its id.
     pub id: String,
     /// Offset of the sample's data in the file.
     pub base: u64,

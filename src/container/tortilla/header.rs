@@ -7,9 +7,7 @@ use crate::error::{Error, Result};
 
 /// Length of the header in bytes, and the offset of the first sample.
 pub const HEADER_SIZE: u64 = 200;
-/// Magic of a TORTILLA.
 pub const TORTILLA_MAGIC: [u8; 2] = *b"#y";
-/// Magic of a TACO.
 pub const TACO_MAGIC: [u8; 2] = *b"WX";
 
 /// Length of the header in bytes in files of pytortilla before 0.1.

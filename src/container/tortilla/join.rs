@@ -18,7 +18,6 @@ const NULL_TEXT: usize = 4;
 /// A column whose type differs between tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Widened {
-    /// Its name.
     pub name: String,
     /// The Arrow types found, in the order of the tables.
     pub found: Vec<String>,

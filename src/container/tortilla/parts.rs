@@ -9,7 +9,6 @@ use super::header::{PART_ENDINGS, part_name};
 /// The existing parts of one dataset, sorted by number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartSet {
-    /// The files.
     pub files: Vec<PathBuf>,
 }
 

@@ -40,7 +40,6 @@ pub struct TortillaFile {
     pub base: u64,
     /// Its length in bytes.
     pub size: u64,
-    /// Its header.
     pub header: TortillaHeader,
     /// Its footer.
     pub table: LevelTable,

@@ -277,7 +277,6 @@ impl WholeFile<'_> {
     }
 }
 
-/// State of writing one file.
 struct FileWriting<'a, 'f> {
     out: &'a mut BufWriter<&'f File>,
     sources: &'a CopySources,

@@ -52,7 +52,6 @@ pub struct LocalHeader {
     pub data: u64,
     /// Compression method.
     pub method: u16,
-    /// Flags.
     pub flags: u16,
     /// CRC-32 of the data.
     pub crc: u32,
@@ -61,12 +60,10 @@ pub struct LocalHeader {
     pub size: u32,
 }
 
-/// The central directory.
 #[derive(Debug, Default)]
 pub struct CentralDirectory {
     /// Members, in directory order.
     pub entries: Vec<DirectoryEntry>,
-    /// Offset of the directory.
     pub offset: u64,
     /// CRC-32 of the directory's offset and bytes; identifies a version of the archive.
     pub digest: u32,

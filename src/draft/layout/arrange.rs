@@ -20,7 +20,6 @@ pub struct ArrangedPosition {
     pub matched: usize,
 }
 
-/// A root.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ArrangedRoot {
     /// Id of the sample.

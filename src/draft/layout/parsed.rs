@@ -23,7 +23,6 @@ pub(super) struct FolderName {
     pub words: Vec<TextToken>,
 }
 
-/// One path.
 #[derive(Clone, Debug)]
 pub(super) struct ParsedPath {
     pub folders: Vec<FolderName>,

@@ -15,7 +15,6 @@ pub enum LayoutWay {
     Folders,
     /// The ends of the stems are positions.
     Stems,
-    /// This reading.
     Reading(LayoutReading),
     /// Files that match these patterns are left out; none where the user has to name them.
     Exclude(Vec<String>),

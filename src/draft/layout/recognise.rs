@@ -15,7 +15,6 @@ use crate::draft::pattern::TokenKind;
 
 /// Files by which a reading is chosen; of more, those of some scenes are taken.
 const FILES_TRIED: usize = 3_000;
-/// Readings that are tried.
 const READINGS_TRIED: usize = 600;
 /// Share of cells with a file that a structure exceeds.
 const FILL_LEAST: f64 = 0.5;

@@ -133,7 +133,6 @@ const SPLIT_WORDS: &[&str] = &[
     "validation",
 ];
 
-/// A token of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextToken {
     /// The text before it, from the word before.

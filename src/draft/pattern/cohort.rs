@@ -18,7 +18,6 @@ pub(super) struct TokenClass {
     pub texts: Vec<Vec<String>>,
 }
 
-/// A matching file.
 pub(super) struct MatchingFile {
     /// Index in the tray; `None` for an example that is placed already.
     pub file: Option<u32>,

@@ -22,7 +22,6 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Example {
-    /// File path.
     pub file: PathBuf,
     /// Id of the root, which is created when it does not exist.
     pub root: Arc<str>,
@@ -52,7 +51,6 @@ pub struct PatternToken {
     pub text: String,
     /// The text before it.
     pub before: String,
-    /// Its kind.
     pub kind: TokenKind,
     /// Part of the structure that it determines.
     pub role: TokenRole,

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenKind {

@@ -35,7 +35,6 @@ enum ColumnVerb {
     Remove,
 }
 
-/// The dialog.
 pub struct ColumnDialog {
     level: usize,
     /// The present field; `None` for a new one.

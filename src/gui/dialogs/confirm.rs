@@ -10,7 +10,6 @@ use crate::gui::widgets::Button;
 
 /// The question.
 pub struct Confirm {
-    /// Title.
     pub title: String,
     /// Lost and kept data.
     pub what: String,

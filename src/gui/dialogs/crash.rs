@@ -11,7 +11,6 @@ use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::Button;
 use crate::text::displayed;
 
-/// The report of a crash.
 pub struct CrashReport {
     path: String,
     text: String,

@@ -19,7 +19,6 @@ pub enum DialogJob<T> {
     Running(Option<JobId>),
     /// Failed or stopped, with the reason.
     Ended(FieldNote),
-    /// Done.
     Done(T),
 }
 

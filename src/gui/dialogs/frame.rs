@@ -15,9 +15,7 @@ use crate::remote::Access;
 
 /// Outcome of a frame of a dialog.
 pub enum Next {
-    /// Stay.
     Stay,
-    /// Close.
     Close,
     /// Close and handle this request.
     Do(Request),

@@ -25,7 +25,6 @@ const ROW: f32 = 24.0;
 /// Most names in a note.
 const NAMED: usize = 5;
 
-/// The dialog.
 pub struct JoinDialog {
     request: JoinRequest,
     preview: AsyncValue<(DocumentKey, JoinRequest), Arc<JoinPreview>>,

@@ -39,7 +39,6 @@ enum LayoutTab {
     Pattern,
 }
 
-/// The dialog.
 pub struct LayoutDialog {
     folder: PathBuf,
     /// What was found when the folder was dropped.

@@ -73,7 +73,6 @@ pub use tools::{ToolStart, start_of};
 /// Least distance of a dialog from the upper and lower edge of the window, in points.
 const DIALOG_MARGIN: f32 = 16.0;
 
-/// One dialog.
 pub enum Dialog {
     /// Writing the draft.
     Write(Box<WriteDialog>),
@@ -85,7 +84,6 @@ pub enum Dialog {
     Publish(Box<PublishDialog>),
     /// Migration to 2.0.
     Migrate(Box<Migrate>),
-    /// A tool.
     Tool(Box<ToolDialog>),
     /// A typed path.
     Path(OpenPath),
@@ -111,7 +109,6 @@ pub enum Dialog {
     Repository(RepositoryDialog),
     /// Recent datasets.
     Recent,
-    /// The shortcuts.
     Shortcuts,
     /// Settings of the user.
     Settings(Box<SettingsDialog>),
@@ -257,7 +254,6 @@ impl Dialog {
         }))
     }
 
-    /// The About dialog.
     pub fn about() -> Self {
         Dialog::About(Box::default())
     }
@@ -272,7 +268,6 @@ impl Dialog {
         Dialog::Path(OpenPath::new(request, false))
     }
 
-    /// The export dialog.
     pub fn export_subset(
         input: PathBuf,
         open: OpenOptions,
@@ -309,7 +304,6 @@ impl Dialog {
         Dialog::Documentation(Documentation::new(page, line))
     }
 
-    /// The dialog of a tool.
     pub fn tool(tool: Tool, start: &ToolStart) -> Self {
         Dialog::Tool(Box::new(ToolDialog::new(tool, start)))
     }

@@ -12,7 +12,6 @@ use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, RowScroll, Tone, VirtualRows, paint};
 use crate::studio::Command;
 
-/// The dialog.
 pub struct PlanDialog {
     plan: Arc<FixPlan>,
     /// Revision of the draft.

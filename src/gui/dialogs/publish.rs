@@ -25,7 +25,6 @@ use crate::studio::Command;
 /// Maximum height of the columns in points.
 const HEIGHT: f32 = 520.0;
 
-/// The dialog.
 pub struct PublishDialog {
     input: PathBuf,
     open: OpenOptions,

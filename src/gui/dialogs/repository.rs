@@ -16,7 +16,6 @@ use crate::model::Address;
 /// Height of the list in points.
 const LIST_HEIGHT: f32 = 360.0;
 
-/// The dialog.
 pub struct RepositoryDialog {
     folder: PathBuf,
     datasets: AsyncValue<(), Arc<Vec<PathBuf>>>,

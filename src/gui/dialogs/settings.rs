@@ -21,7 +21,6 @@ const CACHE_MB: [u64; 6] = [0, 512, 2048, 5120, 10_240, 51_200];
 const WORDS: f32 = 220.0;
 const CHOICE: f32 = 190.0;
 
-/// The dialog.
 pub struct SettingsDialog {
     theme: Theme,
     settings: Settings,

@@ -16,7 +16,6 @@ const FINEST: u32 = 17;
 /// Land in pieces for culling.
 #[derive(Clone, Debug, Default)]
 pub struct BaseMap {
-    /// The pieces.
     pub pieces: Vec<LandPiece>,
 }
 

@@ -24,7 +24,6 @@ pub const OTHER: u8 = 255;
 pub struct RowClasses {
     /// In row order; [`OTHER`] for null and for the rest.
     pub of: Vec<u8>,
-    /// Legend of the classes.
     pub legend: Legend,
 }
 

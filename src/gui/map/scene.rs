@@ -51,7 +51,6 @@ pub struct SceneRequest {
     pub classes: Option<Arc<RowClasses>>,
     /// Draw density instead of footprints.
     pub density: bool,
-    /// View of the map.
     pub view: MapView,
     /// The size of the map in points.
     pub size: Vec2,

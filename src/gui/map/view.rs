@@ -124,7 +124,6 @@ impl MapView {
 /// footprint.
 #[derive(Clone, Debug, Default)]
 pub struct Projected {
-    /// Middles.
     pub middles: Vec<[f32; 2]>,
     /// Half extents.
     pub halves: Vec<f32>,

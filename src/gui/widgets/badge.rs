@@ -15,9 +15,7 @@ pub enum Tone {
     Accent,
     /// Success.
     Ok,
-    /// Warning.
     Warning,
-    /// Error.
     Error,
     /// Remote or read-only.
     Info,

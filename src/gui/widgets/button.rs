@@ -70,7 +70,6 @@ impl<'a> Button<'a> {
         Self::new(ButtonLook::Primary, text)
     }
 
-    /// A secondary button.
     pub fn secondary(text: impl Into<Cow<'a, str>>) -> Self {
         Self::new(ButtonLook::Secondary, text)
     }
@@ -316,7 +315,6 @@ impl Widget for Button<'_> {
     }
 }
 
-/// A link.
 pub fn link(ui: &mut Ui, text: &str) -> Response {
     let t = theme::tokens(ui);
     let galley = paint::unwrapped(ui.painter(), text, font::regular(12.0), t.info);

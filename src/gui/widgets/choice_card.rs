@@ -8,7 +8,6 @@ use crate::gui::theme::{self, font};
 
 /// Texts of a choice card.
 pub struct ChoiceCard<'a> {
-    /// Name of the choice.
     pub name: &'a str,
     /// Beside the name: an ending of file names or nothing.
     pub ending: &'a str,

@@ -26,7 +26,6 @@ pub enum FieldNote {
     Ok,
     /// Error with its correction.
     Error(String),
-    /// Warning.
     Warning(String),
     /// Information.
     Info(String),

@@ -16,7 +16,6 @@ const SHOWN: usize = 200;
 const TALL: f32 = 42.0;
 const LOW: f32 = 28.0;
 
-/// An entry.
 #[derive(Clone, Debug, Default)]
 pub struct PaletteEntry {
     /// Heading above the entries of its group; entries of a group are consecutive.

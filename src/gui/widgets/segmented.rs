@@ -11,7 +11,6 @@ pub struct Segment<'a, T> {
     pub value: T,
     /// An icon before the text, with its own colour where that means something.
     pub icon: Option<(&'static str, Option<egui::Color32>)>,
-    /// Text.
     pub text: &'a str,
     /// A count after it; empty for none.
     pub count: String,

@@ -30,7 +30,6 @@ pub enum StatusMark {
     Ok,
     /// A placeholder.
     Padded,
-    /// Warning.
     Warning,
     /// Breaks a rule.
     Error,
@@ -67,7 +66,6 @@ pub enum PitMark {
     Missing,
 }
 
-/// One column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableColumn {
     /// First line of the header.

@@ -11,7 +11,6 @@ use crate::gui::theme::{self, ThemeTokens, font};
 
 const INDENT: f32 = 16.0;
 
-/// One row of a tree.
 #[derive(Clone, Debug, Default)]
 pub struct TreeRow {
     /// 0 for the root.
@@ -30,7 +29,6 @@ pub struct TreeRow {
     pub right: String,
     /// Paints the count as an error.
     pub right_bad: bool,
-    /// Status.
     pub mark: StatusMark,
     /// Text of a missing child, drawn as a dashed slot.
     pub slot: Option<String>,

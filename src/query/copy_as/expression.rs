@@ -16,7 +16,6 @@ use crate::footprint::parse_time;
 use crate::model::{FieldSpec, dtype_name};
 use crate::text::PrintableLine;
 
-/// Type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpressionType {
     Bool,
@@ -59,7 +58,6 @@ impl ExpressionType {
     }
 }
 
-/// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
     Equal,
@@ -107,7 +105,6 @@ impl Comparison {
     }
 }
 
-/// A function of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueFunction {
     Lower,

@@ -46,7 +46,6 @@ impl ParquetEngine {
     /// Every engine.
     pub const ALL: [Self; 4] = [Self::DuckDb, Self::Polars, Self::Spark, Self::Dask];
 
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::DuckDb => "DuckDB",
@@ -62,14 +61,12 @@ impl ParquetEngine {
     }
 }
 
-/// The Parquet file of a level.
 #[derive(Clone, Debug)]
 pub struct LevelFile {
     /// Path or address of the Parquet file, or of the ZIP that has it as a member.
     pub address: String,
     /// Name of the member, for a file within a ZIP.
     pub member: Option<String>,
-    /// Its columns.
     pub columns: Vec<FieldSpec>,
 }
 
@@ -117,7 +114,6 @@ enum Test<'a> {
     },
 }
 
-/// A step of the statement.
 enum StatementStep<'a> {
     /// Keeps the rows of a level that pass the tests.
     Keep { level: usize, tests: Vec<Test<'a>> },

@@ -393,7 +393,6 @@ impl Printer {
         }
     }
 
-    /// A column of texts.
     fn text_column(&self, name: &str, dictionary: bool) -> String {
         let column = self.column(name);
         match self.engine {

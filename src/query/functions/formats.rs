@@ -19,7 +19,6 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
 /// Widest field and most digits, so that a mistaken number takes no memory.
 const WIDTH_MAX: usize = 10_000;
 
-/// A part of a format.
 #[derive(Clone, Debug, PartialEq)]
 enum FormatPart {
     Text(String),

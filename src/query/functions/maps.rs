@@ -71,7 +71,6 @@ fn item_of(dtype: Option<&DataType>) -> PolarsResult<DataType> {
 /// Names of the fields of maps that a query makes, by which its results are maps and not lists.
 pub(in crate::query) const MADE_FIELDS: [&str; 2] = ["__map_key", "__map_value"];
 
-/// The type of a map.
 pub(in crate::query) fn map_of(key: DataType, value: DataType) -> DataType {
     let [key_name, value_name] = MADE_FIELDS;
     let fields = vec![

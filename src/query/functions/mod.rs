@@ -230,7 +230,6 @@ fn truths_column(truths: Vec<Option<bool>>) -> Column {
     truths.into_iter().collect::<BooleanChunked>().into_column()
 }
 
-/// Lists of texts.
 fn text_lists_column(lists: Vec<Option<Vec<String>>>) -> PolarsResult<Column> {
     let mut elements: Vec<&str> = Vec::new();
     let mut builder = super::nested_values::ListsBuilder::default();

@@ -32,7 +32,6 @@ pub(super) struct JoinedFrame {
     pub relations: Vec<Relation>,
 }
 
-/// The conditions of an ASOF join.
 struct AsofConditions {
     /// Equalities, the left side first.
     keys: Vec<(Expr, Expr)>,

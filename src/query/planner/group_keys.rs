@@ -15,7 +15,6 @@ const GROUPINGS_MAX: usize = 64;
 /// Keys of GROUP BY.
 #[derive(Default)]
 pub(super) struct GroupKeys {
-    /// All keys.
     pub(super) keys: Vec<Expr>,
     /// The keys of each of several groupings, without those that all of them have.
     pub(super) sets: Option<Vec<Vec<Expr>>>,

@@ -83,7 +83,6 @@ pub(super) struct Planner<'a> {
     items: Cell<usize>,
 }
 
-/// A planned query.
 pub(super) struct PlannedQuery {
     pub frame: LazyFrame,
     /// Result columns, without `key_names`.

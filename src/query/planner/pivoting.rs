@@ -33,7 +33,6 @@ const VALUES_MAX: usize = 1000;
 /// Name of the table that is turned, in the SELECT over it.
 const SOURCE: &str = "__turned";
 
-/// A PIVOT.
 struct Pivot {
     /// The expressions whose values become columns.
     on: Vec<Expr>,

@@ -24,7 +24,6 @@ use crate::query::windowing::{NamedWindows, SelectWindows};
 /// Maximum number of result columns over all SELECT lists of a statement.
 const ITEMS_MAX: usize = 200_000;
 
-/// A sort key.
 enum SortKey {
     /// Index of a result column.
     Item(usize),

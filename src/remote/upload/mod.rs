@@ -228,7 +228,6 @@ fn whole_checksum(signer: &Signer, checksum: &Checksum) -> String {
 pub struct NewObject {
     /// Its address.
     pub path: PathBuf,
-    /// All its bytes.
     pub bytes: Bytes,
     /// Replace an object of this name.
     pub overwrite: bool,

@@ -31,10 +31,8 @@ const PATIENCE: Duration = if cfg!(test) {
 /// A write that takes longer than this is reported.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Origin of a draft.
 #[derive(Clone, Debug, Default)]
 pub(in crate::studio) enum DraftOrigin {
-    /// An empty draft.
     #[default]
     Empty,
     /// The contents of this project file, as long as its mark is unchanged.
@@ -43,7 +41,6 @@ pub(in crate::studio) enum DraftOrigin {
     Other,
 }
 
-/// A change of a draft.
 pub(in crate::studio) enum DraftChange {
     /// An edit was applied.
     Do(Edit),

@@ -316,7 +316,6 @@ impl Journal {
         })
     }
 
-    /// Path of the journal.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -14,7 +14,6 @@ use crate::validate::header_cache::{ComparedHeader, Crs, HeaderCache, HeaderLook
 pub struct PlacedHeader {
     /// Its position.
     pub node: NodeId,
-    /// Its root.
     pub root: u32,
     /// Its row in the level.
     pub row: u32,

@@ -10,7 +10,6 @@ pub type NodeId = u32;
 /// Marks samples without a position.
 const NOWHERE: NodeId = NodeId::MAX;
 
-/// A position.
 #[derive(Clone, Debug, Default)]
 pub struct PositionNode {
     /// Positions from the root down; empty for the roots.
@@ -135,7 +134,6 @@ impl SamplePositions {
         self.root.push(root);
     }
 
-    /// The position of a sample.
     pub fn node(&self, level: usize, row: u32) -> Option<NodeId> {
         self.node
             .get(level)?

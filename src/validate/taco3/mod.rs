@@ -143,7 +143,6 @@ struct CheckedFile<'a> {
     finding: Option<(Rule, Location, String)>,
 }
 
-/// The files of a level.
 struct LevelFiles<'a> {
     dataset: &'a Taco3Reader,
     tree: &'a Skeleton,

@@ -45,7 +45,6 @@ pub fn rows(ids: &str, filtered: bool, cx: &PanelContext<'_>) -> RowChoice {
 
 /// Draws inputs, and receives the paths chosen in the desktop's dialog.
 pub struct ToolFields<'a> {
-    /// Field and paths.
     pub picked: &'a mut Option<(String, Vec<PathBuf>)>,
     /// The field whose button was clicked, and its kind of file dialog.
     pub wanted: &'a mut Option<(String, FileRequest)>,

@@ -195,7 +195,6 @@ impl ToolPreview {
     }
 }
 
-/// The work of a preview.
 type PreviewWork = Box<dyn FnOnce(&JobContext) -> Result<ToolPreview> + Send>;
 
 /// Input and command of a tool.
@@ -227,7 +226,6 @@ trait ToolForm: std::fmt::Debug {
     }
 }
 
-/// Texts of a tool.
 struct ToolTexts {
     icon: &'static str,
     title: &'static str,
@@ -237,7 +235,6 @@ struct ToolTexts {
     verb: &'static str,
 }
 
-/// The dialog.
 pub struct ToolDialog {
     form: Box<dyn ToolForm>,
     plan: AsyncValue<String, ToolPreview>,
@@ -251,7 +248,6 @@ pub struct ToolDialog {
 }
 
 impl ToolDialog {
-    /// The dialog of a tool.
     pub fn new(tool: Tool, start: &ToolStart) -> Self {
         let form: Box<dyn ToolForm> = match tool {
             Tool::Optimise => Box::new(optimise::Optimise::new(start)),

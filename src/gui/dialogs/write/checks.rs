@@ -24,7 +24,6 @@ use crate::model::{Dataset, Finding, Location, Report, Rule, Sample, Severity, i
 use crate::studio::Document;
 use crate::validate;
 
-/// A line of the checks.
 pub struct CheckLine {
     /// `None` while pending.
     state: Option<Tone>,
@@ -144,7 +143,6 @@ fn file_name(file: &Unplaced) -> String {
         .into_owned()
 }
 
-/// State of the checks.
 #[derive(Default)]
 pub struct Checks {
     sources: AsyncValue<DocumentKey, Report>,
@@ -224,7 +222,6 @@ impl Checks {
         self.disk_now().is_some_and(|disk| disk.there)
     }
 
-    /// The planned parts.
     pub fn planned(&self) -> Option<&Vec<PlannedPart>> {
         self.parts.get(self.parts_wanted.as_ref()?)?.as_ref().ok()
     }

@@ -5,14 +5,11 @@ use crate::gui::dropped_paths;
 use crate::ops::Depth;
 use crate::table::{Compression, ParquetOptions};
 
-/// The container to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteContainer {
-    /// One ZIP.
     Zip,
     /// Several ZIPs and an index.
     Parts,
-    /// A folder.
     Folder,
 }
 
@@ -23,13 +20,11 @@ pub enum PartSplit {
     Size,
     /// By the values of a column of level 0.
     Column,
-    /// One part.
     None,
 }
 
 /// Options of the dialog, as typed.
 pub struct Choices {
-    /// The container.
     pub container: WriteContainer,
     /// Destination.
     pub target: String,

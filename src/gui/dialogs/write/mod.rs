@@ -34,7 +34,6 @@ pub enum WriteStage {
     Running(JobId),
     /// Failed with this error.
     Failed(String),
-    /// Cancelled.
     Cancelled,
     /// Written, with the state of the comparison.
     Done(Built, Proof),
@@ -70,7 +69,6 @@ fn free_name(folder: &std::path::Path, name: &str, own: &HashSet<PathBuf>) -> St
     names.find(|name| !is_own(name)).unwrap_or_default()
 }
 
-/// The dialog.
 pub struct WriteDialog {
     pub(super) choices: Choices,
     pub(super) stage: WriteStage,

@@ -88,7 +88,6 @@ impl FormState {
     }
 }
 
-/// The tabs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tab {
     /// Fields of every dataset.

@@ -205,7 +205,6 @@ pub struct ExtensionPreview {
     pub root_s: f64,
 }
 
-/// State of the example.
 #[derive(Default)]
 pub struct ExampleState {
     pub(super) slot: AsyncValue<(DocumentKey, String, bool), Arc<ExtensionPreview>>,

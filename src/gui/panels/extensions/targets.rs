@@ -17,7 +17,6 @@ use crate::model::{Dataset, SampleKind};
 /// Samples that are selected together: those of one level with one parent, or all roots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetGroup {
-    /// The level.
     pub level: usize,
     /// FILEs or FOLDERs.
     pub kind: SampleKind,

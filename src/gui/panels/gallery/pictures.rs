@@ -34,7 +34,6 @@ const HEAD: u64 = 512;
 /// Lines of it that a card shows.
 const LINES: usize = 8;
 
-/// Bands of the thumbnails.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ThumbnailBands {
     /// Chosen automatically.
@@ -57,7 +56,6 @@ type CardName = (RowRef, ThumbnailBands);
 
 /// Contents of a card.
 enum CardPicture {
-    /// A picture of a raster.
     Raster(Thumbnail),
     /// A file without a picture.
     File(FileTile),
@@ -100,7 +98,6 @@ struct MadePicture {
 
 /// State of a card's thumbnail.
 pub enum CardState<'a> {
-    /// The picture.
     Picture(&'a TextureHandle),
     /// A file without a picture.
     File(&'a FileTile),

@@ -19,11 +19,9 @@ pub(super) const SHOWN_S: f64 = 70.0;
 /// How a job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Done.
     Done,
     /// Cancelled; nothing was changed.
     Cancelled,
-    /// Failed.
     Failed,
 }
 
@@ -50,7 +48,6 @@ pub struct JobsState {
 
 /// Samples for which a run of extensions gave null.
 pub struct FailedRun {
-    /// The calls.
     pub calls: Vec<ExtensionCall>,
     /// The failed samples with their errors.
     pub failures: Vec<Failure>,
@@ -176,7 +173,6 @@ impl JobsState {
         self.ends.clear();
     }
 
-    /// The running jobs.
     pub fn running(&self) -> impl Iterator<Item = &JobView> {
         self.running.iter()
     }

@@ -43,14 +43,12 @@ pub struct PlacedPicture {
     pub(super) grid: Vec<[f64; 2]>,
 }
 
-/// State of one raster.
 #[derive(Default)]
 pub struct MapRaster {
     pub(super) asked: AsyncValue<(DocumentKey, RowRef), Arc<PlacedPicture>>,
     pub(super) texture: Option<TextureHandle>,
 }
 
-/// State of the rasters on the map.
 #[derive(Default)]
 pub struct RastersState {
     /// Which are drawn.

@@ -45,7 +45,6 @@ pub struct MapState {
     pub view: Option<MapView>,
     pub(super) places: AsyncValue<(DocumentKey, FootprintRequest), MapPlaces>,
     pub(super) classes: AsyncValue<(DocumentKey, usize, String), Arc<RowClasses>>,
-    /// The base map.
     pub base: AsyncValue<u32, Arc<BaseMap>>,
     /// The footprints as a mesh.
     pub scene: AsyncValue<SceneKey, Arc<MapScene>>,
@@ -60,7 +59,6 @@ pub struct MapState {
     pub times: AsyncValue<(DocumentKey, usize, Option<String>), (String, RowTimes)>,
     /// Histogram of the times.
     pub bars: AsyncValue<BarsKey, Option<Arc<TimeBars>>>,
-    /// The time column.
     pub time_column: Option<String>,
     /// The range that is being dragged, in days.
     pub brush: Option<Brush>,

@@ -28,7 +28,6 @@ pub struct PictureLook {
 
 type PictureResult = (PictureLook, bool, Rgba, Vec<Option<StretchLimits>>);
 
-/// A picture.
 pub struct Picture {
     /// The request and its image.
     pub answer: PictureAnswer,

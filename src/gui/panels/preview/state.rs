@@ -45,7 +45,6 @@ pub struct PreviewState {
     /// Pixels of the part that shows, likewise.
     pub closer_read: AsyncValue<PreviewRequest, PictureAnswer>,
     pub(super) failed: Option<String>,
-    /// View of the canvas.
     pub view: CanvasView,
     /// The pixel under the pointer.
     pub pixel: Option<(usize, usize)>,
@@ -178,7 +177,6 @@ impl PreviewState {
     }
 }
 
-/// View of the canvas.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CanvasView {
     /// Centre of the view in raster pixels, and points per pixel; `None` fits the raster.
@@ -274,14 +272,12 @@ pub struct FileView {
     pub(super) cut: bool,
 }
 
-/// State of the view.
 #[derive(Default)]
 pub struct FileState {
     pub(super) view: AsyncValue<(DocumentKey, RowRef), Arc<FileView>>,
     pub(super) scroll: RowScroll,
 }
 
-/// One sibling.
 #[derive(Default)]
 pub(super) struct PreviewSibling {
     pub(super) asked: AsyncValue<BesideKey, PictureAnswer>,
@@ -346,7 +342,6 @@ pub enum CompareMode {
     Flip,
     /// Split by a line that can be dragged.
     Swipe,
-    /// The difference.
     Difference,
     /// Several siblings side by side under one view.
     Linked,
@@ -414,7 +409,6 @@ impl Compare {
         self.difference.update(&jobs, pair, tr!("Difference"), work);
     }
 
-    /// The difference that is shown.
     pub(super) fn shown_difference(&self) -> Option<&Arc<BandDifference>> {
         self.apart
             .as_ref()

@@ -149,7 +149,6 @@ pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, 
     }
 }
 
-/// Choices of bands.
 struct BandChoices {
     names: Vec<String>,
     /// The names in the tool bar.

@@ -48,7 +48,6 @@ pub(super) struct VectorView {
     background: Option<PictureAnswer>,
 }
 
-/// State of the view.
 #[derive(Default)]
 pub struct VectorState {
     view: AsyncValue<(RowRef, BesideKey), Arc<VectorView>>,

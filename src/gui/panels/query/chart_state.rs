@@ -18,7 +18,6 @@ pub enum ChartKind {
     Points,
 }
 
-/// State of the chart.
 #[derive(Default)]
 pub struct ChartState {
     /// How the rows are shown.

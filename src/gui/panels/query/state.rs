@@ -21,9 +21,7 @@ use crate::studio::RowRef;
 
 /// State of the panel.
 pub struct QueryState {
-    /// The editor.
     pub editor: EditorState,
-    /// The rows.
     pub rows: RowsState,
     pub(super) limit: usize,
     /// How the rows are shown.
@@ -115,7 +113,6 @@ impl QueryState {
     }
 }
 
-/// A completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Text to insert, with quotes.
@@ -126,7 +123,6 @@ pub struct Completion {
     pub kind: String,
 }
 
-/// State of the editor.
 #[derive(Default)]
 pub struct EditorState {
     /// The statement.
@@ -197,10 +193,8 @@ pub enum CopyFormat {
     Markdown,
 }
 
-/// State of the rows.
 #[derive(Default)]
 pub struct RowsState {
-    /// The rows.
     pub result: Option<Arc<QueryResult>>,
     /// Their columns.
     pub columns: Vec<TableColumn>,

@@ -120,7 +120,6 @@ pub struct FixState {
     pub(super) asked: Option<PlanKey>,
 }
 
-/// A fault.
 pub(super) struct StructureFault {
     pub(super) title: String,
     pub(super) rule: &'static str,

@@ -25,7 +25,6 @@ pub(super) enum FieldFormat {
     Mono,
 }
 
-/// State of the panel.
 #[derive(Default)]
 pub struct TablePanelState {
     pub(super) table: TableState,

@@ -28,7 +28,6 @@ pub enum Show {
 /// folding where it matters.
 pub(super) type OutlineKey = (DocumentKey, String, Show, ValueId, Option<ValueId>, u64);
 
-/// State of the panel.
 pub struct TreePanelState {
     pub(super) scroll: RowScroll,
     pub(super) root_open: bool,

@@ -17,7 +17,6 @@ pub const BINS: usize = 256;
 pub struct OutlierGroup {
     /// Index of the position.
     pub position: usize,
-    /// The property.
     pub property: Property,
     /// Number of outliers.
     pub count: usize,
@@ -28,7 +27,6 @@ pub struct OutlierGroup {
 /// A row of the list of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutlierLine {
-    /// A group.
     Group(usize),
     /// An outlier of a group, by index.
     Outlier(usize, usize),
@@ -130,7 +128,6 @@ pub struct RenameBar {
     pub preview: AsyncValue<(DocumentKey, u32, String, String), Arc<Renaming>>,
 }
 
-/// State of the view.
 #[derive(Default)]
 pub struct ConsistencyView {
     pub listed: ConsistencyLists,
