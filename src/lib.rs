@@ -91,8 +91,8 @@
 #[macro_use]
 pub mod text;
 
-// What the references and other languages show is documented item by item; elsewhere a doc says what
-// the name does not.
+// What the references and other languages show is documented item by item; elsewhere a doc says
+// what the name does not.
 #[warn(missing_docs)]
 pub mod binding;
 pub mod cli;

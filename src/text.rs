@@ -124,7 +124,7 @@ pub fn of_thread() -> Option<Language> {
 }
 
 /// The current language of this thread; English by default.
-pub fn spoken() -> Language {
+pub fn current_language() -> Language {
     let of_window = || {
         Language::ALL
             .get(usize::from(OF_WINDOW.load(Ordering::Relaxed)))
@@ -136,21 +136,23 @@ pub fn spoken() -> Language {
 
 /// The translation of a text. Prefer `tr!`; this function is for texts from tables, marked there
 /// with `mark!`.
-pub fn of(english: &'static str) -> &'static str {
+pub fn translate_text(english: &'static str) -> &'static str {
     in_context("", english)
 }
 
 /// The translation of an ambiguous text; `context` distinguishes its meanings.
 pub fn in_context(context: &'static str, english: &'static str) -> &'static str {
-    let found = spoken()
+    let found = current_language()
         .texts()
         .and_then(|texts| texts.of.get(&(context, english)));
     found.map_or(english, |forms| forms.0)
 }
 
 /// The singular or plural form for a count.
-pub fn counted(count: u64, one: &'static str, many: &'static str) -> &'static str {
-    let found = spoken().texts().and_then(|texts| texts.of.get(&("", one)));
+pub fn select_plural_form(count: u64, one: &'static str, many: &'static str) -> &'static str {
+    let found = current_language()
+        .texts()
+        .and_then(|texts| texts.of.get(&("", one)));
     // In English and Spanish: singular for 1, plural otherwise, including 0.
     match (found, count == 1) {
         (Some(forms), true) => forms.0,
@@ -197,17 +199,20 @@ impl LanguageTexts {
     fn read(catalogue: &'static str) -> Result<Self, polib::po_file::POParseError> {
         let mut of = HashMap::new();
         for entry in entries(catalogue)? {
-            let mut forms = entry.translated.into_iter().map(kept);
+            let mut forms = entry.translated.into_iter().map(leak_text);
             let Some(one) = forms.next() else { continue };
             let many = forms.next().unwrap_or(one);
-            of.insert((kept(entry.context), kept(entry.english)), (one, many));
+            of.insert(
+                (leak_text(entry.context), leak_text(entry.english)),
+                (one, many),
+            );
         }
         Ok(Self { of })
     }
 }
 
 /// Leaks a string: catalogue texts have static lifetime.
-fn kept(text: String) -> &'static str {
+fn leak_text(text: String) -> &'static str {
     text.leak()
 }
 
@@ -315,7 +320,7 @@ impl PrintableLine for str {
 
 /// The form in which the window shows a text of several lines: as [`printable`], and cut after
 /// 10,000 characters.
-pub fn displayed(text: &str) -> Cow<'_, str> {
+pub fn displayed_block(text: &str) -> Cow<'_, str> {
     shortened_to(text, BLOCK_MAX, printable)
 }
 
@@ -418,13 +423,13 @@ pub fn entries(catalogue: &str) -> Result<Vec<CatalogueEntry>, polib::po_file::P
 /// checked at compile time.
 macro_rules! tr {
     ($text:literal) => {
-        $crate::text::of($text)
+        $crate::text::translate_text($text)
     };
     ($text:literal in $context:literal) => {
         $crate::text::in_context($context, $text)
     };
     ($text:literal, $($name:ident $(= $value:expr)?),+ $(,)?) => {
-        tr!(@fill $crate::text::of($text), $text, $($name $(= $value)?),+)
+        tr!(@fill $crate::text::translate_text($text), $text, $($name $(= $value)?),+)
     };
     (@fill $template:expr, $text:literal, $($name:ident $(= $value:expr)?),+) => {
         match ($(&tr!(@value $name $(= $value)?),)+) {
@@ -445,15 +450,15 @@ macro_rules! tr {
 /// paint::grouped(files))`. Without values, a `&'static str`.
 macro_rules! tr_n {
     ($count:expr, $one:literal, $many:literal) => {
-        $crate::text::counted($count as u64, $one, $many)
+        $crate::text::select_plural_form($count as u64, $one, $many)
     };
     ($count:expr, $one:literal, $many:literal, $($name:ident $(= $value:expr)?),+ $(,)?) => {{
-        let template = $crate::text::counted($count as u64, $one, $many);
+        let template = $crate::text::select_plural_form($count as u64, $one, $many);
         tr!(@fill template, $many, $($name $(= $value)?),+)
     }};
 }
 
-/// Marks a text in a table for extraction; [`text::of`](crate::text::of) translates it where it is
+/// Marks a text in a table for extraction; [`translate_text`](crate::text::translate_text) translates it where it is
 /// shown.
 macro_rules! mark {
     ($text:literal) => {
@@ -533,14 +538,14 @@ mod tests {
         let long = "卫".repeat(1 << 20);
         assert_eq!(
             (
-                displayed(&long).chars().count(),
+                displayed_block(&long).chars().count(),
                 displayed_line(&long).chars().count()
             ),
             (BLOCK_MAX + 1, LINE_MAX + 1)
         );
-        assert!(displayed(&long).ends_with('…'));
+        assert!(displayed_block(&long).ends_with('…'));
         assert_eq!(displayed_line("a\nb\u{202e}"), r"a\nb\u202e");
-        assert_eq!(displayed("a\nb\u{202e}"), "a\nb\\u202e");
+        assert_eq!(displayed_block("a\nb\u{202e}"), "a\nb\\u202e");
         assert_eq!(editable("a\nb\u{202e}\u{1b}c"), "a\nb\u{fffd}\u{fffd}c");
         let fits = "x".repeat(LINE_MAX);
         assert!(matches!(displayed_line(&fits), Cow::Borrowed(_)));

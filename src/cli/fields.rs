@@ -84,7 +84,7 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
     ];
     let cell = |value: &Json| match value {
         Json::Null => String::new(),
-        Json::String(text) => shortened(text),
+        Json::String(text) => shorten_field_value(text),
         other => other.to_string(),
     };
     let mut lines: Vec<Vec<String>> = vec![keys.iter().map(|key| (*key).to_owned()).collect()];
@@ -115,7 +115,7 @@ pub fn fields(arguments: &FieldsArguments, terminal: &Terminal) -> Result<u8> {
     Ok(0)
 }
 
-fn shortened(text: &str) -> String {
+fn shorten_field_value(text: &str) -> String {
     const WIDEST: usize = 48;
     let plain = displayed_line(text);
     if plain.chars().count() <= WIDEST {

@@ -45,7 +45,7 @@ pub use arguments::{Arguments, Verb};
 pub use doctor::report as report_doctor;
 pub use output::Terminal;
 use output::Verbosity;
-use remote::admitted;
+use remote::admit_argument;
 pub use replay::ReplayArguments;
 pub use stats::StatsArguments;
 
@@ -91,7 +91,7 @@ pub fn run(arguments: Arguments) -> Invocation {
         None
     };
     output::set_up_logging(
-        Verbosity::of(arguments.quiet, arguments.verbose),
+        Verbosity::from_flags(arguments.quiet, arguments.verbose),
         log.as_deref(),
     );
     if let Err(error) = arguments
@@ -176,7 +176,7 @@ pub fn report_error(error: &Error) -> u8 {
 pub fn arguments(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> std::result::Result<Arguments, u8> {
-    Arguments::try_parse_from(arguments.into_iter().map(admitted)).map_err(|asked| {
+    Arguments::try_parse_from(arguments.into_iter().map(admit_argument)).map_err(|asked| {
         match asked.print() {
             // Help and version are results like others.
             Err(error) if !asked.use_stderr() && error.kind() != std::io::ErrorKind::BrokenPipe => {

@@ -79,7 +79,7 @@ pub enum Verbosity {
 
 impl Verbosity {
     /// That of the arguments; `--quiet` outweighs `--verbose`.
-    pub fn of(quiet: bool, verbose: u8) -> Self {
+    pub fn from_flags(quiet: bool, verbose: u8) -> Self {
         match (quiet, verbose) {
             (true, _) => Self::Quiet,
             (false, 0) => Self::Usual,

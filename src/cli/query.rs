@@ -343,7 +343,7 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
     let query = Query {
         filters: arguments.filter.filters()?,
         limit: arguments.limit,
-        ..Query::chained(arguments.sql)
+        ..Query::from_statements(arguments.sql)
     };
     let result = operate(
         terminal,
@@ -380,7 +380,7 @@ pub(super) fn print_rows(
             .into_iter()
             .for_each(|warning| say(format!("warning: {warning}")));
     }
-    let bytes = written(rows, format)?;
+    let bytes = encode_rows(rows, format)?;
     match file {
         Some(file) => write_document(file, &bytes, overwrite),
         None if format == RowFormat::Table => print(&String::from_utf8_lossy(&bytes)),
@@ -410,7 +410,7 @@ fn row_format(arguments: &QueryArguments) -> RowFormat {
     }
 }
 
-fn written(result: &QueryResult, format: RowFormat) -> Result<Vec<u8>> {
+fn encode_rows(result: &QueryResult, format: RowFormat) -> Result<Vec<u8>> {
     Ok(match format {
         RowFormat::Table => result.text(result.row_count).into(),
         RowFormat::Csv => result.csv().into(),

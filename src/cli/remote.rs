@@ -69,7 +69,7 @@ impl RemoteArguments {
 
 /// One argument as the program may know it: the part of an address that lets its bearer in is taken
 /// off and kept apart.
-pub fn admitted(argument: OsString) -> OsString {
+pub fn admit_argument(argument: OsString) -> OsString {
     match argument.to_str() {
         Some(text) if text.contains("://") => match text
             .split_once('=')

@@ -118,7 +118,7 @@ pub fn tacollection(arguments: TacollectionArguments, terminal: &Terminal) -> Re
 }
 
 fn write_index(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> Result<u8> {
-    let absent = elsewhere(&options);
+    let absent = misplaced_zips_warning(&options);
     let built = operate(terminal, ConsolidateRequest { options })?;
     if let Some(text) = absent {
         say(format!("warning: {text}"));
@@ -127,7 +127,7 @@ fn write_index(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> 
 }
 
 /// A warning when ZIPs are not in the folder where readers of the index look for them.
-fn elsewhere(options: &ConsolidateOptions) -> Option<String> {
+fn misplaced_zips_warning(options: &ConsolidateOptions) -> Option<String> {
     let count = zips_elsewhere(options);
     (count > 0).then(|| {
         format!(

@@ -9,7 +9,7 @@ use arrow::datatypes::DataType;
 use super::{Care, Edit, Fix, FixVerb};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
-use crate::table::{inferred, value_text};
+use crate::table::{infer_type, value_text};
 
 /// The edit that sets the same fields for all tortillas of a level: those of the first tortilla,
 /// then those of the others, filled with nulls. A field with several types is cast to the first
@@ -246,7 +246,7 @@ pub fn cast(value: &Value, from: &DataType, to: &DataType) -> Option<Value> {
             .map(Value::Int),
         (Value::Text(text), _) => {
             let number = number_of(text.trim())?;
-            cast(&number, &inferred(&number), to)
+            cast(&number, &infer_type(&number), to)
         }
         _ => None,
     }

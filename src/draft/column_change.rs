@@ -10,7 +10,7 @@ use super::arrange::{full_row, map_level};
 use super::edit::{ColumnChange, Edit};
 use crate::error::{Error, Result};
 use crate::model::{Dataset, FieldSpec, NodePath, Sample, Schema, Tortilla, Value, dtype_name};
-use crate::table::{inferred, value_text};
+use crate::table::{infer_type, value_text};
 
 impl ColumnChange {
     /// Description for menus and the history.
@@ -190,8 +190,8 @@ fn free(tortilla: &Tortilla, name: &str) -> Result<()> {
 
 /// The value converted to the field's type.
 fn fitting(value: &Value, field: &FieldSpec) -> Result<Value> {
-    cast(value, &inferred(value), &field.dtype)
-        .or_else(|| (inferred(value) == field.dtype).then(|| value.clone()))
+    cast(value, &infer_type(value), &field.dtype)
+        .or_else(|| (infer_type(value) == field.dtype).then(|| value.clone()))
         .ok_or_else(|| {
             Error::usage(format!(
                 "the value does not fit {}, which is {}",

@@ -308,11 +308,11 @@ pub fn join_preview(
     });
     let lonely = || {
         keyed
-            .named()
+            .keyed_rows()
             .filter(|(row, _)| found.samples[*row].is_none())
             .map(|(_, key)| key.to_owned())
     };
-    let unnamed = table.rows() - keyed.named().count();
+    let unnamed = table.rows() - keyed.keyed_rows().count();
     Ok(JoinPreview {
         table: request.table.clone(),
         rows: table.rows(),
@@ -320,7 +320,7 @@ pub fn join_preview(
         levels: levels.collect(),
         unmatched: (lonely().count() + unnamed, lonely().take(NAMED).collect()),
         head: keyed
-            .named()
+            .keyed_rows()
             .take(SHOWN)
             .map(|(row, key)| JoinRow {
                 key: key.to_owned(),

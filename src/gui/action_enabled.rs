@@ -12,7 +12,7 @@ const NOT_WRITTEN: &str = mark!("A draft has to be written first; then open what
 const NO_SAMPLE: &str = mark!("No sample is selected");
 
 /// Why `action` is disabled; `None` when it is enabled.
-pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
+pub fn disabled_reason(action: Action, cx: &PanelContext<'_>) -> Option<String> {
     let document = cx.document();
     let draft = document.and_then(|document| document.draft());
     let open = || {
@@ -55,12 +55,12 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
         }),
         Action::ExportSubset | Action::Describe => open().or(draft.map(|_| NOT_WRITTEN)),
         Action::Publish => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
-            let open = document?.opened()?;
+            let open = document?.opened_dataset()?;
             is_other_generation(open.reader.as_ref())
                 .then_some(mark!("Only datasets of 2.0; move this one to 2.0 first"))
         }),
         Action::Migrate => open().or(draft.map(|_| NOT_WRITTEN)).or_else(|| {
-            let open = document?.opened()?;
+            let open = document?.opened_dataset()?;
             (!is_other_generation(open.reader.as_ref()))
                 .then_some(mark!("This dataset is of 2.0 already"))
         }),
@@ -69,7 +69,7 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
                 .then_some(mark!("This dataset is of TACO 3 already"))
         }),
         Action::Repair | Action::Convert => document.and_then(|document| {
-            let open = document.opened()?;
+            let open = document.opened_dataset()?;
             is_other_generation(open.reader.as_ref())
                 .then_some(mark!("Only datasets of 2.0; move this one to 2.0 first"))
         }),
@@ -98,7 +98,7 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
         Action::Place => drafted().or(cx
             .session
             .tray
-            .chosen()
+            .selected_files()
             .is_empty()
             .then_some(mark!("Select files among the unplaced ones first"))),
         Action::MatchPattern => drafted().or(draft
@@ -180,7 +180,7 @@ pub fn blocked(action: Action, cx: &PanelContext<'_>) -> Option<String> {
             .then_some(mark!("Nothing is running")),
         _ => None,
     };
-    reason.map(|reason| crate::text::of(reason).to_owned())
+    reason.map(|reason| crate::text::translate_text(reason).to_owned())
 }
 
 fn no_folder_above(cx: &PanelContext<'_>) -> Option<&'static str> {

@@ -127,7 +127,7 @@ impl App {
         Self {
             studio,
             jobs,
-            remembered: Remembered::of(&view),
+            remembered: Remembered::from_view_state(&view),
             view,
             session: Session::default(),
             dialogs: Dialogs::default(),
@@ -171,7 +171,7 @@ impl App {
     }
 
     /// Shows a crash report, if it can be read.
-    pub(super) fn crashed(&mut self, report: &std::path::Path) {
+    pub(super) fn show_crash_report(&mut self, report: &std::path::Path) {
         if let Some(report) = CrashReport::read(report) {
             self.dialogs.open(Dialog::Crash(report));
         }
@@ -210,7 +210,7 @@ impl App {
     }
 
     /// The selected sample.
-    pub fn selected(&self) -> Option<RowRef> {
+    pub fn selected_sample(&self) -> Option<RowRef> {
         self.session.selected
     }
 
@@ -252,7 +252,7 @@ impl App {
 
     /// Writes the remembered state; a failure is logged only.
     pub(super) fn save(&mut self) {
-        self.remembered = Remembered::of(&self.view);
+        self.remembered = Remembered::from_view_state(&self.view);
         if self.persistent
             && let Err(error) = self.view.save()
         {
@@ -466,11 +466,14 @@ impl eframe::App for App {
         self.save();
         // The window closes now; the caller of `run` waits for the remaining work.
         let studio = std::mem::replace(&mut self.studio, Studio::new(Jobs::quiet()));
-        *self.ending.lock().unwrap_or_else(PoisonError::into_inner) = Some(Ending::of(studio));
+        *self.ending.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(Ending::for_studio(studio));
     }
 
     fn clear_color(&self, visuals: &egui::Visuals) -> [f32; 4] {
-        theme::of(visuals.dark_mode).bg0.to_normalized_gamma_f32()
+        theme::tokens_for_mode(visuals.dark_mode)
+            .bg0
+            .to_normalized_gamma_f32()
     }
 }
 

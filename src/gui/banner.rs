@@ -27,7 +27,7 @@ fn disk_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     else {
         return;
     };
-    let Some(open) = cx.document().and_then(Document::opened) else {
+    let Some(open) = cx.document().and_then(Document::opened_dataset) else {
         return;
     };
     let again = match open.options == OpenOptions::default() {
@@ -114,7 +114,7 @@ fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document().filter(|_| !cx.session.banner_closed) else {
         return;
     };
-    let Some(open) = document.opened() else {
+    let Some(open) = document.opened_dataset() else {
         return;
     };
     let format = open.reader.info().format;
@@ -131,7 +131,7 @@ fn generation_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         _ => return,
     };
     let samples = document.rows(0);
-    let n = paint::grouped(samples as u64);
+    let n = paint::format_grouped_number(samples as u64);
     let text = tr_n!(
         samples,
         ", {n} sample. The studio reads it and writes 2.0.",

@@ -6,7 +6,7 @@ use egui::{
 };
 
 use super::action::{Action, Menu};
-use super::action_enabled::blocked;
+use super::action_enabled::disabled_reason;
 use super::icons;
 use super::panel_context::{PanelContext, Request};
 use super::panels::{jobs::time_text, opening};
@@ -87,7 +87,7 @@ const RIGHT_NARROW: f32 = 480.0;
 fn fitting(ui: &Ui, texts: &[&str], count: usize) -> (bool, usize) {
     let room = ui.available_width();
     let width = |text: &str| {
-        paint::unwrapped(
+        paint::layout_unwrapped_line(
             ui.painter(),
             text,
             font::regular(13.0),
@@ -114,7 +114,7 @@ fn more_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, actions: &[(Action, &'static 
     Popup::menu(&button).show(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
         for &(action, _) in actions {
-            let (info, reason) = (action.info(), blocked(action, cx));
+            let (info, reason) = (action.info(), disabled_reason(action, cx));
             if widgets::menu_entry(
                 ui,
                 info.icon,
@@ -158,7 +158,7 @@ fn button_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, action: Action, text: &'sta
     let button = Button::bar(info.icon, text)
         .name(info.text)
         .tooltip(tooltip)
-        .blocked(blocked(action, cx));
+        .with_disabled_reason(disabled_reason(action, cx));
     if ui.add(button).clicked() {
         cx.request(Request::Do(action));
     }
@@ -183,7 +183,7 @@ fn menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                             .filter(|action| action.info().menu == menu)
                         {
                             let info = action.info();
-                            let reason = blocked(action, cx);
+                            let reason = disabled_reason(action, cx);
                             if widgets::menu_entry(
                                 ui,
                                 info.icon,
@@ -206,24 +206,24 @@ fn menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 /// The export menu: catalogue formats, a subset, migration to 2.0.
 fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, icon_only: bool) {
-    let reason = blocked(Action::ExportSubset, cx);
+    let reason = disabled_reason(Action::ExportSubset, cx);
     let text = if icon_only { "" } else { tr!("Export") };
     let button = Button::bar(icons::ARROW_SQUARE_OUT, text)
         .name(tr!("Export"))
         .tooltip(tr!("Data cards, catalogues, a subset"))
-        .blocked(reason);
+        .with_disabled_reason(reason);
     let button = ui.add(button);
     Popup::menu(&button).show(|ui| {
         ui.set_min_width(220.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         for form in Catalogue::ALL {
-            let text = format!("{}…", crate::text::of(form.title()));
+            let text = format!("{}…", crate::text::translate_text(form.title()));
             if widgets::menu_entry(
                 ui,
                 icons::FILE_TEXT,
                 &text,
                 "",
-                blocked(Action::Describe, cx).as_deref(),
+                disabled_reason(Action::Describe, cx).as_deref(),
             )
             .clicked()
             {
@@ -241,8 +241,14 @@ fn export_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, icon_only: bool) {
             Action::Migrate,
         ] {
             let info = action.info();
-            if widgets::menu_entry(ui, info.icon, info.text, "", blocked(action, cx).as_deref())
-                .clicked()
+            if widgets::menu_entry(
+                ui,
+                info.icon,
+                info.text,
+                "",
+                disabled_reason(action, cx).as_deref(),
+            )
+            .clicked()
             {
                 cx.request(Request::Do(action));
                 ui.close();
@@ -422,7 +428,7 @@ fn title_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         changes,
                         "{n} change",
                         "{n} changes",
-                        n = paint::grouped(changes)
+                        n = paint::format_grouped_number(changes)
                     )
                 }
             };
@@ -476,7 +482,12 @@ pub fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             part(ui, Some((icons::PACKAGE, t.tx3)), &document.title(), true);
             part(ui, None, &place_text(document), false);
             let levels: Vec<String> = (0..document.tree().levels.len())
-                .map(|level| format!("L{level} {}", paint::grouped(document.rows(level) as u64)))
+                .map(|level| {
+                    format!(
+                        "L{level} {}",
+                        paint::format_grouped_number(document.rows(level) as u64)
+                    )
+                })
                 .collect();
             let totals = cx.session.totals();
             let padded = match totals.padded {
@@ -487,7 +498,7 @@ pub fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         padded,
                         "({n} padded)",
                         "({n} padded)",
-                        n = paint::grouped(padded)
+                        n = paint::format_grouped_number(padded)
                     )
                 ),
             };
@@ -539,7 +550,7 @@ fn checks_part(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             errors,
             "{n} error",
             "{n} errors",
-            n = paint::grouped(errors)
+            n = paint::format_grouped_number(errors)
         )
     };
     let warnings_text = |warnings: u64| {
@@ -547,10 +558,10 @@ fn checks_part(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             warnings,
             "{n} warning",
             "{n} warnings",
-            n = paint::grouped(warnings)
+            n = paint::format_grouped_number(warnings)
         )
     };
-    let (icon, text) = match (marks.checked(), marks.errors, marks.warnings) {
+    let (icon, text) = match (marks.is_checked(), marks.errors, marks.warnings) {
         (false, _, _) if cx.studio.is_busy() => return,
         (false, _, _) => (None, tr!("Not checked").to_owned()),
         (true, 0, 0) => (Some((icons::CHECK_CIRCLE, t.ok)), tr!("Valid").to_owned()),

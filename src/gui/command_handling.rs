@@ -8,7 +8,7 @@ use egui::{Context, Id};
 
 use super::App;
 use super::action::Action;
-use super::action_enabled::blocked;
+use super::action_enabled::disabled_reason;
 use super::arrangements::Arrangement;
 use super::dialogs::{Dialog, Dialogs};
 use super::dock::{Dock, DockSide, Pane};
@@ -83,7 +83,7 @@ impl App {
                 let opened = self
                     .studio
                     .document()
-                    .and_then(|document| document.opened());
+                    .and_then(|document| document.opened_dataset());
                 match opened.map(|open| crate::ops::copy_as(open.reader.as_ref(), filters, engine))
                 {
                     None => {}
@@ -132,7 +132,7 @@ impl App {
             Request::Fix(root, fix) => self.apply_fix(root, *fix),
             Request::JoinTable(table) => self.dialogs.open(Dialog::join(table, None)),
             Request::SampleDataset => self.make_sample(),
-            Request::Agreed(agreement, request) => self.agreed(agreement, *request),
+            Request::Agreed(agreement, request) => self.record_consent(agreement, *request),
             Request::Anyway(request) => self.anyway(ctx, *request),
             Request::SaveFirst(request) => self.save_first(ctx, *request),
             Request::RestoreAside(path) => self.restore_aside(path),
@@ -223,7 +223,7 @@ impl App {
                     self.session.jobs.extending(job, calls);
                 }
                 if pattern
-                    && let Some(old) = self.session.pattern.started(job)
+                    && let Some(old) = self.session.pattern.replace_job(job)
                     && self.studio.jobs().iter().any(|running| running.id == old)
                 {
                     // The newest request wins: the earlier job is cancelled.
@@ -234,7 +234,7 @@ impl App {
                 if query {
                     self.session.query.fail(None, &error);
                 }
-                if !(writing && self.dialogs.failed(None, &error)) {
+                if !(writing && self.dialogs.pass_failure(None, &error)) {
                     self.tell_error(&error);
                 }
             }
@@ -267,7 +267,7 @@ impl App {
         match event {
             Event::None | Event::LevelReady(_) | Event::FixesFound { .. } | Event::Filtered => {}
             Event::PatternFound(report) => self.session.pattern.take(job, report),
-            Event::ProjectSaved(path) => self.saved(&path),
+            Event::ProjectSaved(path) => self.handle_saved_draft(&path),
             Event::DocumentChanged => self.document_changed(job),
             Event::ProjectAsks { path, servers } => self.ask_for_servers(path, &servers),
             Event::Edited { label, sets, .. } => {
@@ -288,7 +288,7 @@ impl App {
                     files,
                     "{n} new file in the tray",
                     "{n} new files in the tray",
-                    n = paint::grouped(files as u64)
+                    n = paint::format_grouped_number(files as u64)
                 );
                 self.toast = Some(Toast::new(true, text).action(tr!("Undo"), "Ctrl Z"));
             }
@@ -297,17 +297,17 @@ impl App {
                     report.files,
                     "{n} file",
                     "{n} files",
-                    n = paint::grouped(report.files)
+                    n = paint::format_grouped_number(report.files)
                 );
                 let folders = tr_n!(
                     report.folders,
                     "{n} folder",
                     "{n} folders",
-                    n = paint::grouped(report.folders)
+                    n = paint::format_grouped_number(report.folders)
                 );
                 let mut text = tr!("Added {files} in {folders}", files, folders);
                 if report.unplaced > 0 {
-                    let n = paint::grouped(report.unplaced);
+                    let n = paint::format_grouped_number(report.unplaced);
                     let tray = tr_n!(
                         report.unplaced,
                         "{n} new file in the tray",
@@ -322,7 +322,7 @@ impl App {
                         skipped,
                         "{n} left out, see Log",
                         "{n} left out, see Log",
-                        n = paint::grouped(skipped)
+                        n = paint::format_grouped_number(skipped)
                     );
                     text.push_str(&format!("; {left}"));
                 }
@@ -374,7 +374,7 @@ impl App {
                     .document()
                     .and_then(|document| document.draft())
                     .map_or(0, |draft| draft.step_number());
-                self.session.jobs.extended(failures, steps);
+                self.session.jobs.record_extension_failures(failures, steps);
                 self.toast = Some(
                     Toast::new(sound, format!("{label}{failed}{kept}"))
                         .action(tr!("Undo"), "Ctrl Z"),
@@ -382,9 +382,9 @@ impl App {
             }
             Event::Validated => self.session.checked = true,
             Event::Queried(result) => self.session.query.take(job, result),
-            Event::Written(built) => self.written(built),
-            Event::Finished(output) => self.finished(output),
-            Event::Verified(found) => self.dialogs.verified(job, found),
+            Event::Written(built) => self.show_written_dataset(built),
+            Event::Finished(output) => self.show_operation_output(output),
+            Event::Verified(found) => self.dialogs.pass_verification(job, found),
             Event::Planned(folder) => {
                 self.session.plan.show(&folder);
                 self.toast = Some(Toast::new(
@@ -405,11 +405,16 @@ impl App {
                 self.session.plan.read_again();
                 self.after_save = None;
                 self.session.jobs.note(job, End::Failed, error.to_string());
-                let own = self.session.statistics.leaks.ended(job, Some(&*error))
-                    | self.session.preview.chunks.ended(job, Some(&*error));
+                let own = self.session.statistics.leaks.record_end(job, Some(&*error))
+                    | self.session.preview.chunks.record_end(job, Some(&*error));
                 let query = self.session.query.fail(Some(job), &error);
                 let pattern = self.session.pattern.fail(job, Some(&error));
-                if !asked && !self.dialogs.failed(Some(job), &error) && !query && !own && !pattern {
+                if !asked
+                    && !self.dialogs.pass_failure(Some(job), &error)
+                    && !query
+                    && !own
+                    && !pattern
+                {
                     let text = tr!("{label} failed: {error}", label, error = &error);
                     self.toast = Some(Toast::new(false, with_advice(format!("{text}."), &error)));
                     self.view.dock.show(Pane::Log);
@@ -417,23 +422,23 @@ impl App {
             }
             Event::Cancelled { job, .. } => {
                 self.session.plan.read_again();
-                self.session.query.stopped(job);
+                self.session.query.record_cancellation(job);
                 self.session.jobs.note(job, End::Cancelled, "");
-                self.session.statistics.leaks.ended(job, None);
-                self.session.preview.chunks.ended(job, None);
+                self.session.statistics.leaks.record_end(job, None);
+                self.session.preview.chunks.record_end(job, None);
                 self.session.pattern.fail(job, None);
-                self.dialogs.cancelled(job);
+                self.dialogs.pass_cancellation(job);
             }
         }
     }
 
     /// Shows a written dataset in its dialog, or as a toast.
-    fn written(&mut self, built: Built) {
+    fn show_written_dataset(&mut self, built: Built) {
         let drafted = self
             .studio
             .document()
             .is_some_and(|document| document.draft().is_some());
-        if let Some(built) = self.dialogs.written(built, drafted) {
+        if let Some(built) = self.dialogs.pass_written_dataset(built, drafted) {
             self.toast = Some(Toast::new(
                 true,
                 tr!(
@@ -445,22 +450,22 @@ impl App {
     }
 
     /// Shows what an operation did, which no tool waits for.
-    fn finished(&mut self, output: AnyOutput) {
+    fn show_operation_output(&mut self, output: AnyOutput) {
         match output {
             AnyOutput::Convert(built)
             | AnyOutput::Create(built)
             | AnyOutput::Export(built)
             | AnyOutput::Compile(built)
             | AnyOutput::Histograms(built)
-            | AnyOutput::Consolidate(built) => self.written(*built),
-            AnyOutput::Migrate(migrated) => self.migrated(*migrated),
+            | AnyOutput::Consolidate(built) => self.show_written_dataset(*built),
+            AnyOutput::Migrate(migrated) => self.report_migration(*migrated),
             AnyOutput::Publish(publication) => {
-                if let Some(publication) = self.dialogs.published(*publication) {
+                if let Some(publication) = self.dialogs.pass_publication(*publication) {
                     self.tell_output(&publication);
                 }
             }
             AnyOutput::Describe(described) => {
-                self.dialogs.saved(&described.path);
+                self.dialogs.close_after_saving(&described.path);
                 self.tell_output(&*described);
             }
             AnyOutput::SubmitPlan(_) | AnyOutput::RunPlanPart(_) | AnyOutput::FinishPlan(_) => {
@@ -518,7 +523,7 @@ impl App {
         let Some(document) = self.studio.document() else {
             return;
         };
-        let Some(open) = document.opened() else {
+        let Some(open) = document.opened_dataset() else {
             if let Document::Draft(draft) = document
                 && let Some(path) = draft.project().map(Path::to_owned)
             {
@@ -606,13 +611,18 @@ impl App {
             FileDialogAnswer::Paths(paths) => {
                 self.file_dialog = None;
                 self.dialogs.picker_closed();
-                self.picked(request, paths, false);
+                self.handle_picked_paths(request, paths, false);
             }
         }
     }
 
     /// Handles the paths that were chosen in a file dialog or typed.
-    pub(super) fn picked(&mut self, request: FileRequest, paths: Vec<PathBuf>, typed: bool) {
+    pub(super) fn handle_picked_paths(
+        &mut self,
+        request: FileRequest,
+        paths: Vec<PathBuf>,
+        typed: bool,
+    ) {
         match request {
             FileRequest::Open | FileRequest::OpenFolder => {
                 self.requests.push(Request::OpenPaths(paths))
@@ -849,7 +859,7 @@ impl App {
 
     fn with_reason(&mut self, action: Action) -> Option<String> {
         let mut reason = None;
-        self.with_cx(|cx, _| reason = blocked(action, cx));
+        self.with_cx(|cx, _| reason = disabled_reason(action, cx));
         reason
     }
 

@@ -96,7 +96,7 @@ impl App {
     }
 
     /// Records consent and handles the request.
-    pub(super) fn agreed(&mut self, agreement: Confirmation, then: Request) {
+    pub(super) fn record_consent(&mut self, agreement: Confirmation, then: Request) {
         match agreement {
             Confirmation::Programs(programs) => programs
                 .iter()

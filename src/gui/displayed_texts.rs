@@ -11,7 +11,7 @@ use egui::accesskit::{Node, Role};
 use egui::text::{ByteIndex, LayoutJob, LayoutSection};
 use egui::{Context, FullOutput, Galley, Plugin, Shape};
 
-use crate::text::{displayed, printable};
+use crate::text::{displayed_block, printable};
 
 /// Registers the look at each frame. Plugins that read the output are added afterwards.
 pub fn install(ctx: &Context) {
@@ -92,7 +92,7 @@ fn mend_node(node: &mut Node) {
 
 /// The displayed form of a text, where it differs.
 fn other_form(text: Option<&str>) -> Option<String> {
-    match displayed(text?) {
+    match displayed_block(text?) {
         Cow::Owned(text) => Some(text),
         Cow::Borrowed(_) => None,
     }

@@ -252,7 +252,7 @@ impl Dock {
                 split(LinearDir::Horizontal, [(left, 296.0), (main, 1144.0)])
             }
         };
-        let mut dock = Self::of(Tree::new(egui::Id::unique("dock"), root, tiles));
+        let mut dock = Self::from_tree(Tree::new(egui::Id::unique("dock"), root, tiles));
         PLANNING
             .into_iter()
             .for_each(|(pane, _)| dock.set_visible(pane, false));
@@ -263,7 +263,7 @@ impl Dock {
         dock
     }
 
-    fn of(tree: Tree<Pane>) -> Self {
+    fn from_tree(tree: Tree<Pane>) -> Self {
         Self {
             tree,
             planning: false,
@@ -577,11 +577,11 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
     }
 
     fn tab_bar_color(&self, visuals: &egui::Visuals) -> egui::Color32 {
-        theme::of(visuals.dark_mode).bg2
+        theme::tokens_for_mode(visuals.dark_mode).bg2
     }
 
     fn tab_bar_hline_stroke(&self, visuals: &egui::Visuals) -> egui::Stroke {
-        egui::Stroke::new(1.0, theme::of(visuals.dark_mode).line)
+        egui::Stroke::new(1.0, theme::tokens_for_mode(visuals.dark_mode).line)
     }
 
     fn gap_width(&self, _style: &egui::Style) -> f32 {
@@ -593,7 +593,7 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
     }
 
     fn resize_stroke(&self, style: &egui::Style, state: egui_tiles::ResizeState) -> egui::Stroke {
-        let t = theme::of(style.visuals.dark_mode);
+        let t = theme::tokens_for_mode(style.visuals.dark_mode);
         match state {
             egui_tiles::ResizeState::Idle => egui::Stroke::new(1.0, t.bg0),
             _ => egui::Stroke::new(2.0, t.accfill),
@@ -601,11 +601,13 @@ impl egui_tiles::Behavior<Pane> for Bridge<'_> {
     }
 
     fn drag_preview_stroke(&self, visuals: &egui::Visuals) -> egui::Stroke {
-        egui::Stroke::new(1.0, theme::of(visuals.dark_mode).accfill)
+        egui::Stroke::new(1.0, theme::tokens_for_mode(visuals.dark_mode).accfill)
     }
 
     fn drag_preview_color(&self, visuals: &egui::Visuals) -> egui::Color32 {
-        theme::of(visuals.dark_mode).accbg.gamma_multiply(0.7)
+        theme::tokens_for_mode(visuals.dark_mode)
+            .accbg
+            .gamma_multiply(0.7)
     }
 
     fn simplification_options(&self) -> SimplificationOptions {
@@ -675,7 +677,7 @@ mod tests {
 
     #[test]
     fn an_arrangement_without_a_panel_is_replaced() {
-        let mut dock = Dock::of(Tree::new_tabs(
+        let mut dock = Dock::from_tree(Tree::new_tabs(
             egui::Id::unique("dock"),
             vec![Pane::Table, Pane::Table],
         ));

@@ -33,7 +33,7 @@ impl LevelSource {
 
 /// The level tables of the document as it is now; `None` until a job has made those of a draft.
 pub fn level_source(cx: &mut PanelContext<'_>, document: &Document) -> Option<LevelSource> {
-    if let Some(open) = document.opened() {
+    if let Some(open) = document.opened_dataset() {
         return Some(LevelSource::Dataset(open.reader.clone()));
     }
     let key = (cx.session.serial, revision(cx.studio));

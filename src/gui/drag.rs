@@ -36,13 +36,13 @@ pub enum DropTarget {
 }
 
 /// Payload of the current drag, if any.
-pub fn carried(ctx: &Context) -> Option<Arc<Dragged>> {
+pub fn dragged_payload(ctx: &Context) -> Option<Arc<Dragged>> {
     DragAndDrop::payload::<Dragged>(ctx)
 }
 
 /// Reads the header of a single dragged file for the hint at the pointer.
 pub fn look(ctx: &Context, facts: &mut AsyncValue<PathBuf, Arc<RasterInfo>>, jobs: &Jobs) {
-    let dragged = carried(ctx);
+    let dragged = dragged_payload(ctx);
     let file = match dragged.as_deref() {
         Some(Dragged::Files(files)) if files.len() == 1 => files.first(),
         _ => None,
@@ -74,8 +74,8 @@ fn facts_text(info: &RasterInfo) -> String {
         .map_or(String::new(), |band| band.dtype.clone());
     let size = format!(
         "{} × {}",
-        paint::grouped(info.width as u64),
-        paint::grouped(info.height as u64)
+        paint::format_grouped_number(info.width as u64),
+        paint::format_grouped_number(info.height as u64)
     );
     let bands = tr_n!(
         info.band_count,
@@ -106,7 +106,7 @@ pub fn begin(ctx: &Context, what: Dragged) {
 }
 
 /// Payload dropped on this widget in this frame.
-pub fn released(response: &Response) -> Option<Arc<Dragged>> {
+pub fn dropped_payload(response: &Response) -> Option<Arc<Dragged>> {
     response.dnd_release_payload::<Dragged>()
 }
 
@@ -371,7 +371,7 @@ pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: 
                     files.len(),
                     "{n} file",
                     "{n} files",
-                    n = paint::grouped(files.len() as u64)
+                    n = paint::format_grouped_number(files.len() as u64)
                 );
                 (icons::IMAGE, name, into_text(document, target))
             }
@@ -390,7 +390,7 @@ pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: 
                     samples.len(),
                     "{n} sample",
                     "{n} samples",
-                    n = paint::grouped(samples.len() as u64)
+                    n = paint::format_grouped_number(samples.len() as u64)
                 ),
             };
             (icons::STACK, name, into_text(document, target))

@@ -23,7 +23,7 @@ impl App {
         if hovered.is_empty() {
             return;
         }
-        let t = theme::of(ctx.global_style().visuals.dark_mode);
+        let t = theme::tokens_for_mode(ctx.global_style().visuals.dark_mode);
         let painter = ctx.layer_painter(LayerId::new(Order::Foreground, Id::unique("drop")));
         let rect = ctx.content_rect();
         painter.rect_filled(rect, 0, t.bg0.gamma_multiply(0.85));

@@ -17,11 +17,11 @@ const GROUPED: &str = "group";
 
 impl App {
     /// Addresses of the selected samples, without descendants of others.
-    fn chosen(&self) -> Vec<NodePath> {
+    fn selected_node_paths(&self) -> Vec<NodePath> {
         let Some(document) = self.studio.document() else {
             return Vec::new();
         };
-        let chosen = self.session.tree.chosen(self.session.selected);
+        let chosen = self.session.tree.selected_samples(self.session.selected);
         drag::topmost(
             chosen
                 .into_iter()
@@ -57,7 +57,7 @@ impl App {
                 .extend(self.session.tray.removal().map(Request::Run));
             return;
         }
-        let chosen = self.chosen();
+        let chosen = self.selected_node_paths();
         let Some(document) = self.studio.document() else {
             return;
         };
@@ -121,7 +121,7 @@ impl App {
 
     /// Moves the selected samples into the FOLDER above the first of them.
     pub(super) fn nest(&mut self) {
-        let samples = self.chosen();
+        let samples = self.selected_node_paths();
         let Some(draft) = self.studio.document().and_then(Document::draft) else {
             return;
         };
@@ -148,7 +148,7 @@ impl App {
 
     /// Moves the selected samples out of their FOLDER, behind it.
     pub(super) fn unnest(&mut self) {
-        let samples = self.chosen();
+        let samples = self.selected_node_paths();
         let outer = samples
             .first()
             .and_then(NodePath::parent)
@@ -167,7 +167,7 @@ impl App {
 
     /// Groups the selected samples into a FOLDER at the first one's position.
     pub(super) fn group(&mut self) {
-        let samples = self.chosen();
+        let samples = self.selected_node_paths();
         let Some((parent, first)) = samples.first().and_then(NodePath::parent) else {
             return;
         };
@@ -203,7 +203,7 @@ impl App {
 
     /// Replaces the selected FOLDER by its children.
     pub(super) fn dissolve(&mut self) {
-        if let Some(folder) = self.chosen().into_iter().next() {
+        if let Some(folder) = self.selected_node_paths().into_iter().next() {
             self.edit_and_select(
                 Edit::Unnest {
                     folder: folder.clone(),
@@ -302,7 +302,7 @@ impl App {
 
     /// Places the selected tray files in the selected slot, or else in the selected FOLDER.
     pub(super) fn place(&mut self) {
-        let files = self.session.tray.chosen();
+        let files = self.session.tray.selected_files();
         let slot = self.session.structure.cell.filter(|&(root, position)| {
             let structure = self.studio.document().and_then(Document::structure);
             let state = structure.and_then(|structure| {
@@ -325,7 +325,7 @@ impl App {
     /// Takes the selected samples out and puts their files into the tray, as one edit. Samples that
     /// hold other data than a file of their own, such as bytes of an archive, stay.
     pub(super) fn unplace(&mut self) {
-        let samples = self.chosen();
+        let samples = self.selected_node_paths();
         let Some(draft) = self.studio.document().and_then(Document::draft) else {
             return;
         };

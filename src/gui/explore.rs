@@ -41,13 +41,13 @@ impl App {
     }
 
     pub(super) fn export_subset(&mut self, sql: Option<String>) {
-        let Some((input, id)) = self.opened() else {
+        let Some((input, id)) = self.opened_path_and_id() else {
             return;
         };
         let open = self
             .studio
             .document()
-            .and_then(|document| document.opened())
+            .and_then(|document| document.opened_dataset())
             .map(|open| open.options.clone());
         self.dialogs.open(Dialog::export_subset(
             input,
@@ -59,13 +59,13 @@ impl App {
     }
 
     pub(super) fn describe(&mut self, form: Catalogue) {
-        let Some((input, id)) = self.opened() else {
+        let Some((input, id)) = self.opened_path_and_id() else {
             return;
         };
         let open = self
             .studio
             .document()
-            .and_then(|document| document.opened())
+            .and_then(|document| document.opened_dataset())
             .map(|open| open.options.clone());
         self.dialogs.open(Dialog::describe(
             input,
@@ -82,9 +82,9 @@ impl App {
             let open = self
                 .studio
                 .document()
-                .and_then(|document| document.opened())
+                .and_then(|document| document.opened_dataset())
                 .map(|open| open.options.clone());
-            Some((self.opened()?.0, open.unwrap_or_default()))
+            Some((self.opened_path_and_id()?.0, open.unwrap_or_default()))
         };
         if let Some((input, open)) = path.map(|path| (path, Default::default())).or_else(opened) {
             self.dialogs.open(Dialog::publish(
@@ -96,7 +96,7 @@ impl App {
     }
 
     pub(super) fn migrate(&mut self) {
-        let Some((input, _)) = self.opened() else {
+        let Some((input, _)) = self.opened_path_and_id() else {
             return;
         };
         self.dialogs.open(Dialog::migrate(input, &self.folder()));
@@ -127,8 +127,8 @@ impl App {
     }
 
     /// Reports the end of a migration in its dialog, or as a toast.
-    pub(super) fn migrated(&mut self, migrated: Migrated) {
-        let Some(migrated) = self.dialogs.migrated(migrated) else {
+    pub(super) fn report_migration(&mut self, migrated: Migrated) {
+        let Some(migrated) = self.dialogs.pass_migration(migrated) else {
             return;
         };
         let text = match &migrated.built {
@@ -150,8 +150,8 @@ impl App {
     }
 
     /// Path and id of the opened dataset.
-    fn opened(&self) -> Option<(PathBuf, String)> {
-        let open = self.studio.document()?.opened()?;
+    fn opened_path_and_id(&self) -> Option<(PathBuf, String)> {
+        let open = self.studio.document()?.opened_dataset()?;
         Some((
             open.reader.info().path.clone(),
             open.reader.collection().id().to_owned(),

@@ -74,7 +74,7 @@ impl FileDialog {
         let title = title(request);
         let kinds: Vec<_> = kinds(request)
             .iter()
-            .map(|&(kind, endings)| (crate::text::of(kind), endings))
+            .map(|&(kind, endings)| (crate::text::translate_text(kind), endings))
             .collect();
         // If no thread can be started the sender is dropped, which reads as "no dialog".
         let _ = std::thread::Builder::new()

@@ -111,7 +111,7 @@ pub enum FilterKey<'a> {
 }
 
 /// The filters with the one of `slot` replaced by `new`, or removed.
-pub fn replaced(filters: &[Filter], slot: FilterKey<'_>, new: Option<Filter>) -> Vec<Filter> {
+pub fn replace_filter(filters: &[Filter], slot: FilterKey<'_>, new: Option<Filter>) -> Vec<Filter> {
     let same = |filter: &Filter| match slot {
         FilterKey::Box => filter.bbox.is_some(),
         FilterKey::Time => filter.datetime.is_some(),
@@ -131,7 +131,7 @@ pub fn replaced(filters: &[Filter], slot: FilterKey<'_>, new: Option<Filter>) ->
 
 /// Requests a filter for a key, which replaces the current one.
 pub fn set(cx: &mut PanelContext<'_>, slot: FilterKey<'_>, new: Option<Filter>) {
-    let filters = replaced(cx.studio.filters(), slot, new);
+    let filters = replace_filter(cx.studio.filters(), slot, new);
     if filters != cx.studio.filters() {
         cx.run(Command::Filter { filters });
     }
@@ -168,7 +168,7 @@ pub fn chips_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
 pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if cx
         .document()
-        .is_none_or(|document| document.opened().is_none())
+        .is_none_or(|document| document.opened_dataset().is_none())
     {
         return;
     }
@@ -196,7 +196,7 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         for engine in ParquetEngine::ALL {
             let lacking = cx
                 .document()
-                .and_then(Document::opened)
+                .and_then(Document::opened_dataset)
                 .and_then(|open| lacks_tables_for(open.reader.as_ref(), engine));
             let why = lacking.map(|_| {
                 tr!("It reads Parquet files: write an index with Index existing ZIPs… first")
@@ -213,7 +213,7 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 pub fn without_python(cx: &PanelContext<'_>) -> Option<&'static str> {
     let format = cx
         .document()
-        .and_then(Document::opened)
+        .and_then(Document::opened_dataset)
         .map(|open| open.reader.info().format)?;
     let is_other = matches!(
         format,
@@ -230,7 +230,7 @@ pub fn without_python(cx: &PanelContext<'_>) -> Option<&'static str> {
 pub fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
     let path = cx
         .document()
-        .and_then(|document| document.opened())
+        .and_then(|document| document.opened_dataset())
         .map(|open| open.reader.info().path.display().to_string());
     let mut script = format!(
         "import tacoreader\n\nds = tacoreader.load({})\n",
@@ -260,16 +260,16 @@ pub fn python_of(cx: &PanelContext<'_>, text: &str) -> String {
 
 /// Text with the number of matching rows of a level.
 pub fn tally_text(cx: &PanelContext<'_>, document: &Document, level: usize) -> String {
-    let all = paint::grouped(document.rows(level) as u64);
+    let all = paint::format_grouped_number(document.rows(level) as u64);
     match () {
         () if cx.studio.is_filtering() => tr!("Filtering…").to_owned(),
         () if cx.studio.filter_failure().is_some() => {
             tr!("The filter could not be applied").to_owned()
         }
-        () => match cx.studio.kept().and_then(|kept| kept.rows(level)) {
+        () => match cx.studio.filtered_rows().and_then(|kept| kept.rows(level)) {
             Some(rows) => tr!(
                 "{n} of {all} rows of level {level}",
-                n = paint::grouped(rows.len() as u64),
+                n = paint::format_grouped_number(rows.len() as u64),
                 all,
                 level
             ),
@@ -327,7 +327,7 @@ fn chip(ui: &mut Ui, icon: &str, text: &str) -> bool {
     } else {
         text.to_owned()
     };
-    let galley = paint::unwrapped(ui.painter(), &shown, font::medium(12.0), t.acc);
+    let galley = paint::layout_unwrapped_line(ui.painter(), &shown, font::medium(12.0), t.acc);
     let (rect, label) =
         ui.allocate_exact_size(vec2((galley.size().x + 46.0).round(), 22.0), Sense::hover());
     label.widget_info(|| WidgetInfo::labeled(Role::Label, true, tr!("Filter {text}", text)));
@@ -380,15 +380,18 @@ mod tests {
             Filter::bbox([0.0, 0.0, 1.0, 1.0]),
             Filter::condition("split = 'train'"),
         ];
-        let moved = replaced(
+        let moved = replace_filter(
             &filters,
             FilterKey::Box,
             Some(Filter::bbox([5.0, 5.0, 6.0, 6.0])),
         );
         assert_eq!(moved.len(), 2);
         assert_eq!(moved[1].bbox, Some([5.0, 5.0, 6.0, 6.0]));
-        assert_eq!(replaced(&moved, FilterKey::Column("split"), None).len(), 1);
-        assert_eq!(replaced(&moved, FilterKey::Time, None), moved);
+        assert_eq!(
+            replace_filter(&moved, FilterKey::Column("split"), None).len(),
+            1
+        );
+        assert_eq!(replace_filter(&moved, FilterKey::Time, None), moved);
     }
 
     #[test]

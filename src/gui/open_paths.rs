@@ -244,7 +244,7 @@ impl App {
         let opened = self
             .studio
             .document()
-            .is_some_and(|document| document.opened().is_some());
+            .is_some_and(|document| document.opened_dataset().is_some());
         let into = self.folder_of_selection();
         // In a draft with FOLDERs, loose files without a selected FOLDER go into the tray.
         let loose = into.0.is_empty() && self.has_folders();
@@ -295,7 +295,7 @@ impl App {
                     tr!("Another document was opened meanwhile, so nothing was added"),
                 ));
             }
-            Ok(PathAction::Repair(path)) => self.dialogs.open(Dialog::rezipped(path)),
+            Ok(PathAction::Repair(path)) => self.dialogs.open(Dialog::for_rezipped_archive(path)),
             Ok(PathAction::Dataset(request, add)) => {
                 self.dialogs.open(Dialog::dataset(request, add))
             }

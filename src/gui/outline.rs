@@ -70,7 +70,7 @@ impl Outline {
     }
 
     /// The rows that match a filter, with the FOLDERs above them.
-    pub fn filtered(kept: Vec<RowRef>) -> Self {
+    pub fn from_matching_rows(kept: Vec<RowRef>) -> Self {
         Self {
             runs: Vec::new(),
             rows: 1 + kept.len() as u64,
@@ -383,7 +383,7 @@ pub fn matches(filter: &str, id: &str) -> bool {
 }
 
 /// Number of placeholders on every level.
-pub fn padded(tree: &Skeleton) -> u64 {
+pub fn count_placeholders(tree: &Skeleton) -> u64 {
     let count = |level: &crate::model::SkeletonLevel| {
         (0..level.len())
             .filter(|&row| is_padding(level.id(row as u32)))
@@ -512,7 +512,7 @@ mod tests {
     fn a_filter_keeps_what_matches_and_the_way_to_it() {
         let tree = tree();
         let kept = keep(&tree, |at, id| at.row == 2 && matches("t?", id));
-        let outline = Outline::filtered(kept);
+        let outline = Outline::from_matching_rows(kept);
         assert_eq!(ids(&outline, &tree), ["root", " b", "  s2", "   t0"]);
         assert_eq!(outline.find(&tree, at(2, 2)), Some(3));
     }

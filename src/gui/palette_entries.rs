@@ -3,7 +3,7 @@
 
 use super::App;
 use super::action::Action;
-use super::action_enabled::blocked;
+use super::action_enabled::disabled_reason;
 use super::dock::Pane;
 use super::document_key::revision;
 use super::documentation_page::Page;
@@ -167,7 +167,7 @@ pub fn entries(cx: &mut PanelContext<'_>, query: &str) -> PaletteMatches {
 }
 
 fn commands(cx: &PanelContext<'_>) -> PaletteMatches {
-    let other_language = crate::text::spoken() != Language::English;
+    let other_language = crate::text::current_language() != Language::English;
     let entry = |&action: &Action| {
         let (info, keys) = (action.info(), action.keys_text());
         let mut synonyms = synonyms(action).to_owned();
@@ -185,7 +185,7 @@ fn commands(cx: &PanelContext<'_>) -> PaletteMatches {
             } else {
                 keys
             },
-            blocked: blocked(action, cx),
+            blocked: disabled_reason(action, cx),
             on_demand: false,
         };
         (entry, Request::Do(action))
@@ -240,8 +240,8 @@ fn extensions(cx: &PanelContext<'_>) -> PaletteMatches {
         let palette = PaletteEntry {
             group: tr!("Extensions"),
             icon: icons::PUZZLE_PIECE,
-            text: crate::text::of(entry.title).to_owned(),
-            about: crate::text::of(entry.summary).to_owned(),
+            text: crate::text::translate_text(entry.title).to_owned(),
+            about: crate::text::translate_text(entry.summary).to_owned(),
             synonyms: entry.name.replace('_', " "),
             right: right.to_owned(),
             blocked: why.clone(),
@@ -357,7 +357,7 @@ fn documents(on_demand: bool) -> PaletteMatches {
 fn command_lines(cx: &PanelContext<'_>) -> PaletteMatches {
     let input = cx
         .document()
-        .and_then(|document| document.opened())
+        .and_then(|document| document.opened_dataset())
         .map(|open| open.reader.info().path.clone());
     let input = input.and_then(|path| Some(file_word(&path.file_name()?.to_string_lossy())));
     let entry = |&action: &Action| {

@@ -127,7 +127,7 @@ pub struct Remembered {
 
 impl Remembered {
     /// The part of `state` that panels read.
-    pub fn of(state: &ViewState) -> Self {
+    pub fn from_view_state(state: &ViewState) -> Self {
         Self {
             recent: state.recent.clone(),
             queries: state.queries.clone(),

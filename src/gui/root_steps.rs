@@ -16,7 +16,7 @@ impl App {
         let Some(document) = self.studio.document() else {
             return;
         };
-        let kept = self.studio.kept().and_then(|kept| kept.rows(0));
+        let kept = self.studio.filtered_rows().and_then(|kept| kept.rows(0));
         match same_position(document, kept, self.session.selected, forward) {
             Some(at) => self.requests.push(Request::Select(Some(at))),
             None => self.toast = Some(Toast::new(false, tr!("No further root has this position"))),

@@ -47,7 +47,7 @@ pub(super) struct Ending(Receiver<()>);
 
 impl Ending {
     /// Starts ending the studio.
-    pub(super) fn of(mut studio: Studio) -> Self {
+    pub(super) fn for_studio(mut studio: Studio) -> Self {
         let (sender, receiver) = channel();
         let end = move || {
             // Cancelled jobs remove their temporary files.
@@ -90,7 +90,7 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     let data = folders::data_dir();
     if !options.safe_mode
         && !options.new_window
-        && tried().is_empty()
+        && tried_renderers().is_empty()
         && data
             .as_deref()
             .is_some_and(|folder| single_instance::hand_over(folder, &paths))
@@ -108,7 +108,7 @@ pub fn run(paths: Vec<PathBuf>, options: WindowOptions) -> Result<()> {
     } else {
         ViewState::load()
     };
-    let tried = tried();
+    let tried = tried_renderers();
     let asked = options
         .renderer
         .or(options.safe_mode.then_some(Renderer::Software));
@@ -227,7 +227,7 @@ fn open(
             accessibility_snapshot::list_controls(&creation.egui_ctx);
             app.started_with(renderer, &options, drops_arrive(x11));
             if let Some(report) = &report {
-                app.crashed(report);
+                app.show_crash_report(report);
             }
             app.open_paths(paths);
             app.ending = left;
@@ -320,7 +320,7 @@ fn check_display() -> Result<()> {
     Ok(())
 }
 
-fn tried() -> Vec<Renderer> {
+fn tried_renderers() -> Vec<Renderer> {
     let names = std::env::var(TRIED).unwrap_or_default();
     names
         .split(',')

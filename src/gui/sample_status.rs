@@ -63,7 +63,7 @@ impl SampleStatus {
     }
 
     /// The mark of the sample itself.
-    pub fn own(&self, at: RowRef) -> StatusMark {
+    pub fn own_mark(&self, at: RowRef) -> StatusMark {
         self.own.get(&at).copied().unwrap_or_default()
     }
 
@@ -73,7 +73,7 @@ impl SampleStatus {
     }
 
     /// True after a check.
-    pub fn checked(&self) -> bool {
+    pub fn is_checked(&self) -> bool {
         self.checked
     }
 
@@ -135,7 +135,10 @@ mod tests {
             marks.worst(Some(RowRef { level: 0, row: 0 })),
             StatusMark::Ok
         );
-        assert_eq!(marks.own(RowRef { level: 0, row: 1 }), StatusMark::None);
+        assert_eq!(
+            marks.own_mark(RowRef { level: 0, row: 1 }),
+            StatusMark::None
+        );
         assert_eq!(marks.worst(None), StatusMark::Error);
         assert_eq!((marks.errors, marks.warnings), (1, 1));
     }

@@ -92,7 +92,7 @@ impl App {
             .session
             .selected
             .and_then(|at| Some(self.studio.document()?.path(at)?.to_archive()));
-        let watched: Vec<&Path> = self.studio.watched().collect();
+        let watched: Vec<&Path> = self.studio.watched_folders().collect();
         let consistency = self.studio.consistency_settings();
         json!({
             "level": self.session.level,
@@ -147,7 +147,7 @@ impl App {
 
     /// Handles a saved draft: adds it to the recent list and handles the request that waited for
     /// it.
-    pub(super) fn saved(&mut self, path: &Path) {
+    pub(super) fn handle_saved_draft(&mut self, path: &Path) {
         let own = matches!(
             self.studio.document(),
             Some(Document::Draft(draft)) if draft.project() == Some(path)

@@ -139,7 +139,7 @@ impl ScriptRunner {
         self.verdict.clone()
     }
 
-    fn seen(&self) -> Vec<NamedNode> {
+    fn seen_nodes(&self) -> Vec<NamedNode> {
         self.eyes
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -156,7 +156,7 @@ impl ScriptRunner {
     }
 
     fn find(&self, label: &str, nth: usize) -> Option<NamedNode> {
-        let seen = self.seen();
+        let seen = self.seen_nodes();
         // A label with `*` is a pattern.
         let named = |seen: &&NamedNode| {
             seen.label == label || (label.contains('*') && matches(label, &seen.label))
@@ -173,7 +173,7 @@ impl ScriptRunner {
                 Role::TextInput | Role::MultilineTextInput | Role::SearchInput
             )
         };
-        self.seen()
+        self.seen_nodes()
             .iter()
             .filter(text)
             .filter(|seen| seen.label == label)
@@ -197,7 +197,7 @@ impl ScriptRunner {
             .map(str::to_owned)
             .collect();
         let mut near: Vec<String> = self
-            .seen()
+            .seen_nodes()
             .into_iter()
             .map(|seen| seen.label)
             .filter(|other| {

@@ -138,11 +138,12 @@ impl Session {
             self.marks = Arc::default();
             return;
         };
-        if let Some(open) = document.opened() {
-            self.disk.get_or_insert_with(|| DiskWatch::of(open, jobs));
+        if let Some(open) = document.opened_dataset() {
+            self.disk
+                .get_or_insert_with(|| DiskWatch::start_for_dataset(open, jobs));
         }
         let key = (self.serial, revision(studio));
-        let of = (key, ValueId::of(studio.report()), self.checked);
+        let of = (key, ValueId::from_arc(studio.report()), self.checked);
         let (report, tree, checked) = (
             studio.report().clone(),
             document.tree().clone(),
@@ -157,7 +158,7 @@ impl Session {
         let tree = document.tree().clone();
         let draft = document.draft().map(|draft| draft.dataset().root.clone());
         let known = document
-            .opened()
+            .opened_dataset()
             .and_then(|open| open.reader.info().size_bytes);
         self.totals.update(jobs, key, tr!("Sums"), move |_| {
             let bytes = draft
@@ -165,7 +166,7 @@ impl Session {
                 .or(known);
             Ok(Totals {
                 bytes,
-                padded: outline::padded(&tree),
+                padded: outline::count_placeholders(&tree),
             })
         });
         // Most edits move nothing, and searching a million roots is slow.
@@ -192,9 +193,15 @@ impl Session {
     /// newest job.
     pub fn follower(command: &Command) -> Option<fn(&mut Session, JobId)> {
         match command {
-            Command::Query { path: None, .. } => Some(|session, job| session.query.started(job)),
-            Command::Leakage { .. } => Some(|session, job| session.statistics.leaks.started(job)),
-            Command::ReadChunk { .. } => Some(|session, job| session.preview.chunks.started(job)),
+            Command::Query { path: None, .. } => {
+                Some(|session, job| session.query.record_start(job))
+            }
+            Command::Leakage { .. } => {
+                Some(|session, job| session.statistics.leaks.record_start(job))
+            }
+            Command::ReadChunk { .. } => {
+                Some(|session, job| session.preview.chunks.record_start(job))
+            }
             _ => None,
         }
     }

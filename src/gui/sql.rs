@@ -281,7 +281,7 @@ pub fn with_condition(sql: &str, condition: &str) -> String {
 }
 
 /// The statement with its clauses on lines of their own.
-pub fn formatted(sql: &str) -> String {
+pub fn format_statement(sql: &str) -> String {
     const BREAKS: [&str; 12] = [
         "FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "UNION", "LEFT",
         "INNER", "CROSS",
@@ -422,15 +422,15 @@ mod tests {
     #[test]
     fn clauses_stand_on_their_own_lines() {
         assert_eq!(
-            formatted(
+            format_statement(
                 "select id, avg(x) from data where a between 1 and 2 and b in (select c from l0) \
                     order by id"
             ),
             "SELECT id, avg(x)\nFROM data\nWHERE a BETWEEN 1 AND 2\n  AND b IN (SELECT c FROM l0)\n\
                 ORDER BY id"
         );
-        let twice = formatted("SELECT 1 -- one\nFROM data");
-        assert_eq!(formatted(&twice), twice);
+        let twice = format_statement("SELECT 1 -- one\nFROM data");
+        assert_eq!(format_statement(&twice), twice);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use egui::{
     Stroke, Style, TextStyle, Visuals, vec2,
 };
 
-use crate::text::displayed;
+use crate::text::displayed_block;
 
 /// The colours of one theme.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -184,11 +184,11 @@ pub const LIGHT: ThemeTokens = ThemeTokens {
 
 /// The colours in use where `ui` draws.
 pub fn tokens(ui: &egui::Ui) -> &'static ThemeTokens {
-    of(ui.visuals().dark_mode)
+    tokens_for_mode(ui.visuals().dark_mode)
 }
 
 /// The colours of the dark or the light theme.
-pub fn of(dark: bool) -> &'static ThemeTokens {
+pub fn tokens_for_mode(dark: bool) -> &'static ThemeTokens {
     if dark { &DARK } else { &LIGHT }
 }
 
@@ -210,7 +210,7 @@ pub enum Theme {
 pub mod font {
     use egui::{FontFamily, FontId};
 
-    fn named(size: f32, family: &str) -> FontId {
+    fn named_font(size: f32, family: &str) -> FontId {
         FontId::new(size, FontFamily::Name(family.into()))
     }
 
@@ -221,12 +221,12 @@ pub mod font {
 
     /// Inter 500.
     pub fn medium(size: f32) -> FontId {
-        named(size, "medium")
+        named_font(size, "medium")
     }
 
     /// Inter 600.
     pub fn semibold(size: f32) -> FontId {
-        named(size, "semibold")
+        named_font(size, "semibold")
     }
 
     /// JetBrains Mono NL: ids, paths, numbers, types, code.
@@ -236,12 +236,12 @@ pub mod font {
 
     /// JetBrains Mono NL 600.
     pub fn mono_semibold(size: f32) -> FontId {
-        named(size, "mono-semibold")
+        named_font(size, "mono-semibold")
     }
 
     /// Phosphor.
     pub fn icon(size: f32) -> FontId {
-        named(size, "icon")
+        named_font(size, "icon")
     }
 }
 
@@ -253,7 +253,7 @@ pub fn text_style(name: &'static str) -> TextStyle {
 /// A text for egui's widgets, in its displayed form (see [`displayed`]); the one way to make a
 /// [`RichText`], so that no panel shows what a dataset hides in a name.
 pub fn rich_text(text: impl AsRef<str>) -> RichText {
-    RichText::new(displayed(text.as_ref()))
+    RichText::new(displayed_block(text.as_ref()))
 }
 
 /// Installs fonts and both themes. Call once for each context, before its first pass.

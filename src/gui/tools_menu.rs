@@ -3,7 +3,7 @@
 use egui::{Popup, Ui};
 
 use super::action::Action;
-use super::action_enabled::blocked;
+use super::action_enabled::disabled_reason;
 use super::icons;
 use super::panel_context::{PanelContext, Request};
 use super::theme::{self, font};
@@ -51,7 +51,7 @@ fn hint(action: Action, cx: &PanelContext<'_>) -> String {
             rows,
             "{n} sample",
             "{n} samples",
-            n = paint::grouped(rows as u64)
+            n = paint::format_grouped_number(rows as u64)
         ),
         Action::Repair => tr!("into a copy").to_owned(),
         Action::Convert => tr!("also into parts").to_owned(),
@@ -98,7 +98,7 @@ fn contents_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 );
             });
             for &action in actions {
-                let (info, reason) = (action.info(), blocked(action, cx));
+                let (info, reason) = (action.info(), disabled_reason(action, cx));
                 if widgets::menu_entry_with_hint(
                     ui,
                     info.icon,

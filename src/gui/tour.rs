@@ -151,7 +151,7 @@ impl Tour {
                     };
                     ui.label(theme::rich_text(icon).font(font::icon(16.0)).color(color));
                     ui.label(
-                        theme::rich_text(crate::text::of(step.title))
+                        theme::rich_text(crate::text::translate_text(step.title))
                             .font(font::semibold(13.0))
                             .color(t.tx),
                     );
@@ -164,13 +164,13 @@ impl Tour {
                     });
                 });
                 ui.label(
-                    theme::rich_text(crate::text::of(step.text))
+                    theme::rich_text(crate::text::translate_text(step.text))
                         .text_style(text_style("small12"))
                         .color(t.tx2),
                 );
                 ui.add_space(4.0);
                 ui.horizontal(|ui| {
-                    let button = crate::text::of(step.button);
+                    let button = crate::text::translate_text(step.button);
                     let act = if done {
                         Button::secondary(button)
                     } else {
@@ -196,7 +196,7 @@ impl Tour {
                         .document()
                         .is_none()
                         .then_some(tr!("Nothing is open yet"));
-                    if ui.add(next.blocked(nothing)).clicked() {
+                    if ui.add(next.with_disabled_reason(nothing)).clicked() {
                         (self.step, self.acted) = (self.step + 1, false);
                         stay = !last;
                     }

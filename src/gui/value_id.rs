@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 pub struct ValueId(Weak<dyn Any + Send + Sync>);
 
 impl ValueId {
-    pub fn of<T: Any + Send + Sync>(value: &Arc<T>) -> Self {
+    pub fn from_arc<T: Any + Send + Sync>(value: &Arc<T>) -> Self {
         let value: Arc<dyn Any + Send + Sync> = value.clone();
         Self(Arc::downgrade(&value))
     }
@@ -32,11 +32,11 @@ mod tests {
     #[test]
     fn another_value_in_the_same_memory_has_another_id() {
         let first = Arc::new([1u64; 8]);
-        let id = ValueId::of(&first);
-        assert_eq!(id, ValueId::of(&first.clone()));
+        let id = ValueId::from_arc(&first);
+        assert_eq!(id, ValueId::from_arc(&first.clone()));
         drop(first);
         for value in 0..1000u64 {
-            assert_ne!(ValueId::of(&Arc::new([value; 8])), id);
+            assert_ne!(ValueId::from_arc(&Arc::new([value; 8])), id);
         }
     }
 }

@@ -609,7 +609,7 @@ fn rows_of(
     };
     let places: Vec<Option<u32>> = ids.iter().enumerate().map(&mut find).collect();
     let what = if table.by_path { "path" } else { "id" };
-    match table.named().find(|(row, _)| !used[*row]) {
+    match table.keyed_rows().find(|(row, _)| !used[*row]) {
         Some((_, key)) => Err(Error::usage(format!(
             "the table names {}, which is no sample of level {level} by {what}",
             key.printable_line()

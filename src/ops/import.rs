@@ -433,11 +433,11 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
         })?;
     }
     let (rows, matched) = (
-        keyed.named().count(),
+        keyed.keyed_rows().count(),
         found.samples.iter().flatten().count(),
     );
     if matched == 0 && rows > 0 {
-        let example = keyed.named().next().map_or("", |(_, key)| key);
+        let example = keyed.keyed_rows().next().map_or("", |(_, key)| key);
         return Err(Error::usage(format!(
             "no row of the metadata table matches a sample; its first key, in {}, is {example}",
             keyed.key()
@@ -447,7 +447,7 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     }
     if matched < rows {
         let without = keyed
-            .named()
+            .keyed_rows()
             .filter(|(row, _)| found.samples.get(*row).is_some_and(Option::is_none));
         let named: Vec<String> = without
             .take(NAMED)
@@ -575,7 +575,7 @@ fn repeats_the_model(keyed: &KeyedTable, name: &str) -> Result<bool> {
     let Some(values) = keyed.table.strings(name)? else {
         return Ok(true);
     };
-    Ok(keyed.named().all(|(row, path)| match name {
+    Ok(keyed.keyed_rows().all(|(row, path)| match name {
         _ if values.is_null(row) => true,
         "type" => matches!(values.value(row), "FILE" | "FOLDER"),
         _ => path.rsplit('/').next() == Some(values.value(row)),

@@ -31,7 +31,7 @@ static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
 });
 
 /// The plan with a check before every join. Call just before collecting.
-pub(super) fn guarded(frame: LazyFrame, ctx: &JobContext) -> PolarsResult<LazyFrame> {
+pub(super) fn add_join_checks(frame: LazyFrame, ctx: &JobContext) -> PolarsResult<LazyFrame> {
     let mut names = NAMES.iter().copied();
     let guarded = plan(frame.logical_plan, &mut names, ctx);
     guarded.map(LazyFrame::from).ok_or_else(|| {
@@ -119,7 +119,7 @@ impl Join {
         let look = move |frame: DataFrame| {
             join.ctx.check().map_err(|error| fault(&error))?;
             if counted {
-                join.arrived(&frame, &keys, is_left)?;
+                join.record_input(&frame, &keys, is_left)?;
             }
             Ok(frame)
         };
@@ -131,7 +131,7 @@ impl Join {
     }
 
     /// Records one input; with the second, checks the size of the result.
-    fn arrived(&self, frame: &DataFrame, keys: &[Expr], is_left: bool) -> PolarsResult<()> {
+    fn record_input(&self, frame: &DataFrame, keys: &[Expr], is_left: bool) -> PolarsResult<()> {
         let side = JoinInput {
             rows: frame.height() as u64,
             columns: frame.width() as u64,
@@ -156,14 +156,14 @@ impl Join {
         };
         // Both may arrive concurrently; one of them performs the check.
         match (take(&self.left), take(&self.right)) {
-            (Some(left), Some(right)) => sized(&left, &right),
+            (Some(left), Some(right)) => check_join_size(&left, &right),
             _ => Ok(()),
         }
     }
 }
 
 /// Fails when the result exceeds the limit.
-fn sized(left: &JoinInput, right: &JoinInput) -> PolarsResult<()> {
+fn check_join_size(left: &JoinInput, right: &JoinInput) -> PolarsResult<()> {
     let columns = left.columns + right.columns;
     let pairs = left.rows.saturating_mul(right.rows);
     if pairs <= PAIRS_FREE {

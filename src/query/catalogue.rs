@@ -6,7 +6,7 @@ use polars::prelude::*;
 use super::engine::type_name;
 
 /// The columns of a result: `DESCRIBE`.
-pub(super) fn described(schema: &Schema) -> PolarsResult<DataFrame> {
+pub(super) fn describe_columns(schema: &Schema) -> PolarsResult<DataFrame> {
     let nothing = || Column::full_null(PlSmallStr::EMPTY, schema.len(), &DataType::String);
     df!("column_name" => names(schema), "column_type" => types(schema),
         "null" => vec!["YES"; schema.len()])

@@ -10,14 +10,14 @@ use sqlparser::ast::{
 const LONGEST: usize = 300;
 
 /// Name of a result column.
-pub(super) fn of(expr: &Expr) -> String {
+pub(super) fn result_column_name(expr: &Expr) -> String {
     let name = match expr {
         Expr::Identifier(ident) => ident.value.clone(),
         Expr::CompoundIdentifier(parts) => parts
             .last()
             .map(|ident| ident.value.clone())
             .unwrap_or_default(),
-        Expr::Nested(inner) => return of(inner),
+        Expr::Nested(inner) => return result_column_name(inner),
         Expr::CompoundFieldAccess { access_chain, .. } => match access_chain.last() {
             Some(AccessExpr::Dot(Expr::Identifier(ident))) => ident.value.clone(),
             _ => text(expr),
@@ -383,7 +383,9 @@ mod tests {
             let source = StatementSource::alone(sql);
             let tokens = sql_dialect::tokens(&source).expect("tokens");
             assert_eq!(
-                of(&sql_dialect::condition(&source, &tokens, &|_| false).expect("an expression")),
+                result_column_name(
+                    &sql_dialect::condition(&source, &tokens, &|_| false).expect("an expression")
+                ),
                 wanted
             );
         }

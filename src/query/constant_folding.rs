@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 /// The expression with the functions of constants in it as their values. One that fails stays as it
 /// is, and fails when the query is run.
-pub(super) fn folded(expression: Expr) -> Expr {
+pub(super) fn fold_constants(expression: Expr) -> Expr {
     let with_value = |part: Expr| match is_of_constants(&part).then(|| value_of(part.clone())) {
         Some(Ok(Some(value))) => value,
         _ => part,
@@ -66,26 +66,26 @@ mod tests {
     fn functions_of_constants_are_their_values() {
         let of_constant = || lit("a-b").str().to_uppercase();
         assert_eq!(
-            folded(of_constant()),
+            fold_constants(of_constant()),
             lit(Scalar::from(PlSmallStr::from("A-B")))
         );
         assert_eq!(
-            folded(concat_str([of_constant(), col("id")], "", false))
+            fold_constants(concat_str([of_constant(), col("id")], "", false))
                 .into_iter()
                 .filter(|part| is_of_constants(part))
                 .count(),
             0
         );
         let of_column = || col("id").str().to_uppercase();
-        assert_eq!(folded(of_column()), of_column());
+        assert_eq!(fold_constants(of_column()), of_column());
         let fails = || {
             lit("x").str().to_date(StrptimeOptions {
                 strict: true,
                 ..Default::default()
             })
         };
-        assert_eq!(folded(fails()), fails());
+        assert_eq!(fold_constants(fails()), fails());
         let three_rows = || int_range(lit(0), lit(3), 1, DataType::Int64);
-        assert_eq!(folded(three_rows()), three_rows());
+        assert_eq!(fold_constants(three_rows()), three_rows());
     }
 }

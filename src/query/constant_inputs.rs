@@ -67,9 +67,9 @@ impl<'p, 'a> ConstantInputs<'p, 'a> {
     /// The frame with the columns of the constants.
     ///
     /// # Errors
-    /// As [`SqlEngine::with`].
-    pub fn added(self, frame: LazyFrame) -> Result<LazyFrame> {
-        self.engine.with(frame, &self.columns)
+    /// As [`SqlEngine::add_columns`].
+    pub fn add_columns(self, frame: LazyFrame) -> Result<LazyFrame> {
+        self.engine.add_columns(frame, &self.columns)
     }
 }
 

@@ -20,7 +20,7 @@ use super::{durations, quantiles, typed_texts, value_texts};
 const DIGITS: usize = 38;
 
 /// The plan with DuckDB's arithmetic. Call just before collecting.
-pub(super) fn meant(frame: LazyFrame) -> PolarsResult<LazyFrame> {
+pub(super) fn apply_duckdb_arithmetic(frame: LazyFrame) -> PolarsResult<LazyFrame> {
     plan(frame.logical_plan).map(LazyFrame::from)
 }
 
@@ -31,9 +31,9 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
             input,
             options,
         } => {
-            let expr = all(expr, &input)?
+            let expr = rewrite_expressions(expr, &input)?
                 .into_iter()
-                .map(constant_folding::folded)
+                .map(constant_folding::fold_constants)
                 .collect();
             DslPlan::Select {
                 expr,
@@ -46,9 +46,9 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
             input,
             options,
         } => {
-            let exprs = all(exprs, &input)?
+            let exprs = rewrite_expressions(exprs, &input)?
                 .into_iter()
-                .map(constant_folding::folded)
+                .map(constant_folding::fold_constants)
                 .collect();
             DslPlan::HStack {
                 exprs,
@@ -57,7 +57,7 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
             }
         }
         DslPlan::Filter { predicate, input } => {
-            let predicate = all(vec![predicate], &input)?
+            let predicate = rewrite_expressions(vec![predicate], &input)?
                 .pop()
                 .unwrap_or_else(|| lit(true));
             DslPlan::Filter { predicate, input }
@@ -69,7 +69,8 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
             input,
         } => {
             let schema = schema_of(&input)?;
-            let by_column = nested_plans::sort_keys(all(by_column, &input)?, &schema);
+            let by_column =
+                nested_plans::sort_keys(rewrite_expressions(by_column, &input)?, &schema);
             DslPlan::Sort {
                 by_column,
                 slice,
@@ -87,9 +88,9 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
             apply,
         } => {
             let (keys, predicates, aggs) = (
-                all(keys, &input)?,
-                all(predicates, &input)?,
-                all(aggs, &input)?,
+                rewrite_expressions(keys, &input)?,
+                rewrite_expressions(predicates, &input)?,
+                rewrite_expressions(aggs, &input)?,
             );
             DslPlan::GroupBy {
                 input,
@@ -109,7 +110,10 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
             predicates,
             options,
         } => {
-            let (left_on, right_on) = (all(left_on, &input_left)?, all(right_on, &input_right)?);
+            let (left_on, right_on) = (
+                rewrite_expressions(left_on, &input_left)?,
+                rewrite_expressions(right_on, &input_right)?,
+            );
             DslPlan::Join {
                 input_left,
                 input_right,
@@ -124,7 +128,7 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
 }
 
 /// Rewrites expressions over the rows of `input`.
-fn all(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> {
+fn rewrite_expressions(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> {
     let is_other = |part: &Expr| is_other_here(part) || nested_plans::is_other_here(part);
     if !expressions
         .iter()
@@ -133,7 +137,8 @@ fn all(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> 
         return Ok(expressions);
     }
     let schema = schema_of(input)?;
-    let with_meaning = |part| nested_plans::rewritten(one(part, &schema)?, &schema);
+    let with_meaning =
+        |part| nested_plans::rewrite_nested(rewrite_expression(part, &schema)?, &schema);
     expressions
         .into_iter()
         .map(|expression| expression.try_map_expr(with_meaning))
@@ -407,7 +412,7 @@ fn arithmetic(op: Operator) -> Option<Arithmetic> {
     })
 }
 
-fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
+fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     let dtype = |expression: &Expr| {
         expression
             .to_field(schema)
@@ -421,7 +426,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ..
         } if is_negative_of(function) => match input.as_slice() {
             [number] if is_fraction(&dtype(number)) => number.clone().neg(),
-            [number] => one(lit(0) - number.clone(), schema)?,
+            [number] => rewrite_expression(lit(0) - number.clone(), schema)?,
             _ => part,
         },
         Expr::BinaryExpr {
@@ -478,7 +483,8 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                     let falsy = when(condition.clone())
                         .then(lit(NULL))
                         .otherwise(falsy.as_ref().clone());
-                    let narrow = |value: Expr| narrowed(DataType::Int64).call(vec![value]);
+                    let narrow =
+                        |value: Expr| narrowing_function(DataType::Int64).call(vec![value]);
                     when(condition)
                         .then(narrow(truthy))
                         .otherwise(narrow(falsy))
@@ -497,7 +503,9 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                     function: function.clone(),
                 },
                 None if is_of_mixed_signs(&dtypes) => {
-                    let narrow = |value: &Expr| narrowed(DataType::Int64).call(vec![value.clone()]);
+                    let narrow = |value: &Expr| {
+                        narrowing_function(DataType::Int64).call(vec![value.clone()])
+                    };
                     Expr::Function {
                         input: input.iter().map(narrow).collect(),
                         function: function.clone(),
@@ -684,7 +692,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             {
                 return Ok(part);
             }
-            one(
+            rewrite_expression(
                 Expr::BinaryExpr {
                     left: typed_left,
                     op,
@@ -750,7 +758,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             } else {
                 DataType::Float64
             };
-            let call = computed(kind, dtype.clone())
+            let call = arithmetic_function(kind, dtype.clone())
                 .call(vec![left.as_ref().clone(), right.as_ref().clone()]);
             let call = if matches!(kind, Arithmetic::Quotient) {
                 marked_as_quotient(call)
@@ -774,8 +782,8 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ..
         } => match (input.first(), dtype(&part)) {
             (Some(number), dtype) if dtype.is_signed_integer() => {
-                let negative =
-                    computed(Arithmetic::Difference, dtype).call(vec![lit(0), number.clone()]);
+                let negative = arithmetic_function(Arithmetic::Difference, dtype)
+                    .call(vec![lit(0), number.clone()]);
                 when(number.clone().lt(lit(0)))
                     .then(negative)
                     .otherwise(number.clone())
@@ -854,7 +862,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             DataType::Null => input.as_ref().clone().cast(DataType::Int64).sum(),
             whole if whole.is_integer() => {
                 let input = input.as_ref().clone().cast(DataType::Decimal(DIGITS, 0));
-                narrowed(if whole == DataType::UInt64 {
+                narrowing_function(if whole == DataType::UInt64 {
                     whole
                 } else {
                     DataType::Int64
@@ -902,7 +910,8 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 }
             }
             (from, Some(to)) if is_fraction(&from) && to.is_integer() => {
-                let rounded = rounded(0, is_written(expr)).call(vec![expr.as_ref().clone()]);
+                let rounded =
+                    rounding_function(0, is_written(expr)).call(vec![expr.as_ref().clone()]);
                 Expr::Cast {
                     expr: Arc::new(rounded),
                     dtype: wanted.clone(),
@@ -915,7 +924,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                     dtype: DataType::Float64.into(),
                     options,
                 };
-                let rounded = rounded(*scale as i32, true).call(vec![number]);
+                let rounded = rounding_function(*scale as i32, true).call(vec![number]);
                 Expr::Cast {
                     expr: Arc::new(rounded),
                     dtype: wanted.clone(),
@@ -1100,7 +1109,12 @@ fn by_row(dtype: DataType, compute: fn(f64, f64) -> f64) -> UserDefinedFunction 
         let (numbers, others) = (numbers?, others?);
         let (numbers, others) = (numbers.f64()?, others.f64()?);
         let results: Float64Chunked = (0..rows)
-            .map(|row| Some(compute(at(numbers, row)?, at(others, row)?)))
+            .map(|row| {
+                Some(compute(
+                    broadcast_value(numbers, row)?,
+                    broadcast_value(others, row)?,
+                ))
+            })
             .collect();
         Ok(results
             .into_column()
@@ -1137,11 +1151,11 @@ fn quotient(dtype: DataType) -> UserDefinedFunction {
         );
         let (numbers, others) = (numbers.f64()?, others.f64()?);
         let quotient = |row: usize| {
-            let divisor = at(others, row)?;
+            let divisor = broadcast_value(others, row)?;
             if divisor == 0.0 {
                 None
             } else {
-                Some(at(numbers, row)? / divisor)
+                Some(broadcast_value(numbers, row)? / divisor)
             }
         };
         let quotients = (0..rows).map(quotient).collect::<Float64Chunked>();
@@ -1211,7 +1225,7 @@ fn extreme(dtype: DataType, is_greatest: bool) -> UserDefinedFunction {
         let extremes = (0..rows).map(|row| {
             columns
                 .iter()
-                .filter_map(|column| at(column, row))
+                .filter_map(|column| broadcast_value(column, row))
                 .reduce(further)
         });
         Ok(extremes
@@ -1335,8 +1349,8 @@ fn single(is_try: bool) -> UserDefinedFunction {
 }
 
 /// Rounds fractions to `digits` after the point: halves away from zero, or to even numbers. No
-/// function of the engine, whose mode [`one`] changes.
-fn rounded(digits: i32, away_from_zero: bool) -> UserDefinedFunction {
+/// function of the engine, whose mode [`rewrite_expression`] changes.
+fn rounding_function(digits: i32, away_from_zero: bool) -> UserDefinedFunction {
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let [numbers] = columns else {
             return Err(refusal("a number is one column"));
@@ -1484,7 +1498,7 @@ fn common_type(left: &WholeNumber, right: &WholeNumber) -> Option<DataType> {
 }
 
 /// Casts integers to `dtype`, or fails on overflow.
-pub(super) fn narrowed(dtype: DataType) -> UserDefinedFunction {
+pub(super) fn narrowing_function(dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let [numbers] = columns else {
@@ -1515,7 +1529,7 @@ pub(super) fn narrowed(dtype: DataType) -> UserDefinedFunction {
 
 /// Checked binary operation on two columns of `dtype` with a result of that type; fails on
 /// overflow.
-fn computed(kind: Arithmetic, dtype: DataType) -> UserDefinedFunction {
+fn arithmetic_function(kind: Arithmetic, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let [left, right] = columns else {
@@ -1551,7 +1565,7 @@ fn rows(left: &Column, right: &Column) -> usize {
     }
 }
 
-fn at<T>(column: &ChunkedArray<T>, row: usize) -> Option<T::Native>
+fn broadcast_value<T>(column: &ChunkedArray<T>, row: usize) -> Option<T::Native>
 where
     T: PolarsNumericType,
 {
@@ -1565,7 +1579,7 @@ fn remainders(left: &Column, right: &Column) -> PolarsResult<Column> {
         right.cast(&DataType::Float64)?,
     );
     let (left, right) = (left.f64()?, right.f64()?);
-    let remainder = |row: usize| Some(at(left, row)? % at(right, row)?);
+    let remainder = |row: usize| Some(broadcast_value(left, row)? % broadcast_value(right, row)?);
     Ok((0..rows)
         .map(remainder)
         .collect::<Float64Chunked>()
@@ -1579,7 +1593,7 @@ fn wholes(
     dtype: &DataType,
 ) -> PolarsResult<Column> {
     let rows = rows(left, right);
-    let (left, right) = (Wholes::of(left)?, Wholes::of(right)?);
+    let (left, right) = (Wholes::from_column(left)?, Wholes::from_column(right)?);
     let (least, most) = limits(dtype).unwrap_or((i64::MIN.into(), i64::MAX.into()));
     let compute = |left: i128, right: i128| match kind {
         Arithmetic::Sum => Some(left + right),
@@ -1629,7 +1643,7 @@ enum Wholes {
 }
 
 impl Wholes {
-    fn of(column: &Column) -> PolarsResult<Self> {
+    fn from_column(column: &Column) -> PolarsResult<Self> {
         Ok(if *column.dtype() == DataType::UInt64 {
             Self::Unsigned(column.as_materialized_series().rechunk().u64()?.clone())
         } else {
@@ -1646,8 +1660,8 @@ impl Wholes {
 
     fn get(&self, row: usize) -> Option<i128> {
         match self {
-            Self::Signed(numbers) => at(numbers, row).map(i128::from),
-            Self::Unsigned(numbers) => at(numbers, row).map(i128::from),
+            Self::Signed(numbers) => broadcast_value(numbers, row).map(i128::from),
+            Self::Unsigned(numbers) => broadcast_value(numbers, row).map(i128::from),
         }
     }
 }

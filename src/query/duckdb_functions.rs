@@ -102,14 +102,14 @@ const FUNCTIONS: &[FunctionEntry] = &[
         names: 1,
         shown: "date_trunc",
         ..scalar("days_of_trunc", (2, 2), Gives::DayOrZoned, |c| {
-            truncated(c, &DataType::Date)
+            truncate_to_type(c, &DataType::Date)
         })
     },
     FunctionEntry {
         names: 1,
         shown: "date_trunc",
         ..scalar("times_of_trunc", (2, 2), Gives::TimeOrZoned, |c| {
-            truncated(c, &MICROSECONDS)
+            truncate_to_type(c, &MICROSECONDS)
         })
     },
     FunctionEntry {
@@ -307,11 +307,12 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
     // One for all statements, by which a plan is asked for calls of it.
-    static OF_SIGN: LazyLock<Option<UserDefinedFunction>> = LazyLock::new(|| made(NEGATIVE_OF));
+    static OF_SIGN: LazyLock<Option<UserDefinedFunction>> =
+        LazyLock::new(|| build_function(NEGATIVE_OF));
     if name == NEGATIVE_OF {
         OF_SIGN.clone()
     } else {
-        made(name)
+        build_function(name)
     }
 }
 
@@ -320,7 +321,7 @@ pub(super) fn is_negative_of(function: &OpaqueColumnUdf) -> bool {
     self::function(NEGATIVE_OF).is_some_and(|known| known.fun == *function)
 }
 
-fn made(name: &str) -> Option<UserDefinedFunction> {
+fn build_function(name: &str) -> Option<UserDefinedFunction> {
     let found = *FUNCTIONS.iter().find(|function| function.name == name)?;
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let (least, most) = found.takes;
@@ -373,8 +374,8 @@ fn made(name: &str) -> Option<UserDefinedFunction> {
             Gives::Day => DataType::Date,
             Gives::Time => MICROSECONDS,
             Gives::Zoned => IN_UTC,
-            Gives::DayOrZoned => zoned(fields).unwrap_or(DataType::Date),
-            Gives::TimeOrZoned => zoned(fields).unwrap_or(MICROSECONDS),
+            Gives::DayOrZoned => zoned_argument_type(fields).unwrap_or(DataType::Date),
+            Gives::TimeOrZoned => zoned_argument_type(fields).unwrap_or(MICROSECONDS),
             Gives::Wholes => DataType::List(Box::new(DataType::Int64)),
         };
         // The engine stops for a type that is not known: a written number has one, values of
@@ -451,7 +452,7 @@ fn time_of(micros: i64) -> Option<NaiveDateTime> {
 }
 
 /// Times, and durations, in microseconds.
-fn passed(column: &Column) -> PolarsResult<Int64Chunked> {
+fn time_or_duration_micros(column: &Column) -> PolarsResult<Int64Chunked> {
     if column.dtype().is_duration() {
         durations::micros(column)
     } else {
@@ -460,7 +461,7 @@ fn passed(column: &Column) -> PolarsResult<Int64Chunked> {
 }
 
 fn numbers(columns: &[Column], of: fn(i64) -> f64) -> PolarsResult<Column> {
-    Ok(passed(&columns[0])?
+    Ok(time_or_duration_micros(&columns[0])?
         .iter()
         .map(|micros| micros.map(of))
         .collect::<Float64Chunked>()
@@ -468,7 +469,7 @@ fn numbers(columns: &[Column], of: fn(i64) -> f64) -> PolarsResult<Column> {
 }
 
 fn wholes(columns: &[Column], of: fn(i64) -> i64) -> PolarsResult<Column> {
-    Ok(passed(&columns[0])?
+    Ok(time_or_duration_micros(&columns[0])?
         .iter()
         .map(|micros| micros.map(of))
         .collect::<Int64Chunked>()
@@ -662,7 +663,7 @@ fn in_utc(columns: &[Column]) -> PolarsResult<Column> {
 const MICROSECONDS: DataType = DataType::Datetime(TimeUnit::Microseconds, None);
 
 /// The type of the second argument if it is a time with a zone.
-fn zoned(fields: &[Field]) -> Option<DataType> {
+fn zoned_argument_type(fields: &[Field]) -> Option<DataType> {
     fields
         .get(1)
         .map(|field| field.dtype().clone())
@@ -674,7 +675,7 @@ fn is_zoned(dtype: &DataType) -> bool {
 }
 
 /// `date_trunc` with a result of `dtype`; times with a zone keep it.
-fn truncated(columns: &[Column], dtype: &DataType) -> PolarsResult<Column> {
+fn truncate_to_type(columns: &[Column], dtype: &DataType) -> PolarsResult<Column> {
     if is_zoned(columns[1].dtype()) {
         return date_trunc(columns);
     }
@@ -987,7 +988,7 @@ fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
         super::text_patterns::with_options(&text_of(columns, 1)?, &options.replace('g', ""))
             .map_err(|option| refusal(format!("{option} is no option: g, i, s, l, c, m, n, p")))?;
     let pattern = regex_of(&pattern)?;
-    let rewrite = RegexpReplacement::of(&text_of(columns, 2)?);
+    let rewrite = RegexpReplacement::from_text(&text_of(columns, 2)?);
     if rewrite.greatest_group >= pattern.captures_len() || !all && !rewrite.is_complete {
         return Ok(columns[0].clone());
     }
@@ -1015,7 +1016,7 @@ struct RegexpReplacement {
 }
 
 impl RegexpReplacement {
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         let mut rewrite = Self {
             by: String::new(),
             greatest_group: 0,
@@ -1325,11 +1326,15 @@ fn translate(columns: &[Column]) -> PolarsResult<Column> {
         .map(Column::len)
         .find(|&length| length != 1)
         .unwrap_or(1);
-    fn at(texts: &StringChunked, row: usize) -> Option<&str> {
+    fn broadcast_text(texts: &StringChunked, row: usize) -> Option<&str> {
         texts.get(if texts.len() == 1 { 0 } else { row })
     }
     let translated = |row: usize| {
-        let (text, from, to) = (at(texts, row)?, at(from, row)?, at(to, row)?);
+        let (text, from, to) = (
+            broadcast_text(texts, row)?,
+            broadcast_text(from, row)?,
+            broadcast_text(to, row)?,
+        );
         let instead = |letter: char| match from.chars().position(|known| known == letter) {
             Some(place) => to.chars().nth(place),
             None => Some(letter),

@@ -199,16 +199,16 @@ fn nulls_last(keys: &[OrderByExpr]) -> Vec<OrderByExpr> {
 }
 
 /// Removes enclosing parentheses.
-pub(super) fn unwrapped(expr: &Expr) -> &Expr {
+pub(super) fn strip_parentheses(expr: &Expr) -> &Expr {
     match expr {
-        Expr::Nested(inner) => unwrapped(inner),
+        Expr::Nested(inner) => strip_parentheses(inner),
         other => other,
     }
 }
 
 /// True for NULL as it is written, which as a condition is not met.
 pub(super) fn is_null(expr: &Expr) -> bool {
-    matches!(unwrapped(expr), Expr::Value(value) if value.value == Value::Null)
+    matches!(strip_parentheses(expr), Expr::Value(value) if value.value == Value::Null)
 }
 
 /// User-defined functions of one statement: windows and lambdas.
@@ -229,10 +229,10 @@ impl Semantics<'_> {
     /// [`crate::error::Kind::Usage`] for unknown functions, and for expressions without an
     /// equivalent in the engine.
     pub fn print(&self, expr: &Expr) -> Result<String> {
-        self.rewritten(expr).map(|expr| expr.to_string())
+        self.rewrite_expression(expr).map(|expr| expr.to_string())
     }
 
-    fn rewritten(&self, expr: &Expr) -> Result<Expr> {
+    fn rewrite_expression(&self, expr: &Expr) -> Result<Expr> {
         let mut expr = expr.clone();
         match expr.visit(&mut ExpressionRewrite(self)) {
             ControlFlow::Break(error) => Err(*error),
@@ -255,7 +255,7 @@ impl Semantics<'_> {
         let filter = function
             .filter
             .as_ref()
-            .map(|filter| self.rewritten(filter))
+            .map(|filter| self.rewrite_expression(filter))
             .transpose()?;
         if let Some(key) = function.within_group.first() {
             let key_expr = key.expr.clone();
@@ -291,7 +291,7 @@ impl Semantics<'_> {
         let mut arguments = call
             .arguments
             .iter()
-            .map(|argument| self.rewritten(argument))
+            .map(|argument| self.rewrite_expression(argument))
             .collect::<Result<Vec<_>>>()?;
         // The engine takes the part of a quantile as it is written.
         for parameter in arguments.iter_mut().skip(1) {
@@ -306,7 +306,7 @@ impl Semantics<'_> {
             }
         }
         for key in &mut call.order {
-            key.expr = self.rewritten(&key.expr)?;
+            key.expr = self.rewrite_expression(&key.expr)?;
         }
         // Rows of several values are told apart by their texts.
         if name == "count"
@@ -517,7 +517,7 @@ impl ExpressionRewrite<'_, '_> {
         Box::new(self.0.source.locate(Error::usage(summary).hint(hint), span))
     }
 
-    fn one(&self, expr: &mut Expr) -> Result<(), Box<Error>> {
+    fn rewrite_node(&self, expr: &mut Expr) -> Result<(), Box<Error>> {
         use BinaryOperator::{Minus, Multiply, PGRegexIMatch, PGRegexNotIMatch, Plus};
         let span = expr.span();
         let spelled = match expr {
@@ -550,7 +550,7 @@ impl ExpressionRewrite<'_, '_> {
             Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right }
                 if is_interval(left) || is_interval(right) =>
             {
-                match self.moved(left, op, right) {
+                match self.shift_by_interval(left, op, right) {
                     Some(moved) => moved,
                     None => return Ok(()),
                 }
@@ -596,7 +596,7 @@ impl ExpressionRewrite<'_, '_> {
                     return Ok(());
                 }
                 let Some(text) = text_of(
-                    unwrapped(value),
+                    strip_parentheses(value),
                 ).map(str::to_owned) else { return Ok(()) };
                 match self.cast_text(&text, kind, data_type, span)? {
                     Some(spelled) => spelled,
@@ -825,7 +825,7 @@ impl ExpressionRewrite<'_, '_> {
             Expr::CompoundFieldAccess { root, access_chain } => {
                 let mut value = *root.clone();
                 for access in access_chain.iter() {
-                    value = self.accessed(value, access, span)?;
+                    value = self.rewrite_access(value, access, span)?;
                 }
                 value
             }
@@ -858,7 +858,7 @@ impl ExpressionRewrite<'_, '_> {
                 return Err(self.refuse(span, "several groupings at once are not supported", "GROUP \
                     BY ROLLUP (a, b)"));
             }
-            Expr::Function(function) => match self.called(function)? {
+            Expr::Function(function) => match self.rewrite_call(function)? {
                 Some(spelled) => spelled,
                 None => return Ok(()),
             },
@@ -1082,7 +1082,7 @@ impl ExpressionRewrite<'_, '_> {
             }
             to if is_integer(to) => {
                 let number = match is_unsigned(to) {
-                    true => typed_texts::unsigned(text).map(i128::from),
+                    true => typed_texts::parse_unsigned(text).map(i128::from),
                     false => typed_texts::integer(text),
                 };
                 let number = number.and_then(whole_number).ok_or(UnreadText::NoValue);
@@ -1103,7 +1103,7 @@ impl ExpressionRewrite<'_, '_> {
             (Ok(read), _) => Ok(Some(read)),
             (Err(UnreadText::Beyond), _) => Err(self.refuse(
                 span,
-                typed_texts::beyond(text, asked),
+                typed_texts::out_of_range_message(text, asked),
                 "leave these times out, or compare them as texts",
             )),
             (Err(UnreadText::NoValue), CastKind::TryCast) => Ok(Some(cast_of(
@@ -1164,22 +1164,33 @@ impl ExpressionRewrite<'_, '_> {
     /// A value plus or minus an interval as the engine reads it: the interval on the right and
     /// without a sign, so that the parts of one with both signs are added one by one. A date
     /// becomes a time, which the engine takes for a date. `None` for what is no such sum.
-    fn moved(&self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
-        let parts_of = |side: &Expr| match unwrapped(side) {
+    fn shift_by_interval(&self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
+        let parts_of = |side: &Expr| match strip_parentheses(side) {
             Expr::Interval(interval) => interval_parts(interval),
             _ => None,
         };
         let is_minus = *op == BinaryOperator::Minus;
         let (value, parts) = match (parts_of(left), parts_of(right)) {
             (Some(one), Some(other)) => {
-                let other = if is_minus { other.negated()? } else { other };
+                let other = if is_minus {
+                    other.checked_neg()?
+                } else {
+                    other
+                };
                 return written_interval(one.checked_add(other)?).map(Expr::Interval);
             }
-            (None, Some(parts)) => (left, if is_minus { parts.negated()? } else { parts }),
+            (None, Some(parts)) => (
+                left,
+                if is_minus {
+                    parts.checked_neg()?
+                } else {
+                    parts
+                },
+            ),
             (Some(parts), None) if !is_minus => (right, parts),
             _ => return None,
         };
-        let value = match self.is_date(unwrapped(value)) {
+        let value = match self.is_date(strip_parentheses(value)) {
             true => cast_of(
                 CastKind::Cast,
                 value.clone(),
@@ -1208,14 +1219,14 @@ impl ExpressionRewrite<'_, '_> {
     /// True for a time without a zone plus or minus an interval, which the engine compares with no
     /// text.
     fn is_moved_time(&self, expr: &Expr) -> bool {
-        match unwrapped(expr) {
+        match strip_parentheses(expr) {
             Expr::BinaryOp {
                 left,
                 op: BinaryOperator::Plus | BinaryOperator::Minus,
                 right,
             } if is_interval(right) => {
                 let is_cast = |to: &SqlType| *to == SqlType::Timestamp(None, TimezoneInfo::None);
-                matches!(unwrapped(left), Expr::Cast { data_type, .. } if is_cast(data_type))
+                matches!(strip_parentheses(left), Expr::Cast { data_type, .. } if is_cast(data_type))
                     || matches!(self.dtype_of(left), Some(DataType::Datetime(_, None)))
                     || self.is_moved_time(left)
             }
@@ -1245,7 +1256,11 @@ impl ExpressionRewrite<'_, '_> {
                 "write the pattern itself: id SIMILAR TO 's.*'",
             ));
         };
-        Ok(matched(negated, value.clone(), &of_whole_text(pattern)))
+        Ok(regex_match_expression(
+            negated,
+            value.clone(),
+            &of_whole_text(pattern),
+        ))
     }
 
     fn escaped_like(
@@ -1263,7 +1278,7 @@ impl ExpressionRewrite<'_, '_> {
             .and_then(|text| like_regex(text, escape, any_case));
         let regex = regex
             .map_err(|reason| self.refuse(span, format!("LIKE does not take {reason}"), hint))?;
-        Ok(matched(negated, value.clone(), &regex))
+        Ok(regex_match_expression(negated, value.clone(), &regex))
     }
 
     /// `regexp_matches`, or `regexp_full_match` if `whole`, with its options.
@@ -1287,7 +1302,7 @@ impl ExpressionRewrite<'_, '_> {
                 hint,
             )
         })?;
-        Ok(matched(
+        Ok(regex_match_expression(
             false,
             arguments[0].clone(),
             &if whole {
@@ -1299,7 +1314,12 @@ impl ExpressionRewrite<'_, '_> {
     }
 
     /// List element, list slice, or struct field.
-    fn accessed(&self, value: Expr, access: &AccessExpr, span: Span) -> Result<Expr, Box<Error>> {
+    fn rewrite_access(
+        &self,
+        value: Expr,
+        access: &AccessExpr,
+        span: Span,
+    ) -> Result<Expr, Box<Error>> {
         let one = || Expr::value(Value::Number("1".into(), false));
         Ok(match access {
             AccessExpr::Subscript(Subscript::Index { index }) if self.is_map(&value) => {
@@ -1355,7 +1375,7 @@ impl ExpressionRewrite<'_, '_> {
     }
 
     /// The call in the engine's spelling; `None` if unchanged.
-    fn called(&self, function: &mut Function) -> Result<Option<Expr>, Box<Error>> {
+    fn rewrite_call(&self, function: &mut Function) -> Result<Option<Expr>, Box<Error>> {
         let (name, span) = (name_of(function), span_of(function));
         let call = call_of(self.0.source, function).map_err(Box::new)?;
         let time = chrono::Utc::now();
@@ -1473,9 +1493,11 @@ impl ExpressionRewrite<'_, '_> {
                 let groups = (1..=names.len()).map(group).collect();
                 self.struct_of(names, groups, span)?
             }
-            "row" if arity > 0 => {
-                self.struct_of(struct_values::unnamed(arity), call.arguments, span)?
-            }
+            "row" if arity > 0 => self.struct_of(
+                struct_values::unnamed_field_names(arity),
+                call.arguments,
+                span,
+            )?,
             "time_bucket" if arity >= 2 => {
                 let width = interval_text(&call.arguments[0])
                     .or_else(|| text_of(&call.arguments[0]).map(str::to_owned));
@@ -1674,7 +1696,7 @@ impl ExpressionRewrite<'_, '_> {
         let (Some((parameter, body)), Some(list)) = (parts, list) else {
             return Err(self.refuse(span, "a lambda is missing", hint));
         };
-        let parameters: Vec<String> = match unwrapped(&parameter) {
+        let parameters: Vec<String> = match strip_parentheses(&parameter) {
             Expr::Identifier(only) => vec![only.value.clone()],
             Expr::Tuple(several) => several.iter().map(ToString::to_string).collect(),
             _ => Vec::new(),
@@ -1732,7 +1754,7 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
     type Break = Box<Error>;
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
-        match self.one(expr) {
+        match self.rewrite_node(expr) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
@@ -1818,11 +1840,11 @@ fn is_unit_of_days(unit: &str) -> bool {
 
 /// Number of digits before the point to which `round(x, -2)` rounds.
 fn negative_digits(expr: &Expr) -> Option<usize> {
-    match unwrapped(expr) {
+    match strip_parentheses(expr) {
         Expr::UnaryOp {
             op: UnaryOperator::Minus,
             expr,
-        } => number(unwrapped(expr))
+        } => number(strip_parentheses(expr))
             .filter(|digits| digits.fract() == 0.0 && (1.0..=18.0).contains(digits))
             .map(|digits| digits as usize),
         _ => None,
@@ -1908,7 +1930,7 @@ fn cast_of(kind: CastKind, expr: Expr, data_type: SqlType) -> Expr {
 
 /// Elements of a list as it is written.
 fn list_of(expr: &Expr) -> Option<Vec<Expr>> {
-    match unwrapped(expr) {
+    match strip_parentheses(expr) {
         Expr::Array(array) => Some(array.elem.clone()),
         Expr::Function(function) if name_of(function) == "list_value" => match &function.args {
             FunctionArguments::List(list) => list
@@ -1947,7 +1969,7 @@ fn compared_with_each(
 /// Digits of a number as it is written, and how many of them are behind the point; `None` for
 /// numbers with a power of ten.
 fn decimal_of(expr: &Expr) -> Option<(i128, u32)> {
-    let (sign, text) = match unwrapped(expr) {
+    let (sign, text) = match strip_parentheses(expr) {
         Expr::UnaryOp {
             op: UnaryOperator::Minus,
             expr,
@@ -1965,7 +1987,7 @@ fn decimal_of(expr: &Expr) -> Option<(i128, u32)> {
 }
 
 fn number_text(expr: &Expr) -> Option<&str> {
-    match unwrapped(expr) {
+    match strip_parentheses(expr) {
         Expr::Value(ValueWithSpan {
             value: Value::Number(text, _),
             ..
@@ -1976,7 +1998,7 @@ fn number_text(expr: &Expr) -> Option<&str> {
 
 /// A decimal number as it is written; `None` for integers and for numbers with a power of ten.
 fn written_decimal(expr: &Expr) -> Option<String> {
-    let (sign, text) = match unwrapped(expr) {
+    let (sign, text) = match strip_parentheses(expr) {
         Expr::UnaryOp {
             op: UnaryOperator::Minus,
             expr,
@@ -2047,7 +2069,7 @@ fn written_type(expr: &Expr) -> Option<String> {
 
 /// The text of an interval as it is written: `3 days`.
 fn interval_text(expr: &Expr) -> Option<String> {
-    match unwrapped(expr) {
+    match strip_parentheses(expr) {
         Expr::Interval(interval) => text_of(&interval.value).map(str::to_owned),
         _ => None,
     }
@@ -2059,7 +2081,7 @@ fn has_written_year(time: &impl Datelike) -> bool {
 }
 
 fn is_interval(expr: &Expr) -> bool {
-    matches!(unwrapped(expr), Expr::Interval(_))
+    matches!(strip_parentheses(expr), Expr::Interval(_))
 }
 
 /// A call of two values.
@@ -2075,7 +2097,7 @@ fn places(template: &str) -> usize {
 }
 
 /// A match of a regular expression anywhere in the text.
-fn matched(negated: bool, value: Expr, regex: &str) -> Expr {
+fn regex_match_expression(negated: bool, value: Expr, regex: &str) -> Expr {
     expression(
         if negated {
             "(NOT regexp_like(_0, _1))"
@@ -2168,7 +2190,7 @@ fn spelled_number(text: &str) -> Option<Expr> {
 /// The parts of `INTERVAL 3 DAY`, `INTERVAL '3' DAY` or `INTERVAL '1 day 02:00'`; `None` for a text
 /// or a value that is no interval.
 pub(super) fn interval_parts(interval: &Interval) -> Option<IntervalParts> {
-    let value = unwrapped(&interval.value);
+    let value = strip_parentheses(&interval.value);
     let count = match value {
         Expr::UnaryOp {
             op: UnaryOperator::Minus,

@@ -88,20 +88,20 @@ pub(super) fn of_units(columns: &[Column], unit: i64) -> PolarsResult<Column> {
             .cast(&DataType::Float64)?
             .f64()?
             .iter()
-            .map(|number| checked(number.map(of)))
+            .map(|number| fail_on_overflow(number.map(of)))
             .collect::<PolarsResult<Int64Chunked>>()?
     } else {
         let numbers = columns[0].cast(&DataType::Int64)?;
         numbers
             .i64()?
             .iter()
-            .map(|number| checked(number.map(|number| number.checked_mul(unit))))
+            .map(|number| fail_on_overflow(number.map(|number| number.checked_mul(unit))))
             .collect::<PolarsResult<Int64Chunked>>()?
     };
     Ok(micros.into_duration(TimeUnit::Microseconds).into_column())
 }
 
-fn checked(micros: Option<Option<i64>>) -> PolarsResult<Option<i64>> {
+fn fail_on_overflow(micros: Option<Option<i64>>) -> PolarsResult<Option<i64>> {
     match micros {
         Some(None) => Err(refusal("the interval is out of range")),
         Some(known) => Ok(known),

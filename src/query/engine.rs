@@ -64,7 +64,7 @@ impl<'a> SqlEngine<'a> {
     /// Runs engine SQL over a frame, named `t`.
     ///
     /// # Errors
-    /// As [`SqlEngine::with`].
+    /// As [`SqlEngine::add_columns`].
     pub fn run(&self, frame: LazyFrame, sql: &str) -> Result<LazyFrame> {
         let registry = function_registry::registry(self.extras.borrow().clone());
         let mut context = SQLContext::new().with_function_registry(registry);
@@ -85,7 +85,7 @@ impl<'a> SqlEngine<'a> {
     /// Prints an expression over a frame's columns as engine SQL.
     ///
     /// # Errors
-    /// As [`SqlEngine::with`].
+    /// As [`SqlEngine::add_columns`].
     pub fn print(&self, expr: &Expr, frame: &mut LazyFrame) -> Result<String> {
         let schema = frame
             .collect_schema()
@@ -98,7 +98,11 @@ impl<'a> SqlEngine<'a> {
     /// # Errors
     /// [`crate::error::Kind::Usage`] for what the engine refuses, and for expressions without an
     /// equivalent in it.
-    pub fn with(&self, mut frame: LazyFrame, columns: &[(Expr, String)]) -> Result<LazyFrame> {
+    pub fn add_columns(
+        &self,
+        mut frame: LazyFrame,
+        columns: &[(Expr, String)],
+    ) -> Result<LazyFrame> {
         if columns.is_empty() {
             return Ok(frame);
         }
@@ -116,8 +120,8 @@ impl<'a> SqlEngine<'a> {
     /// Filters the frame by a condition.
     ///
     /// # Errors
-    /// As [`SqlEngine::with`].
-    pub fn filtered(&self, mut frame: LazyFrame, condition: &Expr) -> Result<LazyFrame> {
+    /// As [`SqlEngine::add_columns`].
+    pub fn filter_rows(&self, mut frame: LazyFrame, condition: &Expr) -> Result<LazyFrame> {
         let text = if is_null(condition) {
             "FALSE".to_owned()
         } else {

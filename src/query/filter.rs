@@ -274,7 +274,7 @@ impl Filter {
         if let Some((names, only)) = self.footprint_columns(columns) {
             return Ok(footprint_in_box(bbox, names, only, ctx));
         }
-        let field = chosen(
+        let field = choose_column(
             columns,
             self.geometry_column.as_deref(),
             &GEOMETRIES,
@@ -389,7 +389,7 @@ impl Filter {
         if let Some(interval) = self.interval_columns(columns) {
             return Ok(intervals_in_range(interval, range));
         }
-        let field = chosen(
+        let field = choose_column(
             columns,
             self.time_column.as_deref(),
             &TIMES,
@@ -759,7 +759,7 @@ fn texts_in_range(name: &str, range: TimeRange) -> Expr {
 }
 
 /// The requested column, or the first default column that exists.
-pub(super) fn chosen<'a>(
+pub(super) fn choose_column<'a>(
     columns: &'a [FieldSpec],
     asked: Option<&str>,
     usual: &[&str],
@@ -976,7 +976,7 @@ mod tests {
         .map(|name| FieldSpec::new(name, ArrowType::Binary))
         .into();
         let names = |columns: &[FieldSpec], usual: &[&str]| {
-            chosen(columns, None, usual, "", 0)
+            choose_column(columns, None, usual, "", 0)
                 .map(|field| field.name.clone())
                 .ok()
         };

@@ -166,7 +166,7 @@ impl<'a> Views<'a> {
     fn level(&self, level: usize, ctx: &JobContext) -> Result<LazyFrame> {
         match self.kept.get(&level) {
             Some(frame) => Ok(frame.clone()),
-            None => numbered(
+            None => add_row_numbers(
                 self.tables,
                 level,
                 level_frame(self.tables, level, false, ctx)?,
@@ -300,7 +300,7 @@ fn is_counted(tables: &Tables, level: usize) -> bool {
 }
 
 /// Adds [`ROW`] if it is the key.
-fn numbered(tables: &Tables, level: usize, frame: LazyFrame) -> Result<LazyFrame> {
+fn add_row_numbers(tables: &Tables, level: usize, frame: LazyFrame) -> Result<LazyFrame> {
     if !is_counted(tables, level) {
         return Ok(frame);
     }

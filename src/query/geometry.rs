@@ -25,7 +25,7 @@ pub(super) fn to_text(geometry: &Geometry) -> String {
             .collect();
         format!("({})", all.join(", "))
     }
-    fn listed(name: &str, parts: Vec<String>) -> String {
+    fn join_wkt_parts(name: &str, parts: Vec<String>) -> String {
         if parts.is_empty() {
             format!("{name} EMPTY")
         } else {
@@ -45,7 +45,7 @@ pub(super) fn to_text(geometry: &Geometry) -> String {
             write!(
                 out,
                 "{}",
-                listed(
+                join_wkt_parts(
                     "MULTIPOINT",
                     many.0
                         .iter()
@@ -57,18 +57,18 @@ pub(super) fn to_text(geometry: &Geometry) -> String {
         Geometry::MultiLineString(many) => write!(
             out,
             "{}",
-            listed("MULTILINESTRING", many.0.iter().map(coords).collect())
+            join_wkt_parts("MULTILINESTRING", many.0.iter().map(coords).collect())
         ),
         Geometry::MultiPolygon(many) => write!(
             out,
             "{}",
-            listed("MULTIPOLYGON", many.0.iter().map(rings).collect())
+            join_wkt_parts("MULTIPOLYGON", many.0.iter().map(rings).collect())
         ),
         Geometry::GeometryCollection(many) => {
             write!(
                 out,
                 "{}",
-                listed("GEOMETRYCOLLECTION", many.0.iter().map(to_text).collect())
+                join_wkt_parts("GEOMETRYCOLLECTION", many.0.iter().map(to_text).collect())
             )
         }
         Geometry::Line(one) => write!(

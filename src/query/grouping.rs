@@ -8,14 +8,14 @@ use sqlparser::ast::{Expr, Function, Ident, VisitMut, VisitorMut, visit_expressi
 
 use super::constant_inputs::ConstantInputs;
 use super::duckdb_semantics::{
-    call_of, column, expression, is_aggregate, is_generated, name_of, span_of, unwrapped,
+    call_of, column, expression, is_aggregate, is_generated, name_of, span_of, strip_parentheses,
 };
 use super::engine::{SqlEngine, engine_error};
 use crate::error::{Error, Result};
 
 /// Text of an expression, without parentheses around it.
 pub(super) fn text_of(expr: &Expr) -> String {
-    unwrapped(expr).to_string()
+    strip_parentheses(expr).to_string()
 }
 
 /// True for generated columns, which are valid over groups and windows.
@@ -92,8 +92,8 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
     /// Aggregates to one row per group.
     ///
     /// # Errors
-    /// As [`SqlEngine::with`].
-    pub fn grouped(self, frame: LazyFrame) -> Result<LazyFrame> {
+    /// As [`SqlEngine::add_columns`].
+    pub fn aggregate_groups(self, frame: LazyFrame) -> Result<LazyFrame> {
         let Self {
             engine,
             keys,
@@ -106,7 +106,7 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
         calls
             .iter_mut()
             .for_each(|(call, _)| constants.replace_in(call));
-        let mut frame = constants.added(engine.with(frame, &keys)?)?;
+        let mut frame = constants.add_columns(engine.add_columns(frame, &keys)?)?;
         let schema = frame
             .collect_schema()
             .map_err(|error| engine_error(&error))?;
@@ -199,7 +199,7 @@ impl<'p, 'a> SelectGroups<'p, 'a> {
         Ok(column(&name))
     }
 
-    fn one(&mut self, expr: &mut Expr) -> Result<()> {
+    fn replace_aggregate(&mut self, expr: &mut Expr) -> Result<()> {
         let source = self.engine.source;
         match expr {
             Expr::Function(function)
@@ -289,7 +289,7 @@ impl VisitorMut for SelectGroups<'_, '_> {
     type Break = Box<Error>;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
-        match self.one(expr) {
+        match self.replace_aggregate(expr) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(Box::new(error)),
         }

@@ -67,7 +67,7 @@ impl GroupBy {
     /// column of `height` rows, if it has one; `name(i)` is the output name of measure `i`.
     /// Dictionary keys are not decoded; two groups may share a string. `None` when there are too
     /// many groups or a type is not supported.
-    pub fn of(
+    pub fn aggregate_rows(
         &self,
         rows: LazyFrame,
         numbered: Vec<Option<Numbered>>,
@@ -110,7 +110,7 @@ impl GroupBy {
                     let Some(column) = read.next() else {
                         return Ok(None);
                     };
-                    let Some(found) = GroupNumbers::of(column, most)? else {
+                    let Some(found) = GroupNumbers::from_key(column, most)? else {
                         return Ok(None);
                     };
                     (found, GroupKey::Read(column))
@@ -119,7 +119,7 @@ impl GroupBy {
             keys.push(key);
             groups = match groups {
                 None => Some(found),
-                Some(before) => before.combined(&found, most),
+                Some(before) => before.combine_with(&found, most),
             };
             if groups.is_none() {
                 return Ok(None);
@@ -130,15 +130,15 @@ impl GroupBy {
         };
         let mut answer = keys
             .iter()
-            .map(|key| key.taken(&groups.firsts))
+            .map(|key| key.take_rows(&groups.firsts))
             .collect::<PolarsResult<Vec<_>>>()?;
-        let sizes = named(groups.firsts.len(), groups.of.iter());
+        let sizes = count_occurrences(groups.firsts.len(), groups.of.iter());
         for (at, measure) in self.measures.iter().enumerate() {
             let input = match measure.input() {
                 Some(_) => Some(frame.column(&input_name(at))?.as_materialized_series()),
                 None => None,
             };
-            let Some(told) = groups.told(measure, input, &sizes)? else {
+            let Some(told) = groups.aggregate_measure(measure, input, &sizes)? else {
                 return Ok(None);
             };
             answer.push(told.with_name(name(at)).into_column());
@@ -194,7 +194,7 @@ enum GroupKey<'a> {
 }
 
 impl GroupKey<'_> {
-    fn taken(&self, rows: &[IdxSize]) -> PolarsResult<Column> {
+    fn take_rows(&self, rows: &[IdxSize]) -> PolarsResult<Column> {
         Ok(match self {
             GroupKey::Read(column) => column.take_slice(rows)?,
             GroupKey::Texts(name, numbered) => {
@@ -223,7 +223,7 @@ struct GroupNumbers {
 
 impl GroupNumbers {
     /// Groups of equal values of a key; `None` for more than `most` groups or an unsupported type.
-    fn of(key: &Column, most: usize) -> PolarsResult<Option<Self>> {
+    fn from_key(key: &Column, most: usize) -> PolarsResult<Option<Self>> {
         let key = key.as_materialized_series();
         Ok(match key.dtype() {
             DataType::String => Self::of_texts(key.str()?, most),
@@ -330,7 +330,7 @@ impl GroupNumbers {
     }
 
     /// Groups of rows that are in one group in both; `None` for more than `most`.
-    fn combined(self, other: &Self, most: usize) -> Option<Self> {
+    fn combine_with(self, other: &Self, most: usize) -> Option<Self> {
         let width = other.firsts.len();
         let combinations = self
             .firsts
@@ -358,7 +358,7 @@ impl GroupNumbers {
     }
 
     /// The measure's value per group; `None` for an unsupported type.
-    fn told(
+    fn aggregate_measure(
         &self,
         measure: &Measure,
         input: Option<&Series>,
@@ -375,7 +375,7 @@ impl GroupNumbers {
             Measure::Known(_) if input.null_count() == 0 => counts(sizes.to_vec()),
             Measure::Known(_) => {
                 let known = input.is_not_null();
-                counts(named(
+                counts(count_occurrences(
                     self.firsts.len(),
                     self.of
                         .iter()
@@ -385,9 +385,9 @@ impl GroupNumbers {
             }
             Measure::Sum(_) => match input.dtype() {
                 DataType::Float64 => {
-                    Some(self.folded(input.f64()?, Some(0.0), |sum, value| sum + value))
+                    Some(self.fold_groups(input.f64()?, Some(0.0), |sum, value| sum + value))
                 }
-                DataType::Int64 => Some(self.folded(input.i64()?, Some(0), i64::wrapping_add)),
+                DataType::Int64 => Some(self.fold_groups(input.i64()?, Some(0), i64::wrapping_add)),
                 _ => None,
             },
             Measure::Least(_) => self.extreme(input, std::cmp::Ordering::Less)?,
@@ -410,17 +410,17 @@ impl GroupNumbers {
         let dtype = input.dtype();
         let physical = input.to_physical_repr();
         let found = match physical.dtype() {
-            DataType::Float64 => self.folded(physical.f64()?, None, better(wanted)),
-            DataType::Float32 => self.folded(physical.f32()?, None, better(wanted)),
-            DataType::Int64 => self.folded(physical.i64()?, None, better(wanted)),
-            DataType::Int32 => self.folded(physical.i32()?, None, better(wanted)),
+            DataType::Float64 => self.fold_groups(physical.f64()?, None, better(wanted)),
+            DataType::Float32 => self.fold_groups(physical.f32()?, None, better(wanted)),
+            DataType::Int64 => self.fold_groups(physical.i64()?, None, better(wanted)),
+            DataType::Int32 => self.fold_groups(physical.i32()?, None, better(wanted)),
             _ => return Ok(None),
         };
         found.cast(dtype).map(Some)
     }
 
     /// Folds the values of each group, starting with `start` or with the first value.
-    fn folded<T: PolarsNumericType>(
+    fn fold_groups<T: PolarsNumericType>(
         &self,
         values: &ChunkedArray<T>,
         start: Option<T::Native>,
@@ -457,7 +457,7 @@ impl GroupNumbers {
 }
 
 /// Occurrences of each group number.
-fn named<'a>(groups: usize, of: impl Iterator<Item = &'a u32>) -> Vec<u64> {
+fn count_occurrences<'a>(groups: usize, of: impl Iterator<Item = &'a u32>) -> Vec<u64> {
     let mut found = vec![0u64; groups];
     for group in of {
         if let Some(count) = found.get_mut(*group as usize) {
@@ -525,7 +525,7 @@ mod tests {
             ];
             let name = |at: usize| PlSmallStr::from(format!("m{at}"));
             let ours = GroupBy::new(&keys, measures)
-                .of(frame().lazy(), Vec::new(), 0, name)
+                .aggregate_rows(frame().lazy(), Vec::new(), 0, name)
                 .expect("runs")
                 .expect("is for here");
             let asked = [
@@ -561,7 +561,7 @@ mod tests {
         let name = |_: usize| PlSmallStr::from("m");
         let tally = |key: Expr, measure: Measure| {
             GroupBy::new(&[key], vec![measure])
-                .of(frame().lazy(), Vec::new(), 0, name)
+                .aggregate_rows(frame().lazy(), Vec::new(), 0, name)
                 .expect("runs")
         };
         assert!(tally(col("f"), Measure::Rows).is_none(), "a key of floats");
@@ -573,7 +573,7 @@ mod tests {
             .expect("a frame");
         assert!(
             GroupBy::new(&[col("t")], vec![Measure::Rows])
-                .of(many.lazy(), Vec::new(), 0, name)
+                .aggregate_rows(many.lazy(), Vec::new(), 0, name)
                 .expect("runs")
                 .is_none(),
             "each row a group"

@@ -11,7 +11,7 @@ use polars::sql::FunctionOptions;
 use super::engine::{refusal, type_name};
 use super::nested_values::{
     ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, extreme_of,
-    order_keys, row_count, stacked, taken,
+    order_keys, row_count, stack_columns, take_places,
 };
 
 /// Signature and implementation of a list function.
@@ -88,11 +88,12 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
     // One for all statements, by which a plan is asked for calls of it.
-    static WRITTEN_LIST: LazyLock<Option<UserDefinedFunction>> = LazyLock::new(|| made(LIST_VALUE));
+    static WRITTEN_LIST: LazyLock<Option<UserDefinedFunction>> =
+        LazyLock::new(|| build_function(LIST_VALUE));
     if name == LIST_VALUE {
         WRITTEN_LIST.clone()
     } else {
-        made(name)
+        build_function(name)
     }
 }
 
@@ -101,7 +102,7 @@ pub(super) fn is_written_list(function: &OpaqueColumnUdf) -> bool {
     self::function(LIST_VALUE).is_some_and(|known| known.fun == *function)
 }
 
-fn made(name: &str) -> Option<UserDefinedFunction> {
+fn build_function(name: &str) -> Option<UserDefinedFunction> {
     let found = FUNCTIONS.iter().find(|function| function.name == name)?;
     let check = move |count: usize| {
         let (least, most) = found.takes;
@@ -220,7 +221,7 @@ fn sum_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
 }
 
 fn list_value(columns: &[Column], dtype: &DataType) -> PolarsResult<Column> {
-    let (elements, starts) = stacked(columns, dtype)?;
+    let (elements, starts) = stack_columns(columns, dtype)?;
     let mut lists = ListsBuilder::default();
     for row in 0..row_count(columns) {
         let place =
@@ -247,13 +248,13 @@ fn list_concat(columns: &[Column]) -> PolarsResult<Column> {
     };
     let parts = columns
         .iter()
-        .map(ListRanges::of)
+        .map(ListRanges::from_column)
         .collect::<PolarsResult<Vec<_>>>()?;
     let elements: Vec<Column> = parts
         .iter()
         .map(|lists| lists.elements.clone().into_column())
         .collect();
-    let (elements, starts) = stacked(&elements, item)?;
+    let (elements, starts) = stack_columns(&elements, item)?;
     let mut lists = ListsBuilder::default();
     for row in 0..rows {
         let places = parts.iter().zip(&starts).flat_map(|(lists, start)| {
@@ -268,11 +269,11 @@ fn list_concat(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 /// Lists of chosen elements of each list, in the chosen order.
-fn chosen(
+fn choose_elements(
     columns: &[Column],
     mut choose: impl FnMut(std::ops::Range<usize>) -> Vec<usize>,
 ) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let mut builder = ListsBuilder::default();
     for row in 0..lists.len() {
         match lists.row(row) {
@@ -290,8 +291,8 @@ fn keys_of_elements(lists: &ListRanges) -> PolarsResult<BinaryChunked> {
 
 /// The first of equal elements of each list, without nulls.
 fn list_distinct(columns: &[Column]) -> PolarsResult<Column> {
-    let keys = keys_of_elements(&ListRanges::of(&columns[0])?)?;
-    chosen(columns, |range| {
+    let keys = keys_of_elements(&ListRanges::from_column(&columns[0])?)?;
+    choose_elements(columns, |range| {
         let mut known: HashSet<&[u8]> = HashSet::new();
         range
             .filter(|place| keys.get(*place).is_some_and(|key| known.insert(key)))
@@ -301,8 +302,8 @@ fn list_distinct(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Sorted elements of each list, nulls last.
 fn list_sort(columns: &[Column], descending: bool) -> PolarsResult<Column> {
-    let keys = keys_of_elements(&ListRanges::of(&columns[0])?)?;
-    chosen(columns, |range| {
+    let keys = keys_of_elements(&ListRanges::from_column(&columns[0])?)?;
+    choose_elements(columns, |range| {
         let mut places: Vec<usize> = range.collect();
         places.sort_by(|one, other| {
             let (one, other) = (keys.get(*one), keys.get(*other));
@@ -321,7 +322,7 @@ fn list_sort(columns: &[Column], descending: bool) -> PolarsResult<Column> {
 
 /// Least or greatest element of each list that is not null.
 fn list_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let keys = keys_of_elements(&lists)?;
     let best = |row: usize| {
         let known = lists
@@ -329,12 +330,12 @@ fn list_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
             .filter_map(|place| keys.get(place).map(|key| (key, place)));
         extreme_of(known, greatest)
     };
-    Ok(taken(&lists.elements, (0..lists.len()).map(best))?.into_column())
+    Ok(take_places(&lists.elements, (0..lists.len()).map(best))?.into_column())
 }
 
 /// True for a list that has the value; null for a null value.
 pub(super) fn list_contains(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let dtype = comparable_type(lists.elements.dtype(), columns[1].dtype())?;
     let keys = order_keys(&lists.elements.clone().into_column(), &dtype)?;
     let values = order_keys(&columns[1], &dtype)?;
@@ -351,7 +352,7 @@ pub(super) fn list_contains(columns: &[Column]) -> PolarsResult<Column> {
 /// The elements in the opposite order. (The engine's own function stops behind a filter that has it
 /// too.)
 fn list_reversed(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let mut builder = ListsBuilder::default();
     for row in 0..lists.len() {
         match lists.row(row) {
@@ -364,7 +365,7 @@ fn list_reversed(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Elements from a position to another one, both included; negative ones count from the end.
 pub(super) fn list_part(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let bounds = columns[1..]
         .iter()
         .map(|bound| bound.cast(&DataType::Int64))
@@ -405,7 +406,7 @@ pub(super) fn padded_list() -> UserDefinedFunction {
 fn list_padded(columns: &[Column]) -> PolarsResult<Column> {
     let all = columns
         .iter()
-        .map(ListRanges::of)
+        .map(ListRanges::from_column)
         .collect::<PolarsResult<Vec<_>>>()?;
     let Some(first) = all.first() else {
         return Err(refusal("a list is needed"));
@@ -427,7 +428,7 @@ fn list_padded(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Sum of the elements of each list that are not null; null when there are none.
 fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let dtype = sum_type(&dtypes(columns))?;
     if !dtype.is_integer() {
         let numbers = lists.elements.cast(&DataType::Float64)?;
@@ -487,7 +488,7 @@ fn wholes(series: &Series) -> PolarsResult<Vec<Option<i128>>> {
 
 /// Mean of the elements of each list that are not null; null when there are none.
 fn list_avg(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     // A sum begins with 0.0, so that of -0.0 is 0.0.
     let mean = |sum: f64, count: usize| (count > 0).then(|| (sum + 0.0) / count as f64);
     if sum_type(&dtypes(columns))?.is_integer() {
@@ -525,7 +526,7 @@ fn list_avg(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Texts of the elements that are not null with a separator between them; null when there are none.
 fn list_text(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     if super::nested_values::is_nested(lists.elements.dtype()) {
         let summary = format!(
             "lists of the type {} have no text",

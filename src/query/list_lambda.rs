@@ -6,11 +6,11 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::SQLContext;
 
-use super::duckdb_arithmetic::meant;
+use super::duckdb_arithmetic::apply_duckdb_arithmetic;
 use super::engine::refusal;
 use super::function_registry::registry;
 use super::list_functions::{element_type, elementwise};
-use super::nested_values::{ListRanges, ListsBuilder, broadcast_row, row_count, taken};
+use super::nested_values::{ListRanges, ListsBuilder, broadcast_row, row_count, take_places};
 
 /// Maximum number of elements that `list_reduce` goes through, one after the other.
 const REDUCED_MAX: usize = 10_000;
@@ -26,17 +26,19 @@ pub(super) struct Body {
 
 impl Body {
     /// The results for rows of inputs, lazily.
-    fn over(&self, inputs: Vec<Column>) -> PolarsResult<LazyFrame> {
+    fn evaluate_rows(&self, inputs: Vec<Column>) -> PolarsResult<LazyFrame> {
         let rows = inputs.first().map_or(0, Column::len);
         let mut context =
             SQLContext::new().with_function_registry(registry(self.functions.clone()));
         context.register("t", DataFrame::new(rows, inputs)?.lazy());
-        meant(context.execute(&format!("SELECT \"x\", {} AS \"value\" FROM t", self.sql))?)
+        apply_duckdb_arithmetic(
+            context.execute(&format!("SELECT \"x\", {} AS \"value\" FROM t", self.sql))?,
+        )
     }
 
     fn values(&self, inputs: Vec<Column>) -> PolarsResult<Series> {
         Ok(self
-            .over(inputs)?
+            .evaluate_rows(inputs)?
             .collect()?
             .column("value")?
             .as_materialized_series()
@@ -60,7 +62,7 @@ impl Body {
             .chain([Ok(number)])
             .collect::<PolarsResult<Vec<_>>>()?;
         Ok(self
-            .over(inputs)?
+            .evaluate_rows(inputs)?
             .collect_schema()?
             .try_get("value")?
             .clone())
@@ -77,7 +79,7 @@ fn of_rows(columns: &[Column], rows: &[usize]) -> PolarsResult<Vec<Column>> {
         let places = rows
             .iter()
             .map(|&row| Some(broadcast_row(column.len(), row)));
-        Ok(taken(column.as_materialized_series(), places)?
+        Ok(take_places(column.as_materialized_series(), places)?
             .with_name(context_name(at))
             .into_column())
     };
@@ -89,13 +91,13 @@ fn of_rows(columns: &[Column], rows: &[usize]) -> PolarsResult<Vec<Column>> {
 pub(super) fn of_elements(name: &str, body: Body, keeps: bool) -> UserDefinedFunction {
     let compute = body.clone();
     let values = move |columns: &[Column]| -> PolarsResult<Column> {
-        let lists = ListRanges::of(&columns[0])?;
+        let lists = ListRanges::from_column(&columns[0])?;
         let rows = row_count(columns);
         let ranges: Vec<_> = (0..rows)
             .map(|row| lists.row(broadcast_row(lists.len(), row)))
             .collect();
         // Nulls may have elements below them, whose results are not asked for.
-        let elements = taken(
+        let elements = take_places(
             &lists.elements,
             ranges.iter().flatten().cloned().flatten().map(Some),
         )?;
@@ -180,7 +182,7 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
             .map(|column| column.dtype().clone())
             .collect();
         let dtype = known_type(&dtypes)?;
-        let lists = ListRanges::of(&columns[0])?;
+        let lists = ListRanges::from_column(&columns[0])?;
         let rows = row_count(columns);
         let ranges: Vec<_> = (0..rows)
             .map(|row| lists.row(broadcast_row(lists.len(), row)))
@@ -203,14 +205,14 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
             ));
         }
         let mut results = if has_initial {
-            taken(
+            take_places(
                 columns[1].as_materialized_series(),
                 ranges.iter().enumerate().map(|(row, range)| {
                     range.as_ref().map(|_| broadcast_row(columns[1].len(), row))
                 }),
             )?
         } else {
-            taken(
+            take_places(
                 &lists.elements,
                 ranges
                     .iter()
@@ -222,13 +224,13 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
             let going: Vec<usize> = (0..rows)
                 .filter(|&row| ranges[row].as_ref().is_some_and(|range| range.len() > at))
                 .collect();
-            let elements = taken(
+            let elements = take_places(
                 &lists.elements,
                 going
                     .iter()
                     .map(|&row| ranges[row].as_ref().map(|range| range.start + at)),
             )?;
-            let before = taken(&results, going.iter().map(|&row| Some(row)))?;
+            let before = take_places(&results, going.iter().map(|&row| Some(row)))?;
             let numbers = vec![at as i64 + 1; going.len()];
             let mut inputs = vec![
                 before.with_name("x".into()).into_column(),
@@ -245,7 +247,7 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
                 .iter()
                 .enumerate()
                 .for_each(|(number, &row)| places[row] = Some(rows + number));
-            results = taken(&both, places)?;
+            results = take_places(&both, places)?;
         }
         Ok(results.into_column())
     };

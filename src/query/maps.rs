@@ -28,7 +28,7 @@ struct MapColumn {
 ///
 /// # Errors
 /// When a column does not fit the result.
-pub(super) fn restored(table: LevelTable, tables: &Tables) -> Result<LevelTable> {
+pub(super) fn restore_maps(table: LevelTable, tables: &Tables) -> Result<LevelTable> {
     if !table
         .schema()
         .fields()

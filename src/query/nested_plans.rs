@@ -7,15 +7,15 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
-use super::duckdb_arithmetic::{is_of_mixed_signs, meant, narrowed};
+use super::duckdb_arithmetic::{apply_duckdb_arithmetic, is_of_mixed_signs, narrowing_function};
 use super::engine::{refusal, type_name};
 use super::list_functions::{elementwise, is_written_list, written_list};
 use super::nested_values::{
     broadcast_row, cast_to, common_type, comparable_type, extreme_of, is_nested, order_keys,
-    row_count, stacked, taken,
+    row_count, stack_columns, take_places,
 };
 
-/// True for expressions that [`rewritten`] may change.
+/// True for expressions that [`rewrite_nested`] may change.
 pub(super) fn is_other_here(part: &Expr) -> bool {
     match part {
         Expr::BinaryExpr { op, .. } => is_comparison(*op) || op.is_arithmetic(),
@@ -40,7 +40,7 @@ fn is_comparison(op: Operator) -> bool {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for types that are not compared, or have no type in common.
-pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
+pub(super) fn rewrite_nested(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     let dtype = |part: &Expr| {
         part.to_field(schema)
             .ok()
@@ -100,7 +100,7 @@ pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 return Ok(part);
             }
             let branches = [truthy, falsy, predicate].map(|part| part.as_ref().clone());
-            picked(Pick::Condition, common_type(&[one, other])?).call(branches.into())
+            picking_function(Pick::Condition, common_type(&[one, other])?).call(branches.into())
         }
         Expr::Function {
             ref input,
@@ -113,7 +113,7 @@ pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let Some(dtypes) = input.iter().map(dtype).collect::<Option<Vec<_>>>() else {
                 return Ok(part);
             };
-            picked(pick, common_type(&dtypes)?).call(input.clone())
+            picking_function(pick, common_type(&dtypes)?).call(input.clone())
         }
         Expr::Agg(AggExpr::Min { ref input, .. }) if is_nested_part(input) => {
             extreme(false).call(vec![input.as_ref().clone()])
@@ -169,8 +169,8 @@ pub(super) fn with_common_types(
         .any(|schema| schema.iter_values().any(|dtype| *dtype == DataType::UInt64))
     {
         (of_left, of_right) = (
-            meant(left.clone())?.collect_schema()?,
-            meant(right.clone())?.collect_schema()?,
+            apply_duckdb_arithmetic(left.clone())?.collect_schema()?,
+            apply_duckdb_arithmetic(right.clone())?.collect_schema()?,
         );
     }
     let mut casts = Vec::new();
@@ -180,7 +180,7 @@ pub(super) fn with_common_types(
             .get(name)
             .is_some_and(|other| is_of_mixed_signs(&[one.clone(), other.clone()]))
         {
-            casts.push(narrowed(DataType::Int64).call(vec![col(name.clone())]));
+            casts.push(narrowing_function(DataType::Int64).call(vec![col(name.clone())]));
             continue;
         }
         let Some(other) = of_right
@@ -246,7 +246,7 @@ fn picked_by(function: &FunctionExpr) -> Option<Pick> {
 
 /// A value of one of several columns for each row. The engine's own functions give numbers of
 /// UBIGINT and signed ones a type of fractions, and null structs fields of nulls.
-fn picked(pick: Pick, dtype: DataType) -> UserDefinedFunction {
+fn picking_function(pick: Pick, dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &[Column]| -> PolarsResult<Column> {
         let rows = row_count(columns);
@@ -256,7 +256,7 @@ fn picked(pick: Pick, dtype: DataType) -> UserDefinedFunction {
             }
             _ => (None, columns),
         };
-        let (all, starts) = stacked(values, &of)?;
+        let (all, starts) = stack_columns(values, &of)?;
         let place = |at: usize, row: usize| starts[at] + broadcast_row(values[at].len(), row);
         if let Some(condition) = condition {
             let condition = condition.bool()?;
@@ -266,7 +266,7 @@ fn picked(pick: Pick, dtype: DataType) -> UserDefinedFunction {
                     .unwrap_or(false)
             };
             let places = (0..rows).map(|row| Some(place(if is_met(row) { 0 } else { 1 }, row)));
-            return Ok(taken(&all, places)?.into_column());
+            return Ok(take_places(&all, places)?.into_column());
         }
         if matches!(pick, Pick::FirstKnown) {
             let known: Vec<bool> = all
@@ -279,7 +279,7 @@ fn picked(pick: Pick, dtype: DataType) -> UserDefinedFunction {
                     .map(|at| place(at, row))
                     .find(|place| known[*place])
             });
-            return Ok(taken(&all, places)?.into_column());
+            return Ok(take_places(&all, places)?.into_column());
         }
         let keys = order_keys(&all.clone().into_column(), &of)?;
         let places = (0..rows).map(|row| {
@@ -289,7 +289,7 @@ fn picked(pick: Pick, dtype: DataType) -> UserDefinedFunction {
                 matches!(pick, Pick::Greatest),
             )
         });
-        Ok(taken(&all, places)?.into_column())
+        Ok(take_places(&all, places)?.into_column())
     };
     elementwise("picked", move |_| Ok(dtype.clone()), values)
 }
@@ -302,7 +302,7 @@ fn extreme(greatest: bool) -> UserDefinedFunction {
         };
         let keys = order_keys(values, &values.dtype().clone())?;
         let known = (0..keys.len()).filter_map(|row| keys.get(row).map(|key| (key, row)));
-        let best = taken(
+        let best = take_places(
             values.as_materialized_series(),
             [extreme_of(known, greatest)],
         )?;

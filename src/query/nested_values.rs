@@ -40,7 +40,7 @@ pub(super) fn common_type(types: &[DataType]) -> PolarsResult<DataType> {
         .iter()
         .filter(|dtype| !matches!(dtype, DataType::Unknown(_)))
     {
-        known = Some(known.map_or_else(|| Ok(dtype.clone()), |known| joined(&known, dtype))?);
+        known = Some(known.map_or_else(|| Ok(dtype.clone()), |known| unify_types(&known, dtype))?);
     }
     for written in types {
         let DataType::Unknown(kind) = written else {
@@ -67,13 +67,13 @@ pub(super) fn common_type(types: &[DataType]) -> PolarsResult<DataType> {
                 ));
             }
         };
-        known = Some(known.map_or_else(|| Ok(own.clone()), |known| joined(&known, &own))?);
+        known = Some(known.map_or_else(|| Ok(own.clone()), |known| unify_types(&known, &own))?);
     }
     Ok(known.unwrap_or(DataType::Null))
 }
 
 /// The type that holds the values of two known types.
-fn joined(one: &DataType, other: &DataType) -> PolarsResult<DataType> {
+fn unify_types(one: &DataType, other: &DataType) -> PolarsResult<DataType> {
     use DataType::{
         Boolean, Categorical, Date, Datetime, Decimal, Enum, Float32, Float64, List, Null, String,
         Struct,
@@ -92,12 +92,12 @@ fn joined(one: &DataType, other: &DataType) -> PolarsResult<DataType> {
             Datetime(TimeUnit::Microseconds, one_zone.clone())
         }
         (String | Categorical(..) | Enum(..), String | Categorical(..) | Enum(..)) => String,
-        (List(one), List(other)) => List(Box::new(joined(one, other)?)),
+        (List(one), List(other)) => List(Box::new(unify_types(one, other)?)),
         (Struct(fields), Struct(others)) if are_named_alike(fields, others) => {
             let field = |(one, other): (&Field, &Field)| {
                 Ok(Field::new(
                     one.name().clone(),
-                    joined(one.dtype(), other.dtype())?,
+                    unify_types(one.dtype(), other.dtype())?,
                 ))
             };
             Struct(
@@ -167,7 +167,10 @@ pub(super) fn cast_to(column: &Column, dtype: &DataType) -> PolarsResult<Series>
 ///
 /// # Errors
 /// As [`cast_to`].
-pub(super) fn stacked(columns: &[Column], dtype: &DataType) -> PolarsResult<(Series, Vec<usize>)> {
+pub(super) fn stack_columns(
+    columns: &[Column],
+    dtype: &DataType,
+) -> PolarsResult<(Series, Vec<usize>)> {
     let mut all = Series::new_empty(PlSmallStr::EMPTY, dtype);
     let mut starts = Vec::with_capacity(columns.len());
     for column in columns {
@@ -178,7 +181,7 @@ pub(super) fn stacked(columns: &[Column], dtype: &DataType) -> PolarsResult<(Ser
 }
 
 /// The rows at these places, null for `None`.
-pub(super) fn taken(
+pub(super) fn take_places(
     series: &Series,
     places: impl IntoIterator<Item = Option<usize>>,
 ) -> PolarsResult<Series> {
@@ -198,7 +201,7 @@ pub(super) struct ListRanges {
 impl ListRanges {
     /// # Errors
     /// [`crate::error::Kind::Usage`] for a column that has no lists.
-    pub fn of(column: &Column) -> PolarsResult<Self> {
+    pub fn from_column(column: &Column) -> PolarsResult<Self> {
         let whole = column.as_materialized_series().rechunk();
         if whole.dtype().is_null() {
             return Ok(Self {
@@ -270,7 +273,7 @@ impl ListsBuilder {
                 &dtype,
             ));
         }
-        let values = taken(elements, self.places)?
+        let values = take_places(elements, self.places)?
             .rechunk()
             .to_arrow(0, CompatLevel::newest());
         let offsets: Vec<i64> = std::iter::once(0).chain(self.ends).collect();
@@ -301,7 +304,7 @@ impl ListsBuilder {
 /// [`crate::error::Kind::Usage`] for types without an order.
 pub(super) fn order_keys(column: &Column, for_type: &DataType) -> PolarsResult<BinaryChunked> {
     let known = column.as_materialized_series().is_not_null();
-    let values = KeyValues::of(column, for_type)?;
+    let values = KeyValues::from_column(column, for_type)?;
     let mut key = Vec::new();
     let mut keys = BinaryChunkedBuilder::new(column.name().clone(), column.len());
     for (row, known) in known.iter().enumerate() {
@@ -346,7 +349,7 @@ pub(super) fn sortable(column: &Column) -> PolarsResult<Column> {
 /// # Errors
 /// [`crate::error::Kind::Usage`] for types that are not compared.
 pub(super) fn comparable_type(one: &DataType, other: &DataType) -> PolarsResult<DataType> {
-    let found = compared(one, other);
+    let found = find_comparison_type(one, other);
     found.ok_or_else(|| {
         let (one, other) = (type_name(one), type_name(other));
         refusal(format!(
@@ -355,7 +358,7 @@ pub(super) fn comparable_type(one: &DataType, other: &DataType) -> PolarsResult<
     })
 }
 
-fn compared(one: &DataType, other: &DataType) -> Option<DataType> {
+fn find_comparison_type(one: &DataType, other: &DataType) -> Option<DataType> {
     use DataType::{List, Struct};
     let is_whole = |dtype: &DataType| dtype.is_integer() || dtype.is_bool();
     let is_number = |dtype: &DataType| {
@@ -368,12 +371,12 @@ fn compared(one: &DataType, other: &DataType) -> Option<DataType> {
     Some(match (one, other) {
         (one, other) if one == other => one.clone(),
         (DataType::Null, dtype) | (dtype, DataType::Null) => dtype.clone(),
-        (List(one), List(other)) => List(Box::new(compared(one, other)?)),
+        (List(one), List(other)) => List(Box::new(find_comparison_type(one, other)?)),
         (Struct(fields), Struct(others)) if are_named_alike(fields, others) => {
             let field = |(one, other): (&Field, &Field)| {
                 Some(Field::new(
                     one.name().clone(),
-                    compared(one.dtype(), other.dtype())?,
+                    find_comparison_type(one.dtype(), other.dtype())?,
                 ))
             };
             Struct(
@@ -425,7 +428,7 @@ enum KeyValues {
 }
 
 impl KeyValues {
-    fn of(column: &Column, for_type: &DataType) -> PolarsResult<Self> {
+    fn from_column(column: &Column, for_type: &DataType) -> PolarsResult<Self> {
         let series = column.as_materialized_series().rechunk();
         let wholes = |numbers: &Int64Chunked, scale: i128| {
             Self::Wholes(
@@ -474,11 +477,11 @@ impl KeyValues {
                     .clone(),
             ),
             DataType::List(_) => {
-                let lists = ListRanges::of(&series.clone().into_column())?;
+                let lists = ListRanges::from_column(&series.clone().into_column())?;
                 let DataType::List(item) = for_type else {
                     return Err(Self::unlike(series.dtype(), for_type));
                 };
-                let elements = Self::of(&lists.elements.clone().into_column(), item)?;
+                let elements = Self::from_column(&lists.elements.clone().into_column(), item)?;
                 Self::Lists(lists, Box::new(elements))
             }
             DataType::Struct(_) => {
@@ -492,7 +495,7 @@ impl KeyValues {
                 };
                 let members = series.struct_()?.fields_as_series();
                 let field = |(member, wanted): (Series, &Field)| {
-                    Self::of(&member.into_column(), wanted.dtype())
+                    Self::from_column(&member.into_column(), wanted.dtype())
                 };
                 let fields = members
                     .into_iter()
@@ -681,7 +684,7 @@ mod tests {
             Some(&[]),
             Some(&[Some(2.0)]),
         ]);
-        let sliced = ListRanges::of(&column.slice(1, 3)).expect("lists");
+        let sliced = ListRanges::from_column(&column.slice(1, 3)).expect("lists");
         assert_eq!(
             (
                 sliced.row(0),
@@ -690,7 +693,7 @@ mod tests {
             ),
             (None, Some(0), 3)
         );
-        let all = ListRanges::of(&column).expect("lists");
+        let all = ListRanges::from_column(&column).expect("lists");
         let mut builder = ListsBuilder::default();
         for row in 0..all.len() {
             match all.row(row) {

@@ -244,12 +244,12 @@ fn check_texts(frame: &DataFrame) -> Result<()> {
     let held: u64 = frame
         .columns()
         .iter()
-        .map(|column| TextBuffer::of(column.as_materialized_series()).held)
+        .map(|column| TextBuffer::from_series(column.as_materialized_series()).held)
         .sum();
     let views = VIEW * frame.height() as u64 * frame.width() as u64;
     let budget = DecodeBudget::of_stored(held.saturating_add(views) / SHARED);
     for column in frame.columns() {
-        let unfolded = TextBuffer::of(column.as_materialized_series()).unfolded;
+        let unfolded = TextBuffer::from_series(column.as_materialized_series()).unfolded;
         budget.take(unfolded, || {
             format!("column {} of the result unfolds", column.name())
         })?;
@@ -267,7 +267,7 @@ struct TextBuffer {
 }
 
 impl TextBuffer {
-    fn of(series: &Series) -> Self {
+    fn from_series(series: &Series) -> Self {
         let parts = match series.dtype() {
             DataType::String => series.str().map_or(Vec::new(), |texts| {
                 texts
@@ -282,15 +282,18 @@ impl TextBuffer {
                     .collect()
             }),
             DataType::List(_) => {
-                return series
-                    .list()
-                    .map_or(Self::default(), |lists| Self::of(&lists.get_inner()));
+                return series.list().map_or(Self::default(), |lists| {
+                    Self::from_series(&lists.get_inner())
+                });
             }
             DataType::Struct(_) => {
                 let fields = series
                     .struct_()
                     .map_or(Vec::new(), |all| all.fields_as_series());
-                return fields.iter().map(Self::of).fold(Self::default(), Self::add);
+                return fields
+                    .iter()
+                    .map(Self::from_series)
+                    .fold(Self::default(), Self::add);
             }
             _ => Vec::new(),
         };

@@ -33,7 +33,7 @@ impl PairMoments {
     }
 
     /// The moments of one pair or more.
-    fn known(&self) -> Option<&Self> {
+    fn if_nonempty(&self) -> Option<&Self> {
         (self.count > 0.0).then_some(self)
     }
 
@@ -43,18 +43,18 @@ impl PairMoments {
 
     /// The mean of x by its sum: of infinite numbers it is infinite.
     pub fn mean_x(&self) -> Option<f64> {
-        self.known().map(|pairs| pairs.sum_x / pairs.count)
+        self.if_nonempty().map(|pairs| pairs.sum_x / pairs.count)
     }
 
     /// As [`PairMoments::mean_x`].
     pub fn mean_y(&self) -> Option<f64> {
-        self.known().map(|pairs| pairs.sum_y / pairs.count)
+        self.if_nonempty().map(|pairs| pairs.sum_y / pairs.count)
     }
 
     /// Variance of x over the number of pairs.
     pub fn variance_x(&self) -> Option<f64> {
         // Of one value 0, also where that is not a number.
-        self.known().map(|pairs| {
+        self.if_nonempty().map(|pairs| {
             if pairs.count > 1.0 {
                 pairs.squares_x / pairs.count
             } else {
@@ -65,7 +65,7 @@ impl PairMoments {
 
     /// Covariance over the number of pairs.
     pub fn covariance(&self) -> Option<f64> {
-        self.known().map(|pairs| pairs.products / pairs.count)
+        self.if_nonempty().map(|pairs| pairs.products / pairs.count)
     }
 
     /// Covariance over the number of pairs less one; `None` for fewer than two pairs.
@@ -75,7 +75,7 @@ impl PairMoments {
 
     /// NaN when all x or all y are equal.
     pub fn correlation(&self) -> Option<f64> {
-        let pairs = self.known()?;
+        let pairs = self.if_nonempty()?;
         let scale = (pairs.squares_x / pairs.count).sqrt() * (pairs.squares_y / pairs.count).sqrt();
         Some(if scale == 0.0 {
             f64::NAN
@@ -88,7 +88,7 @@ impl PairMoments {
     pub fn slope(&self) -> Option<f64> {
         // By both variances, as DuckDB divides.
         let slope = |pairs: &Self| (pairs.products / pairs.count) / (pairs.squares_x / pairs.count);
-        self.known().map(|pairs| {
+        self.if_nonempty().map(|pairs| {
             if pairs.squares_x == 0.0 {
                 f64::NAN
             } else {
@@ -104,7 +104,7 @@ impl PairMoments {
 
     /// The share of the variance of y that x explains; 1 when all y are equal.
     pub fn determination(&self) -> Option<f64> {
-        let pairs = self.known().filter(|pairs| pairs.squares_x != 0.0)?;
+        let pairs = self.if_nonempty().filter(|pairs| pairs.squares_x != 0.0)?;
         Some(if pairs.squares_y == 0.0 {
             1.0
         } else {

@@ -16,18 +16,18 @@ const LEAST_GROUPS: usize = 4;
 
 /// The plan with supported GROUP BYs replaced by their computed result. Call just before
 /// collecting: this reads rows.
-pub(super) fn grouped(frame: LazyFrame) -> PolarsResult<LazyFrame> {
-    rewritten(frame.logical_plan).map(LazyFrame::from)
+pub(super) fn replace_group_bys(frame: LazyFrame) -> PolarsResult<LazyFrame> {
+    rewrite_plan(frame.logical_plan).map(LazyFrame::from)
 }
 
-fn rewritten(plan: DslPlan) -> PolarsResult<DslPlan> {
+fn rewrite_plan(plan: DslPlan) -> PolarsResult<DslPlan> {
     Ok(match plan {
         DslPlan::Select { .. }
         | DslPlan::HStack { .. }
         | DslPlan::Filter { .. }
         | DslPlan::Sort { .. }
         | DslPlan::Slice { .. }
-        | DslPlan::IR { .. } => map_inputs(plan, rewritten)?,
+        | DslPlan::IR { .. } => map_inputs(plan, rewrite_plan)?,
         DslPlan::GroupBy {
             ref input,
             ref keys,
@@ -65,7 +65,7 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
     let mut last = Vec::with_capacity(aggs.len());
     for agg in aggs {
         let field = agg.to_field(&schema)?;
-        let Some(merged) = parts.merged(agg, &schema) else {
+        let Some(merged) = parts.build_final_aggregate(agg, &schema) else {
             return Ok(None);
         };
         last.push(
@@ -87,15 +87,15 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
         .filter(|_| plain);
     let tally = measures.map(|measures| GroupBy::new(keys, measures));
     let of_group = |group: usize| -> PolarsResult<DataFrame> {
-        let rows = LazyFrame::from(over(input, &scan.one_group(group))?);
+        let rows = LazyFrame::from(replace_scan(input, &scan.one_group(group))?);
         if let Some(tally) = &tally {
             let numbered = keys.iter().map(|key| match stored_column(input, key) {
-                Some(name) => scan.numbered(group, &name),
+                Some(name) => scan.read_dictionary_column(group, &name),
                 None => Ok(None),
             });
             let numbered = numbered.collect::<PolarsResult<Vec<_>>>()?;
             if let Some(answer) =
-                tally.of(rows.clone(), numbered, scan.group_rows(group), part_name)?
+                tally.aggregate_rows(rows.clone(), numbered, scan.group_rows(group), part_name)?
             {
                 return Ok(answer);
             }
@@ -183,7 +183,7 @@ fn stored_column(plan: &DslPlan, key: &Expr) -> Option<PlSmallStr> {
 }
 
 /// The same plan over another scan.
-pub(super) fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
+pub(super) fn replace_scan(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
     Ok(match plan {
         DslPlan::Select {
             expr,
@@ -191,7 +191,7 @@ pub(super) fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
             options,
         } => DslPlan::Select {
             expr: expr.clone(),
-            input: Arc::new(over(input, scan)?),
+            input: Arc::new(replace_scan(input, scan)?),
             options: *options,
         },
         DslPlan::HStack {
@@ -200,14 +200,14 @@ pub(super) fn over(plan: &DslPlan, scan: &LevelScan) -> PolarsResult<DslPlan> {
             options,
         } => DslPlan::HStack {
             exprs: exprs.clone(),
-            input: Arc::new(over(input, scan)?),
+            input: Arc::new(replace_scan(input, scan)?),
             options: *options,
         },
         DslPlan::Filter { predicate, input } => DslPlan::Filter {
             predicate: predicate.clone(),
-            input: Arc::new(over(input, scan)?),
+            input: Arc::new(replace_scan(input, scan)?),
         },
-        DslPlan::IR { dsl, .. } => over(dsl, scan)?,
+        DslPlan::IR { dsl, .. } => replace_scan(dsl, scan)?,
         _ => scan.clone().frame()?.logical_plan,
     })
 }
@@ -250,7 +250,7 @@ impl PartialAggregates {
 
     /// The final aggregate over partial aggregates that equals `expression` over rows; `None` if
     /// not supported.
-    fn merged(&mut self, expression: &Expr, schema: &Schema) -> Option<Expr> {
+    fn build_final_aggregate(&mut self, expression: &Expr, schema: &Schema) -> Option<Expr> {
         let by_row = |inner: &Arc<Expr>| is_by_row(inner).then(|| inner.as_ref().clone());
         let is_number = |inner: &Arc<Expr>| {
             inner
@@ -258,20 +258,22 @@ impl PartialAggregates {
                 .is_ok_and(|field| field.dtype().is_primitive_numeric())
         };
         Some(match expression {
-            Expr::Alias(inner, name) => self.merged(inner, schema)?.alias(name.clone()),
+            Expr::Alias(inner, name) => self
+                .build_final_aggregate(inner, schema)?
+                .alias(name.clone()),
             Expr::Cast {
                 expr,
                 dtype,
                 options,
             } => Expr::Cast {
-                expr: Arc::new(self.merged(expr, schema)?),
+                expr: Arc::new(self.build_final_aggregate(expr, schema)?),
                 dtype: dtype.clone(),
                 options: *options,
             },
             Expr::BinaryExpr { left, op, right } => Expr::BinaryExpr {
-                left: Arc::new(self.merged(left, schema)?),
+                left: Arc::new(self.build_final_aggregate(left, schema)?),
                 op: *op,
-                right: Arc::new(self.merged(right, schema)?),
+                right: Arc::new(self.build_final_aggregate(right, schema)?),
             },
             Expr::Literal(_) => expression.clone(),
             // Elementwise functions of aggregates, such as overflow checks.
@@ -279,7 +281,7 @@ impl PartialAggregates {
                 let mut checked = expression.clone();
                 if let Expr::AnonymousFunction { input, .. } = &mut checked {
                     for part in input {
-                        *part = self.merged(part, schema)?;
+                        *part = self.build_final_aggregate(part, schema)?;
                     }
                 }
                 checked
@@ -289,9 +291,9 @@ impl PartialAggregates {
                 truthy,
                 falsy,
             } => Expr::Ternary {
-                predicate: Arc::new(self.merged(predicate, schema)?),
-                truthy: Arc::new(self.merged(truthy, schema)?),
-                falsy: Arc::new(self.merged(falsy, schema)?),
+                predicate: Arc::new(self.build_final_aggregate(predicate, schema)?),
+                truthy: Arc::new(self.build_final_aggregate(truthy, schema)?),
+                falsy: Arc::new(self.build_final_aggregate(falsy, schema)?),
             },
             Expr::Len => self
                 .add(len().cast(DataType::UInt64), Some(Measure::Rows), schema)

@@ -57,7 +57,7 @@ pub struct Query {
 
 impl Query {
     /// A query of chained statements.
-    pub fn chained(mut statements: Vec<String>) -> Self {
+    pub fn from_statements(mut statements: Vec<String>) -> Self {
         let sql = statements.pop();
         Self {
             steps: statements,
@@ -197,12 +197,12 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
         .collect();
     let (inner, filters) = (tables.clone(), query.filters.clone());
     let frame = on_thread(ctx, move |ctx| {
-        collected(&inner, &filters, &texts, columns, limit, shown, ctx)
+        collect_statements(&inner, &filters, &texts, columns, limit, shown, ctx)
     })?;
     let truncated = limit.is_some_and(|limit| frame.height() > limit);
     let frame = if truncated { frame.head(limit) } else { frame };
     Ok(QueryResult::new(
-        maps::restored(output::to_table(&frame)?, tables)?,
+        maps::restore_maps(output::to_table(&frame)?, tables)?,
         truncated,
     ))
 }
@@ -245,7 +245,7 @@ pub fn kept_rows(
             };
             ctx.check()?;
             let places = || -> std::result::Result<Option<Vec<u32>>, PolarsError> {
-                let rows = duckdb_arithmetic::meant(frame)?.collect()?;
+                let rows = duckdb_arithmetic::apply_duckdb_arithmetic(frame)?.collect()?;
                 let Some(places) = rows.columns().first() else {
                     return Ok(None);
                 };
@@ -341,7 +341,7 @@ enum StatementOutput {
 
 /// Plans the statements in order, each over the tables and the previous result, and collects what
 /// is shown of the last.
-fn collected(
+fn collect_statements(
     tables: &Tables,
     filters: &[Filter],
     statements: &[String],
@@ -394,7 +394,7 @@ fn collected(
             return match shown {
                 StatementOutput::Columns => frame
                     .collect_schema()
-                    .and_then(|schema| catalogue::described(&schema)),
+                    .and_then(|schema| catalogue::describe_columns(&schema)),
                 StatementOutput::TableInfo => frame
                     .collect_schema()
                     .and_then(|schema| catalogue::table_info(&schema)),
@@ -407,14 +407,14 @@ fn collected(
             .map_err(engine);
         }
         if last {
-            let rows = duckdb_arithmetic::meant(frame)
-                .and_then(top_k::bounded)
-                .and_then(partial_aggregation::grouped)
-                .and_then(|frame| bounds::guarded(frame, ctx))
+            let rows = duckdb_arithmetic::apply_duckdb_arithmetic(frame)
+                .and_then(top_k::add_top_k_filters)
+                .and_then(partial_aggregation::replace_group_bys)
+                .and_then(|frame| bounds::add_join_checks(frame, ctx))
                 .and_then(LazyFrame::collect)
                 .map_err(|error| located(values_error(&error)))?;
             if shown == StatementOutput::Summary {
-                return summary::summarized(&rows, ctx)?
+                return summary::summarize_columns(&rows, ctx)?
                     .map_err(|error| located(values_error(&error)));
             }
             return Ok(limit.map_or(rows.clone(), |limit| {

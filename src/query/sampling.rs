@@ -80,7 +80,7 @@ impl RowSampling {
 }
 
 /// Random rows of a frame, in its order.
-pub(super) fn sampled(frame: LazyFrame, sampling: RowSampling) -> LazyFrame {
+pub(super) fn sample_rows(frame: LazyFrame, sampling: RowSampling) -> LazyFrame {
     // A frame may be planned several times and has the same rows each time.
     let seed = sampling
         .seed

@@ -204,7 +204,11 @@ impl LevelScan {
 
     /// A dictionary-encoded text column of one row group, all rows. `None` when it is stored
     /// otherwise or rows may be skipped as padding.
-    pub fn numbered(&self, group: usize, name: &str) -> PolarsResult<Option<Numbered>> {
+    pub fn read_dictionary_column(
+        &self,
+        group: usize,
+        name: &str,
+    ) -> PolarsResult<Option<Numbered>> {
         let ScanRows::Parquet(groups) = &self.rows else {
             return Ok(None);
         };
@@ -218,7 +222,7 @@ impl LevelScan {
         };
         self.ctx.check().map_err(|error| fault(&error))?;
         let Some(read) = groups
-            .numbered(group, column)
+            .read_dictionary_column(group, column)
             .transpose()
             .map_err(|error| fault(&error))?
         else {
@@ -325,7 +329,9 @@ impl LevelScan {
         };
         let (name, op, value) = match (left.as_ref(), right.as_ref()) {
             (Expr::Column(name), value) if leaves(value).is_empty() => (name, *op, value),
-            (value, Expr::Column(name)) if leaves(value).is_empty() => (name, mirrored(*op), value),
+            (value, Expr::Column(name)) if leaves(value).is_empty() => {
+                (name, mirror_operator(*op), value)
+            }
             _ => return,
         };
         if self.positions.is_some() && POSITIONS.contains(&name.as_str()) {
@@ -670,7 +676,7 @@ fn holds(frame: &DataFrame, condition: &Expr) -> PolarsResult<BooleanChunked> {
     })
 }
 
-fn mirrored(op: Operator) -> Operator {
+fn mirror_operator(op: Operator) -> Operator {
     match op {
         Operator::Lt => Operator::Gt,
         Operator::LtEq => Operator::GtEq,

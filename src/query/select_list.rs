@@ -10,7 +10,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-use super::duckdb_semantics::{column, expression, literal, name_of, span_of, unwrapped};
+use super::duckdb_semantics::{column, expression, literal, name_of, span_of, strip_parentheses};
 use super::scope::{NameLookup, SelectScope};
 use super::source_span::StatementSource;
 use super::text_patterns::of_like;
@@ -55,7 +55,7 @@ pub(super) fn select_list(
         match &with_subscripts(item) {
             SelectItem::UnnamedExpr(expr)
                 if let Some(fields) =
-                    unnested(expr).and_then(|of| fields_of(of, scope, schema)) =>
+                    unnest_argument(expr).and_then(|of| fields_of(of, scope, schema)) =>
             {
                 items.extend(
                     fields
@@ -64,9 +64,13 @@ pub(super) fn select_list(
                 );
             }
             SelectItem::UnnamedExpr(expr) => match columns_of(source, expr, scope)? {
-                None => items.push(plain(expr.clone(), column_names::of(expr), false)),
+                None => items.push(plain(
+                    expr.clone(),
+                    column_names::result_column_name(expr),
+                    false,
+                )),
                 Some(each) => items.extend(each.into_iter().map(|expr| {
-                    let name = column_names::of(&expr);
+                    let name = column_names::result_column_name(&expr);
                     plain(expr, name, false)
                 })),
             },
@@ -135,7 +139,7 @@ fn wildcard(
     };
     let span = options.wildcard_token.0.span;
     let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
-    let mut without = excluded(options);
+    let mut without = excluded_names(options);
     if let Some(except) = &options.opt_except {
         without.extend(
             std::iter::once(&except.first_element)
@@ -211,7 +215,7 @@ enum Chosen {
 impl Chosen {
     /// The columns of the arguments of a call: a pattern, `*`, `* EXCLUDE (a)`, or a list of names;
     /// `None` for other arguments.
-    fn of(function: &Function) -> Option<Self> {
+    fn from_function(function: &Function) -> Option<Self> {
         let FunctionArguments::List(list) = &function.args else {
             return None;
         };
@@ -220,12 +224,14 @@ impl Chosen {
         };
         Some(match argument {
             FunctionArgExpr::Wildcard => Chosen::Without(Vec::new()),
-            FunctionArgExpr::WildcardWithOptions(options) => Chosen::Without(excluded(options)),
+            FunctionArgExpr::WildcardWithOptions(options) => {
+                Chosen::Without(excluded_names(options))
+            }
             FunctionArgExpr::Expr(Expr::Array(array)) => {
-                Chosen::Named(array.elem.iter().map(written).collect::<Option<_>>()?)
+                Chosen::Named(array.elem.iter().map(text_literal).collect::<Option<_>>()?)
             }
             FunctionArgExpr::Expr(expr) => {
-                Chosen::Matching(regex::Regex::new(&written(expr)?).ok()?)
+                Chosen::Matching(regex::Regex::new(&text_literal(expr)?).ok()?)
             }
             FunctionArgExpr::QualifiedWildcard(_) => return None,
         })
@@ -241,7 +247,7 @@ impl Chosen {
 }
 
 /// A text as it is written.
-fn written(expr: &Expr) -> Option<String> {
+fn text_literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Value(value) => match &value.value {
             Value::SingleQuotedString(text) => Some(text.clone()),
@@ -252,7 +258,7 @@ fn written(expr: &Expr) -> Option<String> {
 }
 
 /// Names behind EXCLUDE.
-fn excluded(options: &WildcardAdditionalOptions) -> Vec<String> {
+fn excluded_names(options: &WildcardAdditionalOptions) -> Vec<String> {
     let name_of = |name: &sqlparser::ast::ObjectName| {
         name.0
             .last()
@@ -276,7 +282,7 @@ fn columns_of(
         |part: &Expr| matches!(part, Expr::Function(function) if name_of(function) == "columns");
     let found = visit_expressions(expr, |part| match part {
         Expr::Function(function) if is_columns(part) => {
-            ControlFlow::Break((Chosen::of(function), span_of(function)))
+            ControlFlow::Break((Chosen::from_function(function), span_of(function)))
         }
         _ => ControlFlow::Continue(()),
     });
@@ -319,7 +325,7 @@ fn field(of: &Expr, name: &str) -> Expr {
 /// The fields of a struct as columns: `st.*`, and `unnest(st)`. `None` for a value that is no
 /// struct.
 fn fields_of(expr: &Expr, scope: &SelectScope, schema: &Schema) -> Option<Vec<(Expr, String)>> {
-    match unwrapped(expr) {
+    match strip_parentheses(expr) {
         Expr::Dictionary(fields) => Some(
             fields
                 .iter()
@@ -370,7 +376,7 @@ fn with_subscripts(item: &SelectItem) -> SelectItem {
 }
 
 /// The argument of `unnest(x)`.
-fn unnested(expr: &Expr) -> Option<&Expr> {
+fn unnest_argument(expr: &Expr) -> Option<&Expr> {
     let Expr::Function(function) = expr else {
         return None;
     };

@@ -172,7 +172,9 @@ const FUNCTIONS: [(&str, SpatialSignature); 42] = [
     ),
     (
         "st_simplify",
-        SpatialSignature::WithNumber(|geometry, tolerance| Ok(simplified(geometry, tolerance))),
+        SpatialSignature::WithNumber(|geometry, tolerance| {
+            Ok(simplify_geometry(geometry, tolerance))
+        }),
     ),
     ("st_buffer", SpatialSignature::WithNumber(buffer)),
     ("st_transform", SpatialSignature::Transform),
@@ -333,7 +335,9 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
                 .with_name(called)
                 .into_column()
         }
-        SpatialSignature::Transform => transformed(name, columns)?.with_name(called).into_column(),
+        SpatialSignature::Transform => transform_geometries(name, columns)?
+            .with_name(called)
+            .into_column(),
         SpatialSignature::Made(made) => {
             let column: BinaryChunked = first
                 .binary()
@@ -458,7 +462,7 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
 }
 
 /// The geometries in another coordinate system; null where a point has no place there.
-fn transformed(name: &str, columns: &[Column]) -> PolarsResult<BinaryChunked> {
+fn transform_geometries(name: &str, columns: &[Column]) -> PolarsResult<BinaryChunked> {
     let wrong = |_| {
         refusal(format!(
             "{name} takes a geometry and two coordinate systems, 'EPSG:4326', 'EPSG:32631'"
@@ -580,7 +584,7 @@ fn convex_hull(geometry: &Geometry) -> Geometry {
         .into()
 }
 
-fn simplified(geometry: &Geometry, tolerance: f64) -> Geometry {
+fn simplify_geometry(geometry: &Geometry, tolerance: f64) -> Geometry {
     match geometry {
         Geometry::LineString(line) => line.simplify(tolerance).into(),
         Geometry::MultiLineString(lines) => lines.simplify(tolerance).into(),

@@ -19,7 +19,7 @@ use super::duckdb_semantics::expression;
 use super::name_forms::match_every_form;
 use super::sampling::{RowSampling, SAMPLES_MAX, SampleSize, Samplings};
 use super::source_span::StatementSource;
-use super::token_spellings::{respelled, with_turned_tables};
+use super::token_spellings::{rewrite_tokens, with_turned_tables};
 use crate::error::{Error, Result};
 
 /// Maximum nesting of brackets.
@@ -614,9 +614,11 @@ pub(super) fn query(
 ) -> Result<(Box<Query>, Samplings)> {
     let (tokens, samplings) = without_samples(
         source,
-        with_select(with_turned_tables(respelled(joined(tokens, is_column)))),
+        with_select(with_turned_tables(rewrite_tokens(join_tokens(
+            tokens, is_column,
+        )))),
     )?;
-    let mut query = parsed(source, tokens, is_column, |parser| {
+    let mut query = parse_tokens(source, tokens, is_column, |parser| {
         let query = parser.parse_query()?;
         let mut another = false;
         while parser.consume_token(&Token::SemiColon) {
@@ -643,9 +645,9 @@ pub(super) fn condition(
     tokens: &[TokenWithSpan],
     is_column: &dyn Fn(&str) -> bool,
 ) -> Result<Expr> {
-    let mut condition = parsed(
+    let mut condition = parse_tokens(
         source,
-        respelled(joined(tokens, is_column)),
+        rewrite_tokens(join_tokens(tokens, is_column)),
         is_column,
         |parser| parser.parse_expr(),
     )?;
@@ -679,7 +681,7 @@ fn trailing_null_treatment(expr: &mut Expr) -> Option<NullTreatment> {
     }
 }
 
-fn parsed<T>(
+fn parse_tokens<T>(
     source: &StatementSource,
     tokens: SqlTokens,
     is_column: &dyn Fn(&str) -> bool,
@@ -729,7 +731,7 @@ fn parsed<T>(
 }
 
 /// Joins tokens of column names with colons (`stac:crs`), and `**` to one operator.
-fn joined(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> SqlTokens {
+fn join_tokens(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> SqlTokens {
     let touches = |at: usize| tokens[at].span.end == tokens[at + 1].span.start;
     let mut found = SqlTokens::with_capacity(tokens.len());
     let mut at = 0;

@@ -12,7 +12,7 @@ use crate::text::PrintableLine;
 
 /// Names of the fields of `row(…)`, which has none: numbers, as the engine does not take empty
 /// names.
-pub(super) fn unnamed(count: usize) -> Vec<String> {
+pub(super) fn unnamed_field_names(count: usize) -> Vec<String> {
     (1..=count).map(|number| format!("v{number}")).collect()
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use polars::prelude::*;
 
 use super::catalogue::column_type;
-use super::nested_values::{extreme_of, order_keys, taken};
+use super::nested_values::{extreme_of, order_keys, take_places};
 use super::value_texts::texts_of;
 use crate::jobs::JobContext;
 
@@ -18,7 +18,7 @@ const QUARTERS: [f64; 3] = [0.25, 0.5, 0.75];
 type SummaryTexts = [Option<String>; 7];
 
 /// The summary of the columns of `frame`.
-pub(super) fn summarized(
+pub(super) fn summarize_columns(
     frame: &DataFrame,
     ctx: &JobContext,
 ) -> crate::error::Result<PolarsResult<DataFrame>> {
@@ -80,7 +80,7 @@ fn of_column(column: &Column) -> PolarsResult<(SummaryTexts, usize)> {
         .collect::<HashSet<&[u8]>>()
         .len();
     for (at, greatest) in [false, true].into_iter().enumerate() {
-        let best = taken(
+        let best = take_places(
             column.as_materialized_series(),
             [extreme_of(known(), greatest)],
         )?;
@@ -100,7 +100,7 @@ fn of_column(column: &Column) -> PolarsResult<(SummaryTexts, usize)> {
             (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64);
         texts[2] = mean
             .map(|mean| {
-                written(
+                format_number(
                     mean,
                     if is_time {
                         &MICROSECONDS
@@ -113,14 +113,14 @@ fn of_column(column: &Column) -> PolarsResult<(SummaryTexts, usize)> {
             .flatten();
         if let (Some(mean), false, true) = (mean, is_time, numbers.len() > 1) {
             let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
-            texts[3] = written(
+            texts[3] = format_number(
                 (squares / (numbers.len() - 1) as f64).sqrt(),
                 &DataType::Float64,
             )?;
         }
         for (at, quarter) in QUARTERS.into_iter().enumerate() {
             texts[4 + at] = quantile(&numbers, quarter)
-                .map(|number| written(number, column.dtype()))
+                .map(|number| format_number(number, column.dtype()))
                 .transpose()?
                 .flatten();
         }
@@ -141,7 +141,7 @@ fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
 }
 
 /// The text of a number, or of microseconds since 1970 for times, as a value of a type.
-fn written(number: f64, dtype: &DataType) -> PolarsResult<Option<String>> {
+fn format_number(number: f64, dtype: &DataType) -> PolarsResult<Option<String>> {
     /// Microseconds of a day.
     const DAY: f64 = 86_400e6;
     let column = match dtype {

@@ -1080,9 +1080,9 @@ fn groups_and_first_rows_are_computed_row_group_by_row_group() {
             .with_function_registry(super::function_registry::registry(Vec::new()));
         let table = super::tables::TableName::parse("data", 1).expect("a table");
         context.register("data", views.frame(table, &ctx()).expect("a frame"));
-        let frame = super::top_k::bounded(context.execute(sql).expect("is planned"));
+        let frame = super::top_k::add_top_k_filters(context.execute(sql).expect("is planned"));
         let frame = frame
-            .and_then(super::partial_aggregation::grouped)
+            .and_then(super::partial_aggregation::replace_group_bys)
             .expect("is computed");
         frame.describe_plan().expect("a plan")
     };

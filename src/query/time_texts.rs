@@ -277,7 +277,7 @@ enum IntervalUnit {
 }
 
 impl IntervalUnit {
-    fn named(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
             "millennium" | "millennia" | "millenniums" | "millenium" | "mil" | "mils" => {
                 Self::Months(12_000)
@@ -412,7 +412,7 @@ impl IntervalParts {
         }
     }
 
-    pub(super) fn negated(self) -> Option<Self> {
+    pub(super) fn checked_neg(self) -> Option<Self> {
         Some(Self {
             months: self.months.checked_neg()?,
             days: self.days.checked_neg()?,
@@ -433,7 +433,7 @@ pub(super) fn interval(text: &str) -> Option<IntervalParts> {
             .is_some_and(|word| word.eq_ignore_ascii_case("ago"))
         {
             return if count > 0 && rest[3..].trim().is_empty() {
-                parts.negated()
+                parts.checked_neg()
             } else {
                 None
             };
@@ -467,7 +467,7 @@ pub(super) fn interval(text: &str) -> Option<IntervalParts> {
         );
         let unit = match name {
             "" if count == 0 && after.is_empty() => IntervalUnit::Micros(SECOND),
-            name => IntervalUnit::named(name)?,
+            name => IntervalUnit::from_name(name)?,
         };
         let sign = if is_negative { -1 } else { 1 };
         parts.add(sign * number, sign * millionths, unit)?;

@@ -58,7 +58,7 @@ fn joins(tokens: &[TokenWithSpan]) -> bool {
 /// Marks ASOF joins in their condition, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds
 /// WHERE in `FILTER (condition)`, and drops `[NOT] MATERIALIZED`, as every WITH is planned in one
 /// way.
-pub(super) fn respelled(tokens: SqlTokens) -> SqlTokens {
+pub(super) fn rewrite_tokens(tokens: SqlTokens) -> SqlTokens {
     let mut found = SqlTokens::with_capacity(tokens.len());
     let mut waits_for_condition = false;
     let mut at = 0;
@@ -174,7 +174,7 @@ pub(super) fn with_turned_tables(tokens: SqlTokens) -> SqlTokens {
         }
         let end = statement_end(&tokens, at + 1);
         // A source may be a statement of this kind too.
-        match turned(&tokens[at + 1..end], pivots, token.span) {
+        match rewrite_pivot(&tokens[at + 1..end], pivots, token.span) {
             Some(turned) => found.extend(with_turned_tables(turned)),
             None => found.extend(tokens[at..end].iter().cloned()),
         }
@@ -199,7 +199,7 @@ fn statement_end(tokens: &[TokenWithSpan], start: usize) -> usize {
 }
 
 /// The tokens of a statement behind PIVOT or UNPIVOT, rewritten; `None` when it has no ON.
-fn turned(tokens: &[TokenWithSpan], pivots: bool, span: Span) -> Option<SqlTokens> {
+fn rewrite_pivot(tokens: &[TokenWithSpan], pivots: bool, span: Span) -> Option<SqlTokens> {
     let mark = |token: Token| TokenWithSpan::new(token, span);
     // The clauses by the word that begins them.
     let mut clauses: Vec<(&str, Vec<TokenWithSpan>)> = vec![("source", Vec::new())];
@@ -388,7 +388,7 @@ mod tests {
 
     fn respelled_text(sql: &str) -> String {
         let tokens = sql_dialect::tokens(&StatementSource::alone(sql)).expect("tokens");
-        respelled(tokens)
+        rewrite_tokens(tokens)
             .iter()
             .map(|token| token.token.to_string())
             .collect::<Vec<_>>()

@@ -8,7 +8,7 @@ use polars::prelude::*;
 use rayon::prelude::*;
 
 use super::engine::refusal;
-use super::partial_aggregation::{is_by_row, over, source};
+use super::partial_aggregation::{is_by_row, replace_scan, source};
 use super::scan::LevelScan;
 
 /// Minimum number of row groups for which this pays.
@@ -21,14 +21,14 @@ const KEY: &str = "__sorted";
 
 /// The plan with a filter below each supported sort. Call just before collecting: this reads the
 /// key column.
-pub(super) fn bounded(frame: LazyFrame) -> PolarsResult<LazyFrame> {
-    rewritten(frame.logical_plan, None).map(LazyFrame::from)
+pub(super) fn add_top_k_filters(frame: LazyFrame) -> PolarsResult<LazyFrame> {
+    rewrite_plan(frame.logical_plan, None).map(LazyFrame::from)
 }
 
 /// `most`: number of leading rows of this plan that are used; `None` for all.
-fn rewritten(plan: DslPlan, most: Option<usize>) -> PolarsResult<DslPlan> {
+fn rewrite_plan(plan: DslPlan, most: Option<usize>) -> PolarsResult<DslPlan> {
     let below =
-        |input: Arc<DslPlan>, most| rewritten(Arc::unwrap_or_clone(input), most).map(Arc::new);
+        |input: Arc<DslPlan>, most| rewrite_plan(Arc::unwrap_or_clone(input), most).map(Arc::new);
     Ok(match plan {
         DslPlan::Slice { offset, len, input } => {
             let wanted = most.map_or(len as usize, |most| most.min(len as usize));
@@ -86,7 +86,7 @@ fn rewritten(plan: DslPlan, most: Option<usize>) -> PolarsResult<DslPlan> {
                 input,
             }
         }
-        DslPlan::IR { dsl, .. } => rewritten(Arc::unwrap_or_clone(dsl), most)?,
+        DslPlan::IR { dsl, .. } => rewrite_plan(Arc::unwrap_or_clone(dsl), most)?,
         other => other,
     })
 }
@@ -167,7 +167,7 @@ fn best_of_group(
     descending: bool,
     most: usize,
 ) -> PolarsResult<(Series, usize)> {
-    let keys = LazyFrame::from(over(input, &scan.one_group(group))?)
+    let keys = LazyFrame::from(replace_scan(input, &scan.one_group(group))?)
         .select([key.clone().alias(KEY)])
         .collect()?;
     let keys = keys.column(KEY)?.as_materialized_series().rechunk();
@@ -180,7 +180,7 @@ fn best(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSiz
     let physical = keys.to_physical_repr();
     macro_rules! numbers {
         ($values:expr) => {
-            chosen($values.iter(), descending, most)
+            find_top_rows($values.iter(), descending, most)
         };
     }
     Ok(match physical.dtype() {
@@ -203,7 +203,7 @@ fn best(keys: &Series, descending: bool, most: usize) -> PolarsResult<Vec<IdxSiz
     })
 }
 
-fn chosen<T: PartialOrd + Copy>(
+fn find_top_rows<T: PartialOrd + Copy>(
     values: impl Iterator<Item = Option<T>>,
     descending: bool,
     most: usize,

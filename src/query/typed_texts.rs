@@ -21,7 +21,7 @@ pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Colu
             .into_column(),
         DataType::UInt64 => texts
             .iter()
-            .map(|text| unsigned(text?))
+            .map(|text| parse_unsigned(text?))
             .collect::<UInt64Chunked>()
             .into_column(),
         DataType::Decimal(precision, scale) => {
@@ -30,7 +30,11 @@ pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Colu
                     .checked_pow(*precision as u32)
                     .is_none_or(|end| number.unsigned_abs() < end)
             };
-            let number = |text: &str| WrittenNumber::read(text)?.scaled(*scale).filter(fits);
+            let number = |text: &str| {
+                WrittenNumber::read(text)?
+                    .scale_to_integer(*scale)
+                    .filter(fits)
+            };
             let numbers = texts
                 .iter()
                 .map(|text| number(text?))
@@ -98,15 +102,16 @@ fn read_time<T>(
 ) -> PolarsResult<Option<T>> {
     match text.map(read).transpose() {
         Err(UnreadText::NoValue) => Ok(None),
-        Err(UnreadText::Beyond) => {
-            Err(refusal(beyond(text.unwrap_or_default(), &type_name(dtype))))
-        }
+        Err(UnreadText::Beyond) => Err(refusal(out_of_range_message(
+            text.unwrap_or_default(),
+            &type_name(dtype),
+        ))),
         Ok(time) => Ok(time),
     }
 }
 
 /// Says that a text is a time which can't be held here.
-pub(super) fn beyond(text: &str, type_name: &str) -> String {
+pub(super) fn out_of_range_message(text: &str, type_name: &str) -> String {
     let text = text.printable_line();
     format!(
         "the text '{text}' is a {type_name} that can't be held here: years go from -262143 to \
@@ -146,11 +151,11 @@ pub(super) fn fraction(text: &str) -> Option<f64> {
 
 /// A number with a fraction or a power of ten too, rounded with halves away from zero.
 pub(super) fn integer(text: &str) -> Option<i128> {
-    WrittenNumber::read(text)?.scaled(0)
+    WrittenNumber::read(text)?.scale_to_integer(0)
 }
 
 /// An integer of a type without a sign: of the texts with a `-`, only those of zeros are one.
-pub(super) fn unsigned(text: &str) -> Option<u64> {
+pub(super) fn parse_unsigned(text: &str) -> Option<u64> {
     let is_zeros = |digits: &str| digits.bytes().all(|byte| byte == b'0');
     match text.trim_start().strip_prefix('-') {
         Some(digits) if !is_zeros(digits) => None,
@@ -171,7 +176,7 @@ struct WrittenNumber {
 impl WrittenNumber {
     fn read(text: &str) -> Option<Self> {
         let text = text.trim_start();
-        let (is_negative, rest) = signed(text);
+        let (is_negative, rest) = split_sign(text);
         if rest.len() < text.len() && is_spaces(rest) {
             return Some(Self::default());
         }
@@ -195,7 +200,7 @@ impl WrittenNumber {
     }
 
     /// The number times `10^digits`, rounded with halves away from zero; `None` beyond 128 bits.
-    fn scaled(&self, digits: usize) -> Option<i128> {
+    fn scale_to_integer(&self, digits: usize) -> Option<i128> {
         let all = format!("{}{}", self.whole, self.fraction);
         let all = all.trim_start_matches('0');
         // Where the digits before the point end.
@@ -218,7 +223,7 @@ impl WrittenNumber {
 }
 
 /// True for a text with a sign `-`, and what follows the sign.
-fn signed(text: &str) -> (bool, &str) {
+fn split_sign(text: &str) -> (bool, &str) {
     match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -239,7 +244,7 @@ fn grouped_digits(text: &str) -> (String, &str) {
 
 /// A power of ten after its `e`, and what follows it.
 fn power_of_ten(text: &str) -> Option<(i16, &str)> {
-    let (is_negative, rest) = signed(text);
+    let (is_negative, rest) = split_sign(text);
     let (digits, rest) = grouped_digits(rest);
     if digits.is_empty() {
         return is_spaces(rest).then_some((0, rest));
@@ -310,7 +315,7 @@ mod tests {
     #[test]
     fn texts_are_unsigned_fractional_and_decimal_numbers() {
         assert_eq!(
-            ["5", "-0", "-00", "-0.0", "- ", "-1"].map(unsigned),
+            ["5", "-0", "-00", "-0.0", "- ", "-1"].map(parse_unsigned),
             [Some(5), Some(0), Some(0), None, None, None]
         );
         assert_eq!(

@@ -151,7 +151,7 @@ fn function(
 pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
     match column.dtype() {
         DataType::List(_) => {
-            let lists = ListRanges::of(column)?;
+            let lists = ListRanges::from_column(column)?;
             let elements = texts_within(&lists.elements.clone().into_column())?;
             let text = |row: usize| Some(format!("[{}]", elements[lists.row(row)?].join(", ")));
             Ok((0..lists.len()).map(text).collect())

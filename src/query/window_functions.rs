@@ -5,7 +5,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::{FunctionOptions, SQLContext};
 
-use super::duckdb_arithmetic::meant;
+use super::duckdb_arithmetic::apply_duckdb_arithmetic;
 use super::engine::refusal;
 use super::function_registry;
 use super::nested_values::sortable;
@@ -127,7 +127,7 @@ impl WindowDefinition {
                     .enumerate()
                     .map(|(at, field)| Column::new_empty(format!("a{at}").into(), field.dtype()));
                 let frame = DataFrame::new(0, columns.collect())?;
-                let schema = aggregated(frame, sql)?.collect_schema()?;
+                let schema = aggregate_ranges(frame, sql)?.collect_schema()?;
                 schema.try_get("value")?.clone()
             }
             _ => first(),
@@ -156,7 +156,7 @@ impl WindowDefinition {
             | WindowFunction::Lead
             | WindowFunction::FirstValue
             | WindowFunction::LastValue
-            | WindowFunction::NthValue => self.taken(&rows, arguments)?,
+            | WindowFunction::NthValue => self.pick_row_values(&rows, arguments)?,
             WindowFunction::PercentRank | WindowFunction::CumeDist => {
                 let value = |at: usize| {
                     let ((start, end), (first, last)) = (rows.parts[at], rows.peers[at]);
@@ -168,7 +168,7 @@ impl WindowDefinition {
                         _ => f64::from(first - start) / f64::from(end - start - 1),
                     }
                 };
-                scattered(&rows, (0..count).map(|at| Some(value(at))))
+                restore_row_order(&rows, (0..count).map(|at| Some(value(at))))
                     .collect::<Float64Chunked>()
                     .into_column()
             }
@@ -177,7 +177,7 @@ impl WindowDefinition {
             | WindowFunction::DenseRank
             | WindowFunction::Ntile => self.ranks(&rows, arguments)?,
             WindowFunction::Engine(sql) => self.by_engine(&rows, arguments, sql)?,
-            _ => self.folded(&rows, arguments)?,
+            _ => self.aggregate_frames(&rows, arguments)?,
         };
         Ok(column.with_name("window".into()))
     }
@@ -374,13 +374,17 @@ impl WindowDefinition {
                 },
             }));
         }
-        Ok(scattered(rows, ranks.into_iter())
+        Ok(restore_row_order(rows, ranks.into_iter())
             .collect::<Int64Chunked>()
             .into_column())
     }
 
     /// `lag`, `lead`, `first_value`, `last_value`, `nth_value`: values of other rows.
-    fn taken(&self, rows: &PartitionedRows, arguments: &[Column]) -> PolarsResult<Column> {
+    fn pick_row_values(
+        &self,
+        rows: &PartitionedRows,
+        arguments: &[Column],
+    ) -> PolarsResult<Column> {
         let Some(values) = arguments.first() else {
             return Err(refusal("a column is missing"));
         };
@@ -460,7 +464,11 @@ impl WindowDefinition {
     }
 
     /// `count`, `sum`, `avg`, `min`, `max` over frames.
-    fn folded(&self, rows: &PartitionedRows, arguments: &[Column]) -> PolarsResult<Column> {
+    fn aggregate_frames(
+        &self,
+        rows: &PartitionedRows,
+        arguments: &[Column],
+    ) -> PolarsResult<Column> {
         let values = arguments.first();
         let known: Vec<bool> = match values {
             Some(values) => {
@@ -480,7 +488,7 @@ impl WindowDefinition {
             .collect();
         let Some(values) = values.filter(|_| self.function != WindowFunction::Count) else {
             let counts = frames.iter().map(|frame| Some(i64::from(count(*frame))));
-            return Ok(scattered(rows, counts)
+            return Ok(restore_row_order(rows, counts)
                 .collect::<Int64Chunked>()
                 .into_column());
         };
@@ -537,7 +545,7 @@ impl WindowDefinition {
                 let mean = |frame: &(usize, usize)| {
                     (count(*frame) > 0).then(|| sum(frame) as f64 / f64::from(count(*frame)))
                 };
-                return Ok(scattered(rows, frames.iter().map(mean))
+                return Ok(restore_row_order(rows, frames.iter().map(mean))
                     .collect::<Float64Chunked>()
                     .into_column());
             }
@@ -550,7 +558,7 @@ impl WindowDefinition {
                     .map_err(|_| too_large(format!("{} does not fit in BIGINT", sum(frame))))
             };
             let sums = frames.iter().map(whole).collect::<PolarsResult<Vec<_>>>()?;
-            return Ok(scattered(rows, sums.into_iter())
+            return Ok(restore_row_order(rows, sums.into_iter())
                 .collect::<Int64Chunked>()
                 .into_column());
         }
@@ -568,7 +576,7 @@ impl WindowDefinition {
                 }
             })
         };
-        Ok(scattered(rows, frames.iter().zip(sums).map(value))
+        Ok(restore_row_order(rows, frames.iter().zip(sums).map(value))
             .collect::<Float64Chunked>()
             .into_column())
     }
@@ -612,7 +620,9 @@ impl WindowDefinition {
             );
         }
         columns.push(IdxCa::from_vec(RANGE.into(), ranges).into_column());
-        let answers = meant(aggregated(DataFrame::new(total, columns)?, sql)?)?.collect()?;
+        let answers =
+            apply_duckdb_arithmetic(aggregate_ranges(DataFrame::new(total, columns)?, sql)?)?
+                .collect()?;
         let mut answer_of: Vec<Option<IdxSize>> = vec![None; distinct.len()];
         for (row, range) in answers.column(RANGE)?.idx()?.iter().enumerate() {
             if let Some(slot) = range.and_then(|range| answer_of.get_mut(range as usize)) {
@@ -641,7 +651,7 @@ fn too_many() -> PolarsError {
 }
 
 /// The aggregate per range; on a frame without ranges, an empty result of the same type.
-fn aggregated(mut frame: DataFrame, sql: &str) -> PolarsResult<LazyFrame> {
+fn aggregate_ranges(mut frame: DataFrame, sql: &str) -> PolarsResult<LazyFrame> {
     if frame.column(RANGE).is_err() {
         frame.with_column(IdxCa::from_vec(RANGE.into(), vec![0; frame.height()]).into_column())?;
     }
@@ -667,7 +677,7 @@ fn spans(begins: &[bool]) -> Vec<(u32, u32)> {
 }
 
 /// Values in window order, moved back to row order.
-fn scattered<T: Clone>(
+fn restore_row_order<T: Clone>(
     rows: &PartitionedRows,
     values: impl Iterator<Item = Option<T>>,
 ) -> impl Iterator<Item = Option<T>> {

@@ -12,7 +12,7 @@ use sqlparser::tokenizer::Span;
 
 use super::constant_inputs::{ConstantInputs, for_each_input};
 use super::duckdb_semantics::{
-    call_of, column, expression, interval_parts, is_generated, name_of, span_of, unwrapped,
+    call_of, column, expression, interval_parts, is_generated, name_of, span_of, strip_parentheses,
 };
 use super::engine::{SqlEngine, engine_error};
 use super::function_names::is_aggregate_name;
@@ -54,7 +54,7 @@ impl<'p, 'a> SelectWindows<'p, 'a> {
     ///
     /// # Errors
     /// For unknown functions and frames that are not supported, with their position.
-    pub fn computed(self, mut frame: LazyFrame) -> Result<LazyFrame> {
+    pub fn add_window_columns(self, mut frame: LazyFrame) -> Result<LazyFrame> {
         let Self { engine, calls } = self;
         if calls.is_empty() {
             return Ok(frame);
@@ -66,7 +66,7 @@ impl<'p, 'a> SelectWindows<'p, 'a> {
             inputs.iter_mut().for_each(|input| constants.replace(input));
             windows.push((window, inputs, name));
         }
-        frame = constants.added(frame)?;
+        frame = constants.add_columns(frame)?;
         let schema = frame
             .collect_schema()
             .map_err(|error| engine_error(&error))?;
@@ -393,14 +393,14 @@ fn frame_of(source: StatementSource, frame: &WindowFrame, span: Span) -> Result<
 
 /// Frame offset: rows, units of a number, or microseconds.
 fn distance(expr: &Expr) -> Option<f64> {
-    let number = |expr: &Expr| match unwrapped(expr) {
+    let number = |expr: &Expr| match strip_parentheses(expr) {
         Expr::Value(value) => match &value.value {
             Value::Number(text, _) | Value::SingleQuotedString(text) => Some(text.clone()),
             _ => None,
         },
         _ => None,
     };
-    match unwrapped(expr) {
+    match strip_parentheses(expr) {
         Expr::Interval(interval) => interval_parts(interval)?
             .fixed_micros()
             .filter(|micros| *micros >= 0)

@@ -140,9 +140,9 @@ fn write(folder: &Path, text: &str) -> std::io::Result<()> {
 
 /// The newest report not shown yet, if any. Marks all as shown and removes old ones.
 pub fn take_unseen(folder: &Path) -> Option<PathBuf> {
-    let mut new = listed(folder, NEW);
+    let mut new = list_files_with_prefix(folder, NEW);
     let seen: Vec<PathBuf> = new.drain(..).filter_map(|path| mark_seen(&path)).collect();
-    let mut kept = listed(folder, SEEN);
+    let mut kept = list_files_with_prefix(folder, SEEN);
     let surplus = kept.len().saturating_sub(REPORTS);
     for path in kept.drain(..surplus) {
         let _ = std::fs::remove_file(path);
@@ -169,7 +169,7 @@ fn mark_seen(path: &Path) -> Option<PathBuf> {
 }
 
 /// Oldest first.
-fn listed(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+fn list_files_with_prefix(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -211,6 +211,6 @@ mod tests {
         let newest = take_unseen(folder.path()).expect("one is new");
         assert!(newest.ends_with(format!("{SEEN}7.txt")), "{newest:?}");
         assert_eq!(take_unseen(folder.path()), None);
-        assert_eq!(listed(folder.path(), SEEN).len(), REPORTS);
+        assert_eq!(list_files_with_prefix(folder.path(), SEEN).len(), REPORTS);
     }
 }

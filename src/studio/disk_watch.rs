@@ -37,7 +37,7 @@ impl DiskWatch {
     /// Starts looking at the files of `open`, and wakes the window when they change; `None` where
     /// all are on servers, whose answers are compared with the opened version, or when no thread
     /// can be started.
-    pub fn of(open: &OpenDataset, jobs: &Jobs) -> Option<Self> {
+    pub fn start_for_dataset(open: &OpenDataset, jobs: &Jobs) -> Option<Self> {
         let places: Vec<PathBuf> = std::iter::once(open.reader.info().path.clone())
             .chain(open.options.with.iter().cloned())
             .collect();

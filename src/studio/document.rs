@@ -22,7 +22,7 @@ use crate::model::{
 use crate::ops::{MissingParts, lazy_tables};
 use crate::query::Tables;
 use crate::raster::{RasterSource, VARIABLE_COLUMN, variable_of_value};
-use crate::table::{inferred, value_text};
+use crate::table::{infer_type, value_text};
 
 /// A dataset opened for reading.
 pub struct OpenDataset {
@@ -153,9 +153,9 @@ impl DraftDocument {
 
     /// As [`DraftDocument::new`], with what panels derive from the whole draft computed; for jobs,
     /// as it takes long for large drafts.
-    pub fn prepared(draft: Draft) -> Self {
+    pub fn with_derived_data(draft: Draft) -> Self {
         let document = Self::new(draft);
-        document.derived();
+        document.derived_data();
         document.tray_index();
         document
     }
@@ -269,7 +269,7 @@ impl DraftDocument {
         }
     }
 
-    fn derived(&self) -> &Derived {
+    fn derived_data(&self) -> &Derived {
         self.derived.get_or_init(|| {
             let dataset = self.draft.dataset();
             let mut lens = self
@@ -360,7 +360,7 @@ impl Document {
     }
 
     /// The opened dataset; `None` for a draft.
-    pub fn opened(&self) -> Option<&OpenDataset> {
+    pub fn opened_dataset(&self) -> Option<&OpenDataset> {
         match self {
             Document::Opened(open) => Some(open),
             Document::Draft(_) => None,
@@ -369,13 +369,13 @@ impl Document {
 
     /// The container format; `None` for a draft.
     pub fn format(&self) -> Option<Format> {
-        self.opened().map(|open| open.reader.info().format)
+        self.opened_dataset().map(|open| open.reader.info().format)
     }
 
     /// The tree: ids, types and parents.
     pub fn tree(&self) -> &Arc<Skeleton> {
         match self {
-            Document::Draft(document) => &document.derived().tree,
+            Document::Draft(document) => &document.derived_data().tree,
             Document::Opened(open) => &open.tree,
         }
     }
@@ -389,7 +389,7 @@ impl Document {
     pub fn fields(&self, level: usize) -> Vec<FieldSpec> {
         match self {
             Document::Draft(document) => document
-                .derived()
+                .derived_data()
                 .fields
                 .get(level)
                 .cloned()
@@ -449,7 +449,7 @@ impl Document {
     pub fn text(&self, at: RowRef, field: &str) -> String {
         let (value, dtype) = self.value(at, field);
         let dtype = if dtype == DataType::Null {
-            inferred(&value)
+            infer_type(&value)
         } else {
             dtype
         };

@@ -289,7 +289,7 @@ mod tests {
                     "{what}: {ended:?}"
                 );
                 assert!(
-                    studio.kept().is_none()
+                    studio.filtered_rows().is_none()
                         && studio.filters().is_empty()
                         && studio.report().findings.is_empty(),
                     "{what}"
@@ -323,7 +323,10 @@ mod tests {
         assert_eq!(ids(&studio), ["b", "a"]);
         done(&mut studio, Command::Open { path });
         assert!(
-            studio.document().and_then(Document::opened).is_some(),
+            studio
+                .document()
+                .and_then(Document::opened_dataset)
+                .is_some(),
             "what was decided is done"
         );
     }

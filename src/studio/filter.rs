@@ -74,7 +74,7 @@ impl Studio {
 
     /// The rows that the filter keeps; while a new filter is computed, those of the previous one.
     /// `None` without a filter.
-    pub fn kept(&self) -> Option<&Arc<KeptRows>> {
+    pub fn filtered_rows(&self) -> Option<&Arc<KeptRows>> {
         self.filter
             .kept
             .as_ref()

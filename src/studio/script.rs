@@ -206,7 +206,11 @@ impl<'de> Deserialize<'de> for ScriptLine {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error as _;
         let line = Json::deserialize(deserializer)?;
-        if let Some(why) = line.get("command").and_then(Json::as_str).and_then(removed) {
+        if let Some(why) = line
+            .get("command")
+            .and_then(Json::as_str)
+            .and_then(removed_command_error)
+        {
             return Err(D::Error::custom(why));
         }
         match (line.get("command").is_some(), line.get("step").is_some()) {
@@ -222,7 +226,7 @@ impl<'de> Deserialize<'de> for ScriptLine {
 }
 
 /// Error message for a command of earlier versions that was removed; `None` for other names.
-fn removed(command: &str) -> Option<String> {
+fn removed_command_error(command: &str) -> Option<String> {
     let instead = match command {
         "summarize" | "footprints" | "preview" | "thumbnail" | "bytes" => {
             "the window asks for it by itself"

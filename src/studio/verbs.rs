@@ -79,7 +79,8 @@ impl Studio {
     pub(super) fn fork(&mut self) -> Result<Outcome> {
         let (reader, document) = (self.need_opened()?.reader.clone(), self.document_id());
         Ok(self.start(tr!("Make a draft of the dataset"), move |ctx| {
-            let draft = DraftDocument::prepared(Draft::of(draft_of(reader.as_ref(), ctx)?));
+            let draft =
+                DraftDocument::with_derived_data(Draft::of(draft_of(reader.as_ref(), ctx)?));
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
                 studio.show(Document::Draft(Box::new(draft)));
@@ -388,7 +389,7 @@ impl Studio {
     pub(super) fn read_chunk(&mut self, request: ChunkRequest) -> Result<Outcome> {
         let opened = self
             .document()
-            .and_then(Document::opened)
+            .and_then(Document::opened_dataset)
             .map(|open| open.reader.clone());
         self.start_with_event(
             tr!("Read {chunk}", chunk = &request.chunk),
@@ -477,7 +478,7 @@ impl Studio {
     }
 
     pub(super) fn need_opened(&self) -> Result<&OpenDataset> {
-        let opened = self.document.as_ref().and_then(Document::opened);
+        let opened = self.document.as_ref().and_then(Document::opened_dataset);
         opened.ok_or_else(|| {
             Error::usage("no dataset is open for reading").hint("open a .tacozip or a FOLDER")
         })

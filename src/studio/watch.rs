@@ -87,7 +87,7 @@ impl Studio {
     }
 
     /// The watched folders.
-    pub fn watched(&self) -> impl ExactSizeIterator<Item = &Path> {
+    pub fn watched_folders(&self) -> impl ExactSizeIterator<Item = &Path> {
         self.watched.iter().map(|watched| watched.folder.as_path())
     }
 
@@ -238,12 +238,12 @@ fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs
             false => receiver.recv_timeout(LOOK),
         };
         match told {
-            Ok(path) => seen(path, &mut growing),
+            Ok(path) => record_appeared_path(path, &mut growing),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
         while let Ok(path) = receiver.try_recv() {
-            seen(path, &mut growing);
+            record_appeared_path(path, &mut growing);
         }
         growing.retain(|path, file| {
             let Some(mark) = mark_of(path) else {
@@ -274,7 +274,7 @@ fn settle(receiver: &Receiver<PathBuf>, inbox: &Mutex<Vec<PathBuf>>, jobs: &Jobs
 }
 
 /// Records a file, or all files of a folder that appeared.
-fn seen(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
+fn record_appeared_path(path: PathBuf, growing: &mut HashMap<PathBuf, Growing>) {
     if !path
         .file_name()
         .and_then(|name| name.to_str())
@@ -401,7 +401,7 @@ mod tests {
                 &mut |_| {},
             )
             .unwrap();
-        assert_eq!(studio.watched().len(), 0);
+        assert_eq!(studio.watched_folders().len(), 0);
     }
 
     #[test]
@@ -427,13 +427,13 @@ mod tests {
             .run_to_end(Command::Unwatch { folder: path }, &mut |_| {})
             .unwrap();
         assert_eq!(
-            studio.watched().len(),
+            studio.watched_folders().len(),
             1,
             "a folder that is gone takes no other along"
         );
         studio.run_to_end(Command::New, &mut |_| {}).unwrap();
         assert_eq!(
-            studio.watched().len(),
+            studio.watched_folders().len(),
             0,
             "another draft has folders of its own"
         );

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use arrow_avro::reader::ReaderBuilder;
 
-use super::parquet_slice::guarded;
+use super::parquet_slice::catch_panics;
 use super::{DecodeBudget, LevelTable};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -22,7 +22,7 @@ const SYNC: usize = 16;
 pub fn read_avro(bytes: &[u8], budget: &DecodeBudget, ctx: &JobContext) -> Result<LevelTable> {
     let damaged = |error: arrow::error::ArrowError| unreadable().because(error.to_string());
     budget.add_stored(bytes.len() as u64);
-    guarded("reading Avro", || {
+    catch_panics("reading Avro", || {
         let header = header_length(bytes).ok_or_else(unreadable)?;
         let empty = ReaderBuilder::new()
             .build(&bytes[..header])

@@ -29,7 +29,7 @@ impl DecodeBudget {
     }
 
     /// No limit, for tables in memory.
-    pub fn unlimited() -> Self {
+    pub fn without_limit() -> Self {
         Self::of_stored(u64::MAX)
     }
 

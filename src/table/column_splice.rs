@@ -14,7 +14,7 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
-use super::parquet_slice::{damaged, guarded};
+use super::parquet_slice::{catch_panics, parquet_read_error};
 use super::{ParquetOptions, ParquetSink, ParquetSlice, TableHead};
 use crate::error::{Error, Result};
 
@@ -39,7 +39,7 @@ struct ChunkSource<'a> {
 }
 
 impl<'a> ChunkSource<'a> {
-    fn of(head: &'a TableHead) -> Self {
+    fn from_head(head: &'a TableHead) -> Self {
         let metadata = head.parquet_metadata();
         let groups = metadata
             .row_groups()
@@ -106,10 +106,10 @@ pub fn splice_columns(
     columns: &[SplicedColumn],
     options: &ParquetOptions,
 ) -> Result<Vec<u8>> {
-    guarded("copying the Parquet pages", || {
-        let old = ChunkSource::of(head);
+    catch_panics("copying the Parquet pages", || {
+        let old = ChunkSource::from_head(head);
         let encoded = encode_new(&old, columns, options)?;
-        let new = encoded.as_ref().map(ChunkSource::of);
+        let new = encoded.as_ref().map(ChunkSource::from_head);
         let mut fields: Vec<FieldRef> = Vec::with_capacity(columns.len());
         let mut types = Vec::with_capacity(columns.len());
         // For each column, its source and its top-level index there.
@@ -131,7 +131,7 @@ pub fn splice_columns(
         let root = Type::group_type_builder("schema")
             .with_fields(types)
             .build()
-            .map_err(unwritten)?;
+            .map_err(write_error)?;
         let mut properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_1_0)
             .set_offset_index_disabled(true)
@@ -140,18 +140,18 @@ pub fn splice_columns(
         add_encoded_arrow_schema_to_metadata(&Schema::new(fields), &mut properties);
         let mut writer =
             SerializedFileWriter::new(Vec::new(), Arc::new(root), Arc::new(properties))
-                .map_err(unwritten)?;
+                .map_err(write_error)?;
         for group in 0..old.groups.len() {
-            let mut out = writer.next_row_group().map_err(unwritten)?;
+            let mut out = writer.next_row_group().map_err(write_error)?;
             for (from, root) in &places {
                 for chunk in from.chunks(*root, group) {
                     out.append_column(from.slice, chunk)
-                        .map_err(|error| damaged(&error))?;
+                        .map_err(|error| parquet_read_error(&error))?;
                 }
             }
-            out.close().map_err(unwritten)?;
+            out.close().map_err(write_error)?;
         }
-        writer.into_inner().map_err(unwritten)
+        writer.into_inner().map_err(write_error)
     })
 }
 
@@ -215,7 +215,7 @@ fn kept_notes(metadata: &ParquetMetaData) -> Vec<KeyValue> {
         .collect()
 }
 
-fn unwritten(error: ParquetError) -> Error {
+fn write_error(error: ParquetError) -> Error {
     Error::internal("the table could not be written as Parquet").because(error)
 }
 

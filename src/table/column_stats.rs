@@ -5,7 +5,7 @@ use arrow::compute::{SortOptions, sort_limit};
 use arrow::datatypes::DataType;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 
-use super::parquet_slice::guarded;
+use super::parquet_slice::catch_panics;
 use super::{TableHead, cell_text};
 use crate::error::Result;
 
@@ -25,7 +25,7 @@ impl TableHead {
     /// lists and structs.
     pub fn null_count(&self, name: &str) -> Option<u64> {
         let metadata = self.parquet_metadata();
-        let nulls = guarded("reading the Parquet statistics", || {
+        let nulls = catch_panics("reading the Parquet statistics", || {
             let converter = StatisticsConverter::try_new(
                 name,
                 self.schema(),
@@ -69,7 +69,7 @@ impl TableHead {
                 max: maxes.and_then(|m| edge(&m, true)),
             })
         };
-        guarded("reading the Parquet statistics", || {
+        catch_panics("reading the Parquet statistics", || {
             let fields = self.schema().fields().iter();
             Ok(fields
                 .map(|field| range(field.name(), field.data_type()).unwrap_or_default())

@@ -220,7 +220,7 @@ fn others<'a>(
 
 /// The type of a value on its own (TACO 2.0, section 7.1.1, as the Python tools infer it): int64,
 /// double, string, binary, list.
-pub fn inferred(value: &Value) -> DataType {
+pub fn infer_type(value: &Value) -> DataType {
     match value {
         Value::Null => DataType::Null,
         Value::Bool(_) => DataType::Boolean,
@@ -233,7 +233,7 @@ pub fn inferred(value: &Value) -> DataType {
             let item = items
                 .iter()
                 .find(|item| !item.is_null())
-                .map_or(DataType::Null, inferred);
+                .map_or(DataType::Null, infer_type);
             DataType::List(Arc::new(Field::new("item", item, true)))
         }
         Value::Other(array) => array.data_type().clone(),

@@ -12,9 +12,9 @@ use rayon::prelude::*;
 
 use super::pages::Weight;
 use super::parquet_io::BATCH_ROWS;
-use super::parquet_slice::{damaged, guarded, unreadable};
+use super::parquet_slice::{catch_panics, parquet_read_error, unreadable};
 use super::unfolded::unfolded_bytes;
-use super::views::{respelled, viewed_within};
+use super::views::{override_column_types, viewed_within};
 use super::{DecodeBudget, LevelTable, TableHead};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -75,9 +75,9 @@ impl TableHead {
             return Ok(LevelTable::new(schema, batches));
         }
         // Row groups in parallel.
-        let reading = guarded("choosing the pages", || self.reading(columns, budget, ctx))?;
+        let reading = catch_panics("choosing the pages", || self.reading(columns, budget, ctx))?;
         let decoded = runs.into_par_iter().map(|run| {
-            guarded("reading the Parquet pages", || {
+            catch_panics("reading the Parquet pages", || {
                 let mut batches = Vec::new();
                 let schema = self.scan_groups(&reading, Some(run), ctx, &mut |batch| {
                     batches.push(batch);
@@ -149,7 +149,7 @@ impl TableHead {
         let counted = if budget.reserve(weight.most) {
             None
         } else {
-            Some(self.counted(&weight, budget)?)
+            Some(self.metadata_for_views(&weight, budget)?)
         };
         Ok(DecodeRequest {
             roots,
@@ -159,8 +159,12 @@ impl TableHead {
     }
 
     /// Metadata for columns whose repeated strings may exceed the budget.
-    fn counted(&self, weight: &Weight, budget: &DecodeBudget) -> Result<ArrowReaderMetadata> {
-        let reading = respelled(&self.metadata, viewed_within);
+    fn metadata_for_views(
+        &self,
+        weight: &Weight,
+        budget: &DecodeBudget,
+    ) -> Result<ArrowReaderMetadata> {
+        let reading = override_column_types(&self.metadata, viewed_within);
         match reading {
             Some(reading) => Ok(reading),
             None => Err(budget
@@ -201,7 +205,7 @@ impl TableHead {
         ctx: &JobContext,
         sink: &mut dyn FnMut(RecordBatch) -> Result<()>,
     ) -> Result<SchemaRef> {
-        guarded("reading the Parquet pages", || {
+        catch_panics("reading the Parquet pages", || {
             let reading = self.reading(columns, budget, ctx)?;
             let mut rows = 0;
             let schema = self.scan_groups(&reading, None, ctx, &mut |batch| {
@@ -260,7 +264,7 @@ impl TableHead {
         let reader = builder
             .with_batch_size(batch_rows)
             .build()
-            .map_err(|error| damaged(&error))?;
+            .map_err(|error| parquet_read_error(&error))?;
         let mut schema = arrow::array::RecordBatchReader::schema(&reader);
         if reading.counted.is_some() {
             let fields = reading

@@ -32,7 +32,7 @@ fn sum(bytes: &[u8], most: u64) -> Option<(u64, usize)> {
     let mut total = u64::try_from(last).ok()?;
     list.miniblocks(bytes, &mut at, &mut |part| {
         for place in 0..part.count {
-            let difference = i64::try_from(unpacked(part.packed, place, part.width)).ok()?;
+            let difference = i64::try_from(unpack_bits(part.packed, place, part.width)).ok()?;
             last = last.checked_add(part.least)?.checked_add(difference)?;
             total = total.checked_add(u64::try_from(last).ok()?)?;
         }
@@ -114,7 +114,7 @@ impl DeltaList {
 }
 
 /// The number of `width` bits at the bit offset `place`, least significant bit first.
-fn unpacked(bytes: &[u8], place: u64, width: u8) -> u64 {
+fn unpack_bits(bytes: &[u8], place: u64, width: u8) -> u64 {
     let first = place * u64::from(width);
     let mut number = 0u128;
     let from = (first / 8) as usize;
@@ -185,7 +185,7 @@ mod tests {
                     .map(|n| bit(place * u64::from(width) + n) << n)
                     .fold(0, |a, b| a | b);
                 assert_eq!(
-                    unpacked(&bytes, place, width),
+                    unpack_bits(&bytes, place, width),
                     wanted,
                     "{width} bits at {place}"
                 );

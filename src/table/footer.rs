@@ -7,7 +7,7 @@ use parquet::file::metadata::FooterTail;
 
 use super::ParquetSlice;
 use super::budget::size_text;
-use super::parquet_slice::damaged;
+use super::parquet_slice::parquet_read_error;
 use super::parquet_structs::FILE_METADATA;
 use super::thrift::{self, ThriftCursor};
 use crate::error::{Error, Result};
@@ -44,9 +44,9 @@ pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
     let start = slice.size_bytes().checked_sub(TAIL).ok_or_else(short)?;
     let tail = slice
         .range(start, TAIL as usize)
-        .map_err(|error| damaged(&error))?;
+        .map_err(|error| parquet_read_error(&error))?;
     let tail: [u8; TAIL as usize] = tail.as_ref().try_into().map_err(|_| short())?;
-    let tail = FooterTail::try_new(&tail).map_err(|error| damaged(&error))?;
+    let tail = FooterTail::try_new(&tail).map_err(|error| parquet_read_error(&error))?;
     let length = tail.metadata_length() as u64;
     if tail.is_encrypted_footer() {
         return Err(Error::unsupported("the Parquet footer is encrypted"));
@@ -56,7 +56,7 @@ pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
         Error::format("this is not readable as Parquet").because(reason)
     })?;
     if length > BYTES_MAX {
-        return Err(beyond(&format!(
+        return Err(footer_limit_error(&format!(
             "{}; {} is the most",
             size_text(length),
             size_text(BYTES_MAX)
@@ -65,7 +65,7 @@ pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
     let footer = with_stated_types(
         slice
             .range(start, length as usize)
-            .map_err(|error| damaged(&error))?,
+            .map_err(|error| parquet_read_error(&error))?,
     );
     count(&footer)?;
     Ok(footer)
@@ -85,11 +85,11 @@ fn limit(what: &str, found: u64, most: u64) -> Result<()> {
     if found <= most {
         Ok(())
     } else {
-        Err(beyond(&format!("more than {most} {what}")))
+        Err(footer_limit_error(&format!("more than {most} {what}")))
     }
 }
 
-fn beyond(what: &str) -> Error {
+fn footer_limit_error(what: &str) -> Error {
     let error = Error::too_large(format!("the Parquet footer has {what}"));
     error.hint("the file is damaged or malicious: do not trust it")
 }

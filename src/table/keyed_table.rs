@@ -176,7 +176,7 @@ impl KeyedTable {
     }
 
     /// The rows with a key, and their keys in one form: `/` between steps, none at the end, NFC.
-    pub fn named(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub fn keyed_rows(&self) -> impl Iterator<Item = (usize, &str)> {
         key_texts(&self.keys)
     }
 
@@ -196,7 +196,7 @@ impl KeyedTable {
     /// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key.
     pub fn rows(&self) -> Result<HashMap<&str, usize>> {
         let mut rows = HashMap::with_capacity(self.table.rows());
-        for (row, key) in self.named() {
+        for (row, key) in self.keyed_rows() {
             if rows.insert(key, row).is_some() {
                 return Err(Error::usage(format!(
                     "the table names {} twice",
@@ -223,7 +223,7 @@ impl KeyedTable {
         show_samples: impl FnOnce(&mut dyn FnMut(&str, &str)) -> Result<()>,
     ) -> Result<KeyedRows<'_>> {
         let rows = self.rows()?;
-        let mut probe = KeyProbe::new(self.named().map(|(_, key)| key));
+        let mut probe = KeyProbe::new(self.keyed_rows().map(|(_, key)| key));
         show_samples(&mut |path, id| probe.see(path, id))?;
         let form = probe.best_form(self.by_path);
         let other_folders = probe.folders_of_the_others(form, self.by_path);
@@ -491,12 +491,12 @@ pub fn key_texts(keys: &StringArray) -> impl Iterator<Item = (usize, &str)> {
 pub fn normal_key(key: &str) -> Cow<'_, str> {
     let key = key.trim();
     match key.contains('\\') {
-        true => Cow::Owned(in_nfc(trimmed(&key.replace('\\', "/"))).into_owned()),
-        false => in_nfc(trimmed(key)),
+        true => Cow::Owned(in_nfc(trim_key(&key.replace('\\', "/"))).into_owned()),
+        false => in_nfc(trim_key(key)),
     }
 }
 
-fn trimmed(key: &str) -> &str {
+fn trim_key(key: &str) -> &str {
     key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')
 }
 
@@ -550,7 +550,7 @@ mod tests {
         let table = read("id,path,n,type,internal:offset\n1, ./a/007/ ,1,FILE,3\n2,,2,FILE,4\n")
             .expect("reads");
         assert_eq!((table.key(), table.by_path), ("path", true));
-        assert_eq!(table.named().collect::<Vec<_>>(), [(0, "a/007")]);
+        assert_eq!(table.keyed_rows().collect::<Vec<_>>(), [(0, "a/007")]);
         assert_eq!(table.columns(), [2]);
         let table = read("file_id,id\n1,007\n").expect("reads");
         assert_eq!(

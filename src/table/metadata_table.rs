@@ -20,7 +20,7 @@ use super::geojson::{geojson_geometry, other_crs};
 use super::text_decoding::{decode_text, utf16_order};
 use super::widening::{EXACT_IN_DOUBLE, number_type};
 use super::workbook::{begins_as_workbook, check_size, read_workbook};
-use super::{LevelTable, ParquetSlice, TableHead, array_of, inferred, write_wkb};
+use super::{LevelTable, ParquetSlice, TableHead, array_of, infer_type, write_wkb};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
@@ -345,7 +345,7 @@ struct JsonRow {
 }
 
 impl JsonRow {
-    fn of(values: Json) -> Self {
+    fn from_values(values: Json) -> Self {
         Self {
             values,
             geometry: None,
@@ -374,7 +374,7 @@ impl JsonRow {
                     geometry,
                 }
             }
-            other => Self::of(other),
+            other => Self::from_values(other),
         }
     }
 }
@@ -442,7 +442,7 @@ fn json_rows(content: &str) -> Result<(Vec<JsonRow>, Option<String>)> {
         let row = |(path, row): (String, Json)| {
             let mut all = serde_json::Map::from_iter([("path".to_owned(), Json::String(path))]);
             all.extend(row.as_object().cloned().unwrap_or_default());
-            JsonRow::of(Json::Object(all))
+            JsonRow::from_values(Json::Object(all))
         };
         object.into_iter().map(row).collect()
     };
@@ -587,7 +587,7 @@ fn json_type(json: &Json) -> Option<DataType> {
                     .into(),
             )
         }
-        plain => inferred(&plain_value(plain)),
+        plain => infer_type(&plain_value(plain)),
     })
 }
 

@@ -23,7 +23,7 @@ const FIRST_WITH_HEADER: [u32; 3] = [1, 2, 9];
 ///
 /// # Errors
 /// When the changed row groups cannot be built.
-pub(super) fn corrected(
+pub(super) fn correct_metadata(
     metadata: ParquetMetaData,
     slice: &ParquetSlice,
 ) -> ParquetResult<ParquetMetaData> {

@@ -14,7 +14,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::budget::{DecodeBudget, size_text};
 use super::deltas::{front_coded_bytes, lists_hold_at_most};
-use super::parquet_slice::damaged;
+use super::parquet_slice::parquet_read_error;
 use super::parquet_structs::PAGE_HEADER;
 use super::thrift::ThriftCursor;
 use crate::error::{Error, Result};
@@ -238,7 +238,7 @@ fn header<R: ChunkFile>(
             .ok()
             .and_then(|skip| window.1.get(skip..))
             .unwrap_or_default();
-        if let Some(header) = parsed(known) {
+        if let Some(header) = parse_page_header(known) {
             return Ok(header);
         }
         let left = usize::try_from(end - at).unwrap_or(usize::MAX);
@@ -251,13 +251,13 @@ fn header<R: ChunkFile>(
         *window = (
             at,
             file.get_bytes(at, size.min(left))
-                .map_err(|error| damaged(&error))?,
+                .map_err(|error| parquet_read_error(&error))?,
         );
     }
 }
 
 /// Parses a `PageHeader` (field numbers of parquet.thrift).
-fn parsed(bytes: &[u8]) -> Option<PageHeader> {
+fn parse_page_header(bytes: &[u8]) -> Option<PageHeader> {
     ThriftCursor::new(bytes).skip(&PAGE_HEADER)?;
     let mut walk = ThriftCursor::new(bytes);
     let (mut of, mut unpacked, mut stored, mut values, mut encoding) = (-1, -1, -1, 0, -1);
@@ -299,7 +299,7 @@ fn inflates_as_claimed<R: ChunkFile>(file: &R, data: u64, header: &PageHeader) -
     }
     let bytes = file
         .get_bytes(data, header.stored as usize)
-        .map_err(|error| damaged(&error))?;
+        .map_err(|error| parquet_read_error(&error))?;
     let wrong = |error: std::io::Error| Error::format("a page can't be unpacked").because(error);
     let mut rest = flate2::read::MultiGzDecoder::new(bytes.as_ref()).take(header.unpacked + 1);
     let found = std::io::copy(&mut rest, &mut std::io::sink()).map_err(wrong)?;
@@ -318,7 +318,8 @@ fn reader<R: ChunkFile>(
     rows: u64,
 ) -> Result<SerializedPageReader<R>> {
     let rows = usize::try_from(rows).unwrap_or(usize::MAX);
-    SerializedPageReader::new(file.clone(), chunk, rows, None).map_err(|error| damaged(&error))
+    SerializedPageReader::new(file.clone(), chunk, rows, None)
+        .map_err(|error| parquet_read_error(&error))
 }
 
 /// Length in bytes of the longest string in a chunk's dictionary.
@@ -329,7 +330,7 @@ fn longest_text<R: ChunkFile>(
 ) -> Result<u64> {
     let page = reader(file, chunk, rows)?
         .get_next_page()
-        .map_err(|error| damaged(&error))?;
+        .map_err(|error| parquet_read_error(&error))?;
     let Some(Page::DictionaryPage { buf, .. }) = page else {
         return Ok(0);
     };
@@ -406,7 +407,10 @@ fn with_lengths<R: ChunkFile>(
 ) -> Result<()> {
     let described = chunk.column_descr();
     let mut pages = reader(file, chunk, rows)?;
-    while let Some(page) = pages.get_next_page().map_err(|error| damaged(&error))? {
+    while let Some(page) = pages
+        .get_next_page()
+        .map_err(|error| parquet_read_error(&error))?
+    {
         let encoding = page.encoding();
         if !matches!(
             encoding,

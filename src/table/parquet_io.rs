@@ -17,7 +17,7 @@ use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
 use parquet::file::properties::{CdcOptions, EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::file::serialized_reader::SerializedPageReader;
 
-use super::parquet_slice::{damaged, guarded};
+use super::parquet_slice::{catch_panics, parquet_read_error};
 use super::{ParquetOptions, ParquetSlice, footer, old_writers};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -59,13 +59,13 @@ impl TableHead {
     /// [`crate::error::Kind::Format`] when the file is not Parquet or is damaged,
     /// [`crate::error::Kind::TooLarge`] when the footer claims implausible numbers.
     pub fn read(slice: ParquetSlice) -> Result<Self> {
-        let metadata = guarded("reading the Parquet footer", || {
+        let metadata = catch_panics("reading the Parquet footer", || {
             let metadata = ParquetMetaDataReader::decode_metadata(&footer::read(&slice)?)
-                .map_err(|error| damaged(&error))?;
-            let metadata =
-                old_writers::corrected(metadata, &slice).map_err(|error| damaged(&error))?;
+                .map_err(|error| parquet_read_error(&error))?;
+            let metadata = old_writers::correct_metadata(metadata, &slice)
+                .map_err(|error| parquet_read_error(&error))?;
             ArrowReaderMetadata::try_new(Arc::new(metadata), ArrowReaderOptions::new())
-                .map_err(|error| damaged(&error))
+                .map_err(|error| parquet_read_error(&error))
         })?;
         let rows = metadata.metadata().file_metadata().num_rows();
         if !(0..=ROWS_MAX).contains(&rows) {
@@ -142,7 +142,7 @@ impl TableHead {
         if !self.known.decoded.load(Ordering::Relaxed) {
             self.scan(None, &self.budget(), ctx, &mut |_| Ok(()))?;
         }
-        guarded("reading the headers of the Parquet pages", || {
+        catch_panics("reading the headers of the Parquet pages", || {
             self.count_values(ctx)
         })?;
         self.known.sound.store(true, Ordering::Relaxed);
@@ -158,15 +158,20 @@ impl TableHead {
             for chunk in group.columns() {
                 ctx.check()?;
                 let mut pages = SerializedPageReader::new(slice.clone(), chunk, rows, None)
-                    .map_err(|error| damaged(&error))?;
+                    .map_err(|error| parquet_read_error(&error))?;
                 let mut values = 0;
-                while let Some(page) = pages.peek_next_page().map_err(|error| damaged(&error))? {
+                while let Some(page) = pages
+                    .peek_next_page()
+                    .map_err(|error| parquet_read_error(&error))?
+                {
                     values += if page.is_dict {
                         0
                     } else {
                         page.num_levels.unwrap_or_default() as i64
                     };
-                    pages.skip_next_page().map_err(|error| damaged(&error))?;
+                    pages
+                        .skip_next_page()
+                        .map_err(|error| parquet_read_error(&error))?;
                 }
                 // Only lists have more values than rows.
                 let flat = chunk.column_descr().max_rep_level() == 0;
@@ -370,7 +375,7 @@ impl<W: Write + Send> ParquetSink<W> {
             .build();
         let writing = writing.with_properties(properties);
         let writer =
-            ArrowWriter::try_new_with_options(out, target.clone(), writing).map_err(unwritten)?;
+            ArrowWriter::try_new_with_options(out, target.clone(), writing).map_err(write_error)?;
         Ok(Self { writer, target })
     }
 
@@ -385,7 +390,7 @@ impl<W: Write + Send> ParquetSink<W> {
             .collect::<Result<_>>()?;
         let renamed = RecordBatch::try_new(self.target.clone(), columns)
             .map_err(|error| Error::internal("the table does not fit its schema").because(error))?;
-        self.writer.write(&renamed).map_err(unwritten)
+        self.writer.write(&renamed).map_err(write_error)
     }
 
     /// Ends the row group before it has the number of rows of the options.
@@ -393,7 +398,7 @@ impl<W: Write + Send> ParquetSink<W> {
     /// # Errors
     /// When writing fails.
     pub fn end_row_group(&mut self) -> Result<()> {
-        self.writer.flush().map_err(unwritten)
+        self.writer.flush().map_err(write_error)
     }
 
     /// Adds a key and value to the footer's metadata.
@@ -407,7 +412,7 @@ impl<W: Write + Send> ParquetSink<W> {
     /// # Errors
     /// When writing fails.
     pub fn finish(self) -> Result<W> {
-        self.writer.into_inner().map_err(unwritten)
+        self.writer.into_inner().map_err(write_error)
     }
 
     /// Writes keys and values into the metadata of the footer and of the Arrow schema, as readers
@@ -426,7 +431,7 @@ impl<W: Write + Send> ParquetSink<W> {
     }
 }
 
-fn unwritten(error: ParquetError) -> Error {
+fn write_error(error: ParquetError) -> Error {
     Error::internal("the table could not be written as Parquet").because(error)
 }
 

@@ -167,7 +167,7 @@ thread_local! {
 
 /// Runs `work` and converts a panic into a format error: damaged files reach code in the decoder
 /// that panics. The panic message is not printed.
-pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn catch_panics<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let print = std::panic::take_hook();
@@ -186,7 +186,7 @@ pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> Result<T>) -> Result
     }
 }
 
-pub(super) fn damaged(error: &ParquetError) -> Error {
+pub(super) fn parquet_read_error(error: &ParquetError) -> Error {
     match Error::found_in(error) {
         Some(own) => own,
         None => Error::format("this is not readable as Parquet").because(error.to_string()),

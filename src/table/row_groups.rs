@@ -17,9 +17,9 @@ use parquet::basic::Encoding;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::pages::Weight;
-use super::parquet_slice::{damaged, guarded};
+use super::parquet_slice::{catch_panics, parquet_read_error};
 use super::unfolded::unfolded_bytes;
-use super::views::{in_dictionary, respelled, viewed};
+use super::views::{in_dictionary, override_column_types, to_view_field};
 use super::{DecodeBudget, ParquetSlice, TableHead};
 use crate::error::{Error, Result};
 
@@ -59,7 +59,8 @@ impl RowGroups {
     pub fn new(head: &TableHead) -> Self {
         let stored = head.metadata();
         // The stored schema is used when the decoder does not support the view types.
-        let metadata = respelled(stored, viewed).unwrap_or_else(|| stored.clone());
+        let metadata =
+            override_column_types(stored, to_view_field).unwrap_or_else(|| stored.clone());
         let unfolded = Arc::new(MemoryAccount {
             budget: head.budget(),
             counted: Mutex::default(),
@@ -114,7 +115,7 @@ impl RowGroups {
                 .get(column)
                 .map_or(String::new(), |field| field.name().clone())
         };
-        guarded("reading a column", || {
+        catch_panics("reading a column", || {
             self.decode(&self.metadata, group, column, keep, Dictionaries::Unfold)
         })
         .map_err(|error| Error::format(format!("column {} can't be read", name())).because(error))
@@ -122,7 +123,7 @@ impl RowGroups {
 
     /// All rows of a string column of one row group as dictionary array, whose dictionary may
     /// contain duplicates. `None` unless the file states that all pages are dictionary-encoded.
-    pub fn numbered(
+    pub fn read_dictionary_column(
         &self,
         group: usize,
         column: usize,
@@ -134,7 +135,7 @@ impl RowGroups {
         );
         let metadata = self
             .numbered
-            .get_or_init(|| respelled(&self.metadata, in_dictionary))
+            .get_or_init(|| override_column_types(&self.metadata, in_dictionary))
             .as_ref()
             .filter(|_| is_text)?;
         let mask = ProjectionMask::roots(
@@ -150,7 +151,7 @@ impl RowGroups {
         if !(pages.is_only(Encoding::RLE_DICTIONARY) || pages.is_only(Encoding::PLAIN_DICTIONARY)) {
             return None;
         }
-        match guarded("reading a column", || {
+        match catch_panics("reading a column", || {
             self.decode(metadata, group, column, None, Dictionaries::Keep)
         }) {
             Ok(arrays) => match arrays.as_slice() {
@@ -185,7 +186,7 @@ impl RowGroups {
             let bytes = self
                 .slice
                 .range(start, length as usize)
-                .map_err(|error| damaged(&error))?;
+                .map_err(|error| parquet_read_error(&error))?;
             debug_assert!(leaf < described.columns().len());
             chunks.push((start, bytes));
         }
@@ -207,7 +208,10 @@ impl RowGroups {
         }
         let mut arrays = Vec::new();
         let mut found = 0;
-        for batch in builder.build().map_err(|error| damaged(&error))? {
+        for batch in builder
+            .build()
+            .map_err(|error| parquet_read_error(&error))?
+        {
             let batch = batch
                 .map_err(|error| Error::format("the Parquet pages can't be read").because(error))?;
             found += batch.num_rows();
@@ -306,17 +310,17 @@ impl RowGroups {
 
     fn statistics(&self, field: &Field) -> Option<(ArrayRef, ArrayRef)> {
         let metadata = self.metadata.metadata();
-        let found = guarded("reading the Parquet statistics", || {
+        let found = catch_panics("reading the Parquet statistics", || {
             let parquet_schema = metadata.file_metadata().schema_descr();
             let converter =
                 StatisticsConverter::try_new(field.name(), self.schema(), parquet_schema)
-                    .map_err(|e| damaged(&e))?;
+                    .map_err(|e| parquet_read_error(&e))?;
             let mins = converter
                 .row_group_mins(metadata.row_groups())
-                .map_err(|e| damaged(&e))?;
+                .map_err(|e| parquet_read_error(&e))?;
             let maxes = converter
                 .row_group_maxes(metadata.row_groups())
-                .map_err(|e| damaged(&e))?;
+                .map_err(|e| parquet_read_error(&e))?;
             Ok((mins, maxes))
         });
         found
@@ -334,7 +338,7 @@ struct FetchedChunks {
 
 impl FetchedChunks {
     /// The bytes from offset `start`; to the end of the chunk when `length` is `None`.
-    fn at(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
+    fn bytes_at(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
         let found = self.chunks.iter().find_map(|(first, bytes)| {
             // Another chunk may begin where one ends.
             let from = usize::try_from(start.checked_sub(*first)?)
@@ -362,11 +366,11 @@ impl ChunkReader for FetchedChunks {
     type T = Box<dyn Read>;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Box<dyn Read>> {
-        Ok(Box::new(self.at(start, None)?.reader()))
+        Ok(Box::new(self.bytes_at(start, None)?.reader()))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        self.at(start, Some(length))
+        self.bytes_at(start, Some(length))
     }
 }
 
@@ -434,7 +438,7 @@ mod tests {
             &TableHead::read(ParquetSlice::from_bytes(bytes.into())).expect("has a footer"),
         );
         let read = groups
-            .numbered(0, 0)
+            .read_dictionary_column(0, 0)
             .expect("has a dictionary")
             .expect("decodes");
         assert!(read.values().len() < 10, "{} values", read.values().len());
@@ -443,9 +447,9 @@ mod tests {
             &texts
         );
         assert!(
-            groups.numbered(0, 1).is_none()
-                && groups.numbered(0, 2).is_none()
-                && groups.numbered(7, 0).is_none()
+            groups.read_dictionary_column(0, 1).is_none()
+                && groups.read_dictionary_column(0, 2).is_none()
+                && groups.read_dictionary_column(7, 0).is_none()
         );
     }
 

@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Float64Type};
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 
-use super::parquet_slice::{damaged, guarded};
+use super::parquet_slice::{catch_panics, parquet_read_error};
 use super::{RowGroups, TableHead, cell_text};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -93,7 +93,7 @@ impl TableHead {
     /// When pages or the page index are damaged, or the job is cancelled.
     pub fn wrong_statistics(&self, ctx: &JobContext) -> Result<Vec<WrongStatistics>> {
         let groups = RowGroups::new(self);
-        let indexed = guarded("reading the page index", || self.with_page_index())?;
+        let indexed = catch_panics("reading the page index", || self.with_page_index())?;
         let mut found = Vec::new();
         for (index, field) in groups.schema().fields().iter().enumerate() {
             if field.data_type().is_nested()
@@ -107,15 +107,15 @@ impl TableHead {
             else {
                 continue;
             };
-            let stated = guarded("reading the Parquet statistics", || {
+            let stated = catch_panics("reading the Parquet statistics", || {
                 Ok(StatedBounds::of_groups(&converter, &indexed))
             })?;
             let mut first: Option<WrongStatistics> = None;
             for group in 0..groups.count() {
                 ctx.check()?;
                 let arrays = groups.column(group, index, None)?;
-                let fault = guarded("comparing the Parquet statistics", || {
-                    let Some(values) = joined(&arrays)? else {
+                let fault = catch_panics("comparing the Parquet statistics", || {
+                    let Some(values) = concat_arrays(&arrays)? else {
                         return Ok(None);
                     };
                     let exact = is_exact(&indexed, group, &converter, field.data_type());
@@ -150,8 +150,8 @@ impl TableHead {
             .with_page_index_policy(PageIndexPolicy::Optional);
         reader
             .read_page_indexes(self.slice())
-            .map_err(|error| damaged(&error))?;
-        reader.finish().map_err(|error| damaged(&error))
+            .map_err(|error| parquet_read_error(&error))?;
+        reader.finish().map_err(|error| parquet_read_error(&error))
     }
 }
 
@@ -240,7 +240,7 @@ fn fault_of_pages(
     };
     let rows = converter
         .data_page_row_counts(index, metadata.row_groups(), &[group])
-        .map_err(|error| damaged(&error))?;
+        .map_err(|error| parquet_read_error(&error))?;
     let Some(rows) = rows.filter(|rows| !rows.is_empty() && rows.null_count() == 0) else {
         return Ok(None);
     };
@@ -343,7 +343,7 @@ fn edge_of(values: &ArrayRef, descending: bool) -> Option<ArrayRef> {
     (edge.len() == 1 && edge.is_valid(0)).then_some(edge)
 }
 
-fn joined(arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
+fn concat_arrays(arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
     match arrays {
         [] => Ok(None),
         [array] => Ok(Some(array.clone())),

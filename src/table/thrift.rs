@@ -123,7 +123,7 @@ impl<'a> ThriftCursor<'a> {
 
     /// Skips the value of a field or of a list's element with this type code, which must have this
     /// shape in all its parts.
-    fn shaped(&mut self, code: u8, shape: &ThriftType, nesting: u8) -> Option<()> {
+    fn skip_shaped(&mut self, code: u8, shape: &ThriftType, nesting: u8) -> Option<()> {
         if !shape.has_code(code) {
             return None;
         }
@@ -134,7 +134,7 @@ impl<'a> ThriftCursor<'a> {
                 let (code, count) = self.list()?;
                 (0..count).try_for_each(|_| match of {
                     ThriftType::Boolean if of.has_code(code) => self.element(code, nesting),
-                    _ => self.shaped(code, of, nesting),
+                    _ => self.skip_shaped(code, of, nesting),
                 })
             }
             ThriftType::Struct(fields) => {
@@ -143,7 +143,7 @@ impl<'a> ThriftCursor<'a> {
                     .find(|(own, _)| *own == number)
                 {
                     Some((_, shape)) => walk
-                        .shaped(code, shape, nesting.checked_sub(1)?)
+                        .skip_shaped(code, shape, nesting.checked_sub(1)?)
                         .map(|()| true),
                     None => Some(false),
                 })
@@ -153,7 +153,7 @@ impl<'a> ThriftCursor<'a> {
 
     /// Skips a struct with this shape.
     pub fn skip(&mut self, shape: &ThriftType) -> Option<()> {
-        self.shaped(kind::STRUCT, shape, NESTING)
+        self.skip_shaped(kind::STRUCT, shape, NESTING)
     }
 
     /// Copies a struct to `out` without the fields that `known` lacks or states with another type.

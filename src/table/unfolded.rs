@@ -9,8 +9,8 @@ use arrow::datatypes::{ByteViewType, DataType, Int64Type};
 pub fn unfolded_bytes(array: &ArrayRef) -> u64 {
     let count = array.len() as u64;
     match array.data_type() {
-        DataType::Utf8View => count * 4 + viewed(array.as_string_view()),
-        DataType::BinaryView => count * 4 + viewed(array.as_binary_view()),
+        DataType::Utf8View => count * 4 + sum_view_lengths(array.as_string_view()),
+        DataType::BinaryView => count * 4 + sum_view_lengths(array.as_binary_view()),
         DataType::Utf8 => count * 4 + ends(array.as_string::<i32>().value_offsets()),
         DataType::Binary => count * 4 + ends(array.as_binary::<i32>().value_offsets()),
         DataType::LargeUtf8 => count * 8 + long_ends(array.as_string::<i64>().value_offsets()),
@@ -18,7 +18,7 @@ pub fn unfolded_bytes(array: &ArrayRef) -> u64 {
         DataType::List(_) => {
             let lists = array.as_list::<i32>();
             count * 4
-                + unfolded_bytes(&within(
+                + unfolded_bytes(&slice_list_elements(
                     lists.values(),
                     lists
                         .value_offsets()
@@ -29,7 +29,7 @@ pub fn unfolded_bytes(array: &ArrayRef) -> u64 {
         DataType::LargeList(_) => {
             let lists = array.as_list::<i64>();
             count * 8
-                + unfolded_bytes(&within(
+                + unfolded_bytes(&slice_list_elements(
                     lists.values(),
                     lists.value_offsets().iter().copied(),
                 ))
@@ -40,14 +40,14 @@ pub fn unfolded_bytes(array: &ArrayRef) -> u64 {
             count * 4 + entries.columns().iter().map(unfolded_bytes).sum::<u64>()
         }
         DataType::Struct(_) => array.as_struct().columns().iter().map(unfolded_bytes).sum(),
-        DataType::Dictionary(..) => numbered(array),
+        DataType::Dictionary(..) => unfolded_dictionary_bytes(array),
         DataType::Null => 0,
         DataType::Boolean => count.div_ceil(8),
         other => count * other.primitive_width().map_or(16, |width| width as u64),
     }
 }
 
-fn viewed<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> u64 {
+fn sum_view_lengths<T: ByteViewType + ?Sized>(array: &GenericByteViewArray<T>) -> u64 {
     // The low 32 bits of a view are the length.
     array
         .views()
@@ -71,7 +71,7 @@ fn long_ends(offsets: &[i64]) -> u64 {
 }
 
 /// The elements of lists between the first and the last offset.
-fn within(
+fn slice_list_elements(
     values: &ArrayRef,
     offsets: impl DoubleEndedIterator<Item = i64> + ExactSizeIterator,
 ) -> ArrayRef {
@@ -88,7 +88,7 @@ fn within(
 }
 
 /// Each dictionary key counts as its value.
-fn numbered(array: &ArrayRef) -> u64 {
+fn unfolded_dictionary_bytes(array: &ArrayRef) -> u64 {
     let dictionary = array.as_any_dictionary();
     let values = dictionary.values();
     if values.is_empty() {

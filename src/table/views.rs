@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 
-use super::parquet_slice::{damaged, guarded};
+use super::parquet_slice::{catch_panics, parquet_read_error};
 
 /// Metadata for reading a file with other column types; `None` when the decoder does not support
 /// them.
-pub(super) fn respelled(
+pub(super) fn override_column_types(
     stored: &ArrowReaderMetadata,
     of: impl Fn(&FieldRef) -> FieldRef,
 ) -> Option<ArrowReaderMetadata> {
@@ -18,9 +18,9 @@ pub(super) fn respelled(
         stored.schema().fields().iter().map(of).collect::<Vec<_>>(),
     ));
     let options = ArrowReaderOptions::new().with_schema(schema);
-    let read = guarded("choosing how to read columns", || {
+    let read = catch_panics("choosing how to read columns", || {
         ArrowReaderMetadata::try_new(stored.metadata().clone(), options)
-            .map_err(|error| damaged(&error))
+            .map_err(|error| parquet_read_error(&error))
     });
     read.ok()
 }
@@ -37,7 +37,7 @@ pub(super) fn in_dictionary(field: &FieldRef) -> FieldRef {
 }
 
 /// Strings and binary of top-level columns as views.
-pub(super) fn viewed(field: &FieldRef) -> FieldRef {
+pub(super) fn to_view_field(field: &FieldRef) -> FieldRef {
     match plain_view(field.data_type()) {
         Some(dtype) => Arc::new(Field::new(field.name(), dtype, field.is_nullable())),
         None => field.clone(),

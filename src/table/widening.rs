@@ -11,13 +11,13 @@ pub const EXACT_IN_DOUBLE: u64 = 1 << 53;
 /// The narrowest type that represents every value of both types; `None` when there is none.
 /// Integers except uint64 become int64, floats double; lists and structs are widened recursively.
 pub fn exact_type(a: &DataType, b: &DataType) -> Option<DataType> {
-    widened(a, b, &|_, _| None)
+    widen_types(a, b, &|_, _| None)
 }
 
 /// As [`exact_type`], but integers with floats become double. Integers above 2^53 are then rounded:
 /// see [`is_exact_as`].
 pub fn number_type(a: &DataType, b: &DataType) -> Option<DataType> {
-    widened(a, b, &numbers)
+    widen_types(a, b, &numbers)
 }
 
 /// As [`exact_type`]; integers with floats become double, booleans with integers int64, and any
@@ -31,7 +31,7 @@ pub fn any_type(a: &DataType, b: &DataType) -> DataType {
         }
         _ => numbers(a, b).or(Some(DataType::Utf8)),
     };
-    widened(a, b, &otherwise).unwrap_or(DataType::Utf8)
+    widen_types(a, b, &otherwise).unwrap_or(DataType::Utf8)
 }
 
 fn numbers(a: &DataType, b: &DataType) -> Option<DataType> {
@@ -39,7 +39,7 @@ fn numbers(a: &DataType, b: &DataType) -> Option<DataType> {
         .then_some(DataType::Float64)
 }
 
-fn widened(
+fn widen_types(
     a: &DataType,
     b: &DataType,
     otherwise: &dyn Fn(&DataType, &DataType) -> Option<DataType>,
@@ -71,7 +71,7 @@ fn widened(
         (UInt64, other) | (other, UInt64) if other.is_unsigned_integer() => UInt64,
         (a, b) if a.is_floating() && b.is_floating() => DataType::Float64,
         (List(x) | LargeList(x), List(y) | LargeList(y)) => {
-            let item = widened(x.data_type(), y.data_type(), otherwise)?;
+            let item = widen_types(x.data_type(), y.data_type(), otherwise)?;
             let item = Arc::new(Field::new(x.name(), item, true));
             if matches!((a, b), (List(_), List(_))) {
                 List(item)
@@ -93,7 +93,7 @@ fn widened_fields(
     for field in b {
         match fields.iter_mut().find(|known| known.name() == field.name()) {
             Some(known) => {
-                let both = widened(known.data_type(), field.data_type(), otherwise)?;
+                let both = widen_types(known.data_type(), field.data_type(), otherwise)?;
                 known.set_data_type(both);
             }
             None => fields.push(field.as_ref().clone()),

@@ -253,7 +253,7 @@ fn put(geometry: &Geometry, out: &mut Vec<u8>) {
         out.push(1);
         out.extend(code.to_le_bytes());
     }
-    fn counted(out: &mut Vec<u8>, count: usize) {
+    fn put_count(out: &mut Vec<u8>, count: usize) {
         out.extend((count as u32).to_le_bytes());
     }
     fn coord(out: &mut Vec<u8>, coord: &Coord) {
@@ -261,7 +261,7 @@ fn put(geometry: &Geometry, out: &mut Vec<u8>) {
         out.extend(coord.y.to_le_bytes());
     }
     fn line(out: &mut Vec<u8>, line: &LineString) {
-        counted(out, line.0.len());
+        put_count(out, line.0.len());
         line.0.iter().for_each(|c| coord(out, c));
     }
     match geometry {
@@ -273,7 +273,7 @@ fn put(geometry: &Geometry, out: &mut Vec<u8>) {
         Geometry::Polygon(polygon) => {
             head(out, 3);
             let empty = polygon.exterior().0.is_empty();
-            counted(
+            put_count(
                 out,
                 if empty {
                     0
@@ -288,28 +288,28 @@ fn put(geometry: &Geometry, out: &mut Vec<u8>) {
         }
         Geometry::MultiPoint(many) => {
             head(out, 4);
-            counted(out, many.0.len());
+            put_count(out, many.0.len());
             many.0
                 .iter()
                 .for_each(|one| put(&Geometry::Point(*one), out));
         }
         Geometry::MultiLineString(many) => {
             head(out, 5);
-            counted(out, many.0.len());
+            put_count(out, many.0.len());
             many.0
                 .iter()
                 .for_each(|one| put(&Geometry::LineString(one.clone()), out));
         }
         Geometry::MultiPolygon(many) => {
             head(out, 6);
-            counted(out, many.0.len());
+            put_count(out, many.0.len());
             many.0
                 .iter()
                 .for_each(|one| put(&Geometry::Polygon(one.clone()), out));
         }
         Geometry::GeometryCollection(many) => {
             head(out, 7);
-            counted(out, many.0.len());
+            put_count(out, many.0.len());
             many.0.iter().for_each(|one| put(one, out));
         }
         Geometry::Line(one) => put(

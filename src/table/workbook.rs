@@ -67,13 +67,14 @@ pub(super) fn read_workbook(
     reading: &dyn Fn(&str) -> ColumnReading,
     ctx: &JobContext,
 ) -> Result<MetadataTable> {
-    let package = Package::of(bytes).ok_or_else(|| damaged("its list of parts can't be read"))?;
+    let package = Package::from_bytes(bytes)
+        .ok_or_else(|| damaged_workbook_error("its list of parts can't be read"))?;
     let Some(workbook) = package.text("xl/workbook.xml")? else {
         let error =
             Error::format("the metadata table is a ZIP archive, but not a workbook (.xlsx)");
         return Err(error.hint("save the table as CSV in UTF-8, as .xlsx or as Parquet"));
     };
-    let outline = WorkbookOutline::of(&workbook);
+    let outline = WorkbookOutline::from_xml(&workbook);
     let targets = package
         .text("xl/_rels/workbook.xml.rels")?
         .map(|text| targets_of(&text))
@@ -134,7 +135,7 @@ pub(super) fn read_workbook(
     Ok(found)
 }
 
-fn damaged(reason: impl Into<String>) -> Error {
+fn damaged_workbook_error(reason: impl Into<String>) -> Error {
     Error::format("the workbook can't be read")
         .because(reason.into())
         .hint("save it anew as .xlsx or as CSV in UTF-8")
@@ -149,7 +150,7 @@ struct Package<'a> {
 
 impl<'a> Package<'a> {
     /// Reads the central directory.
-    fn of(bytes: &'a [u8]) -> Option<Self> {
+    fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
         /// Size of the end record without its comment, and the longest comment.
         const END: usize = 22;
         const COMMENT_MAX: usize = 0xFFFF;
@@ -207,21 +208,21 @@ impl<'a> Package<'a> {
             let start = start.checked_add(number(self.bytes, header + 28, 2)?)?;
             self.bytes.get(start..start.checked_add(packed)?)
         };
-        let data = data().ok_or_else(|| damaged(format!("{name} is cut")))?;
+        let data = data().ok_or_else(|| damaged_workbook_error(format!("{name} is cut")))?;
         let mut text = Vec::new();
         let unpacked = match method {
             0 => data.take(size).read_to_end(&mut text),
             8 => DeflateDecoder::new(data).take(size).read_to_end(&mut text),
             other => {
-                return Err(damaged(format!(
+                return Err(damaged_workbook_error(format!(
                     "{name} has the compression method {other}"
                 )));
             }
         };
-        unpacked.map_err(|error| damaged(format!("{name}: {error}")))?;
+        unpacked.map_err(|error| damaged_workbook_error(format!("{name}: {error}")))?;
         String::from_utf8(text)
             .map(Some)
-            .map_err(|_| damaged(format!("{name} is not UTF-8")))
+            .map_err(|_| damaged_workbook_error(format!("{name} is not UTF-8")))
     }
 }
 
@@ -249,7 +250,7 @@ struct WorkbookOutline {
 }
 
 impl WorkbookOutline {
-    fn of(workbook: &str) -> Self {
+    fn from_xml(workbook: &str) -> Self {
         let mut outline = Self {
             sheets: Vec::new(),
             is_1904: false,
@@ -487,7 +488,7 @@ impl SheetCells {
                     }
                 }
                 XmlEvent::Start("c", about) => {
-                    cell = OpenCell::of(about, row.saturating_sub(1), column);
+                    cell = OpenCell::from_attributes(about, row.saturating_sub(1), column);
                     column = cell.place.map_or(column, |(_, at)| at) + 1;
                 }
                 XmlEvent::Start("f", _) => cell.has_formula = true,
@@ -544,7 +545,7 @@ impl SheetCells {
         }
         let mut rows = self.rows.into_iter();
         let Some((_, header)) = rows.next() else {
-            return Err(damaged("there is no row"));
+            return Err(damaged_workbook_error("there is no row"));
         };
         let width = header
             .iter()
@@ -624,7 +625,7 @@ impl SheetCells {
 }
 
 impl OpenCell {
-    fn of(about: Attributes<'_>, row: usize, column: usize) -> Self {
+    fn from_attributes(about: Attributes<'_>, row: usize, column: usize) -> Self {
         Self {
             place: Some(
                 about

@@ -107,7 +107,7 @@ impl<'a> Iterator for XmlEvents<'a> {
                 Event::Text(text) => return Some(XmlEvent::Text(text.decode().ok()?)),
                 Event::CData(text) => return Some(XmlEvent::Text(text.decode().ok()?)),
                 Event::GeneralRef(reference) => {
-                    return Some(XmlEvent::Text(referenced(&reference)?.into()));
+                    return Some(XmlEvent::Text(resolve_reference(&reference)?.into()));
                 }
                 Event::Eof => return None,
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
@@ -118,7 +118,7 @@ impl<'a> Iterator for XmlEvents<'a> {
 
 /// The text that a reference stands for: of those of XML itself their character, else the reference
 /// as it is written.
-fn referenced(reference: &BytesRef<'_>) -> Option<String> {
+fn resolve_reference(reference: &BytesRef<'_>) -> Option<String> {
     if let Ok(Some(character)) = reference.resolve_char_ref() {
         return Some(character.into());
     }

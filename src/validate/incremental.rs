@@ -89,7 +89,7 @@ impl LiveCheck {
                 is_common,
                 schemas: self.reference_schemas(),
                 root_schema: dataset.root.schema.clone(),
-                language: crate::text::spoken(),
+                language: crate::text::current_language(),
             };
             if self.against.as_ref() != Some(&against) {
                 self.found.iter_mut().for_each(|found| *found = None);

@@ -50,7 +50,7 @@ fn table_and_picture_are_side_by_side_for_datasets_where_this_was_chosen() {
             click(&mut harness, "Discard changes");
         }
         assert!(
-            document(&harness).opened().is_some() && shows_table(&harness),
+            document(&harness).opened_dataset().is_some() && shows_table(&harness),
             "arranged as the dataset before"
         );
     }

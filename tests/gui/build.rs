@@ -132,7 +132,7 @@ fn dropped_folders_become_a_dataset_that_is_written_and_opened_again() {
     click(&mut harness, "Write now");
     click(&mut harness, "Open dataset");
     let document = document(&harness);
-    assert!(document.opened().is_some());
+    assert!(document.opened_dataset().is_some());
     assert_eq!(document.title(), "peru-cropland");
     assert_eq!((document.rows(0), document.rows(1)), (4, 24));
 }
@@ -197,7 +197,7 @@ fn unsaved_changes_are_not_lost_without_a_question() {
     assert!(document(&harness).draft().is_some());
     take(&mut harness, vec![sample()]);
     click(&mut harness, "Discard changes");
-    assert!(document(&harness).opened().is_some());
+    assert!(document(&harness).opened_dataset().is_some());
 }
 
 #[test]

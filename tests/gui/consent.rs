@@ -34,18 +34,18 @@ fn the_folders_that_a_project_watches_are_asked_about_first() {
     run(Command::OpenProject {
         path: project.clone(),
     });
-    assert_eq!(studio.watched().len(), 0);
+    assert_eq!(studio.watched_folders().len(), 0);
 
     let mut window = app(egui::Theme::Light);
     take(&mut window, vec![project.clone()]);
     window.get_by_label("Watch these folders?");
     window.get_by_label_contains("inbox");
-    assert_eq!(window.state().studio().watched().len(), 0);
+    assert_eq!(window.state().studio().watched_folders().len(), 0);
     click(&mut window, "Do not watch");
-    assert_eq!(window.state().studio().watched().len(), 0);
+    assert_eq!(window.state().studio().watched_folders().len(), 0);
     take(&mut window, vec![project]);
     click(&mut window, "Watch");
-    assert_eq!(window.state().studio().watched().len(), 1);
+    assert_eq!(window.state().studio().watched_folders().len(), 1);
 }
 
 #[cfg(unix)]

@@ -261,13 +261,13 @@ fn the_column_explorer_filters_by_a_value() {
         harness
             .state()
             .studio()
-            .kept()
+            .filtered_rows()
             .and_then(|kept| kept.rows(0))
             .map(<[u32]>::len),
         Some(4)
     );
     click(&mut harness, "Remove filter river = 'po'");
-    assert!(harness.state().studio().kept().is_none());
+    assert!(harness.state().studio().filtered_rows().is_none());
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn ids_typed_above_the_tree_are_a_filter_of_every_view() {
         harness
             .state()
             .studio()
-            .kept()
+            .filtered_rows()
             .and_then(|kept| kept.rows(0).map(<[u32]>::len))
     };
     assert_eq!(kept(&harness), Some(4));

@@ -78,7 +78,7 @@ fn a_key_leads_to_the_same_position_in_the_next_root() {
     let first = node(&harness, 1);
     harness.key_press_modifiers(Modifiers::COMMAND, Key::ArrowDown);
     settle(&mut harness);
-    let selected = harness.state().selected().expect("a selection");
+    let selected = harness.state().selected_sample().expect("a selection");
     let second = document(&harness).node(selected).expect("a sample");
     assert_eq!(
         (second.0[0], &second.0[1..]),
@@ -87,14 +87,14 @@ fn a_key_leads_to_the_same_position_in_the_next_root() {
     harness.key_press_modifiers(Modifiers::COMMAND, Key::ArrowUp);
     settle(&mut harness);
     assert_eq!(
-        harness.state().selected(),
+        harness.state().selected_sample(),
         Some(RowRef { level: 1, row: 1 })
     );
     // There is no root before the first.
     harness.key_press_modifiers(Modifiers::COMMAND, Key::ArrowUp);
     settle(&mut harness);
     assert_eq!(
-        harness.state().selected(),
+        harness.state().selected_sample(),
         Some(RowRef { level: 1, row: 1 })
     );
 }
@@ -115,7 +115,7 @@ fn arrow_keys_lead_from_card_to_card() {
     click(&mut harness, &format!("Card {first}"));
     let root = |harness: &super::support::Window| {
         let node = document(harness)
-            .node(harness.state().selected().expect("a selection"))
+            .node(harness.state().selected_sample().expect("a selection"))
             .expect("a sample");
         id(harness, node.0[0])
     };

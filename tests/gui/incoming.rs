@@ -134,7 +134,7 @@ fn files_that_appear_in_a_watched_folder_come_into_the_tray() {
             .display()
     );
     click(&mut window, &stop);
-    assert_eq!(window.state().studio().watched().len(), 0);
+    assert_eq!(window.state().studio().watched_folders().len(), 0);
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn everything_can_be_done_without_a_pointer() {
     let samples = dataset(&harness).root.samples.len();
     assert!(harness.query_by_label("Written and verified").is_some());
     press(&mut harness, Modifiers::COMMAND, Key::Enter);
-    assert!(document(&harness).opened().is_some());
+    assert!(document(&harness).opened_dataset().is_some());
     assert_eq!(
         (
             document(&harness).rows(0),
@@ -318,7 +318,7 @@ fn curate(scenes: usize) -> usize {
     );
     keyboard.press(Modifiers::COMMAND, Key::Enter);
     keyboard.press(Modifiers::SHIFT, Key::F7);
-    assert!(document(&keyboard.window).opened().is_some());
+    assert!(document(&keyboard.window).opened_dataset().is_some());
     let report = keyboard.window.state().studio().report().clone();
     assert!(report.findings.is_empty(), "{:?}", report.findings);
     curator::check(&workspace, scenes);

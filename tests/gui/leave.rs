@@ -225,7 +225,7 @@ fn leaks_are_shown_and_lead_to_the_samples() {
     let kept = harness
         .state()
         .studio()
-        .kept()
+        .filtered_rows()
         .and_then(|kept| kept.rows(0))
         .map(<[u32]>::len)
         .expect("is applied");
@@ -250,7 +250,7 @@ fn the_copied_script_gives_the_same_rows() {
     let shown = harness
         .state()
         .studio()
-        .kept()
+        .filtered_rows()
         .and_then(|kept| kept.rows(0))
         .expect("is applied")
         .to_vec();

@@ -82,7 +82,7 @@ fn enter_opens_the_path_that_was_typed_not_that_of_the_frame_before() {
     window.step();
     settle(&mut window);
     let opened = document(&window)
-        .opened()
+        .opened_dataset()
         .expect("a dataset is opened, not a folder imported");
     assert_eq!(opened.reader.info().path, sample());
 }
@@ -366,7 +366,7 @@ fn a_dataset_dropped_on_a_draft_becomes_samples_a_folder_or_a_file() {
     click(&mut window, "Add the dataset");
     // The draft has changes, so it asks.
     click(&mut window, "Discard changes");
-    assert!(document(&window).opened().is_some());
+    assert!(document(&window).opened_dataset().is_some());
 }
 
 #[test]

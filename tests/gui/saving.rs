@@ -90,7 +90,7 @@ fn saving_is_offered_before_changes_are_lost() {
     type_path(&mut harness, &path);
     assert!(path.is_file());
     assert!(
-        document(&harness).opened().is_some(),
+        document(&harness).opened_dataset().is_some(),
         "what was wanted goes on once the draft is safe"
     );
 }
@@ -292,6 +292,6 @@ fn the_previous_version_after_an_interrupted_write_can_be_opened() {
         "it asks first"
     );
     click(&mut harness, "Bring back and open");
-    assert!(document(&harness).opened().is_some());
+    assert!(document(&harness).opened_dataset().is_some());
     assert!(path.is_file() && !aside.exists());
 }

@@ -46,7 +46,10 @@ fn look(harness: &mut Window, place: &str, seen: &mut BTreeMap<String, String>) 
     for text in texts {
         seen.entry(text).or_insert_with(|| place.to_owned());
     }
-    picture(harness, &format!("{}-{place}", text::spoken().tag()));
+    picture(
+        harness,
+        &format!("{}-{place}", text::current_language().tag()),
+    );
 }
 
 /// Visits every panel and most dialogs: without a document, with a dataset, and with an invalid
@@ -62,7 +65,7 @@ fn walk(language: Language) -> BTreeMap<String, String> {
         harness.key_press(egui::Key::Escape);
         settle(&mut harness);
     }
-    assert_eq!(text::spoken(), language);
+    assert_eq!(text::current_language(), language);
     look(&mut harness, "welcome", &mut seen);
     take(&mut harness, vec![sample()]);
     for draft in [false, true] {
@@ -105,18 +108,18 @@ fn walk(language: Language) -> BTreeMap<String, String> {
     for part in ["Labels", "Bands", "Papers", "Split", "RAI", "JSON"] {
         harness.state_mut().show_pane(Pane::Collection);
         settle(&mut harness);
-        let part = text::of(part);
+        let part = text::translate_text(part);
         harness
             .get_by_role_and_label(Role::RadioButton, part)
             .click();
         settle(&mut harness);
         look(&mut harness, &format!("collection-{part}"), &mut seen);
     }
-    harness.get_by_label(text::of("Menu")).click();
+    harness.get_by_label(text::translate_text("Menu")).click();
     settle(&mut harness);
     look(&mut harness, "menu", &mut seen);
     for menu in ["File", "Edit", "Check", "View", "Help"] {
-        if let Some(entry) = harness.query_by_label(text::of(menu)) {
+        if let Some(entry) = harness.query_by_label(text::translate_text(menu)) {
             entry.hover();
             harness.run_steps(20);
             look(&mut harness, &format!("menu-{menu}"), &mut seen);

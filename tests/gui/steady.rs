@@ -160,6 +160,6 @@ fn a_question_goes_with_its_document() {
     assert!(harness.query_by_label("Remove folder").is_some());
     take(&mut harness, vec![sample()]);
     assert!(harness.query_by_label("Remove folder").is_none());
-    assert!(document(&harness).opened().is_some());
+    assert!(document(&harness).opened_dataset().is_some());
     click(&mut harness, "Table");
 }

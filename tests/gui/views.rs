@@ -66,7 +66,7 @@ fn a_box_on_the_map_and_a_range_of_time_are_filters() {
     let left = harness
         .state()
         .studio()
-        .kept()
+        .filtered_rows()
         .and_then(|kept| kept.rows(0))
         .map(<[u32]>::len)
         .expect("is applied");
@@ -159,7 +159,7 @@ fn the_gallery_shows_a_card_for_each_sample_under_the_filter() {
     let po = harness
         .state()
         .studio()
-        .kept()
+        .filtered_rows()
         .and_then(|kept| kept.rows(0))
         .expect("is applied")[2];
     let id = document(&harness)

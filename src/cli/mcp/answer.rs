@@ -21,7 +21,7 @@ pub struct OperationAnswer {
 
 impl OperationAnswer {
     /// That of an output, in English.
-    pub fn of(output: &AnyOutput) -> Self {
+    pub fn from_output(output: &AnyOutput) -> Self {
         crate::text::speak(Some(Language::English));
         Self {
             summary: output.summary(),
@@ -37,7 +37,7 @@ impl OperationAnswer {
             is_sound,
             output,
         } = self;
-        let (output, left_out) = shortened(output, ANSWER_BYTES);
+        let (output, left_out) = cut_lists_to_fit(output, ANSWER_BYTES);
         let mut answer = json!({ "summary": summary, "sound": is_sound, "output": output });
         if !warnings.is_empty() {
             answer["warnings"] = json!(warnings);
@@ -58,7 +58,7 @@ pub fn failure(error: &Error) -> CallToolResult {
 
 /// The value with lists cut to the greatest length at which it has at most `bytes`, and the number
 /// of entries that were left out.
-fn shortened(value: Json, bytes: usize) -> (Json, usize) {
+fn cut_lists_to_fit(value: Json, bytes: usize) -> (Json, usize) {
     let mut longest = 1024;
     let mut best = (value, 0);
     while best.0.to_string().len() > bytes && longest > 0 {
@@ -98,11 +98,11 @@ mod tests {
     #[test]
     fn long_lists_are_cut_and_counted_and_short_answers_stay() {
         let short = json!({ "rows": [1, 2, 3], "nested": { "a": "b" } });
-        assert_eq!(shortened(short.clone(), 1000), (short, 0));
+        assert_eq!(cut_lists_to_fit(short.clone(), 1000), (short, 0));
         let rows: Vec<Json> = (0..5000)
             .map(|n| json!({ "id": n, "list": vec![n; 10] }))
             .collect();
-        let (cut, left_out) = shortened(json!({ "rows": rows }), 10_000);
+        let (cut, left_out) = cut_lists_to_fit(json!({ "rows": rows }), 10_000);
         let kept = cut["rows"].as_array().expect("a list");
         assert!(
             cut.to_string().len() <= 10_000 && kept.len() >= 32,

@@ -54,7 +54,7 @@ impl AllowedPlaces {
     }
 
     /// The path of a request: a relative one starts at the first folder.
-    pub fn resolved(&self, path: &Path) -> PathBuf {
+    pub fn resolve_path(&self, path: &Path) -> PathBuf {
         if Address::of(path).is_some() {
             path.to_owned()
         } else {
@@ -85,12 +85,12 @@ impl AllowedPlaces {
             Error::usage("the path is outside the folders that requests may name").at_path(path);
         Err(error.hint(format!(
             "the folders are {}; the user names others when `taco-studio mcp` starts",
-            self.listed()
+            self.format_places()
         )))
     }
 
     /// All of them, for messages.
-    pub fn listed(&self) -> String {
+    pub fn format_places(&self) -> String {
         let folders = self
             .folders
             .iter()
@@ -158,7 +158,10 @@ mod tests {
         std::fs::write(folder.path().join("secret"), "x").expect("is written");
         let places = AllowedPlaces::new(std::slice::from_ref(&inside)).expect("exists");
         assert!(admits(&places, inside.join("new/set.tacozip")) && admits(&places, &inside));
-        assert!(admits(&places, places.resolved(Path::new("set.tacozip"))));
+        assert!(admits(
+            &places,
+            places.resolve_path(Path::new("set.tacozip"))
+        ));
         for outside in [
             "../secret",
             "new/../../secret",
@@ -169,7 +172,7 @@ mod tests {
             "/vsizip//etc/a.zip",
         ] {
             assert!(
-                !admits(&places, places.resolved(Path::new(outside))),
+                !admits(&places, places.resolve_path(Path::new(outside))),
                 "{outside}"
             );
         }
@@ -188,7 +191,7 @@ mod tests {
         let places = AllowedPlaces::new(std::slice::from_ref(&inside)).expect("exists");
         for outside in ["up/a", "up", "dangling", "dangling/a"] {
             assert!(
-                !admits(&places, places.resolved(Path::new(outside))),
+                !admits(&places, places.resolve_path(Path::new(outside))),
                 "{outside}"
             );
         }

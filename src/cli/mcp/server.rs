@@ -57,10 +57,10 @@ impl OperationServer {
     /// # Errors
     /// Those of [`AnyOperation::from_request`], and [`Kind::Usage`] for what the user has not
     /// agreed to.
-    fn admitted(&self, call: CallToolRequestParams) -> Result<AnyOperation> {
+    fn admit_operation(&self, call: CallToolRequestParams) -> Result<AnyOperation> {
         let request = Json::Object(call.arguments.unwrap_or_default());
         let mut operation = AnyOperation::from_request(&call.name, request)?;
-        operation.visit_paths(&mut |_, path| *path = admitted(&self.places.resolved(path)));
+        operation.visit_paths(&mut |_, path| *path = admitted(&self.places.resolve_path(path)));
         if !self.allow_write && !operation.is_read_only() {
             let error = Error::usage(format!(
                 "{} writes files, which the user has not agreed to",
@@ -104,7 +104,7 @@ impl OperationServer {
         let work = move |ctx: &_| {
             operation
                 .run(ctx)
-                .map(|output| OperationAnswer::of(&output))
+                .map(|output| OperationAnswer::from_output(&output))
         };
         let mut job: Job<OperationAnswer> = self.jobs.start("tool", work);
         let token = context.meta.get_progress_token();
@@ -175,7 +175,7 @@ impl ServerHandler for OperationServer {
              data, level0, level1, … and answers {QUERY_ROWS} rows unless `limit` says otherwise; \
                 `validate` lists findings with \
              their rules. `extensions` lists what `extend` computes.",
-            self.places.listed()
+            self.places.format_places()
         );
         let program =
             Implementation::new("taco-studio", env!("CARGO_PKG_VERSION")).with_title("Taco Studio");
@@ -197,7 +197,7 @@ impl ServerHandler for OperationServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<CallToolResponse, ErrorData> {
-        let result = match self.admitted(request) {
+        let result = match self.admit_operation(request) {
             Ok(operation) => self.run(operation, &context).await,
             Err(error) => failure(&error),
         };

@@ -447,7 +447,7 @@ pub fn level_object(tortillas: &[(RecordBatch, u64, u32)]) -> Result<RecordBatch
             })?;
         tables.push(LevelTable::new(batch.schema(), vec![batch]));
     }
-    Ok(join(&tables, &DecodeBudget::unlimited())?.0)
+    Ok(join(&tables, &DecodeBudget::without_limit())?.0)
 }
 
 /// One object with its `pointer`.

@@ -262,7 +262,7 @@ impl AddDataset {
                         found.samples,
                         "Add {n} sample",
                         "Add {n} samples",
-                        n = paint::grouped(found.samples as u64)
+                        n = paint::format_grouped_number(found.samples as u64)
                     )
                 }
                 (DatasetChoice::Samples, None) => tr!("Add the samples").to_owned(),
@@ -275,7 +275,7 @@ impl AddDataset {
                     Button::primary(text)
                         .large()
                         .name(tr!("Add the dataset"))
-                        .blocked(blocked),
+                        .with_disabled_reason(blocked),
                 )
                 .clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
@@ -375,13 +375,13 @@ fn preview_ui(ui: &mut Ui, imported: &ImportedDataset, is_first: bool) {
         imported.added.files,
         "{n} file",
         "{n} files",
-        n = paint::grouped(imported.added.files)
+        n = paint::format_grouped_number(imported.added.files)
     );
     let folders = tr_n!(
         imported.added.folders,
         "{n} folder",
         "{n} folders",
-        n = paint::grouped(imported.added.folders)
+        n = paint::format_grouped_number(imported.added.folders)
     );
     let text = format!("{files}, {folders}, {}", paint::bytes(imported.added.bytes));
     ui.label(

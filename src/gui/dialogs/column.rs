@@ -99,7 +99,7 @@ impl ColumnDialog {
                 tr!(
                     "\"{text}\" is no {wanted}",
                     text,
-                    wanted = crate::text::of(wanted)
+                    wanted = crate::text::translate_text(wanted)
                 )
             })
         };
@@ -201,7 +201,7 @@ impl ColumnDialog {
                 rows,
                 "Each level has one schema (PIT-2): this changes the {n} sample of level {level}.",
                 "Each level has one schema (PIT-2): this changes all {n} samples of level {level}.",
-                n = paint::grouped(rows),
+                n = paint::format_grouped_number(rows),
                 level = self.level
             );
             ui.label(
@@ -228,7 +228,7 @@ impl ColumnDialog {
                     button
                         .large()
                         .name(name)
-                        .blocked(change.as_ref().err().cloned()),
+                        .with_disabled_reason(change.as_ref().err().cloned()),
                 )
                 .clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
@@ -273,7 +273,7 @@ impl ColumnDialog {
             .into_iter()
             .map(|(verb, word)| Segment::new(verb, word))
             .collect();
-        widgets::segmented(ui, "column-verb", &mut self.verb, &segments);
+        widgets::draw_segments(ui, "column-verb", &mut self.verb, &segments);
         match self.verb {
             ColumnVerb::Rename => drop(
                 TextField::new(tr!("New name"), &mut self.name)
@@ -327,7 +327,7 @@ impl ColumnDialog {
     fn type_ui(&mut self, ui: &mut Ui) {
         let words: Vec<String> = TYPES
             .iter()
-            .map(|&(name, word)| format!("{} ({name})", crate::text::of(word)))
+            .map(|&(name, word)| format!("{} ({name})", crate::text::translate_text(word)))
             .collect();
         ui.horizontal(|ui| {
             ui.label(theme::rich_text(tr!("Type")).text_style(text_style("small12")));

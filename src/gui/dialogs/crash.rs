@@ -9,7 +9,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::Button;
-use crate::text::displayed;
+use crate::text::displayed_block;
 
 pub struct CrashReport {
     path: String,
@@ -51,7 +51,7 @@ impl CrashReport {
                     .color(t.tx2),
             );
             ScrollArea::vertical().max_height(220.0).show(ui, |ui| {
-                let text = displayed(&self.text);
+                let text = displayed_block(&self.text);
                 let mut text = &*text;
                 let edit = TextEdit::multiline(&mut text)
                     .font(text_style("mono11"))

@@ -101,8 +101,8 @@ impl Describe {
     }
 
     /// Records the dialog's job.
-    pub fn started(&mut self, job: JobId) {
-        self.job.started(job);
+    pub fn record_start(&mut self, job: JobId) {
+        self.job.record_start(job);
     }
 
     /// True when this dialog waits for the saved path.
@@ -112,13 +112,13 @@ impl Describe {
 
     /// Records that the job failed; `None` when it did not start. True when it is this dialog's
     /// job.
-    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        self.job.failed(job, error)
+    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
+        self.job.record_failure(job, error)
     }
 
     /// Records that the job was cancelled.
-    pub fn cancelled(&mut self, job: JobId) {
-        self.job.cancelled(job, nothing_written());
+    pub fn record_cancellation(&mut self, job: JobId) {
+        self.job.record_cancellation(job, nothing_written());
     }
 
     /// True when the destination exists.
@@ -177,7 +177,13 @@ impl Describe {
             }
             ui.spacing_mut().item_spacing.y = 4.0;
             for form in Catalogue::ALL {
-                if widgets::radio(ui, self.form == form, crate::text::of(form.title())).clicked() {
+                if widgets::radio(
+                    ui,
+                    self.form == form,
+                    crate::text::translate_text(form.title()),
+                )
+                .clicked()
+                {
                     self.choose(form);
                 }
             }

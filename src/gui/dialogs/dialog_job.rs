@@ -29,7 +29,7 @@ impl<T> DialogJob<T> {
     }
 
     /// Records that the job has started.
-    pub fn started(&mut self, job: JobId) {
+    pub fn record_start(&mut self, job: JobId) {
         if let Self::Running(id @ None) = self {
             *id = Some(job);
         }
@@ -41,7 +41,7 @@ impl<T> DialogJob<T> {
     }
 
     /// Records that a job failed, or did not start; true when it is this one.
-    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
+    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
         let own = self.is_own(job);
         if own {
             *self = Self::Ended(FieldNote::Error(error.report()));
@@ -50,7 +50,7 @@ impl<T> DialogJob<T> {
     }
 
     /// Records that a job was cancelled; `note` says what became of its output.
-    pub fn cancelled(&mut self, job: JobId, note: FieldNote) {
+    pub fn record_cancellation(&mut self, job: JobId, note: FieldNote) {
         if self.is_own(Some(job)) {
             *self = Self::Ended(note);
         }
@@ -89,7 +89,7 @@ impl<T> DialogJob<T> {
         }
         let (acts, leaves) = foot_ui(ui, |ui| {
             let acts = ui
-                .add(Button::primary(act).large().blocked(blocked))
+                .add(Button::primary(act).large().with_disabled_reason(blocked))
                 .clicked();
             (acts, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });

@@ -47,7 +47,7 @@ impl Documentation {
                     .iter()
                     .map(|page| Segment::new(*page, page.title()))
                     .collect();
-                widgets::segmented(ui, "documentation", &mut self.page, &pages);
+                widgets::draw_segments(ui, "documentation", &mut self.page, &pages);
                 let field = TextField::new(tr!("Find in this page"), &mut self.search)
                     .hide_label()
                     .width(200.0);

@@ -77,14 +77,14 @@ impl ExportSubset {
     }
 
     /// Records the dialog's job.
-    pub fn started(&mut self, job: JobId) {
-        self.job.started(job);
+    pub fn record_start(&mut self, job: JobId) {
+        self.job.record_start(job);
     }
 
     /// Records that the job failed; `None` when it did not start. True when it is this dialog's
     /// job.
-    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        self.job.failed(job, error)
+    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
+        self.job.record_failure(job, error)
     }
 
     /// Records the written dataset. It is not compared, because it is a subset.
@@ -93,8 +93,8 @@ impl ExportSubset {
     }
 
     /// Records that the job was cancelled.
-    pub fn cancelled(&mut self, job: JobId) {
-        self.job.cancelled(job, nothing_written());
+    pub fn record_cancellation(&mut self, job: JobId) {
+        self.job.record_cancellation(job, nothing_written());
     }
 
     /// Draws the dialog.
@@ -157,7 +157,7 @@ impl ExportSubset {
                 }
             }
             let before = self.format;
-            widgets::segmented(
+            widgets::draw_segments(
                 ui,
                 "subset-format",
                 &mut self.format,
@@ -224,7 +224,7 @@ impl ExportSubset {
         });
         let nothing = cx
             .studio
-            .kept()
+            .filtered_rows()
             .and_then(|kept| kept.rows(0))
             .is_some_and(<[u32]>::is_empty);
         let blocked = match () {
@@ -295,7 +295,7 @@ fn done_ui(ui: &mut Ui, built: &Built, close: bool) -> Next {
             built.samples,
             "{n} sample",
             "{n} samples",
-            n = paint::grouped(built.samples)
+            n = paint::format_grouped_number(built.samples)
         );
         let text = format!("{samples}, {}", paint::bytes(built.bytes));
         ui.label(

@@ -15,7 +15,9 @@ use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
-use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, note_ui, paint, segmented};
+use crate::gui::widgets::{
+    self, Button, FieldNote, Segment, TextField, draw_segments, note_ui, paint,
+};
 use crate::jobs::AsyncValue;
 use crate::model::check_field_name;
 use crate::studio::Command;
@@ -154,7 +156,7 @@ impl JoinDialog {
                     Button::primary(text)
                         .large()
                         .name(tr!("Join columns"))
-                        .blocked(blocked),
+                        .with_disabled_reason(blocked),
                 )
                 .clicked();
             let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
@@ -199,7 +201,7 @@ impl JoinDialog {
                 Segment::new(JoinBy::Path, tr!("the path")),
                 Segment::new(JoinBy::Id, tr!("the id")),
             ];
-            segmented(ui, "join-by", &mut by, &kinds);
+            draw_segments(ui, "join-by", &mut by, &kinds);
             if (by == JoinBy::Path) != preview.by_path {
                 (self.request.by, self.request.key) = (by, Some(preview.key.clone()));
             }
@@ -226,8 +228,8 @@ impl JoinDialog {
         }
         let (lonely, keys) = &preview.unmatched;
         if *lonely > 0 && !preview.levels.is_empty() {
-            let n = paint::grouped(*lonely as u64);
-            let names = listed(keys);
+            let n = paint::format_grouped_number(*lonely as u64);
+            let names = list_first_names(keys);
             let text = tr_n!(
                 *lonely,
                 "{n} row finds no sample: {names}",
@@ -243,8 +245,8 @@ impl JoinDialog {
             .filter(|level| level.matched < level.samples)
         {
             let count = level.samples - level.matched;
-            let n = paint::grouped(count as u64);
-            let names = listed(&level.without);
+            let n = paint::format_grouped_number(count as u64);
+            let names = list_first_names(&level.without);
             let depth = level.level;
             let text = tr_n!(
                 count,
@@ -305,8 +307,8 @@ impl JoinDialog {
 
     fn level_ui(&mut self, ui: &mut Ui, t: &ThemeTokens, level: &JoinLevel) {
         let (matched, samples) = (
-            paint::grouped(level.matched as u64),
-            paint::grouped(level.samples as u64),
+            paint::format_grouped_number(level.matched as u64),
+            paint::format_grouped_number(level.samples as u64),
         );
         let depth = level.level;
         ui.horizontal(|ui| {
@@ -426,8 +428,8 @@ impl JoinDialog {
             ui.set_height(ROW);
             ui.add_space(24.0);
             let (n, total) = (
-                paint::grouped(offer.values as u64),
-                paint::grouped((offer.values + offer.nulls) as u64),
+                paint::format_grouped_number(offer.values as u64),
+                paint::format_grouped_number((offer.values + offer.nulls) as u64),
             );
             let text = tr!(
                 "as {kind}: {n} of {total} rows",
@@ -440,8 +442,8 @@ impl JoinDialog {
             }
             let mut notes = Vec::new();
             if offer.nulls > 0 {
-                let n = paint::grouped(offer.nulls as u64);
-                let names = listed(&offer.examples);
+                let n = paint::format_grouped_number(offer.nulls as u64);
+                let names = list_first_names(&offer.examples);
                 notes.push(match names.is_empty() {
                     true => tr_n!(offer.nulls, "{n} is empty", "{n} are empty", n),
                     false => tr_n!(
@@ -471,7 +473,7 @@ impl JoinDialog {
 
 /// Draws the first rows with the samples they match.
 fn head_rows_ui(ui: &mut Ui, t: &ThemeTokens, preview: &JoinPreview) {
-    let rows = paint::grouped(preview.rows as u64);
+    let rows = paint::format_grouped_number(preview.rows as u64);
     ui.label(
         theme::rich_text(tr!("The first of {rows} rows", rows))
             .font(font::semibold(12.0))
@@ -509,7 +511,7 @@ fn head_rows_ui(ui: &mut Ui, t: &ThemeTokens, preview: &JoinPreview) {
     }
 }
 
-fn listed(names: &[String]) -> String {
+fn list_first_names(names: &[String]) -> String {
     let mut text = names
         .iter()
         .take(NAMED)

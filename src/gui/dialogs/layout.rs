@@ -15,7 +15,8 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::gui::widgets::{
-    self, Button, FieldNote, RowScroll, Segment, TextField, VirtualRows, note_ui, paint, segmented,
+    self, Button, FieldNote, RowScroll, Segment, TextField, VirtualRows, draw_segments, note_ui,
+    paint,
 };
 use crate::jobs::{AsyncState, AsyncValue};
 use crate::ops::{FoundLayout, LayoutChoice, LayoutProposal, LayoutRequest, find_layout};
@@ -197,7 +198,7 @@ impl LayoutDialog {
                     n,
                     "Add {n} root",
                     "Add {n} roots",
-                    n = paint::grouped(n as u64)
+                    n = paint::format_grouped_number(n as u64)
                 ),
             };
             let add = ui
@@ -205,7 +206,7 @@ impl LayoutDialog {
                     Button::primary(text)
                         .large()
                         .name(tr!("Add roots"))
-                        .blocked(blocked),
+                        .with_disabled_reason(blocked),
                 )
                 .clicked();
             let plain = ui
@@ -242,7 +243,7 @@ impl LayoutDialog {
                 Segment::new(LayoutTab::Pattern, tr!("By a pattern")),
             ];
             let before = self.choice;
-            segmented(ui, "layout-choice", &mut self.choice, &choices);
+            draw_segments(ui, "layout-choice", &mut self.choice, &choices);
             // A pattern begins with what is shown.
             if self.choice == LayoutTab::Pattern
                 && before != LayoutTab::Pattern
@@ -340,7 +341,7 @@ impl LayoutDialog {
             .add(
                 Button::secondary(tr!("Save the layout"))
                     .icon(icons::FLOPPY_DISK)
-                    .blocked(blocked),
+                    .with_disabled_reason(blocked),
             )
             .clicked()
         {
@@ -380,7 +381,7 @@ impl LayoutDialog {
                 proposal.roots,
                 "{n} root",
                 "{n} roots",
-                n = paint::grouped(proposal.roots as u64)
+                n = paint::format_grouped_number(proposal.roots as u64)
             );
             ui.label(
                 theme::rich_text(roots)
@@ -415,8 +416,8 @@ impl LayoutDialog {
                 ui.spacing_mut().item_spacing.y = 6.0;
                 for column in &proposal.columns {
                     let (n, total) = (
-                        paint::grouped(column.values as u64),
-                        paint::grouped(proposal.roots as u64),
+                        paint::format_grouped_number(column.values as u64),
+                        paint::format_grouped_number(proposal.roots as u64),
                     );
                     let text = tr!(
                         "Column {name} from {from}: {n} of {total} roots",
@@ -439,8 +440,8 @@ impl LayoutDialog {
                         .renamed
                         .iter()
                         .map(|renamed| format!("{} → {}", renamed.from, renamed.to));
-                    let n = paint::grouped(proposal.renamed.len() as u64);
-                    let names = listed(names);
+                    let n = paint::format_grouped_number(proposal.renamed.len() as u64);
+                    let names = join_first_names(names);
                     note_ui(
                         ui,
                         &FieldNote::Info(tr_n!(
@@ -453,8 +454,8 @@ impl LayoutDialog {
                     );
                 }
                 if !proposal.left_over.is_empty() {
-                    let n = paint::grouped(proposal.left_over.len() as u64);
-                    let names = listed(proposal.left_over.iter().cloned());
+                    let n = paint::format_grouped_number(proposal.left_over.len() as u64);
+                    let names = join_first_names(proposal.left_over.iter().cloned());
                     note_ui(
                         ui,
                         &FieldNote::Warning(tr_n!(
@@ -467,8 +468,8 @@ impl LayoutDialog {
                     );
                 }
                 if !proposal.left_out.is_empty() {
-                    let n = paint::grouped(proposal.left_out.len() as u64);
-                    let names = listed(proposal.left_out.iter().cloned());
+                    let n = paint::format_grouped_number(proposal.left_out.len() as u64);
+                    let names = join_first_names(proposal.left_out.iter().cloned());
                     note_ui(
                         ui,
                         &FieldNote::Info(tr_n!(
@@ -525,8 +526,8 @@ fn positions_ui(ui: &mut Ui, t: &ThemeTokens, proposal: &LayoutProposal, scroll:
             let position = &proposal.positions[row as usize];
             let name = position.id.as_deref().unwrap_or(tr!("the root itself"));
             let (files, padding) = (
-                paint::grouped(position.matched as u64),
-                paint::grouped(position.padded as u64),
+                paint::format_grouped_number(position.matched as u64),
+                paint::format_grouped_number(position.padded as u64),
             );
             let spoken = tr!(
                 "{name}: {files} files, {padding} paddings, such as {example}",
@@ -560,7 +561,10 @@ fn positions_ui(ui: &mut Ui, t: &ThemeTokens, proposal: &LayoutProposal, scroll:
 
 /// Draws what is asked; the answer that was chosen.
 fn question_ui(ui: &mut Ui, question: &LayoutQuestion) -> Option<LayoutWay> {
-    note_ui(ui, &FieldNote::Warning(capitalised(&question.summary)));
+    note_ui(
+        ui,
+        &FieldNote::Warning(capitalise_sentence(&question.summary)),
+    );
     let mut chosen = None;
     for alternative in &question.alternatives {
         // What is left out without a pattern is typed above.
@@ -568,7 +572,7 @@ fn question_ui(ui: &mut Ui, question: &LayoutQuestion) -> Option<LayoutWay> {
             continue;
         }
         if ui
-            .add(Button::secondary(capitalised(&alternative.meaning)))
+            .add(Button::secondary(capitalise_sentence(&alternative.meaning)))
             .clicked()
         {
             chosen = Some(alternative.way.clone());
@@ -578,7 +582,7 @@ fn question_ui(ui: &mut Ui, question: &LayoutQuestion) -> Option<LayoutWay> {
 }
 
 /// A sentence of the command line as one of the window.
-fn capitalised(text: &str) -> String {
+fn capitalise_sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters
         .next()
@@ -589,7 +593,7 @@ fn capitalised(text: &str) -> String {
 }
 
 /// The first names.
-fn listed(names: impl ExactSizeIterator<Item = String>) -> String {
+fn join_first_names(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len() > NAMED;
     let mut text = names.take(NAMED).collect::<Vec<_>>().join(", ");
     if more {

@@ -110,7 +110,7 @@ impl Migrate {
     }
 
     /// Records the dialog's job.
-    pub fn started(&mut self, job: JobId) {
+    pub fn record_start(&mut self, job: JobId) {
         (self.job, self.failed) = (Some(job), None);
     }
 
@@ -130,7 +130,7 @@ impl Migrate {
 
     /// Records that the job failed; `None` when it did not start. True when it is this dialog's
     /// job.
-    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
+    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
         let own = self.job == job;
         if own {
             (self.job, self.failed) = (None, Some(error.report()));
@@ -139,7 +139,7 @@ impl Migrate {
     }
 
     /// Records that the job was cancelled.
-    pub fn cancelled(&mut self, job: JobId) {
+    pub fn record_cancellation(&mut self, job: JobId) {
         if self.job == Some(job) {
             self.job = None;
             self.failed = Some(tr!("Stopped; nothing was written.").into());
@@ -178,7 +178,7 @@ impl Migrate {
     }
 
     /// The command that computes the plan, if the input has changed and no field has the focus.
-    fn wanted(&mut self, typing: bool) -> Option<Command> {
+    fn request_plan(&mut self, typing: bool) -> Option<Command> {
         let wanted = self.request(false);
         let same = self.asked.as_ref().is_some_and(|asked| {
             MigrateRequest {
@@ -287,7 +287,7 @@ impl Migrate {
             .memory(|memory| memory.focused())
             .is_some_and(|id| egui::text_edit::TextEditState::load(ui.ctx(), id).is_some());
         let next = self.foot_ui(ui, written, close);
-        match (next, self.wanted(typing)) {
+        match (next, self.request_plan(typing)) {
             (Next::Stay, Some(command)) => Next::Also(Request::Run(command)),
             (next, _) => next,
         }
@@ -349,7 +349,7 @@ impl Migrate {
         ];
         let filled = self.made_up().len();
         ui.horizontal(|ui| {
-            widgets::segmented(ui, "migrate-part", &mut self.part, &parts);
+            widgets::draw_segments(ui, "migrate-part", &mut self.part, &parts);
             if filled > 0 {
                 let text = tr_n!(
                     filled,
@@ -425,7 +425,7 @@ impl Migrate {
             String::new()
         } else {
             let lost = line.lost.len();
-            let n = paint::grouped(lost as u64);
+            let n = paint::format_grouped_number(lost as u64);
             format!(
                 "{} ",
                 tr_n!(
@@ -482,7 +482,7 @@ impl Migrate {
             font::mono(12.0),
             t.tx,
         );
-        let (old, new) = (shown(&line.old), shown(&line.new));
+        let (old, new) = (format_json_value(&line.old), format_json_value(&line.new));
         if line.action == Change::Filled {
             let mut text = self
                 .values
@@ -544,7 +544,7 @@ impl Migrate {
                     Segment::new(Format::Zip, "ZIP"),
                     Segment::new(Format::Folder, "FOLDER"),
                 ];
-                widgets::segmented(ui, "migrate-format", &mut self.format, &formats);
+                widgets::draw_segments(ui, "migrate-format", &mut self.format, &formats);
                 if before != self.format {
                     let bare = self
                         .target
@@ -617,7 +617,7 @@ impl Migrate {
                     Button::primary(tr!("Move to 2.0"))
                         .large()
                         .name(tr!("Write the new dataset"))
-                        .blocked(blocked),
+                        .with_disabled_reason(blocked),
                 )
                 .clicked()
             {
@@ -639,7 +639,7 @@ impl Migrate {
             let copy = Button::ghost(tr!("Copy report"))
                 .large()
                 .icon(icons::COPY)
-                .blocked(none);
+                .with_disabled_reason(none);
             if ui
                 .add(copy.tooltip(tr!("Every field and every value that changed, as JSON")))
                 .clicked()
@@ -677,7 +677,7 @@ pub fn value_of(text: &str) -> Json {
     serde_json::from_str(text.trim()).unwrap_or_else(|_| Json::String(text.trim().to_owned()))
 }
 
-fn shown(value: &Json) -> String {
+fn format_json_value(value: &Json) -> String {
     match value {
         Json::Null => String::new(),
         Json::String(text) => text.clone(),
@@ -741,7 +741,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
         } else {
             ""
         };
-        let count = paint::grouped(field.lost.len() as u64);
+        let count = paint::format_grouped_number(field.lost.len() as u64);
         line(
             icons::WARNING,
             t.warn,
@@ -769,7 +769,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
     }
     if plan.renamed.len() > SHOWN {
         let more = plan.renamed.len() - SHOWN;
-        let n = paint::grouped(more as u64);
+        let n = paint::format_grouped_number(more as u64);
         line(
             icons::INFO,
             t.info,
@@ -782,7 +782,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
         );
     }
     if plan.padded > 0 {
-        let n = paint::grouped(plan.padded);
+        let n = paint::format_grouped_number(plan.padded);
         line(
             icons::CIRCLE_DASHED,
             t.info,
@@ -818,13 +818,17 @@ mod tests {
     fn a_plan_is_made_once_and_again_after_a_change() {
         let mut dialog = Migrate::new("/in/old.part.tortilla".into(), Path::new("/out"));
         assert_eq!(Path::new(&dialog.target), Path::new("/out/old.tacozip"));
-        assert!(dialog.wanted(false).is_some());
-        assert!(dialog.wanted(false).is_none(), "nothing was changed");
+        assert!(dialog.request_plan(false).is_some());
+        assert!(dialog.request_plan(false).is_none(), "nothing was changed");
         dialog
             .names
             .insert((0, "tortilla:data_split".into()), " ".into());
-        assert!(dialog.wanted(true).is_none(), "not while somebody types");
-        let Some(Command::Operate(AnyOperation::Migrate(request))) = dialog.wanted(false) else {
+        assert!(
+            dialog.request_plan(true).is_none(),
+            "not while somebody types"
+        );
+        let Some(Command::Operate(AnyOperation::Migrate(request))) = dialog.request_plan(false)
+        else {
             panic!("asks again")
         };
         assert_eq!(

@@ -132,7 +132,7 @@ impl Dialog {
                 n,
                 "{n} change since the last save would be lost. Files on disk stay.",
                 "{n} changes since the last save would be lost. Files on disk stay.",
-                n = widgets::paint::grouped(n)
+                n = widgets::paint::format_grouped_number(n)
             ),
             None => {
                 tr!("The changes since the last save would be lost. Files on disk stay.").into()
@@ -187,7 +187,7 @@ impl Dialog {
     }
 
     /// Offers to repair an archive that another program wrote again.
-    pub fn rezipped(path: PathBuf) -> Self {
+    pub fn for_rezipped_archive(path: PathBuf) -> Self {
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Another program wrote this ZIP again").into(),
             what: tr!(
@@ -219,7 +219,7 @@ impl Dialog {
 
     /// Asks before removing a FOLDER with contents.
     pub fn remove(path: &str, children: u64, then: Request) -> Self {
-        let n = widgets::paint::grouped(children);
+        let n = widgets::paint::format_grouped_number(children);
         Dialog::Confirm(Box::new(Confirm {
             title: tr!("Remove {path}", path),
             what: tr_n!(
@@ -239,7 +239,7 @@ impl Dialog {
 
     /// Asks before removing several samples.
     pub fn remove_many(count: u64, then: Request) -> Self {
-        let n = widgets::paint::grouped(count);
+        let n = widgets::paint::format_grouped_number(count);
         Dialog::Confirm(Box::new(Confirm {
             title: tr_n!(count, "Remove {n} sample", "Remove {n} samples", n),
             what: tr!(
@@ -403,18 +403,18 @@ impl Dialogs {
     /// Passes the job to the dialog.
     pub fn writing(&mut self, job: JobId) {
         match &mut self.current {
-            Some(Dialog::Write(dialog)) => dialog.started(job),
-            Some(Dialog::Migrate(dialog)) => dialog.started(job),
-            Some(Dialog::Subset(dialog)) => dialog.started(job),
-            Some(Dialog::Describe(dialog)) => dialog.started(job),
-            Some(Dialog::Publish(dialog)) => dialog.started(job),
-            Some(Dialog::Tool(dialog)) => dialog.started(job),
+            Some(Dialog::Write(dialog)) => dialog.record_start(job),
+            Some(Dialog::Migrate(dialog)) => dialog.record_start(job),
+            Some(Dialog::Subset(dialog)) => dialog.record_start(job),
+            Some(Dialog::Describe(dialog)) => dialog.record_start(job),
+            Some(Dialog::Publish(dialog)) => dialog.record_start(job),
+            Some(Dialog::Tool(dialog)) => dialog.record_start(job),
             _ => {}
         }
     }
 
     /// Passes a publication to its dialog; returned when no dialog waits for it.
-    pub fn published(&mut self, publication: Publication) -> Option<Publication> {
+    pub fn pass_publication(&mut self, publication: Publication) -> Option<Publication> {
         match &mut self.current {
             Some(Dialog::Publish(dialog)) if dialog.is_running() => {
                 dialog.done(publication);
@@ -425,7 +425,7 @@ impl Dialogs {
     }
 
     /// Passes a finished migration to its dialog; returned when no dialog waits for it.
-    pub fn migrated(&mut self, migrated: Migrated) -> Option<Migrated> {
+    pub fn pass_migration(&mut self, migrated: Migrated) -> Option<Migrated> {
         match &mut self.current {
             Some(Dialog::Migrate(dialog)) => {
                 dialog.done(migrated);
@@ -437,7 +437,7 @@ impl Dialogs {
 
     /// Passes a written dataset to its dialog; returned when another dialog is open. Only a dataset
     /// written from a draft can be compared.
-    pub fn written(&mut self, built: Built, drafted: bool) -> Option<Built> {
+    pub fn pass_written_dataset(&mut self, built: Built, drafted: bool) -> Option<Built> {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.done(built),
             Some(Dialog::Subset(dialog)) if dialog.is_running() => dialog.done(built),
@@ -453,7 +453,7 @@ impl Dialogs {
     }
 
     /// Closes the dialog that waits for this file.
-    pub fn saved(&mut self, path: &Path) {
+    pub fn close_after_saving(&mut self, path: &Path) {
         if matches!(&self.current, Some(Dialog::Describe(dialog)) if dialog.is_done(path)) {
             self.current = None;
         }
@@ -461,35 +461,35 @@ impl Dialogs {
 
     /// Passes the failure of a job to the dialog, or of one that did not start. True when it shows
     /// it.
-    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
+    pub fn pass_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
         match &mut self.current {
-            Some(Dialog::Write(dialog)) => dialog.failed(job, error),
-            Some(Dialog::Migrate(dialog)) => dialog.failed(job, error),
-            Some(Dialog::Subset(dialog)) => dialog.failed(job, error),
-            Some(Dialog::Describe(dialog)) => dialog.failed(job, error),
-            Some(Dialog::Publish(dialog)) => dialog.failed(job, error),
-            Some(Dialog::Tool(dialog)) => dialog.failed(job, error),
+            Some(Dialog::Write(dialog)) => dialog.record_failure(job, error),
+            Some(Dialog::Migrate(dialog)) => dialog.record_failure(job, error),
+            Some(Dialog::Subset(dialog)) => dialog.record_failure(job, error),
+            Some(Dialog::Describe(dialog)) => dialog.record_failure(job, error),
+            Some(Dialog::Publish(dialog)) => dialog.record_failure(job, error),
+            Some(Dialog::Tool(dialog)) => dialog.record_failure(job, error),
             _ => false,
         }
     }
 
     /// Passes a cancelled job to the dialog.
-    pub fn cancelled(&mut self, job: JobId) {
+    pub fn pass_cancellation(&mut self, job: JobId) {
         match &mut self.current {
-            Some(Dialog::Write(dialog)) => dialog.cancelled(job),
-            Some(Dialog::Migrate(dialog)) => dialog.cancelled(job),
-            Some(Dialog::Subset(dialog)) => dialog.cancelled(job),
-            Some(Dialog::Describe(dialog)) => dialog.cancelled(job),
-            Some(Dialog::Publish(dialog)) => dialog.cancelled(job),
-            Some(Dialog::Tool(dialog)) => dialog.cancelled(job),
+            Some(Dialog::Write(dialog)) => dialog.record_cancellation(job),
+            Some(Dialog::Migrate(dialog)) => dialog.record_cancellation(job),
+            Some(Dialog::Subset(dialog)) => dialog.record_cancellation(job),
+            Some(Dialog::Describe(dialog)) => dialog.record_cancellation(job),
+            Some(Dialog::Publish(dialog)) => dialog.record_cancellation(job),
+            Some(Dialog::Tool(dialog)) => dialog.record_cancellation(job),
             _ => {}
         }
     }
 
     /// Passes the result of a comparison to the write dialog.
-    pub fn verified(&mut self, job: Option<JobId>, found: Arc<Verified>) {
+    pub fn pass_verification(&mut self, job: Option<JobId>, found: Arc<Verified>) {
         if let Some(Dialog::Write(dialog)) = &mut self.current {
-            dialog.verified(job, found);
+            dialog.record_verification(job, found);
         }
     }
 
@@ -502,7 +502,7 @@ impl Dialogs {
         studio: &Studio,
     ) -> Option<Vec<Request>> {
         match &mut self.current {
-            Some(Dialog::Tool(dialog)) => dialog.ended(job, event, studio),
+            Some(Dialog::Tool(dialog)) => dialog.show_job_report(job, event, studio),
             _ => None,
         }
     }
@@ -510,7 +510,7 @@ impl Dialogs {
     /// Passes chosen paths to the tool that asked for them.
     pub fn tool_picked(&mut self, paths: Vec<PathBuf>) {
         if let Some(Dialog::Tool(dialog)) = &mut self.current {
-            dialog.picked(paths);
+            dialog.receive_picked_paths(paths);
         }
     }
 
@@ -588,7 +588,7 @@ impl App {
         let Some(mut dialog) = self.dialogs.current.take() else {
             return;
         };
-        let t = theme::of(ctx.global_style().visuals.dark_mode);
+        let t = theme::tokens_for_mode(ctx.global_style().visuals.dark_mode);
         let frame = Frame::NONE
             .fill(t.bg1)
             .stroke(egui::Stroke::new(1.0, t.line2))
@@ -679,7 +679,7 @@ impl App {
             }
             Next::Paths(request, paths) => {
                 self.file_dialog = None;
-                self.picked(request, paths, true);
+                self.handle_picked_paths(request, paths, true);
                 keep = false;
             }
         }

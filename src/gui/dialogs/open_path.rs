@@ -243,7 +243,7 @@ impl OpenPath {
         };
         let (act, cancel) = foot_ui(ui, |ui| {
             let act = ui
-                .add(Button::primary(verb).large().blocked(blocked))
+                .add(Button::primary(verb).large().with_disabled_reason(blocked))
                 .clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });

@@ -51,7 +51,7 @@ impl PlanDialog {
                             ui,
                             tone,
                             None,
-                            &format!("{} {}", verb.text(), paint::grouped(*count)),
+                            &format!("{} {}", verb.text(), paint::format_grouped_number(*count)),
                         );
                     }
                 });
@@ -107,7 +107,7 @@ impl PlanDialog {
                         more,
                         "{n} more root",
                         "{n} more roots",
-                        n = paint::grouped(more)
+                        n = paint::format_grouped_number(more)
                     );
                     ui.label(
                         theme::rich_text(text)
@@ -123,14 +123,22 @@ impl PlanDialog {
         let stale =
             (now != Some(self.revision)).then_some(tr!("The draft changed after this preview"));
         let (apply, cancel) = foot_ui(ui, |ui| {
-            let text = tr!("Apply to {n}", n = paint::grouped(self.plan.roots));
+            let text = tr!(
+                "Apply to {n}",
+                n = paint::format_grouped_number(self.plan.roots)
+            );
             let button = if self.plan.care == Care::Removes {
                 Button::danger(text)
             } else {
                 Button::primary(text)
             };
             let apply = ui
-                .add(button.large().name(tr!("Apply the fixes")).blocked(stale))
+                .add(
+                    button
+                        .large()
+                        .name(tr!("Apply the fixes"))
+                        .with_disabled_reason(stale),
+                )
                 .clicked();
             (
                 apply,

@@ -78,23 +78,24 @@ impl PublishDialog {
     }
 
     /// Records the dialog's job.
-    pub fn started(&mut self, job: JobId) {
-        self.job.started(job);
+    pub fn record_start(&mut self, job: JobId) {
+        self.job.record_start(job);
     }
 
     /// Records that the job failed; `None` when it did not start. True when it is this dialog's
     /// job.
-    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        self.job.failed(job, error)
+    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
+        self.job.record_failure(job, error)
     }
 
     /// Records that the job was cancelled.
-    pub fn cancelled(&mut self, job: JobId) {
+    pub fn record_cancellation(&mut self, job: JobId) {
         let text = tr!(
             "Stopped. Files already at the store are not sent again; readers can't open the \
                 dataset before its last file is sent."
         );
-        self.job.cancelled(job, FieldNote::Info(text.into()));
+        self.job
+            .record_cancellation(job, FieldNote::Info(text.into()));
     }
 
     /// Records the result of the job.
@@ -207,7 +208,12 @@ impl PublishDialog {
         }
         widgets::heading(ui, tr!("Target"));
         for layout in PublishLayout::ALL {
-            if widgets::radio(ui, self.layout == layout, crate::text::of(layout.title())).clicked()
+            if widgets::radio(
+                ui,
+                self.layout == layout,
+                crate::text::translate_text(layout.title()),
+            )
+            .clicked()
             {
                 self.layout = layout;
             }
@@ -257,7 +263,7 @@ impl PublishDialog {
             .add(
                 Button::secondary(tr!("Check"))
                     .icon(icons::CHECK)
-                    .blocked(self.incomplete())
+                    .with_disabled_reason(self.incomplete())
                     .name(tr!("Check before publishing")),
             )
             .clicked()
@@ -548,7 +554,7 @@ impl PublishDialog {
             .enumerate()
             .map(|(index, snippet)| Segment::new(index, snippet.reader))
             .collect();
-        widgets::segmented(ui, "publish-snippet", &mut self.snippet, &segments);
+        widgets::draw_segments(ui, "publish-snippet", &mut self.snippet, &segments);
         let Some(snippet) = published.snippets.get(self.snippet) else {
             return;
         };
@@ -615,7 +621,7 @@ impl PublishDialog {
                 .add(
                     Button::primary(button)
                         .large()
-                        .blocked(blocked)
+                        .with_disabled_reason(blocked)
                         .name(tr!("Publish now")),
                 )
                 .clicked();

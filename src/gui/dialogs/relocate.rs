@@ -79,7 +79,11 @@ impl Relocate {
         };
         let (act, cancel) = foot_ui(ui, |ui| {
             let act = ui
-                .add(Button::primary(tr!("Look there")).large().blocked(blocked))
+                .add(
+                    Button::primary(tr!("Look there"))
+                        .large()
+                        .with_disabled_reason(blocked),
+                )
                 .clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
         });

@@ -7,7 +7,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::settings::{SCALES, Settings};
 use crate::gui::theme::{self, Theme, font, text_style};
-use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, paint, segmented};
+use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, draw_segments, paint};
 use crate::jobs::AsyncValue;
 use crate::ops::publish::{LISTED, Prices};
 use crate::remote::{CacheState, cache_state, clear_cache};
@@ -131,7 +131,7 @@ impl SettingsDialog {
                 Segment::new(Theme::Dark, tr!("Dark")),
                 Segment::new(Theme::Light, tr!("Light")),
             ];
-            segmented(ui, "settings-theme", &mut self.theme, &themes);
+            draw_segments(ui, "settings-theme", &mut self.theme, &themes);
         });
         let mut language = self.settings.language;
         let name = |language: Option<Language>| match language {
@@ -213,7 +213,10 @@ impl SettingsDialog {
             return;
         };
         let Some(folder) = &cache.folder else { return };
-        let (size, n) = (paint::bytes(cache.bytes), paint::grouped(cache.files));
+        let (size, n) = (
+            paint::bytes(cache.bytes),
+            paint::format_grouped_number(cache.files),
+        );
         row_ui(
             ui,
             &tr_n!(
@@ -226,7 +229,7 @@ impl SettingsDialog {
             |ui| {
                 let nothing = (cache.files == 0).then_some(tr!("Nothing is kept"));
                 if ui
-                    .add(Button::secondary(tr!("Empty the cache")).blocked(nothing))
+                    .add(Button::secondary(tr!("Empty the cache")).with_disabled_reason(nothing))
                     .clicked()
                 {
                     self.emptied += 1;
@@ -259,10 +262,10 @@ impl SettingsDialog {
         for (((words, names), fields), hints) in
             PRICES.iter().zip(self.prices.chunks_mut(2)).zip(hints)
         {
-            row_ui(ui, crate::text::of(words), |ui| {
+            row_ui(ui, crate::text::translate_text(words), |ui| {
                 for ((name, field), hint) in names.iter().zip(fields).zip(hints) {
                     let wrong = !field.trim().is_empty() && Prices::typed(field).is_none();
-                    let field = TextField::new(crate::text::of(name), field)
+                    let field = TextField::new(crate::text::translate_text(name), field)
                         .hide_label()
                         .mono()
                         .hint(hint);

@@ -59,7 +59,7 @@ pub fn base_of(bucket: u32, ctx: &JobContext) -> Result<BaseMap> {
 }
 
 fn piece(polygon: &Polygon<f64>, tolerance: f64) -> Option<LandPiece> {
-    let outer = thinned(polygon.exterior(), tolerance)?;
+    let outer = thin_ring(polygon.exterior(), tolerance)?;
     let mut bounds = [
         f64::INFINITY,
         f64::INFINITY,
@@ -81,7 +81,7 @@ fn piece(polygon: &Polygon<f64>, tolerance: f64) -> Option<LandPiece> {
     let holes: Vec<LineString<f64>> = polygon
         .interiors()
         .iter()
-        .filter_map(|hole| thinned(hole, tolerance))
+        .filter_map(|hole| thin_ring(hole, tolerance))
         .collect();
     let relative = |x: f64, y: f64| [(x - bounds[0]) as f32, (y - bounds[1]) as f32];
     let rings = std::iter::once(&outer).chain(&holes);
@@ -109,7 +109,7 @@ fn piece(polygon: &Polygon<f64>, tolerance: f64) -> Option<LandPiece> {
 
 /// A ring without points closer to the previous one than the tolerance; `None` when less than a
 /// triangle remains.
-fn thinned(ring: &LineString<f64>, tolerance: f64) -> Option<LineString<f64>> {
+fn thin_ring(ring: &LineString<f64>, tolerance: f64) -> Option<LineString<f64>> {
     let mut points: Vec<Coord<f64>> = Vec::with_capacity(ring.0.len());
     for at in &ring.0 {
         let at = Coord {

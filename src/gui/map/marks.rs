@@ -139,7 +139,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
     // A fixed order, so that marks do not flicker between scenes.
     marks.sort_unstable_by_key(|mark| mark.row);
     for mark in marks {
-        let color = request.ink.of(mark.class);
+        let color = request.ink.colour_of_class(mark.class);
         let side = (3.0 + (mark.count as f32).log10() * 1.2).clamp(4.0, 9.0);
         let rect = Rect::from_center_size(pos2(mark.at[0], mark.at[1]), Vec2::splat(side));
         square(&mut scene.mesh, rect, color);
@@ -173,7 +173,7 @@ fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
     let class = request.classes.as_ref().map_or(0, |classes| {
         classes.of.get(row as usize).copied().unwrap_or(OTHER)
     });
-    let color = request.ink.of(class);
+    let color = request.ink.colour_of_class(class);
     let place = |&[lon, lat]: &[f32; 2]| {
         let (x, y) = (x_of(f64::from(lon)) + f64::from(turn), y_of(f64::from(lat)));
         pos2(
@@ -490,6 +490,9 @@ mod tests {
         };
         assert!(at(0).center().x < 0.0 && at(1).center().x > 0.0);
         assert!((at(0).width() - (0.1 / 360.0 * 40_000.0) as f32).abs() < 0.1);
-        assert_eq!(scene.at(at(1).center(), 2.0).map(|spot| spot.row), Some(1));
+        assert_eq!(
+            scene.spot_at(at(1).center(), 2.0).map(|spot| spot.row),
+            Some(1)
+        );
     }
 }

@@ -15,4 +15,4 @@ pub use density::{STEPS as DENSITY_STEPS, colour_of as density_colour};
 pub use marks::{around_pole, scene_of};
 pub use scene::{Ink, MapScene, SceneRequest};
 pub use times::{TimeBars, bars_of, days_between, parse as parse_day, text_of as day_text};
-pub use view::{MapView, Projected, lat_of, lon_of, wrapped, x_of, y_of};
+pub use view::{MapView, Projected, lat_of, lon_of, wrap_longitude, x_of, y_of};

@@ -26,7 +26,7 @@ pub struct Ink {
 }
 
 impl Ink {
-    pub(super) fn of(&self, class: u8) -> Color32 {
+    pub(super) fn colour_of_class(&self, class: u8) -> Color32 {
         if class == OTHER {
             self.other
         } else {
@@ -88,7 +88,7 @@ pub struct MapScene {
 
 impl MapScene {
     /// The smallest target at a position, in points from the centre of the scene's own view.
-    pub fn at(&self, place: Pos2, reach: f32) -> Option<&Spot> {
+    pub fn spot_at(&self, place: Pos2, reach: f32) -> Option<&Spot> {
         let hit = self
             .spots
             .iter()

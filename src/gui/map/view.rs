@@ -32,7 +32,7 @@ pub fn lat_of(y: f64) -> f64 {
 }
 
 /// Wraps a longitude to ±180°.
-pub fn wrapped(lon: f64) -> f64 {
+pub fn wrap_longitude(lon: f64) -> f64 {
     if (-180.0..=180.0).contains(&lon) {
         lon
     } else {
@@ -62,7 +62,7 @@ impl MapView {
     }
 
     /// The plane's rectangle `[left, top, right, bottom]` with a margin.
-    pub fn around([left, top, right, bottom]: [f64; 4], size: Vec2) -> Self {
+    pub fn for_rectangle([left, top, right, bottom]: [f64; 4], size: Vec2) -> Self {
         let (width, height) = ((right - left).max(1e-5), (bottom - top).max(1e-5));
         let scale = (f64::from(size.x) * 0.82 / width).min(f64::from(size.y) * 0.82 / height);
         Self {
@@ -90,7 +90,7 @@ impl MapView {
     }
 
     /// Visible part of the plane: left, top, right, bottom.
-    pub fn shown(&self, size: Vec2) -> [f64; 4] {
+    pub fn visible_rectangle(&self, size: Vec2) -> [f64; 4] {
         let (across, down) = (
             f64::from(size.x) / self.scale / 2.0,
             f64::from(size.y) / self.scale / 2.0,
@@ -113,7 +113,7 @@ impl MapView {
     /// Whole turns by which `left..right` of the plane has to be shifted to be visible, at most a
     /// few.
     pub fn turns(&self, size: Vec2, left: f64, right: f64) -> impl Iterator<Item = f64> + use<> {
-        let [from, _, to, _] = self.shown(size);
+        let [from, _, to, _] = self.visible_rectangle(size);
         let first = (from - right).ceil() as i64;
         let last = (to - left).floor() as i64;
         (first..=last.min(first + 4)).map(|turn| turn as f64)
@@ -237,7 +237,11 @@ mod tests {
         }
         assert!(y_of(90.0) < 1e-6 && y_of(-90.0) > 1.0 - 1e-6);
         assert_eq!(
-            (wrapped(190.0), wrapped(-190.0), wrapped(180.0)),
+            (
+                wrap_longitude(190.0),
+                wrap_longitude(-190.0),
+                wrap_longitude(180.0)
+            ),
             (-170.0, 170.0, 180.0)
         );
     }

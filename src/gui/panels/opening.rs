@@ -83,7 +83,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         first.total,
                         "{n} row",
                         "{n} rows",
-                        n = paint::grouped(first.total as u64)
+                        n = paint::format_grouped_number(first.total as u64)
                     );
                     ui.label(
                         theme::rich_text(rows)
@@ -188,7 +188,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 /// Address of the dataset that is being opened, and its container and size once they are known.
 pub fn source_of(cx: &PanelContext<'_>, path: &Path) -> String {
-    let mut words = vec![shown(path)];
+    let mut words = vec![format_location(path)];
     if let Some(reader) = cx.studio.opening().and_then(|opening| opening.reader()) {
         let info = reader.info();
         words.push(info.format.badge().to_owned());
@@ -204,7 +204,7 @@ pub fn name(cx: &PanelContext<'_>) -> Option<String> {
 }
 
 /// The path or address for display; a query that may hold a secret is left out.
-fn shown(path: &Path) -> String {
+fn format_location(path: &Path) -> String {
     match Address::parse(&path.to_string_lossy()) {
         Some(address) => address.without_secret().0.to_string(),
         None => dropped_paths::display_path(path),

@@ -37,7 +37,8 @@ impl Tone {
 
 /// The width that [`badge`] takes.
 pub fn badge_width(ui: &Ui, icon: Option<&str>, text: &str) -> f32 {
-    let galley = paint::unwrapped(ui.painter(), text, font::medium(11.0), Color32::WHITE);
+    let galley =
+        paint::layout_unwrapped_line(ui.painter(), text, font::medium(11.0), Color32::WHITE);
     (galley.size().x + 12.0 + if icon.is_some() { 16.0 } else { 0.0 }).round()
 }
 
@@ -75,10 +76,10 @@ pub fn badge(ui: &mut Ui, tone: Tone, icon: Option<&'static str>, text: &str) ->
 
 /// A number, 16 points high.
 pub fn count(ui: &mut Ui, number: u64, tone: Tone) -> Response {
-    let text = paint::grouped(number);
+    let text = paint::format_grouped_number(number);
     let t = theme::tokens(ui);
     let (color, fill, border) = tone.colors(t);
-    let galley = paint::unwrapped(ui.painter(), &text, font::medium(11.0), color);
+    let galley = paint::layout_unwrapped_line(ui.painter(), &text, font::medium(11.0), color);
     let (rect, response) = ui.allocate_exact_size(
         vec2((galley.size().x + 10.0).max(16.0).round(), 16.0),
         Sense::hover(),
@@ -94,7 +95,7 @@ pub fn count(ui: &mut Ui, number: u64, tone: Tone) -> Response {
 
 /// The width that [`key_cap`] takes.
 pub fn key_cap_width(ui: &Ui, keys: &str) -> f32 {
-    paint::unwrapped(ui.painter(), keys, font::mono(11.0), Color32::WHITE)
+    paint::layout_unwrapped_line(ui.painter(), keys, font::mono(11.0), Color32::WHITE)
         .size()
         .x
         .round()
@@ -123,7 +124,7 @@ pub fn key_cap(ui: &mut Ui, keys: &str) -> Response {
 /// A chip with a cross. True when the cross was clicked.
 pub fn chip_closable(ui: &mut Ui, text: &str) -> bool {
     let t = theme::tokens(ui);
-    let galley = paint::unwrapped(ui.painter(), text, font::mono(12.0), t.tx);
+    let galley = paint::layout_unwrapped_line(ui.painter(), text, font::mono(12.0), t.tx);
     let (rect, label) =
         ui.allocate_exact_size(vec2((galley.size().x + 28.0).round(), 20.0), Sense::hover());
     label.widget_info(|| WidgetInfo::labeled(Role::Label, true, text));

@@ -119,7 +119,7 @@ impl<'a> Button<'a> {
     }
 
     /// Draws an icon-only button with the secondary fill.
-    pub fn filled(mut self) -> Self {
+    pub fn with_secondary_fill(mut self) -> Self {
         self.look = ButtonLook::Secondary;
         self
     }
@@ -144,7 +144,7 @@ impl<'a> Button<'a> {
 
     /// Width that a secondary button takes for this text, in points.
     pub fn width_of(ui: &Ui, text: &str) -> f32 {
-        paint::unwrapped(ui.painter(), text, font::medium(12.0), Color32::WHITE)
+        paint::layout_unwrapped_line(ui.painter(), text, font::medium(12.0), Color32::WHITE)
             .size()
             .x
             .round()
@@ -164,7 +164,7 @@ impl<'a> Button<'a> {
     }
 
     /// Draws the button as pressed.
-    pub fn selected(mut self, selected: bool) -> Self {
+    pub fn with_selected_state(mut self, selected: bool) -> Self {
         self.selected = selected;
         self
     }
@@ -182,7 +182,7 @@ impl<'a> Button<'a> {
     }
 
     /// Disables the button when there is a reason, and shows that as its tooltip.
-    pub fn blocked(mut self, reason: Option<impl Into<Cow<'a, str>>>) -> Self {
+    pub fn with_disabled_reason(mut self, reason: Option<impl Into<Cow<'a, str>>>) -> Self {
         self.blocked = reason.map(Into::into);
         self
     }
@@ -226,7 +226,7 @@ impl Widget for Button<'_> {
                 t.tx,
                 self.most - 2.0 * padding,
             ),
-            false => paint::unwrapped(ui.painter(), &self.text, font, t.tx),
+            false => paint::layout_unwrapped_line(ui.painter(), &self.text, font, t.tx),
         };
         let mut content = galley.size().x;
         if self.icon.is_some() {
@@ -317,7 +317,7 @@ impl Widget for Button<'_> {
 
 pub fn link(ui: &mut Ui, text: &str) -> Response {
     let t = theme::tokens(ui);
-    let galley = paint::unwrapped(ui.painter(), text, font::regular(12.0), t.info);
+    let galley = paint::layout_unwrapped_line(ui.painter(), text, font::regular(12.0), t.info);
     let (rect, response) = ui.allocate_exact_size(
         vec2(galley.size().x, galley.size().y.max(16.0)),
         Sense::click(),

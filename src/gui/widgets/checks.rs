@@ -63,7 +63,7 @@ pub fn radio(ui: &mut Ui, chosen: bool, text: &str) -> Response {
 
 fn mark_and_text(ui: &mut Ui, text: &str) -> (egui::Rect, Response) {
     let t = theme::tokens(ui);
-    let galley = paint::unwrapped(ui.painter(), text, font::regular(13.0), t.tx);
+    let galley = paint::layout_unwrapped_line(ui.painter(), text, font::regular(13.0), t.tx);
     let text_width = if text.is_empty() {
         0.0
     } else {

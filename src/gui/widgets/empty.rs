@@ -65,7 +65,7 @@ fn contents_ui(ui: &mut Ui, state: &EmptyState<'_>, free: f32) -> Option<usize> 
             .actions
             .iter()
             .map(|text| {
-                paint::unwrapped(ui.painter(), text, font::medium(12.0), t.tx)
+                paint::layout_unwrapped_line(ui.painter(), text, font::medium(12.0), t.tx)
                     .size()
                     .x
                     + 18.0

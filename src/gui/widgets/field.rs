@@ -11,7 +11,7 @@ use egui::{
 use super::paint;
 use crate::gui::icons;
 use crate::gui::theme::{self, ThemeTokens, font, text_style};
-use crate::text::{displayed, editable};
+use crate::text::{displayed_block, editable};
 
 /// Longest text in bytes that a field edits: laying out a megabyte takes seconds.
 const LENGTH_MAX: usize = 200_000;
@@ -133,7 +133,7 @@ impl<'a> TextField<'a> {
     }
 
     /// Marks the label while the field is empty.
-    pub fn required(mut self) -> Self {
+    pub fn with_required_mark(mut self) -> Self {
         self.required = true;
         self
     }
@@ -300,7 +300,7 @@ impl<'a> TextField<'a> {
         let fixed: Cow<'_, str> = match (is_fixed, is_long) {
             (false, _) => Cow::Borrowed(""),
             (true, false) => Cow::Owned(self.value.clone()),
-            (true, true) => Cow::Owned(displayed(self.value).into_owned()),
+            (true, true) => Cow::Owned(displayed_block(self.value).into_owned()),
         };
         let mut fixed = &*fixed;
         let has_hidden = !self.secret

@@ -83,7 +83,7 @@ fn header(ui: &mut Ui, title: &str, open: Option<bool>, right: impl FnOnce(&mut 
 fn tab_width(ui: &Ui, icon: Option<&str>, text: &str, count: Option<&str>) -> f32 {
     let white = egui::Color32::WHITE;
     let mut width = 24.0
-        + paint::unwrapped(ui.painter(), text, font::medium(13.0), white)
+        + paint::layout_unwrapped_line(ui.painter(), text, font::medium(13.0), white)
             .size()
             .x;
     if icon.is_some() {
@@ -91,7 +91,7 @@ fn tab_width(ui: &Ui, icon: Option<&str>, text: &str, count: Option<&str>) -> f3
     }
     if let Some(count) = count {
         width += 6.0
-            + (paint::unwrapped(ui.painter(), count, font::medium(11.0), white)
+            + (paint::layout_unwrapped_line(ui.painter(), count, font::medium(11.0), white)
                 .size()
                 .x
                 + 10.0)
@@ -111,7 +111,7 @@ pub fn tab(
     sense: Sense,
 ) -> Response {
     let t = theme::tokens(ui);
-    let counted = count.map(|(number, tone)| (paint::grouped(number), tone));
+    let counted = count.map(|(number, tone)| (paint::format_grouped_number(number), tone));
     let width = tab_width(
         ui,
         icon,
@@ -170,7 +170,7 @@ pub fn tab(
     );
     if let Some((number, tone)) = counted {
         let (color, fill, border) = tone.colors(t);
-        let width = (paint::unwrapped(painter, &number, font::medium(11.0), color)
+        let width = (paint::layout_unwrapped_line(painter, &number, font::medium(11.0), color)
             .size()
             .x
             + 10.0)

@@ -48,7 +48,11 @@ fn entry(
     blocked: Option<&str>,
 ) -> Response {
     let t = theme::tokens(ui);
-    let width = |text: &str, font| paint::unwrapped(ui.painter(), text, font, t.tx).size().x;
+    let width = |text: &str, font| {
+        paint::layout_unwrapped_line(ui.painter(), text, font, t.tx)
+            .size()
+            .x
+    };
     let wanted = 26.0
         + width(text, font::regular(12.0))
         + if keys.is_empty() {

@@ -42,7 +42,7 @@ pub use menu::{menu_entry, menu_entry_with_hint, menu_scroll};
 pub use palette::{Palette, PaletteEntry};
 pub use progress::{progress_bar, spinner};
 pub use remark::{heading, line_below, remark};
-pub use segmented::{Segment, segmented, segmented_width, segmented_within};
+pub use segmented::{Segment, draw_segments, segmented_width, segmented_within};
 pub use slider::slider;
 pub use table::{
     Cell, PitMark, StatusMark, TableColumn, TableOutput, TableSource, TableState, TableWidget,

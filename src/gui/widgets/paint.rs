@@ -30,7 +30,12 @@ pub fn line(
 }
 
 /// A text in its displayed form (see [`displayed_line`]) on one line of any width.
-pub fn unwrapped(painter: &Painter, text: &str, font: FontId, color: Color32) -> Arc<Galley> {
+pub fn layout_unwrapped_line(
+    painter: &Painter,
+    text: &str,
+    font: FontId,
+    color: Color32,
+) -> Arc<Galley> {
     painter.layout_no_wrap(displayed_line(text).into_owned(), font, color)
 }
 
@@ -137,7 +142,7 @@ pub fn row_background(
 }
 
 /// `1234567` as `1 234 567`, with thin spaces.
-pub fn grouped(number: u64) -> String {
+pub fn format_grouped_number(number: u64) -> String {
     grouped_digits(&number.to_string())
 }
 
@@ -178,9 +183,12 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped_and_sizes_have_units() {
-        assert_eq!(grouped(7), "7");
-        assert_eq!(grouped(1204), "1\u{2009}204");
-        assert_eq!(grouped(49_999_990), "49\u{2009}999\u{2009}990");
+        assert_eq!(format_grouped_number(7), "7");
+        assert_eq!(format_grouped_number(1204), "1\u{2009}204");
+        assert_eq!(
+            format_grouped_number(49_999_990),
+            "49\u{2009}999\u{2009}990"
+        );
         assert_eq!(bytes(812), "812 B");
         assert_eq!(bytes(39_400), "39 kB");
         assert_eq!(bytes(999_900), "1.0 MB");

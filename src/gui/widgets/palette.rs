@@ -97,7 +97,7 @@ impl Palette {
         let area = Area::new(Id::unique("palette"))
             .order(Order::Foreground)
             .anchor(Align2::CENTER_TOP, [0.0, 44.0]);
-        let t = theme::of(ctx.global_style().visuals.dark_mode);
+        let t = theme::tokens_for_mode(ctx.global_style().visuals.dark_mode);
         let frame = egui::Frame::popup(&ctx.global_style()).inner_margin(0);
         let modal = Modal::new(Id::unique("palette"))
             .area(area)
@@ -115,7 +115,7 @@ impl Palette {
         let width = WIDTH.min(ui.ctx().content_rect().width() - 32.0);
         ui.set_width(width);
         ui.spacing_mut().item_spacing = vec2(0.0, 0.0);
-        let found = ranked(&self.query, entries);
+        let found = rank_entries(&self.query, entries);
         let (mut down, mut up, mut enter) = (0, 0, false);
         ui.input_mut(|input| {
             down = input.count_and_consume_key(Modifiers::NONE, Key::ArrowDown);
@@ -136,7 +136,10 @@ impl Palette {
             rect.bottom() - 0.5,
             Stroke::new(1.0, t.line2),
         );
-        let count = tr!("{n} found", n = paint::grouped(found.len() as u64));
+        let count = tr!(
+            "{n} found",
+            n = paint::format_grouped_number(found.len() as u64)
+        );
         let right = paint::text_right(
             ui.painter(),
             rect.shrink2(vec2(12.0, 0.0)),
@@ -304,7 +307,7 @@ fn entry_ui(ui: &mut Ui, entry: &PaletteEntry, current: bool, words: &[&str]) ->
 /// Indices of the entries whose text, description or synonyms have every word of the query: by
 /// group in the order of the entries, within a group best first. All but those on demand for an
 /// empty query.
-fn ranked(query: &str, entries: &[PaletteEntry]) -> Vec<usize> {
+fn rank_entries(query: &str, entries: &[PaletteEntry]) -> Vec<usize> {
     let query = query.trim_start_matches(KINDS).to_lowercase();
     let words: Vec<&str> = query.split_whitespace().collect();
     let mut groups: Vec<&str> = Vec::new();
@@ -409,7 +412,7 @@ mod tests {
     fn blocked_entries_come_last_and_cannot_be_chosen() {
         let mut all = entries();
         all[0].blocked = Some("Nothing is open".into());
-        assert_eq!(ranked("write", &all), [2, 0]);
+        assert_eq!(rank_entries("write", &all), [2, 0]);
     }
 
     #[test]
@@ -418,7 +421,7 @@ mod tests {
         all[3].synonyms = "verify, checksum".into();
         all[1].about = "Verify nothing".into();
         assert_eq!(
-            ranked("verify", &all),
+            rank_entries("verify", &all),
             [3, 1],
             "a synonym goes before a description"
         );
@@ -432,8 +435,8 @@ mod tests {
         );
         all[3].synonyms = "verify, checksum".into();
         all[2].on_demand = true;
-        assert_eq!(ranked("", &all), [0, 1, 3]);
-        assert_eq!(ranked("overwrite", &all), [2]);
+        assert_eq!(rank_entries("", &all), [0, 1, 3]);
+        assert_eq!(rank_entries("overwrite", &all), [2]);
     }
 
     #[test]
@@ -442,7 +445,7 @@ mod tests {
         all[2].group = "Second";
         all[3].group = "Second";
         assert_eq!(
-            ranked("n", &all),
+            rank_entries("n", &all),
             [1, 2],
             "the better match of a later group does not go first"
         );

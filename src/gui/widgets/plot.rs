@@ -182,14 +182,14 @@ pub fn square_root_ticks(highest: f64) -> Vec<GridMark> {
 /// A count as a tick label: `812`, `12 k`, `3.5 M`.
 pub fn short_count(count: f64) -> String {
     match count {
-        count if count >= 999_500.0 => format!("{} M", trimmed(count / 1e6)),
-        count if count >= 10_000.0 => format!("{} k", trimmed(count / 1e3)),
-        count => paint::grouped(count.round() as u64),
+        count if count >= 999_500.0 => format!("{} M", format_one_decimal(count / 1e6)),
+        count if count >= 10_000.0 => format!("{} k", format_one_decimal(count / 1e3)),
+        count => paint::format_grouped_number(count.round() as u64),
     }
 }
 
 /// A number with one decimal place, left out when it is 0.
-pub fn trimmed(value: f64) -> String {
+pub fn format_one_decimal(value: f64) -> String {
     format!("{value:.1}").trim_end_matches(".0").to_owned()
 }
 

@@ -27,7 +27,7 @@ impl<'a, T> Segment<'a, T> {
         }
     }
 
-    fn copied(&self) -> Self
+    fn clone_segment(&self) -> Self
     where
         T: Clone,
     {
@@ -42,7 +42,7 @@ impl<'a, T> Segment<'a, T> {
     /// Adds the count.
     #[must_use]
     pub fn count(mut self, number: u64) -> Self {
-        self.count = paint::grouped(number);
+        self.count = paint::format_grouped_number(number);
         self
     }
 
@@ -58,13 +58,14 @@ impl<'a, T> Segment<'a, T> {
 fn widths_of<T>(ui: &Ui, segments: &[Segment<'_, T>]) -> Vec<(f32, f32)> {
     let t = theme::tokens(ui);
     let width = |segment: &Segment<'_, T>| {
-        let text = paint::unwrapped(ui.painter(), segment.text, font::medium(12.0), t.tx)
-            .size()
-            .x;
+        let text =
+            paint::layout_unwrapped_line(ui.painter(), segment.text, font::medium(12.0), t.tx)
+                .size()
+                .x;
         let count = match segment.count.is_empty() {
             true => 0.0,
             false => {
-                paint::unwrapped(ui.painter(), &segment.count, font::mono(12.0), t.tx)
+                paint::layout_unwrapped_line(ui.painter(), &segment.count, font::mono(12.0), t.tx)
                     .size()
                     .x
                     + 6.0
@@ -86,7 +87,7 @@ pub fn segmented_width<T>(ui: &Ui, segments: &[Segment<'_, T>]) -> f32 {
 }
 
 /// Draws the choices; `value` changes on click. The response is changed when it did.
-pub fn segmented<T: PartialEq + Clone>(
+pub fn draw_segments<T: PartialEq + Clone>(
     ui: &mut Ui,
     id_salt: impl egui::AsIdSalt,
     value: &mut T,
@@ -112,7 +113,7 @@ pub fn segmented_within<T: PartialEq + Clone>(
         .iter()
         .map(|segment| Segment {
             icon: None,
-            ..segment.copied()
+            ..segment.clone_segment()
         })
         .collect();
     widths = widths_of(ui, &plain);

@@ -59,7 +59,7 @@ pub fn slider(
             paint::text_right(
                 ui.painter(),
                 beside,
-                &shown(now, span),
+                &format_slider_value(now, span),
                 font::mono(12.0),
                 t.tx,
             );
@@ -71,7 +71,7 @@ pub fn slider(
 }
 
 /// Formats a value with decimals suited to the range.
-fn shown(value: f32, span: f32) -> String {
+fn format_slider_value(value: f32, span: f32) -> String {
     if span >= 20.0 {
         format!("{value:.0}")
     } else {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_wide_range_shows_no_fractions() {
-        assert_eq!(shown(158.0, 300.0), "158");
-        assert_eq!(shown(0.5, 1.0), "0.50");
+        assert_eq!(format_slider_value(158.0, 300.0), "158");
+        assert_eq!(format_slider_value(0.5, 1.0), "0.50");
     }
 }

@@ -57,17 +57,17 @@ fn buttons(ui: &mut Ui) {
     ui.horizontal(|ui| {
         ui.add(Button::primary("Run").icon(icons::PLAY));
         ui.add(Button::primary("Cast 40 to Float32"));
-        ui.add(Button::primary("Blocked").blocked(Some("Nothing is open")));
+        ui.add(Button::primary("Blocked").with_disabled_reason(Some("Nothing is open")));
         ui.add(Button::primary("Write 28.4 GB").large());
     });
     ui.horizontal(|ui| {
         ui.add(Button::secondary("Pad 12").icon(icons::CIRCLE_DASHED))
             .request_focus();
-        ui.add(Button::secondary("Pad 13").blocked(Some("Nothing to pad")));
+        ui.add(Button::secondary("Pad 13").with_disabled_reason(Some("Nothing to pad")));
         ui.add(Button::ghost("Ghost"));
         ui.add(Button::danger("Cancel").icon(icons::X));
         ui.add(Button::danger_ghost("Drop 12 roots…"));
-        ui.add(Button::icon_only(icons::PLUS, "Add").filled());
+        ui.add(Button::icon_only(icons::PLUS, "Add").with_secondary_fill());
         ui.add(Button::bar(icons::FOLDER_OPEN, "Open"));
     });
 }
@@ -84,7 +84,7 @@ fn column_one(ui: &mut Ui, demo: &mut Demo, t: &ThemeTokens) {
             Segment::new(1, "Level 1").count(4816),
             Segment::new(2, "Padded").icon(icons::CIRCLE_DASHED, None),
         ];
-        segmented(ui, "levels", &mut demo.segment, &parts);
+        draw_segments(ui, "levels", &mut demo.segment, &parts);
         checkbox(ui, &mut demo.on, "Verify");
         let _ = radio(ui, true, "ZIP");
         let _ = radio(ui, false, "FOLDER");
@@ -96,7 +96,7 @@ fn column_one(ui: &mut Ui, demo: &mut Demo, t: &ThemeTokens) {
             let [a, b, c, d, _] = &mut demo.texts;
             TextField::new("title", a)
                 .hint("Placeholder")
-                .required()
+                .with_required_mark()
                 .show(ui);
             TextField::new("id", b).mono().note(FieldNote::Ok).show(ui);
             TextField::new("taco_version", c)
@@ -274,8 +274,8 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
     });
     ui.allocate_ui(vec2(ui.available_width(), 190.0), |ui| {
         TableWidget::new("Level 0", &ExampleRows::new())
-            .selected(Some(2))
-            .sorted(Some((0, false)))
+            .with_selected_row(Some(2))
+            .with_sorted_column(Some((0, false)))
             .show(ui, &mut TableState::default(), |_, _| {});
     });
     let entries: Vec<PaletteEntry> = crate::gui::action::Action::ALL

@@ -183,7 +183,7 @@ impl<'a> TableWidget<'a> {
     }
 
     /// The selected row.
-    pub fn selected(mut self, row: Option<u64>) -> Self {
+    pub fn with_selected_row(mut self, row: Option<u64>) -> Self {
         self.selected = row;
         self
     }
@@ -195,7 +195,7 @@ impl<'a> TableWidget<'a> {
     }
 
     /// Marks the column that the rows are sorted by, and whether downwards.
-    pub fn sorted(mut self, by: Option<(usize, bool)>) -> Self {
+    pub fn with_sorted_column(mut self, by: Option<(usize, bool)>) -> Self {
         self.sorted = by;
         self
     }
@@ -738,7 +738,8 @@ mod tests {
             .with_context_setup(theme::install)
             .build_ui_state(
                 |ui, state: &mut State| {
-                    let table = TableWidget::new("Level 0", &state.source).selected(state.selected);
+                    let table = TableWidget::new("Level 0", &state.source)
+                        .with_selected_row(state.selected);
                     let out = table.show(ui, &mut state.table, |_, _| {});
                     state.selected = out.selected.or(state.selected);
                     state.sort = out.header_clicked.or(state.sort);

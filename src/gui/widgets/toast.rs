@@ -10,7 +10,7 @@ use egui::{Area, Color32, Context, Galley, Id, LayerId, Order, Pos2, Rect, Vec2,
 use super::{key_cap, link};
 use crate::gui::icons;
 use crate::gui::theme::{self, font};
-use crate::text::displayed;
+use crate::text::displayed_block;
 
 const SHOWN_S: f64 = 6.0;
 
@@ -158,7 +158,7 @@ impl Toast {
     /// The text in at most [`ROWS`] rows.
     fn text_galley(&self, ctx: &Context, color: Color32) -> Arc<Galley> {
         let mut job = LayoutJob::simple(
-            displayed(&self.text).into_owned(),
+            displayed_block(&self.text).into_owned(),
             font::regular(12.0),
             color,
             TEXT_WIDTH,

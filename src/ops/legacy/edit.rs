@@ -298,7 +298,7 @@ fn rows_by_id(table: &KeyedTable, tortilla: &TortillaReader) -> Result<HashMap<S
         used[row] = true;
         found.insert(id, row as u32);
     }
-    match table.named().find(|(row, _)| !used[*row]) {
+    match table.keyed_rows().find(|(row, _)| !used[*row]) {
         Some((_, id)) => {
             let id = id.printable_line();
             Err(Error::usage(format!(
@@ -472,7 +472,7 @@ fn rows_by_path(
         used[row] = true;
         found.insert(path, row as u32);
     }
-    match table.named().find(|(row, _)| !used[*row]) {
+    match table.keyed_rows().find(|(row, _)| !used[*row]) {
         Some((_, name)) => {
             let name = name.printable_line();
             Err(Error::usage(format!(

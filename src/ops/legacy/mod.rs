@@ -550,7 +550,7 @@ pub(super) fn part_of(
         .map(|root| root.table.clone())
         .collect();
     let chosen = arrow::compute::take_record_batch(
-        &container::join(&tables, &DecodeBudget::unlimited())?.0,
+        &container::join(&tables, &DecodeBudget::without_limit())?.0,
         &UInt32Array::from(rows.clone()),
     )
     .map_err(|error| Error::internal("rows can't be chosen").because(error))?;

@@ -209,7 +209,7 @@ pub fn map_level(
             (None, Some(&(_, to, _, text))) => (
                 to.map(str::to_owned),
                 if to.is_none() {
-                    crate::text::of(text).to_owned()
+                    crate::text::translate_text(text).to_owned()
                 } else {
                     String::new()
                 },

@@ -135,8 +135,8 @@ fn read(address: &str) -> String {
 pub fn condition(test: &Test<'_>, columns: &[FieldSpec]) -> Result<String> {
     Ok(match test {
         Test::NoPadding => format!("NOT coalesce(starts_with(id, {}), false)", text(PAD_PREFIX)),
-        Test::Condition(sql) => format!("({})", quoted(sql, columns)?),
-        Test::Expression(expression) => printed(expression)?,
+        Test::Condition(sql) => format!("({})", quote_condition_names(sql, columns)?),
+        Test::Expression(expression) => print_expression(expression)?,
         Test::DaysOfText {
             column,
             first,
@@ -180,7 +180,7 @@ pub fn condition(test: &Test<'_>, columns: &[FieldSpec]) -> Result<String> {
 }
 
 /// A condition as it was written, with its names in quotes as the table has them.
-fn quoted(sql: &str, columns: &[FieldSpec]) -> Result<String> {
+fn quote_condition_names(sql: &str, columns: &[FieldSpec]) -> Result<String> {
     let source = StatementSource::alone(sql);
     let tokens = sql_dialect::tokens(&source)?;
     let mut tree = sql_dialect::condition(&source, &tokens, &|name| {
@@ -204,7 +204,7 @@ fn quoted(sql: &str, columns: &[FieldSpec]) -> Result<String> {
         if let Expr::BinaryOp { left, op, right } = expr
             && let Some((column, op)) = match (float(left), float(right)) {
                 (Some(column), None) if is_number(right) => Some((column, op.clone())),
-                (None, Some(column)) if is_number(left) => Some((column, mirrored(op))),
+                (None, Some(column)) if is_number(left) => Some((column, mirror_operator(op))),
                 _ => None,
             }
         {
@@ -278,7 +278,7 @@ fn is_number(expr: &Expr) -> bool {
     }
 }
 
-fn mirrored(op: &BinaryOperator) -> BinaryOperator {
+fn mirror_operator(op: &BinaryOperator) -> BinaryOperator {
     match op {
         BinaryOperator::Lt => BinaryOperator::Gt,
         BinaryOperator::LtEq => BinaryOperator::GtEq,
@@ -289,7 +289,7 @@ fn mirrored(op: &BinaryOperator) -> BinaryOperator {
 }
 
 /// Comparisons of times; conditions are not converted.
-fn printed(expression: &Expression) -> Result<String> {
+fn print_expression(expression: &Expression) -> Result<String> {
     Ok(match expression {
         Expression::Column { name: column, .. } => name(column),
         Expression::Int(number) => number.to_string(),
@@ -312,7 +312,7 @@ fn printed(expression: &Expression) -> Result<String> {
         }
         Expression::All(list) => list
             .iter()
-            .map(printed)
+            .map(print_expression)
             .collect::<Result<Vec<_>>>()?
             .join(" AND "),
         Expression::Compare(comparison, left, right) => {
@@ -321,7 +321,11 @@ fn printed(expression: &Expression) -> Result<String> {
                 Comparison::NotEqual => "<>",
                 other => other.python(),
             };
-            format!("{} {sign} {}", printed(left)?, printed(right)?)
+            format!(
+                "{} {sign} {}",
+                print_expression(left)?,
+                print_expression(right)?
+            )
         }
         _ => return Err(Error::internal("a range of time is no list of comparisons")),
     })

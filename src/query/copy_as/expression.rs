@@ -36,7 +36,7 @@ pub enum ExpressionType {
 }
 
 impl ExpressionType {
-    fn of(dtype: &DataType) -> Self {
+    fn from_dtype(dtype: &DataType) -> Self {
         match dtype {
             DataType::Boolean => Self::Bool,
             dtype if dtype.is_integer() => Self::Int,
@@ -48,7 +48,7 @@ impl ExpressionType {
                 zone: zone.is_some(),
                 nanos: *unit == TimeUnit::Nanosecond,
             },
-            DataType::Dictionary(_, values) => Self::of(values),
+            DataType::Dictionary(_, values) => Self::from_dtype(values),
             _ => Self::Other,
         }
     }
@@ -69,7 +69,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    fn of(operator: &BinaryOperator) -> Option<Self> {
+    fn from_operator(operator: &BinaryOperator) -> Option<Self> {
         Some(match operator {
             BinaryOperator::Eq => Self::Equal,
             BinaryOperator::NotEq => Self::NotEqual,
@@ -82,7 +82,7 @@ impl Comparison {
     }
 
     /// The comparison with its sides exchanged.
-    fn mirrored(self) -> Self {
+    fn swap_sides(self) -> Self {
         match self {
             Self::Less => Self::Greater,
             Self::LessOrEqual => Self::GreaterOrEqual,
@@ -210,7 +210,7 @@ impl Expression {
         let dictionary = matches!(field.dtype, DataType::Dictionary(..));
         Self::Column {
             name: field.name.clone(),
-            kind: ExpressionType::of(&field.dtype),
+            kind: ExpressionType::from_dtype(&field.dtype),
             dictionary,
         }
     }
@@ -256,11 +256,11 @@ impl ConditionConversion<'_> {
         let found = self.value(expr)?;
         match found.kind() {
             ExpressionType::Bool => Ok(found),
-            _ => Err(self.refused(expr, "a value that is neither true nor false")),
+            _ => Err(self.unsupported_error(expr, "a value that is neither true nor false")),
         }
     }
 
-    fn refused(&self, expr: &Expr, what: &str) -> Error {
+    fn unsupported_error(&self, expr: &Expr, what: &str) -> Error {
         let error = Error::unsupported(format!("{what} can't be written for {}", self.engine));
         self.source.locate(
             error.hint("copy the filter for DuckDB, or write the condition in another form"),
@@ -268,7 +268,7 @@ impl ConditionConversion<'_> {
         )
     }
 
-    fn boxed(&self, expr: &Expr) -> Result<Box<Expression>> {
+    fn boxed_value(&self, expr: &Expr) -> Result<Box<Expression>> {
         Ok(Box::new(self.value(expr)?))
     }
 
@@ -287,7 +287,9 @@ impl ConditionConversion<'_> {
             Expr::TypedString(typed) => {
                 let text = typed.value.clone().into_string();
                 self.cast(
-                    Expression::Text(text.ok_or_else(|| self.refused(expr, "this value"))?),
+                    Expression::Text(
+                        text.ok_or_else(|| self.unsupported_error(expr, "this value"))?,
+                    ),
                     &typed.data_type,
                     expr,
                 )?
@@ -314,13 +316,13 @@ impl ConditionConversion<'_> {
                 value if value.kind().is_number() => {
                     Expression::Call(ValueFunction::Negative, Box::new(value))
                 }
-                _ => return Err(self.refused(expr, "a minus before what is no number")),
+                _ => return Err(self.unsupported_error(expr, "a minus before what is no number")),
             },
             Expr::BinaryOp {
                 left,
                 op: BinaryOperator::And,
                 right,
-            } => Expression::All(joined(
+            } => Expression::All(join_conditions(
                 self.condition(left)?,
                 self.condition(right)?,
                 |list| matches!(list, Expression::All(_)),
@@ -329,7 +331,7 @@ impl ConditionConversion<'_> {
                 left,
                 op: BinaryOperator::Or,
                 right,
-            } => Expression::Any(joined(
+            } => Expression::Any(join_conditions(
                 self.condition(left)?,
                 self.condition(right)?,
                 |list| matches!(list, Expression::Any(_)),
@@ -344,28 +346,28 @@ impl ConditionConversion<'_> {
                 op: BinaryOperator::PGRegexNotMatch,
                 right,
             } => not(true, self.matches_whole(left, right, expr)?),
-            Expr::BinaryOp { left, op, right } => match Comparison::of(op) {
+            Expr::BinaryOp { left, op, right } => match Comparison::from_operator(op) {
                 Some(comparison) => {
                     self.compare(comparison, self.value(left)?, self.value(right)?, expr)?
                 }
                 None => self.arithmetic(op, left, right, expr)?,
             },
-            Expr::IsNull(inner) => Expression::IsNull(self.boxed(inner)?),
-            Expr::IsNotNull(inner) => not(true, Expression::IsNull(self.boxed(inner)?)),
+            Expr::IsNull(inner) => Expression::IsNull(self.boxed_value(inner)?),
+            Expr::IsNotNull(inner) => not(true, Expression::IsNull(self.boxed_value(inner)?)),
             Expr::IsTrue(inner) | Expr::IsNotTrue(inner) => not(
                 matches!(expr, Expr::IsNotTrue(_)),
-                known(self.condition(inner)?, false),
+                replace_null(self.condition(inner)?, false),
             ),
             Expr::IsFalse(inner) | Expr::IsNotFalse(inner) => not(
                 matches!(expr, Expr::IsFalse(_)),
-                known(self.condition(inner)?, true),
+                replace_null(self.condition(inner)?, true),
             ),
             Expr::IsDistinctFrom(left, right) | Expr::IsNotDistinctFrom(left, right) => {
                 let (left, right) = (self.value(left)?, self.value(right)?);
                 if !right.is_constant() {
-                    return Err(self.refused(expr, "IS DISTINCT FROM another column"));
+                    return Err(self.unsupported_error(expr, "IS DISTINCT FROM another column"));
                 }
-                let same = known(self.compare(Comparison::Equal, left, right, expr)?, false);
+                let same = replace_null(self.compare(Comparison::Equal, left, right, expr)?, false);
                 not(matches!(expr, Expr::IsDistinctFrom(..)), same)
             }
             Expr::Between {
@@ -423,12 +425,12 @@ impl ConditionConversion<'_> {
                     DateTimeField::Month => ValueFunction::Month,
                     DateTimeField::Day => ValueFunction::Day,
                     DateTimeField::Hour => ValueFunction::Hour,
-                    _ => return Err(self.refused(expr, "this part of a time")),
+                    _ => return Err(self.unsupported_error(expr, "this part of a time")),
                 };
                 self.part(part, self.value(inner)?, expr)?
             }
             Expr::Function(function) => self.function(function, expr)?,
-            _ => return Err(self.refused(expr, "this expression")),
+            _ => return Err(self.unsupported_error(expr, "this expression")),
         })
     }
 
@@ -462,14 +464,15 @@ impl ConditionConversion<'_> {
                 match (digits.parse::<i64>(), digits.parse::<f64>()) {
                     (Ok(number), _) => Expression::Int(number),
                     (_, Ok(number)) if number.is_finite() => Expression::Float(number),
-                    _ => return Err(self.refused(expr, "this number")),
+                    _ => return Err(self.unsupported_error(expr, "this number")),
                 }
             }
             Value::Null => {
-                let error = self.refused(expr, "a comparison with NULL, which is never true,");
+                let error =
+                    self.unsupported_error(expr, "a comparison with NULL, which is never true,");
                 return Err(error.hint("IS NULL finds rows without a value"));
             }
-            _ => return Err(self.refused(expr, "this value")),
+            _ => return Err(self.unsupported_error(expr, "this value")),
         })
     }
 
@@ -533,7 +536,7 @@ impl ConditionConversion<'_> {
             }
             _ => None,
         };
-        found.ok_or_else(|| self.refused(expr, "this conversion of types"))
+        found.ok_or_else(|| self.unsupported_error(expr, "this conversion of types"))
     }
 
     fn arithmetic(
@@ -548,20 +551,20 @@ impl ConditionConversion<'_> {
             BinaryOperator::Minus => '-',
             BinaryOperator::Multiply => '*',
             BinaryOperator::Divide => '/',
-            _ => return Err(self.refused(expr, "this operator")),
+            _ => return Err(self.unsupported_error(expr, "this operator")),
         };
         let (left, right) = (self.value(left)?, self.value(right)?);
         let zero = matches!(&right, Expression::Int(0))
             || matches!(&right, Expression::Float(number) if *number == 0.0);
         // Engines differ in what a division by zero gives.
         if sign == '/' && (!right.is_constant() || zero) {
-            return Err(self.refused(expr, "a division by a column or by zero"));
+            return Err(self.unsupported_error(expr, "a division by a column or by zero"));
         }
         if !left.kind().is_number()
             || !right.kind().is_number()
             || left.is_constant() && right.is_constant()
         {
-            return Err(self.refused(expr, "this calculation"));
+            return Err(self.unsupported_error(expr, "this calculation"));
         }
         Ok(Expression::Arithmetic(
             sign,
@@ -580,8 +583,8 @@ impl ConditionConversion<'_> {
     ) -> Result<Expression> {
         if left.is_constant() {
             return match right.is_constant() {
-                true => Err(self.refused(expr, "a comparison without a column")),
-                false => self.compare(comparison.mirrored(), right, left, expr),
+                true => Err(self.unsupported_error(expr, "a comparison without a column")),
+                false => self.compare(comparison.swap_sides(), right, left, expr),
             };
         }
         if let Expression::Call(ValueFunction::Date, time) = left {
@@ -590,7 +593,7 @@ impl ConditionConversion<'_> {
         let right = match (left.kind(), right) {
             (ExpressionType::Time { zone, nanos }, Expression::Text(text)) => {
                 let micros = parse_time(&text)
-                    .ok_or_else(|| self.refused(expr, "a text that is no time"))?;
+                    .ok_or_else(|| self.unsupported_error(expr, "a text that is no time"))?;
                 Expression::Instant {
                     micros,
                     zone,
@@ -613,7 +616,7 @@ impl ConditionConversion<'_> {
                 let micros = parse_time(&text);
                 let day = micros
                     .filter(|micros| micros % DAY == 0)
-                    .ok_or_else(|| self.refused(expr, "a text that is no date"))?;
+                    .ok_or_else(|| self.unsupported_error(expr, "a text that is no date"))?;
                 Expression::Day(day / DAY)
             }
             (ExpressionType::Date, Expression::Instant { micros, .. }) if micros % DAY == 0 => {
@@ -625,7 +628,7 @@ impl ConditionConversion<'_> {
                     (_, Ok(number)) if number.is_finite() && kind != ExpressionType::Int => {
                         Expression::Float(number)
                     }
-                    _ => return Err(self.refused(expr, "a text that is no number")),
+                    _ => return Err(self.unsupported_error(expr, "a text that is no number")),
                 }
             }
             // DuckDB compares with the number as the column stores it.
@@ -644,7 +647,7 @@ impl ConditionConversion<'_> {
         };
         match alike {
             true => Ok(Expression::compare(comparison, left, right)),
-            false => Err(self.refused(expr, "a comparison of these types")),
+            false => Err(self.unsupported_error(expr, "a comparison of these types")),
         }
     }
 
@@ -657,16 +660,16 @@ impl ConditionConversion<'_> {
         expr: &Expr,
     ) -> Result<Expression> {
         let ExpressionType::Time { zone, nanos } = time.kind() else {
-            return Err(self.refused(expr, "a day of what is no time"));
+            return Err(self.unsupported_error(expr, "a day of what is no time"));
         };
         let day = match right {
             Expression::Day(day) => day,
             Expression::Text(text) => {
                 let micros = parse_time(&text)
-                    .ok_or_else(|| self.refused(expr, "a text that is no date"))?;
+                    .ok_or_else(|| self.unsupported_error(expr, "a text that is no date"))?;
                 micros.div_euclid(DAY)
             }
-            _ => return Err(self.refused(expr, "a comparison of a day with this")),
+            _ => return Err(self.unsupported_error(expr, "a comparison of a day with this")),
         };
         let bound = |comparison, day: i64| {
             Expression::compare(
@@ -695,7 +698,7 @@ impl ConditionConversion<'_> {
 
     fn is_in(&self, value: Expression, list: &[Expr], expr: &Expr) -> Result<Expression> {
         if value.is_constant() {
-            return Err(self.refused(expr, "IN without a column"));
+            return Err(self.unsupported_error(expr, "IN without a column"));
         }
         let equal =
             |item: &Expr| self.compare(Comparison::Equal, value.clone(), self.value(item)?, expr);
@@ -724,16 +727,16 @@ impl ConditionConversion<'_> {
         expr: &Expr,
     ) -> Result<Expression> {
         let Expression::Text(pattern) = self.value(pattern)? else {
-            return Err(self.refused(expr, "a pattern that is no text"));
+            return Err(self.unsupported_error(expr, "a pattern that is no text"));
         };
-        let regex =
-            like_regex(&pattern, escape, any_case).map_err(|reason| self.refused(expr, reason))?;
+        let regex = like_regex(&pattern, escape, any_case)
+            .map_err(|reason| self.unsupported_error(expr, reason))?;
         self.matches(self.value(value)?, regex, expr)
     }
 
     fn matches_whole(&self, value: &Expr, pattern: &Expr, expr: &Expr) -> Result<Expression> {
         let Expression::Text(pattern) = self.value(pattern)? else {
-            return Err(self.refused(expr, "a pattern that is no text"));
+            return Err(self.unsupported_error(expr, "a pattern that is no text"));
         };
         self.matches(self.value(value)?, of_whole_text(&pattern), expr)
     }
@@ -741,7 +744,7 @@ impl ConditionConversion<'_> {
     fn matches(&self, value: Expression, regex: String, expr: &Expr) -> Result<Expression> {
         match value.kind() == ExpressionType::Text && !value.is_constant() {
             true => Ok(Expression::Matches(Box::new(value), regex)),
-            false => Err(self.refused(expr, "a pattern for what is no text")),
+            false => Err(self.unsupported_error(expr, "a pattern for what is no text")),
         }
     }
 
@@ -749,18 +752,18 @@ impl ConditionConversion<'_> {
         match value.kind() {
             ExpressionType::Time { .. } if !value.is_constant() => {}
             ExpressionType::Date if !value.is_constant() && part != ValueFunction::Hour => {}
-            _ => return Err(self.refused(expr, "a part of what is no time")),
+            _ => return Err(self.unsupported_error(expr, "a part of what is no time")),
         }
         Ok(Expression::Call(part, Box::new(value)))
     }
 
     fn function(&self, function: &sqlparser::ast::Function, expr: &Expr) -> Result<Expression> {
         let FunctionArguments::List(list) = &function.args else {
-            return Err(self.refused(expr, "this function"));
+            return Err(self.unsupported_error(expr, "this function"));
         };
         let plain = |argument: &FunctionArg| match argument {
             FunctionArg::Unnamed(FunctionArgExpr::Expr(inner)) => self.value(inner),
-            _ => Err(self.refused(expr, "this argument")),
+            _ => Err(self.unsupported_error(expr, "this argument")),
         };
         let arguments = list.args.iter().map(plain).collect::<Result<Vec<_>>>()?;
         if function.over.is_some()
@@ -768,7 +771,7 @@ impl ConditionConversion<'_> {
             || !list.clauses.is_empty()
             || list.duplicate_treatment.is_some()
         {
-            return Err(self.refused(expr, "an aggregate or window function"));
+            return Err(self.unsupported_error(expr, "an aggregate or window function"));
         }
         let name = function.name.to_string().to_lowercase();
         let of_text = |made: ValueFunction, value: &Expression| match value.kind()
@@ -776,7 +779,7 @@ impl ConditionConversion<'_> {
             && !value.is_constant()
         {
             true => Ok(Expression::Call(made, Box::new(value.clone()))),
-            false => Err(self.refused(expr, "a text function of what is no text")),
+            false => Err(self.unsupported_error(expr, "a text function of what is no text")),
         };
         match (name.as_str(), arguments.as_slice()) {
             ("lower" | "lcase", [value]) => of_text(ValueFunction::Lower, value),
@@ -801,7 +804,7 @@ impl ConditionConversion<'_> {
                         Box::new(value.clone()),
                         Box::new(other.clone()),
                     )),
-                    false => Err(self.refused(expr, "COALESCE of two types")),
+                    false => Err(self.unsupported_error(expr, "COALESCE of two types")),
                 }
             }
             ("starts_with" | "prefix", [value, Expression::Text(text)]) => self.matches(
@@ -823,13 +826,13 @@ impl ConditionConversion<'_> {
             ("regexp_full_match", [value, Expression::Text(regex)]) => {
                 self.matches(value.clone(), of_whole_text(regex), expr)
             }
-            _ => Err(self.refused(expr, &format!("the function {name}"))),
+            _ => Err(self.unsupported_error(expr, &format!("the function {name}"))),
         }
     }
 }
 
 /// A list of conditions out of two, which may be such lists themselves.
-fn joined(
+fn join_conditions(
     left: Expression,
     right: Expression,
     is_list: fn(&Expression) -> bool,
@@ -843,7 +846,7 @@ fn joined(
 }
 
 /// A condition that is `value` where it is null.
-pub fn known(condition: Expression, value: bool) -> Expression {
+pub fn replace_null(condition: Expression, value: bool) -> Expression {
     Expression::Coalesce(Box::new(condition), Box::new(Expression::Bool(value)))
 }
 

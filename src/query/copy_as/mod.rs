@@ -14,8 +14,8 @@ use chrono::DateTime;
 
 use self::expression::{Comparison, ConditionConversion, Expression};
 use super::filter::{
-    Filter, GEOMETRIES, TIMES, TimeRange, check_box, chosen, is_binary, is_count, is_text, no_time,
-    unit_of_counts,
+    Filter, GEOMETRIES, TIMES, TimeRange, check_box, choose_column, is_binary, is_count, is_text,
+    no_time, unit_of_counts,
 };
 use super::source_span::StatementSource;
 use super::sql_dialect;
@@ -364,7 +364,7 @@ fn in_box<'a>(filter: &'a Filter, bbox: [f64; 4], columns: &'a [FieldSpec]) -> R
             with: BoxWith::Footprint(names),
         });
     }
-    let field = chosen(
+    let field = choose_column(
         columns,
         filter.geometry_column.as_deref(),
         &GEOMETRIES,
@@ -397,7 +397,7 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
             interval.instant
         )));
     }
-    let field = chosen(
+    let field = choose_column(
         columns,
         filter.time_column.as_deref(),
         &TIMES,

@@ -346,7 +346,7 @@ impl Printer {
                     _ => format!("~{id}.str.startswith({prefix}).fillna(False)"),
                 })
             }
-            Test::Expression(expression) => self.checked(expression),
+            Test::Expression(expression) => self.print_condition(expression),
             Test::DaysOfText { column, .. } => {
                 let error = Error::unsupported(format!(
                     "times in the text of column {column} can't be written for {}",
@@ -360,7 +360,7 @@ impl Printer {
         }
     }
 
-    fn checked(&self, expression: &Expression) -> Result<String> {
+    fn print_condition(&self, expression: &Expression) -> Result<String> {
         // Spark has nanoseconds as numbers.
         let part_of_nanos = |one: &Expression| {
             use ValueFunction::{Day, Hour, Month, Year};
@@ -444,7 +444,7 @@ impl Printer {
                 zone,
                 nanos,
             } => self.instant(*micros, *zone, *nanos),
-            Expression::Not(inner) => format!("~{}", self.grouped(inner)),
+            Expression::Not(inner) => format!("~{}", self.print_bracketed(inner)),
             Expression::All(list) => self.chain(list, " & "),
             Expression::Any(list) => self.chain(list, " | "),
             Expression::Compare(comparison, left, right) => self.compare(*comparison, left, right),
@@ -456,10 +456,10 @@ impl Printer {
                 } else {
                     "isna().astype(BOOL)"
                 };
-                format!("{}.{method}", self.grouped(inner))
+                format!("{}.{method}", self.print_bracketed(inner))
             }
             Expression::Coalesce(value, other) => {
-                let (value, other) = (self.grouped(value), self.print(other));
+                let (value, other) = (self.print_bracketed(value), self.print(other));
                 if polars {
                     format!("{value}.fill_null({other})")
                 } else if spark {
@@ -469,7 +469,7 @@ impl Printer {
                 }
             }
             Expression::In(value, items) => {
-                let value = self.grouped(value);
+                let value = self.print_bracketed(value);
                 let item = |item: &Expression| match item {
                     Expression::Text(text) => string(text),
                     other => self.print(other),
@@ -485,7 +485,7 @@ impl Printer {
                 }
             }
             Expression::Matches(value, regex) => {
-                let value = self.grouped(value);
+                let value = self.print_bracketed(value);
                 if polars {
                     format!("{value}.str.contains({})", string(regex))
                 } else if spark {
@@ -517,7 +517,7 @@ impl Printer {
     }
 
     /// The same within brackets, unless methods can be called of it.
-    fn grouped(&self, expression: &Expression) -> String {
+    fn print_bracketed(&self, expression: &Expression) -> String {
         let printed = self.print(expression);
         match expression {
             Expression::Not(_) | Expression::Call(ValueFunction::Negative, _) => {
@@ -531,7 +531,7 @@ impl Printer {
         format!(
             "({})",
             list.iter()
-                .map(|one| self.grouped(one))
+                .map(|one| self.print_bracketed(one))
                 .collect::<Vec<_>>()
                 .join(sign)
         )
@@ -577,7 +577,7 @@ impl Printer {
 
     fn compare(&self, comparison: Comparison, left: &Expression, right: &Expression) -> String {
         let sign = comparison.python();
-        let (l, r) = (self.grouped(left), self.grouped(right));
+        let (l, r) = (self.print_bracketed(left), self.print_bracketed(right));
         if self.engine == ParquetEngine::Polars
             && matches!(left.kind(), ExpressionType::Time { nanos: true, .. })
         {
@@ -633,7 +633,7 @@ impl Printer {
     }
 
     fn call(&self, function: ValueFunction, value: &Expression) -> String {
-        let value = self.grouped(value);
+        let value = self.print_bracketed(value);
         let [polars, spark, dask] = match function {
             ValueFunction::Lower => [".str.to_lowercase()", "lower", ".str.lower()"],
             ValueFunction::Upper => [".str.to_uppercase()", "upper", ".str.upper()"],

@@ -9,10 +9,10 @@ use crate::text::PrintableLine;
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("format", (1, 100), text, |columns| {
-        formatted(columns, brace_parts)
+        format_rows(columns, brace_parts)
     }),
     scalar("printf", (1, 100), text, |columns| {
-        formatted(columns, percent_parts)
+        format_rows(columns, percent_parts)
     }),
 ];
 
@@ -173,7 +173,7 @@ fn percent_parts(format: &str) -> PolarsResult<Vec<FormatPart>> {
     Ok(parts)
 }
 
-fn formatted(
+fn format_rows(
     columns: &[Column],
     parts_of: fn(&str) -> PolarsResult<Vec<FormatPart>>,
 ) -> PolarsResult<Column> {
@@ -274,7 +274,7 @@ fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
             let number = value.extract::<f64>().unwrap_or(f64::NAN);
             let digits = field.precision.unwrap_or(6);
             let text = match kind {
-                'f' | 'F' => fixed(number.abs(), digits),
+                'f' | 'F' => format_fixed(number.abs(), digits),
                 'e' | 'E' => exponential(number.abs(), digits),
                 _ => general(number.abs(), digits),
             };
@@ -288,7 +288,7 @@ fn field_text(value: &AnyValue, field: &Field) -> PolarsResult<String> {
         Some(kind) => return Err(refused(kind)),
     };
     let digits = match field.separator {
-        Some(separator) => grouped(&digits, separator),
+        Some(separator) => group_thousands(&digits, separator),
         None => digits,
     };
     let sign = if negative {
@@ -332,7 +332,7 @@ fn in_width(text: &str, field: &Field, side: char) -> String {
 }
 
 /// The digits before the point in groups of three.
-fn grouped(digits: &str, separator: char) -> String {
+fn group_thousands(digits: &str, separator: char) -> String {
     let end = digits
         .find(|letter: char| !letter.is_ascii_digit())
         .unwrap_or(digits.len());
@@ -357,7 +357,7 @@ fn special(number: f64) -> Option<String> {
     }
 }
 
-fn fixed(number: f64, digits: usize) -> String {
+fn format_fixed(number: f64, digits: usize) -> String {
     special(number).unwrap_or_else(|| format!("{number:.digits$}"))
 }
 
@@ -390,7 +390,7 @@ fn general(number: f64, digits: usize) -> String {
     let text = if power < -4 || power >= digits as i64 {
         exponential(number, digits - 1)
     } else {
-        fixed(number, (digits as i64 - 1 - power).max(0) as usize)
+        format_fixed(number, (digits as i64 - 1 - power).max(0) as usize)
     };
     let (digits, power) = text
         .split_once('e')
@@ -465,6 +465,6 @@ mod tests {
             [exponential(0.0, 2), exponential(123.0, 1)],
             ["0.00e+00", "1.2e+02"]
         );
-        assert_eq!(grouped("1234567.8912", ','), "1,234,567.8912");
+        assert_eq!(group_thousands("1234567.8912", ','), "1,234,567.8912");
     }
 }

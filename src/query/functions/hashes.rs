@@ -23,7 +23,7 @@ fn hash(columns: &[Column]) -> PolarsResult<Column> {
         hashes
             .iter()
             .map(|hashes| hashes[broadcast_row(hashes.len(), row)])
-            .reduce(combined)
+            .reduce(combine_hashes)
     };
     Ok((0..row_count(columns))
         .map(of_row)
@@ -32,7 +32,7 @@ fn hash(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 /// A hash of two values, whose order matters.
-fn combined(one: u64, other: u64) -> u64 {
+fn combine_hashes(one: u64, other: u64) -> u64 {
     (one ^ (one >> 32)).wrapping_mul(MULTIPLIER) ^ other
 }
 
@@ -135,12 +135,12 @@ fn hashes_of(column: &Column) -> PolarsResult<Vec<u64>> {
                 .collect()
         }
         DataType::List(_) => {
-            let lists = ListRanges::of(column)?;
+            let lists = ListRanges::from_column(column)?;
             let elements = hashes_of(&lists.elements.clone().into_column())?;
             let of = |row: usize| {
                 lists
                     .row(row)
-                    .and_then(|range| elements[range].iter().copied().reduce(combined))
+                    .and_then(|range| elements[range].iter().copied().reduce(combine_hashes))
             };
             (0..lists.len()).map(|row| known(of(row))).collect()
         }
@@ -155,7 +155,7 @@ fn hashes_of(column: &Column) -> PolarsResult<Vec<u64>> {
                 fields
                     .iter()
                     .map(|field| field[row])
-                    .reduce(combined)
+                    .reduce(combine_hashes)
                     .filter(|_| is_known.get(row) == Some(true))
             };
             (0..column.len()).map(|row| known(of(row))).collect()
@@ -181,9 +181,12 @@ mod tests {
         );
         assert_eq!(of_bytes(b"abcdefghijklmnop"), 282_108_676_135_603_331);
         assert_eq!(
-            combined(of_bytes(b"a"), of_number(1)),
+            combine_hashes(of_bytes(b"a"), of_number(1)),
             6_250_315_044_274_023_003
         );
-        assert_eq!(combined(OF_NULL, of_number(1)), 188_980_735_975_220_076);
+        assert_eq!(
+            combine_hashes(OF_NULL, of_number(1)),
+            188_980_735_975_220_076
+        );
     }
 }

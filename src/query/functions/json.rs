@@ -33,7 +33,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     }),
     scalar("json_exists", (2, 2), truth, |columns| {
         Ok(truths_column(of_texts(columns, |[json, path]| {
-            Ok(Some(at_path(&parsed(json)?, path)?.is_some()))
+            Ok(Some(at_path(&parse_json(json)?, path)?.is_some()))
         })?))
     }),
     scalar("json_valid", (1, 1), truth, |columns| {
@@ -146,7 +146,7 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
                 DataType::Struct(fields)
                     if fields.iter().map(|field| field.name().as_str()).eq(MADE_FIELDS)
             );
-            let lists = ListRanges::of(column)?;
+            let lists = ListRanges::from_column(column)?;
             if is_map {
                 let members = lists.elements.struct_()?.fields_as_series();
                 let names = cast_to(&members[0].clone().into_column(), &DataType::String)?;
@@ -222,7 +222,7 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
     })
 }
 
-fn parsed(json: &str) -> PolarsResult<Json> {
+fn parse_json(json: &str) -> PolarsResult<Json> {
     serde_json::from_str(json)
         .map_err(|_| refusal(format!("the text '{}' is not JSON", json.printable_line())))
 }
@@ -251,7 +251,7 @@ fn type_of(json: &Json) -> &'static str {
 
 fn of_path(columns: &[Column], of: fn(&Json) -> Option<String>) -> PolarsResult<Column> {
     Ok(texts_column(of_texts(columns, |[json, path]| {
-        Ok(at_path(&parsed(json)?, path)?.and_then(of))
+        Ok(at_path(&parse_json(json)?, path)?.and_then(of))
     })?))
 }
 
@@ -260,9 +260,9 @@ fn at_optional_path<R>(
     of: impl Fn(&Json) -> Option<R>,
 ) -> PolarsResult<Vec<Option<R>>> {
     match columns {
-        [_] => of_texts(columns, |[json]| Ok(of(&parsed(json)?))),
+        [_] => of_texts(columns, |[json]| Ok(of(&parse_json(json)?))),
         _ => of_texts(columns, |[json, path]| {
-            Ok(at_path(&parsed(json)?, path)?.and_then(&of))
+            Ok(at_path(&parse_json(json)?, path)?.and_then(&of))
         }),
     }
 }

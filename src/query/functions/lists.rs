@@ -11,7 +11,7 @@ use super::{
 use crate::query::engine::{refusal, type_name};
 use crate::query::nested_values::{
     ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, order_keys,
-    row_count, stacked, taken,
+    row_count, stack_columns, take_places,
 };
 use crate::query::struct_values;
 
@@ -66,7 +66,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("list_slice_steps", (4, 4), list_type, list_slice_steps),
     scalar("list_zip", (1, 16), zip_type, list_zip),
     scalar("array_zip", (1, 16), zip_type, list_zip),
-    scalar("flatten", (1, 1), flattened_type, flattened),
+    scalar("flatten", (1, 1), flattened_type, flatten_lists),
     scalar("list_where", (2, 2), list_type, list_where),
     scalar("array_where", (2, 2), list_type, list_where),
     scalar("list_select", (2, 2), list_type, list_select),
@@ -89,7 +89,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     }),
     scalar("list_sorted", (3, 3), list_type, list_sorted),
     scalar("list_count", (1, 1), whole, |columns| {
-        let lists = ListRanges::of(&columns[0])?;
+        let lists = ListRanges::from_column(&columns[0])?;
         let known = lists.elements.is_not_null();
         let count = |row: usize| {
             lists.row(row).map(|range| {
@@ -215,7 +215,10 @@ fn element_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
 }
 
 /// The lists of `list_zip`, without the truth value that may follow them.
-fn zipped<'c>(dtypes: &[DataType], arguments: &'c [Column]) -> (&'c [Column], Option<&'c Column>) {
+fn split_zip_arguments<'c>(
+    dtypes: &[DataType],
+    arguments: &'c [Column],
+) -> (&'c [Column], Option<&'c Column>) {
     match (dtypes.last(), arguments.split_last()) {
         (Some(DataType::Boolean), Some((cuts, lists))) => (lists, Some(cuts)),
         _ => (arguments, None),
@@ -228,7 +231,7 @@ fn zip_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     } else {
         dtypes
     };
-    let names = struct_values::unnamed(lists.len());
+    let names = struct_values::unnamed_field_names(lists.len());
     let field = |(name, dtype): (String, &DataType)| {
         Ok(Field::new(
             name.into(),
@@ -250,11 +253,11 @@ fn list_zip(columns: &[Column]) -> PolarsResult<Column> {
         .iter()
         .map(|column| column.dtype().clone())
         .collect();
-    let (arguments, cuts) = zipped(&dtypes, columns);
+    let (arguments, cuts) = split_zip_arguments(&dtypes, columns);
     let cuts = cuts.map(|column| column.bool()).transpose()?;
     let all = arguments
         .iter()
-        .map(ListRanges::of)
+        .map(ListRanges::from_column)
         .collect::<PolarsResult<Vec<_>>>()?;
     let mut places: Vec<Vec<Option<usize>>> = vec![Vec::new(); all.len()];
     let mut builder = ListsBuilder::default();
@@ -280,9 +283,9 @@ fn list_zip(columns: &[Column]) -> PolarsResult<Column> {
         builder.push((start..start + length).map(Some));
     }
     let rows = places.first().map_or(0, Vec::len);
-    let names = struct_values::unnamed(all.len());
+    let names = struct_values::unnamed_field_names(all.len());
     let field = |((lists, places), name): ((&ListRanges, Vec<Option<usize>>), String)| {
-        Ok(taken(&lists.elements, places)?.with_name(name.into()))
+        Ok(take_places(&lists.elements, places)?.with_name(name.into()))
     };
     let fields = all
         .iter()
@@ -318,7 +321,7 @@ fn keys_of_both(
 
 /// Number of the first element that equals a value, from 1; null when there is none.
 fn list_position(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let (keys, values) = keys_of_both(&lists, &columns[1])?;
     let position = |row: usize| {
         let value = values.get(broadcast_row(values.len(), row));
@@ -334,7 +337,10 @@ fn list_position(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Whether a list has any, or all, of the elements of another one that are not null.
 fn list_has(columns: &[Column], all: bool) -> PolarsResult<Column> {
-    let (lists, others) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
+    let (lists, others) = (
+        ListRanges::from_column(&columns[0])?,
+        ListRanges::from_column(&columns[1])?,
+    );
     let (keys, wanted) = keys_of_both(&lists, &others.elements.clone().into_column())?;
     let has = |row: usize| {
         let (own, other) = (
@@ -354,7 +360,10 @@ fn list_has(columns: &[Column], all: bool) -> PolarsResult<Column> {
 
 /// The different elements of a list that are in another one too.
 fn list_intersect(columns: &[Column]) -> PolarsResult<Column> {
-    let (lists, others) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
+    let (lists, others) = (
+        ListRanges::from_column(&columns[0])?,
+        ListRanges::from_column(&columns[1])?,
+    );
     let (keys, wanted) = keys_of_both(&lists, &others.elements.clone().into_column())?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
@@ -381,7 +390,7 @@ fn whole_at(column: &Column) -> PolarsResult<Int64Chunked> {
 /// Elements from a position to another one, every so many; negative positions count from the end, a
 /// negative step goes back.
 fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let bounds = columns[1..]
         .iter()
         .map(whole_at)
@@ -425,12 +434,12 @@ fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 /// The elements of the lists in a list.
-fn flattened(columns: &[Column]) -> PolarsResult<Column> {
-    let outer = ListRanges::of(&columns[0])?;
+fn flatten_lists(columns: &[Column]) -> PolarsResult<Column> {
+    let outer = ListRanges::from_column(&columns[0])?;
     if outer.elements.dtype().is_null() {
         return Ok(columns[0].clone());
     }
-    let inner = ListRanges::of(&outer.elements.clone().into_column())?;
+    let inner = ListRanges::from_column(&outer.elements.clone().into_column())?;
     let mut builder = ListsBuilder::default();
     for row in 0..outer.len() {
         match outer.row(row) {
@@ -448,7 +457,10 @@ fn flattened(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The elements at which another list is true.
 fn list_where(columns: &[Column]) -> PolarsResult<Column> {
-    let (lists, masks) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
+    let (lists, masks) = (
+        ListRanges::from_column(&columns[0])?,
+        ListRanges::from_column(&columns[1])?,
+    );
     let chosen = masks.elements.cast(&DataType::Boolean)?;
     let chosen = chosen.bool()?;
     let mut builder = ListsBuilder::default();
@@ -473,7 +485,10 @@ fn list_where(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The elements at positions, null where there is none.
 fn list_select(columns: &[Column]) -> PolarsResult<Column> {
-    let (lists, positions) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
+    let (lists, positions) = (
+        ListRanges::from_column(&columns[0])?,
+        ListRanges::from_column(&columns[1])?,
+    );
     let numbers = whole_at(&positions.elements.clone().into_column())?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
@@ -503,7 +518,7 @@ fn list_select(columns: &[Column]) -> PolarsResult<Column> {
 
 /// A list cut to a length, or filled up to it with a value or null.
 fn list_resize(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let lengths = whole_at(&columns[1])?;
     let filling = columns
         .get(2)
@@ -513,7 +528,7 @@ fn list_resize(columns: &[Column]) -> PolarsResult<Column> {
     let parts: Vec<Column> = std::iter::once(own)
         .chain(filling.map(Series::into_column))
         .collect();
-    let (elements, starts) = stacked(&parts, lists.elements.dtype())?;
+    let (elements, starts) = stack_columns(&parts, lists.elements.dtype())?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
         let Some((range, length)) = lists
@@ -563,7 +578,7 @@ fn list_sorted(columns: &[Column]) -> PolarsResult<Column> {
         "NULLS LAST" | "" | "DEFAULT" => false,
         _ => return Err(refusal("nulls of a list are 'NULLS FIRST' or 'NULLS LAST'")),
     };
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let keys = order_keys(
         &lists.elements.clone().into_column(),
         lists.elements.dtype(),
@@ -588,7 +603,7 @@ fn list_sorted(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The positions of the elements in their order, from 1.
 fn list_grade_up(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let keys = order_keys(
         &lists.elements.clone().into_column(),
         lists.elements.dtype(),
@@ -620,7 +635,7 @@ fn of_places(
     columns: &[Column],
     choose: impl Fn(std::ops::Range<usize>) -> Vec<usize>,
 ) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let mut builder = ListsBuilder::default();
     for row in 0..lists.len() {
         match lists.row(row) {
@@ -636,15 +651,15 @@ fn of_one_place(
     columns: &[Column],
     choose: fn(&std::ops::Range<usize>, &BooleanChunked) -> Option<usize>,
 ) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let known = lists.elements.is_not_null();
     let places = (0..lists.len()).map(|row| choose(&lists.row(row)?, &known));
-    Ok(crate::query::nested_values::taken(&lists.elements, places)?.into_column())
+    Ok(crate::query::nested_values::take_places(&lists.elements, places)?.into_column())
 }
 
 /// The most frequent element, the first of several.
 fn list_mode(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let keys = order_keys(
         &lists.elements.clone().into_column(),
         lists.elements.dtype(),
@@ -663,14 +678,14 @@ fn list_mode(columns: &[Column]) -> PolarsResult<Column> {
             .map(|(place, _)| *place)
     };
     Ok(
-        crate::query::nested_values::taken(&lists.elements, (0..lists.len()).map(mode))?
+        crate::query::nested_values::take_places(&lists.elements, (0..lists.len()).map(mode))?
             .into_column(),
     )
 }
 
 /// The result of the numbers of each list that are not null.
 fn of_numbers(columns: &[Column], of: fn(&[f64]) -> Option<f64>) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let numbers = lists.elements.cast(&DataType::Float64)?;
     let numbers = numbers.f64()?;
     let result = |row: usize| {
@@ -683,7 +698,7 @@ fn of_numbers(columns: &[Column], of: fn(&[f64]) -> Option<f64>) -> PolarsResult
 }
 
 fn of_truths(columns: &[Column], of: fn(&[bool]) -> bool) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let truths = lists.elements.cast(&DataType::Boolean)?;
     let truths = truths.bool()?;
     let result = |row: usize| {
@@ -722,7 +737,7 @@ fn variance(numbers: &[f64], lost: usize) -> Option<f64> {
 
 /// Texts of the elements that are not null, with commas between them.
 fn list_string_agg(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let texts = cast_to(&lists.elements.clone().into_column(), &DataType::String)?;
     let texts = texts.str()?;
     let joined = |row: usize| {
@@ -737,7 +752,10 @@ fn list_string_agg(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The result of the numbers of two lists of the same length, in pairs.
 fn of_vectors(columns: &[Column], of: fn(&[(f64, f64)]) -> Option<f64>) -> PolarsResult<Column> {
-    let (one, other) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
+    let (one, other) = (
+        ListRanges::from_column(&columns[0])?,
+        ListRanges::from_column(&columns[1])?,
+    );
     common_type(&[one.elements.dtype().clone(), other.elements.dtype().clone()])?;
     let numbers = |lists: &ListRanges| -> PolarsResult<Float64Chunked> {
         Ok(lists.elements.cast(&DataType::Float64)?.f64()?.clone())

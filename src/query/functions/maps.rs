@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::{ScalarFunction, scalar, truth, truths_column, whole, wholes_column};
 use crate::query::engine::{refusal, type_name};
 use crate::query::nested_values::{
-    ListRanges, ListsBuilder, broadcast_row, comparable_type, order_keys, row_count, taken,
+    ListRanges, ListsBuilder, broadcast_row, comparable_type, order_keys, row_count, take_places,
 };
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
@@ -26,7 +26,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         |columns| members(columns, 1),
     ),
     scalar("cardinality", (1, 1), whole, |columns| {
-        let lists = ListRanges::of(&columns[0])?;
+        let lists = ListRanges::from_column(&columns[0])?;
         Ok(wholes_column(
             (0..lists.len())
                 .map(|row| lists.row(row).map(|range| range.len() as i64))
@@ -132,7 +132,10 @@ fn value_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
 
 /// Maps of keys to values, both lists of the same length.
 fn map_value(columns: &[Column]) -> PolarsResult<Column> {
-    let (keys, values) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
+    let (keys, values) = (
+        ListRanges::from_column(&columns[0])?,
+        ListRanges::from_column(&columns[1])?,
+    );
     let (mut of_keys, mut of_values, mut builder) =
         (Vec::new(), Vec::new(), ListsBuilder::default());
     for row in 0..row_count(columns) {
@@ -156,10 +159,10 @@ fn map_value(columns: &[Column]) -> PolarsResult<Column> {
         builder.push((start..of_keys.len()).map(Some));
     }
     let pairs = pairs_of(
-        &taken(&keys.elements, of_keys)?,
-        &taken(&values.elements, of_values)?,
+        &take_places(&keys.elements, of_keys)?,
+        &take_places(&values.elements, of_values)?,
     )?;
-    checked(builder.finish(&pairs)?)
+    check_map_keys(builder.finish(&pairs)?)
 }
 
 fn pairs_of(keys: &Series, values: &Series) -> PolarsResult<Series> {
@@ -172,7 +175,7 @@ fn pairs_of(keys: &Series, values: &Series) -> PolarsResult<Series> {
 }
 
 fn map_from_entries(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let [keys, values] = members_of(&lists)?;
     let pairs = pairs_of(&keys, &values)?;
     let mut builder = ListsBuilder::default();
@@ -182,12 +185,12 @@ fn map_from_entries(columns: &[Column]) -> PolarsResult<Column> {
             None => builder.push_null(),
         }
     }
-    checked(builder.finish(&pairs)?)
+    check_map_keys(builder.finish(&pairs)?)
 }
 
 /// The entries of a map as a list of structs.
 fn map_entries(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let [keys, values] = members_of(&lists)?;
     let fields = [
         keys.with_name("key".into()),
@@ -206,9 +209,9 @@ fn map_entries(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 /// The maps, whose keys are not null and each there once.
-fn checked(maps: Series) -> PolarsResult<Column> {
+fn check_map_keys(maps: Series) -> PolarsResult<Column> {
     let column = maps.into_column();
-    let lists = ListRanges::of(&column)?;
+    let lists = ListRanges::from_column(&column)?;
     let [keys, _] = members_of(&lists)?;
     let keys = order_keys(&keys.clone().into_column(), keys.dtype())?;
     for row in 0..lists.len() {
@@ -234,7 +237,7 @@ fn members_of(lists: &ListRanges) -> PolarsResult<[Series; 2]> {
 }
 
 fn members(columns: &[Column], at: usize) -> PolarsResult<Column> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let members = &members_of(&lists)?[at];
     let mut builder = ListsBuilder::default();
     for row in 0..lists.len() {
@@ -249,7 +252,7 @@ fn members(columns: &[Column], at: usize) -> PolarsResult<Column> {
 /// The place of the entry with a key in each row, and whether there is one; `None` where the map is
 /// null.
 fn places(columns: &[Column]) -> PolarsResult<Vec<Option<Option<usize>>>> {
-    let lists = ListRanges::of(&columns[0])?;
+    let lists = ListRanges::from_column(&columns[0])?;
     let [keys, _] = members_of(&lists)?;
     let dtype = comparable_type(keys.dtype(), columns[1].dtype())?;
     let keys = order_keys(&keys.into_column(), &dtype)?;
@@ -264,13 +267,13 @@ fn places(columns: &[Column]) -> PolarsResult<Vec<Option<Option<usize>>>> {
 
 /// The value of a key; null when the map has none.
 fn map_extract_value(columns: &[Column]) -> PolarsResult<Column> {
-    let [_, values] = members_of(&ListRanges::of(&columns[0])?)?;
-    Ok(taken(&values, places(columns)?.into_iter().map(Option::flatten))?.into_column())
+    let [_, values] = members_of(&ListRanges::from_column(&columns[0])?)?;
+    Ok(take_places(&values, places(columns)?.into_iter().map(Option::flatten))?.into_column())
 }
 
 /// A list of the value of a key, empty when the map has none.
 fn map_extract(columns: &[Column]) -> PolarsResult<Column> {
-    let [_, values] = members_of(&ListRanges::of(&columns[0])?)?;
+    let [_, values] = members_of(&ListRanges::from_column(&columns[0])?)?;
     let mut builder = ListsBuilder::default();
     for place in places(columns)? {
         builder.push(place.flatten().into_iter().map(Some));

@@ -92,7 +92,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
             Ok(Some(text.as_bytes().to_vec()))
         })?))
     }),
-    scalar("decode", (1, 1), text, decoded),
+    scalar("decode", (1, 1), text, decode_utf8),
     scalar("levenshtein", (2, 2), whole, |columns| {
         Ok(wholes_column(of_texts(columns, |[a, b]| {
             Ok(Some(edits(a, b)))
@@ -170,15 +170,17 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("str_split_regex", (2, 3), list_of_texts, regexp_split),
     scalar("regexp_escape", (1, 1), text, |columns| {
         Ok(texts_column(of_texts(columns, |[text]| {
-            Ok(Some(escaped(text)))
+            Ok(Some(escape_regex(text)))
         })?))
     }),
     scalar("glob_match", (2, 2), truth, |columns| {
         Ok(truths_column(of_texts(columns, glob)?))
     }),
-    scalar("padded_left", (3, 3), text, |columns| padded(columns, true)),
+    scalar("padded_left", (3, 3), text, |columns| {
+        pad_texts(columns, true)
+    }),
     scalar("padded_right", (3, 3), text, |columns| {
-        padded(columns, false)
+        pad_texts(columns, false)
     }),
     scalar("trimmed", (2, 2), text, |columns| {
         Ok(texts_column(of_texts(columns, |[text, letters]| {
@@ -256,7 +258,7 @@ fn from_base64(code: &str) -> PolarsResult<Vec<u8>> {
 }
 
 /// The text of bytes in UTF-8.
-fn decoded(columns: &[Column]) -> PolarsResult<Column> {
+fn decode_utf8(columns: &[Column]) -> PolarsResult<Column> {
     if *columns[0].dtype() != DataType::Binary {
         return Ok(cast_to(&columns[0], &DataType::String)?.into_column());
     }
@@ -341,11 +343,11 @@ fn glob([text, pattern]: [&str; 2]) -> PolarsResult<Option<bool>> {
         }
     }
     regex.push('$');
-    Ok(Some(compiled(&regex)?.is_match(text)))
+    Ok(Some(compile_regex(&regex)?.is_match(text)))
 }
 
 /// A regular expression, compiled once for all rows of a column.
-fn compiled(pattern: &str) -> PolarsResult<Regex> {
+fn compile_regex(pattern: &str) -> PolarsResult<Regex> {
     thread_local! {
         static KNOWN: RefCell<HashMap<String, Regex>> = RefCell::default();
     }
@@ -372,7 +374,7 @@ fn compiled(pattern: &str) -> PolarsResult<Regex> {
 /// All matches of a pattern, or of one of its groups.
 fn regexp_extract_all(columns: &[Column]) -> PolarsResult<Column> {
     let matches = |text: &str, pattern: &str, group: usize| {
-        let regex = compiled(pattern)?;
+        let regex = compile_regex(pattern)?;
         if group >= regex.captures_len() {
             return Err(refusal(format!(
                 "regexp_extract_all: the pattern has no group {group}"
@@ -400,7 +402,7 @@ fn regexp_split(columns: &[Column]) -> PolarsResult<Column> {
     let parts = |text: &str, pattern: &str, options: &str| {
         let pattern = with_options(pattern, options)
             .map_err(|option| refusal(format!("{option} is no option of a pattern")))?;
-        let parts = compiled(&pattern)?
+        let parts = compile_regex(&pattern)?
             .split(text)
             .map(str::to_owned)
             .collect::<Vec<String>>();
@@ -417,7 +419,7 @@ fn regexp_split(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The pattern that matches a text only, as RE2 writes it: every letter but letters, digits and `_`
 /// after a backslash.
-fn escaped(text: &str) -> String {
+fn escape_regex(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() * 2);
     for letter in text.chars() {
         if letter.is_ascii() && !letter.is_ascii_alphanumeric() && letter != '_' {
@@ -429,7 +431,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// A text cut to a number of letters, or filled up to it.
-fn padded(columns: &[Column], left: bool) -> PolarsResult<Column> {
+fn pad_texts(columns: &[Column], left: bool) -> PolarsResult<Column> {
     /// Longest result, so that a mistaken number takes no memory.
     const LENGTH_MAX: usize = 1 << 20;
     let of = |[text, length, filling]: [&str; 3]| {

@@ -360,7 +360,10 @@ fn months_between(from: i64, to: i64) -> Option<i64> {
 fn instant_of_text(columns: &[Column]) -> PolarsResult<Column> {
     let read = |[text]: [&str; 1]| match time_texts::instant(text) {
         Ok(time) => Ok(Some(time.and_utc().timestamp_micros())),
-        Err(UnreadText::Beyond) => Err(refusal(typed_texts::beyond(text, "TIMESTAMPTZ"))),
+        Err(UnreadText::Beyond) => Err(refusal(typed_texts::out_of_range_message(
+            text,
+            "TIMESTAMPTZ",
+        ))),
         Err(UnreadText::NoValue) if columns.len() > 1 => Ok(None),
         Err(UnreadText::NoValue) => Err(refusal(format!(
             "the text '{}' is no TIMESTAMPTZ; TRY_CAST gives null for such texts",
@@ -533,7 +536,7 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
                 )));
             }
             times.push(time);
-            next = moved(time, &step);
+            next = add_interval(time, &step);
         }
         builder.push((first..times.len()).map(Some));
     }
@@ -544,7 +547,7 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
 }
 
 /// A time moved by an interval: a day that the month does not have becomes its last.
-fn moved(time: i64, step: &time_texts::IntervalParts) -> Option<i64> {
+fn add_interval(time: i64, step: &time_texts::IntervalParts) -> Option<i64> {
     let shift = Months::new(u32::try_from(step.months.unsigned_abs()).ok()?);
     let time = time_of(time)?;
     let time = if step.months < 0 {

@@ -18,10 +18,10 @@ use super::select::conjuncts;
 use super::subquery_rewrite::without_rows;
 use super::{Ctes, PlannedQuery, Planner};
 use crate::error::{Error, Result};
-use crate::query::duckdb_semantics::{column, expression, name_of, unwrapped};
+use crate::query::duckdb_semantics::{column, expression, name_of, strip_parentheses};
 use crate::query::engine::{EngineExpr, engine_error, type_name};
 use crate::query::list_functions::padded_list;
-use crate::query::sampling::{RowSampling, sampled};
+use crate::query::sampling::{RowSampling, sample_rows};
 use crate::query::scope::{Relation, ScopeColumn, SelectScope, UniqueNames};
 use crate::query::token_spellings::ASOF;
 use crate::query::{advice, bounds, catalogue};
@@ -151,7 +151,7 @@ impl Planner<'_> {
                 .source
                 .locate(Error::usage(summary).hint(hint), factor.span()))
         };
-        if let Some(turned) = self.turned(factor, ctes)? {
+        if let Some(turned) = self.plan_pivot_factor(factor, ctes)? {
             return Ok(turned);
         }
         if let Some((alias, list)) = list_of(factor) {
@@ -168,8 +168,8 @@ impl Planner<'_> {
             } => {
                 let (frame, plain) = self.table_named(name, ctes)?;
                 let frame = RowSampling::of_table(factor)
-                    .map_or(frame.clone(), |sampling| sampled(frame, sampling));
-                self.named(frame, alias.as_ref(), &plain)
+                    .map_or(frame.clone(), |sampling| sample_rows(frame, sampling));
+                self.name_relation(frame, alias.as_ref(), &plain)
             }
             TableFactor::Derived {
                 lateral: false,
@@ -179,8 +179,8 @@ impl Planner<'_> {
             } => {
                 let frame = self.query(subquery, ctes, None)?.frame;
                 let frame = RowSampling::of_table(factor)
-                    .map_or(frame.clone(), |sampling| sampled(frame, sampling));
-                self.named(frame, alias.as_ref(), "")
+                    .map_or(frame.clone(), |sampling| sample_rows(frame, sampling));
+                self.name_relation(frame, alias.as_ref(), "")
             }
             TableFactor::NestedJoin {
                 table_with_joins,
@@ -205,7 +205,7 @@ impl Planner<'_> {
                                 col(column.inner.as_str()).alias(names.take(&column.name))
                             })
                             .collect();
-                        self.named(joined.frame.select(shown), Some(alias), "")
+                        self.name_relation(joined.frame.select(shown), Some(alias), "")
                     }
                 }
             }
@@ -217,7 +217,7 @@ impl Planner<'_> {
             // LATERAL without a table before it.
             TableFactor::Derived {
                 subquery, alias, ..
-            } => self.named(self.query(subquery, ctes, None)?.frame, alias.as_ref(), ""),
+            } => self.name_relation(self.query(subquery, ctes, None)?.frame, alias.as_ref(), ""),
             TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => refused(
                 "this form of PIVOT is not supported".into(),
                 "PIVOT data ON split USING count(*) GROUP BY river",
@@ -281,14 +281,14 @@ impl Planner<'_> {
         ))
     }
 
-    pub(super) fn named(
+    pub(super) fn name_relation(
         &self,
         mut frame: LazyFrame,
         alias: Option<&TableAlias>,
         name: &str,
     ) -> Result<JoinedFrame> {
         if let Some(alias) = alias {
-            frame = self.renamed(frame, alias)?;
+            frame = self.rename_columns(frame, alias)?;
         }
         let schema = frame
             .collect_schema()
@@ -301,7 +301,11 @@ impl Planner<'_> {
     }
 
     /// Renames columns as in `AS t(a, b)`.
-    pub(super) fn renamed(&self, mut frame: LazyFrame, alias: &TableAlias) -> Result<LazyFrame> {
+    pub(super) fn rename_columns(
+        &self,
+        mut frame: LazyFrame,
+        alias: &TableAlias,
+    ) -> Result<LazyFrame> {
         if alias.columns.is_empty() {
             return Ok(frame);
         }
@@ -363,7 +367,7 @@ impl Planner<'_> {
                 if !planned.keys.is_empty() {
                     return self.lateral(joined, planned, subquery, alias.as_ref(), operator, ctes);
                 }
-                self.named(planned.frame, alias.as_ref(), "")?
+                self.name_relation(planned.frame, alias.as_ref(), "")?
             }
             _ => self.relation(factor, ctes)?,
         };
@@ -393,7 +397,7 @@ impl Planner<'_> {
                     .collect();
                 is_asof |= names.first().is_some_and(|(name, _)| name == ASOF);
                 names.retain(|(name, _)| name != ASOF);
-                pairs = self.shared(joined, &mut right, kind, names)?;
+                pairs = self.pair_shared_columns(joined, &mut right, kind, names)?;
             }
             Some(JoinConstraint::Natural) => {
                 let of_left: HashSet<String> = joined
@@ -409,7 +413,7 @@ impl Planner<'_> {
                     .filter(|name| of_left.contains(name))
                     .map(|name| (name, Span::empty()))
                     .collect();
-                pairs = self.shared(joined, &mut right, kind, names)?;
+                pairs = self.pair_shared_columns(joined, &mut right, kind, names)?;
             }
             _ => {}
         }
@@ -463,7 +467,7 @@ impl Planner<'_> {
                 let plain = !matches!(condition, Expr::InSubquery { .. } | Expr::Exists { .. });
                 let is_equality = plain
                     && matches!(
-                        unwrapped(condition),
+                        strip_parentheses(condition),
                         Expr::BinaryOp {
                             op: BinaryOperator::Eq,
                             ..
@@ -504,7 +508,7 @@ impl Planner<'_> {
         if kind != JoinKind::Inner {
             let one_side = |frame: LazyFrame, conditions: Vec<(Expr, Expr)>| {
                 conditions.into_iter().try_fold(frame, |frame, (bound, _)| {
-                    self.engine.filtered(frame, &bound)
+                    self.engine.filter_rows(frame, &bound)
                 })
             };
             right.frame = one_side(right.frame, only_right)?;
@@ -555,7 +559,7 @@ impl Planner<'_> {
             }
         }
         for (bound, _) in rest {
-            joined.frame = self.engine.filtered(joined.frame.clone(), &bound)?;
+            joined.frame = self.engine.filter_rows(joined.frame.clone(), &bound)?;
         }
         Ok(())
     }
@@ -601,7 +605,7 @@ impl Planner<'_> {
         };
         let scope = joined.scope(None);
         let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(condition)?;
-        joined.frame = self.engine.filtered(joined.frame.clone(), &bound)?;
+        joined.frame = self.engine.filter_rows(joined.frame.clone(), &bound)?;
         Ok(())
     }
 
@@ -654,7 +658,7 @@ impl Planner<'_> {
             .iter()
             .map(|(expr, _)| (expr.clone(), self.engine.unique("__lookup")))
             .collect();
-        let mut left = self.engine.with(joined.frame.clone(), &own)?;
+        let mut left = self.engine.add_columns(joined.frame.clone(), &own)?;
         let left_keys = own.iter().map(|(_, name)| col(name.as_str())).collect();
         let right_keys = planned
             .keys
@@ -754,10 +758,10 @@ impl Planner<'_> {
         let left_frame = joined.frame.clone().with_row_index(number.as_str(), None);
         let left_frame = self
             .engine
-            .with(left_frame, &[(nearest.0, near_left.clone())])?;
+            .add_columns(left_frame, &[(nearest.0, near_left.clone())])?;
         let right_frame = self
             .engine
-            .with(right.frame.clone(), &[(nearest.2, near_right.clone())])?;
+            .add_columns(right.frame.clone(), &[(nearest.2, near_right.clone())])?;
         let keys = conditions.keys.into_iter().chain(
             conditions
                 .pairs
@@ -788,7 +792,7 @@ impl Planner<'_> {
             _ => ("_0 <= _1", false),
         };
         let condition = expression(template, vec![column(&near_left), column(&near_right)]);
-        let pairs = self.engine.filtered(pairs, &condition)?;
+        let pairs = self.engine.filter_rows(pairs, &condition)?;
         let by = || Selector::ByName {
             names: [PlSmallStr::from(number.as_str())].into(),
             strict: true,
@@ -852,7 +856,7 @@ impl Planner<'_> {
     }
 
     /// Columns of both sides (USING, NATURAL), which unqualified names find once.
-    fn shared(
+    fn pair_shared_columns(
         &self,
         left: &mut JoinedFrame,
         right: &mut JoinedFrame,
@@ -892,7 +896,7 @@ impl Planner<'_> {
         let mut computed = Vec::new();
         let mut on = Vec::with_capacity(sides.len());
         for side in sides {
-            match unwrapped(side) {
+            match strip_parentheses(side) {
                 Expr::Identifier(ident) => on.push(col(ident.value.as_str())),
                 other => {
                     let name = self.engine.unique("__join");
@@ -901,7 +905,7 @@ impl Planner<'_> {
                 }
             }
         }
-        Ok((self.engine.with(frame, &computed)?, on))
+        Ok((self.engine.add_columns(frame, &computed)?, on))
     }
 
     /// The keys of both sides of a join in types that are equal: numbers are compared as numbers,
@@ -1004,8 +1008,8 @@ impl Planner<'_> {
         let inner = self.engine.unique("__element");
         let frame = self
             .engine
-            .with(joined.frame.clone(), &[(bound, inner.clone())])?;
-        joined.frame = exploded(frame, &inner, keeps_empty);
+            .add_columns(joined.frame.clone(), &[(bound, inner.clone())])?;
+        joined.frame = explode_column(frame, &inner, keeps_empty);
         let series = match list {
             Expr::Function(function) => {
                 Some(name_of(function)).filter(|name| SERIES.contains(&name.as_str()))
@@ -1037,7 +1041,7 @@ impl Planner<'_> {
 }
 
 /// One row per list element; with `keeps_empty`, empty and null lists keep one row with null.
-fn exploded(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
+fn explode_column(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
     let names = Selector::ByName {
         names: Arc::from(vec![PlSmallStr::from(column)]),
         strict: true,
@@ -1068,7 +1072,7 @@ pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame
     };
     match columns {
         [] => frame,
-        [only] => exploded(frame, only, false),
+        [only] => explode_column(frame, only, false),
         [first, ..] => {
             let frame = columns.iter().fold(frame, |frame, column| {
                 bounds::exploding(frame, column, true)
@@ -1176,7 +1180,7 @@ fn list_of(factor: &TableFactor) -> Option<(Option<&TableAlias>, Vec<Expr>)> {
 /// True for a written TRUE.
 fn is_true(condition: &Expr) -> bool {
     matches!(
-        unwrapped(condition),
+        strip_parentheses(condition),
         Expr::Value(value) if value.value == sqlparser::ast::Value::Boolean(true)
     )
 }
@@ -1221,7 +1225,7 @@ fn equality(expr: &Expr, left: &HashSet<String>, right: &HashSet<String>) -> Opt
         left: one,
         op: BinaryOperator::Eq,
         right: other,
-    } = unwrapped(expr)
+    } = strip_parentheses(expr)
     else {
         return None;
     };
@@ -1243,7 +1247,7 @@ fn inequality(
         left: one,
         op,
         right: other,
-    } = unwrapped(expr)
+    } = strip_parentheses(expr)
     else {
         return None;
     };

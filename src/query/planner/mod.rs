@@ -56,7 +56,7 @@ impl Ctes {
     }
 
     /// These, with one more.
-    pub fn with(&self, name: &str, frame: LazyFrame) -> Self {
+    pub fn with_table(&self, name: &str, frame: LazyFrame) -> Self {
         let mut all = self.clone();
         all.0.push((name.to_owned(), frame));
         all
@@ -141,7 +141,7 @@ impl<'a> Planner<'a> {
         let bound = binder.bind_inside(condition)?;
         let attached = !binder.attached.is_empty();
         let frame = self.attach(frame, binder.attached)?;
-        let frame = self.engine.filtered(frame, &bound)?;
+        let frame = self.engine.filter_rows(frame, &bound)?;
         Ok(if attached {
             frame.select(
                 schema
@@ -189,7 +189,7 @@ impl<'a> Planner<'a> {
                         names.iter().map(String::as_str),
                         true,
                     );
-                    let (mut left, mut right) = (self.engine.with(frame, &own)?, renamed);
+                    let (mut left, mut right) = (self.engine.add_columns(frame, &own)?, renamed);
                     let sides = |own: &[(Expr, String)]| {
                         own.iter().map(|(_, name)| col(name.as_str())).collect()
                     };
@@ -277,7 +277,9 @@ impl<'a> Planner<'a> {
             for cte in &with.cte_tables {
                 let frame = match recursive_parts(cte).filter(|_| with.recursive) {
                     Some(parts) => self.recursive(cte, parts, &ctes)?,
-                    None => self.renamed(self.query(&cte.query, &ctes, None)?.frame, &cte.alias)?,
+                    None => {
+                        self.rename_columns(self.query(&cte.query, &ctes, None)?.frame, &cte.alias)?
+                    }
                 };
                 ctes.0.push((cte.alias.name.value.clone(), frame));
             }
@@ -288,7 +290,7 @@ impl<'a> Planner<'a> {
             }
             other => {
                 let planned = self.body(other, &ctes, outer)?;
-                self.sorted(planned, query.order_by.as_ref(), &ctes)?
+                self.sort_set_result(planned, query.order_by.as_ref(), &ctes)?
             }
         };
         let (limit, offset) = self.limits(query)?;
@@ -360,7 +362,7 @@ impl<'a> Planner<'a> {
         ))
     }
 
-    fn planned(&self, mut frame: LazyFrame) -> Result<PlannedQuery> {
+    fn plan_frame(&self, mut frame: LazyFrame) -> Result<PlannedQuery> {
         let schema = frame
             .collect_schema()
             .map_err(|error| engine_error(&error))?;
@@ -388,7 +390,7 @@ impl<'a> Planner<'a> {
                 op,
                 set_quantifier,
                 right,
-            } => self.combined(left, *op, *set_quantifier, right, ctes),
+            } => self.combine_queries(left, *op, *set_quantifier, right, ctes),
             SetExpr::Values(values) => {
                 let scope = SelectScope::new(Vec::new(), None);
                 let mut one = self.from(&[], &mut Vec::new(), ctes)?.frame;
@@ -407,7 +409,7 @@ impl<'a> Planner<'a> {
                             .join(", ")
                     ));
                 }
-                let mut planned = self.planned(
+                let mut planned = self.plan_frame(
                     self.engine
                         .run(one, &format!("VALUES {}", rows.join(", ")))?,
                 )?;
@@ -427,7 +429,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Sorts the result of a set operation by its columns.
-    fn sorted(
+    fn sort_set_result(
         &self,
         mut planned: PlannedQuery,
         order: Option<&OrderBy>,
@@ -458,7 +460,8 @@ impl<'a> Planner<'a> {
             .iter()
             .map(|name| col(name.as_str()))
             .collect();
-        planned.frame = ordered(self.engine.with(planned.frame, &computed)?, &by).select(shown);
+        planned.frame =
+            sort_frame(self.engine.add_columns(planned.frame, &computed)?, &by).select(shown);
         Ok(planned)
     }
 
@@ -541,7 +544,7 @@ fn part_of_rows(frame: LazyFrame, percent: f64, offset: u64) -> LazyFrame {
         })
 }
 
-fn ordered(frame: LazyFrame, by: &[(String, OrderByOptions)]) -> LazyFrame {
+fn sort_frame(frame: LazyFrame, by: &[(String, OrderByOptions)]) -> LazyFrame {
     if by.is_empty() {
         return frame;
     }

@@ -16,7 +16,7 @@ use super::{Ctes, Planner};
 use crate::error::{Error, Result};
 use crate::query::advice;
 use crate::query::duckdb_semantics::{
-    column, expression, is_generated, literal, name_of, unwrapped,
+    column, expression, is_generated, literal, name_of, strip_parentheses,
 };
 use crate::query::function_names::LAMBDA_FUNCTIONS;
 use crate::query::scope::{NameLookup, SelectScope};
@@ -148,10 +148,10 @@ impl<'b, 'a> Binder<'b, 'a> {
             self.looked_outside = Some(span);
             return Ok(path(inner, &parts[used..], span));
         }
-        Err(self.unknown(parts, span))
+        Err(self.unknown_column_error(parts, span))
     }
 
-    fn unknown(&self, parts: &[Ident], span: Span) -> Error {
+    fn unknown_column_error(&self, parts: &[Ident], span: Span) -> Error {
         let planner = self.planner;
         let name = parts
             .iter()
@@ -218,7 +218,7 @@ impl<'b, 'a> Binder<'b, 'a> {
         Ok(())
     }
 
-    fn before(&mut self, expr: &mut Expr) -> Result<()> {
+    fn enter_expression(&mut self, expr: &mut Expr) -> Result<()> {
         match expr {
             // `x = ANY (SELECT …)` is `x IN (SELECT …)`.
             Expr::AnyOp {
@@ -281,8 +281,8 @@ impl<'b, 'a> Binder<'b, 'a> {
                 expr: value,
                 subquery,
                 negated,
-            } if matches!(unwrapped(value), Expr::Tuple(_)) => {
-                let Expr::Tuple(parts) = unwrapped(value) else {
+            } if matches!(strip_parentheses(value), Expr::Tuple(_)) => {
+                let Expr::Tuple(parts) = strip_parentheses(value) else {
                     return Ok(());
                 };
                 if *negated {
@@ -346,7 +346,7 @@ impl<'b, 'a> Binder<'b, 'a> {
         }
     }
 
-    fn after(&mut self, expr: &mut Expr) -> Result<()> {
+    fn leave_expression(&mut self, expr: &mut Expr) -> Result<()> {
         match expr {
             Expr::Identifier(ident) if is_generated(ident) => {
                 match self.answers.get(&ident.value) {
@@ -504,14 +504,14 @@ impl VisitorMut for Binder<'_, '_> {
     type Break = Box<Error>;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
-        match self.before(expr) {
+        match self.enter_expression(expr) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(Box::new(error)),
         }
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
-        match self.after(expr) {
+        match self.leave_expression(expr) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(Box::new(error)),
         }

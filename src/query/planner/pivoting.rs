@@ -20,9 +20,9 @@ use super::name_binding::Binder;
 use super::{Ctes, Planner};
 use crate::error::{Error, Result};
 use crate::query::column_names;
-use crate::query::duckdb_arithmetic::meant;
+use crate::query::duckdb_arithmetic::apply_duckdb_arithmetic;
 use crate::query::duckdb_semantics::{
-    column, expression, is_aggregate, literal, name_of, unwrapped,
+    column, expression, is_aggregate, literal, name_of, strip_parentheses,
 };
 use crate::query::engine::{engine_error, values_error};
 use crate::query::sql_dialect::DuckDb;
@@ -56,7 +56,11 @@ impl Planner<'_> {
     /// # Errors
     /// [`crate::error::Kind::Usage`] for values that are not constants;
     /// [`crate::error::Kind::TooLarge`] for too many values.
-    pub(super) fn turned(&self, factor: &TableFactor, ctes: &Ctes) -> Result<Option<JoinedFrame>> {
+    pub(super) fn plan_pivot_factor(
+        &self,
+        factor: &TableFactor,
+        ctes: &Ctes,
+    ) -> Result<Option<JoinedFrame>> {
         let span = factor.span();
         let (frame, alias) = match factor {
             TableFactor::Table {
@@ -95,7 +99,7 @@ impl Planner<'_> {
                     by: None,
                 };
                 (
-                    self.pivoted(self.relation(table, ctes)?, pivot, ctes)?,
+                    self.plan_pivot(self.relation(table, ctes)?, pivot, ctes)?,
                     alias,
                 )
             }
@@ -114,7 +118,7 @@ impl Planner<'_> {
                     value.to_string().trim_matches('"').to_owned(),
                 ];
                 (
-                    self.unpivoted(
+                    self.plan_unpivot(
                         self.relation(table, ctes)?,
                         columns,
                         names,
@@ -126,7 +130,7 @@ impl Planner<'_> {
             }
             _ => return Ok(None),
         };
-        self.named(frame, alias.as_ref(), "").map(Some)
+        self.name_relation(frame, alias.as_ref(), "").map(Some)
     }
 
     /// The table of `PIVOT table ON …`, whose clauses are calls.
@@ -150,7 +154,7 @@ impl Planner<'_> {
             using,
             by: clauses.list("__by"),
         };
-        self.pivoted(self.source_of(&clauses, ctes)?, pivot, ctes)
+        self.plan_pivot(self.source_of(&clauses, ctes)?, pivot, ctes)
     }
 
     fn unpivot_statement(&self, clauses: &[FunctionArg], ctes: &Ctes) -> Result<LazyFrame> {
@@ -164,7 +168,7 @@ impl Planner<'_> {
             given.unwrap_or_else(|| usual.to_owned())
         };
         let columns = clauses.list("__on").unwrap_or_default();
-        self.unpivoted(
+        self.plan_unpivot(
             self.source_of(&clauses, ctes)?,
             columns,
             [name("__name", "name"), name("__value", "value")],
@@ -175,14 +179,14 @@ impl Planner<'_> {
 
     fn source_of(&self, clauses: &Clauses, ctes: &Ctes) -> Result<JoinedFrame> {
         match clauses.source() {
-            Some(query) => self.named(self.query(query, ctes, None)?.frame, None, ""),
+            Some(query) => self.name_relation(self.query(query, ctes, None)?.frame, None, ""),
             None => {
                 Err(Error::usage("PIVOT has no table").hint("PIVOT data ON split USING count(*)"))
             }
         }
     }
 
-    fn pivoted(&self, source: JoinedFrame, pivot: Pivot, ctes: &Ctes) -> Result<LazyFrame> {
+    fn plan_pivot(&self, source: JoinedFrame, pivot: Pivot, ctes: &Ctes) -> Result<LazyFrame> {
         let using = match pivot.using.is_empty() {
             true => vec![ExprWithAlias {
                 expr: expression("count(*)", Vec::new()),
@@ -237,11 +241,15 @@ impl Planner<'_> {
                 let name = match (&one.alias, has_one) {
                     (_, true) => value.name.clone(),
                     (Some(alias), _) => format!("{}_{}", value.name, alias.value),
-                    (None, _) => format!("{}_{}", value.name, column_names::of(&one.expr)),
+                    (None, _) => format!(
+                        "{}_{}",
+                        value.name,
+                        column_names::result_column_name(&one.expr)
+                    ),
                 };
                 shown.push(format!(
                     "{} AS {}",
-                    filtered(&one.expr, &is_of_value),
+                    filter_aggregates(&one.expr, &is_of_value),
                     column(&name)
                 ));
             }
@@ -251,7 +259,7 @@ impl Planner<'_> {
         } else {
             format!(" GROUP BY {}", keys.join(", "))
         };
-        self.over(
+        self.plan_statement_over(
             source.frame,
             &format!("SELECT {} FROM {SOURCE}{by}", shown.join(", ")),
             ctes,
@@ -259,18 +267,20 @@ impl Planner<'_> {
     }
 
     /// The rows of a statement over a frame.
-    fn over(&self, frame: LazyFrame, sql: &str, ctes: &Ctes) -> Result<LazyFrame> {
+    fn plan_statement_over(&self, frame: LazyFrame, sql: &str, ctes: &Ctes) -> Result<LazyFrame> {
         let parsed = Parser::new(&DuckDb::default())
             .try_with_sql(sql)
             .and_then(|mut parser| parser.parse_query());
         let query = parsed
             .map_err(|error| Error::internal("a statement could not be made").because(error))?;
-        Ok(self.query(&query, &ctes.with(SOURCE, frame), None)?.frame)
+        Ok(self
+            .query(&query, &ctes.with_table(SOURCE, frame), None)?
+            .frame)
     }
 
     fn stated_values(&self, values: &[ExprWithAlias]) -> Result<Vec<PivotValue>> {
         let value = |value: &ExprWithAlias| {
-            let text = match unwrapped(&value.expr) {
+            let text = match strip_parentheses(&value.expr) {
                 Expr::Value(literal) => match &literal.value {
                     Value::SingleQuotedString(text) => Some(text.clone()),
                     Value::Number(text, _) => Some(text.clone()),
@@ -289,7 +299,7 @@ impl Planner<'_> {
                     value.expr.span(),
                 ));
             };
-            let expr = if matches!(unwrapped(&value.expr), Expr::Identifier(_)) {
+            let expr = if matches!(strip_parentheses(&value.expr), Expr::Identifier(_)) {
                 literal(&text)
             } else {
                 value.expr.clone()
@@ -322,7 +332,7 @@ impl Planner<'_> {
             let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(expr)?;
             let frame = self
                 .engine
-                .with(source.frame.clone(), &[(bound, name.clone())])?;
+                .add_columns(source.frame.clone(), &[(bound, name.clone())])?;
             let key = || col(name.as_str());
             let distinct = frame
                 .select([key()])
@@ -331,7 +341,7 @@ impl Planner<'_> {
             let texts = distinct
                 .sort_by_exprs([key()], SortMultipleOptions::default())
                 .limit(VALUES_MAX as u32 + 1);
-            let values = meant(texts)
+            let values = apply_duckdb_arithmetic(texts)
                 .and_then(LazyFrame::collect)
                 .map_err(|error| values_error(&error))?;
             let values = values
@@ -389,7 +399,7 @@ impl Planner<'_> {
         Ok((written, text))
     }
 
-    fn unpivoted(
+    fn plan_unpivot(
         &self,
         source: JoinedFrame,
         columns: Vec<Expr>,
@@ -405,7 +415,7 @@ impl Planner<'_> {
             .collect();
         let mut chosen: Vec<String> = Vec::new();
         for expr in &columns {
-            match unwrapped(expr) {
+            match strip_parentheses(expr) {
                 Expr::Identifier(ident) => match all
                     .iter()
                     .find(|name| name.eq_ignore_ascii_case(&ident.value))
@@ -475,7 +485,7 @@ impl Planner<'_> {
             "SELECT * FROM (SELECT {} FROM {SOURCE}) AS u{condition}",
             shown.join(", ")
         );
-        self.over(source.frame, &sql, ctes)
+        self.plan_statement_over(source.frame, &sql, ctes)
     }
 }
 
@@ -491,7 +501,7 @@ impl Clauses<'_> {
     }
 
     fn source(&self) -> Option<&Query> {
-        self.exprs().find_map(|expr| match unwrapped(expr) {
+        self.exprs().find_map(|expr| match strip_parentheses(expr) {
             Expr::Subquery(query) => Some(query.as_ref()),
             _ => None,
         })
@@ -550,7 +560,7 @@ fn uses_column(expr: &Expr, name: &str) -> bool {
 }
 
 /// The expression with its aggregates over the rows that meet a condition.
-fn filtered(expr: &Expr, condition: &Expr) -> Expr {
+fn filter_aggregates(expr: &Expr, condition: &Expr) -> Expr {
     let mut expr = expr.clone();
     let _ = visit_expressions_mut(&mut expr, |part| {
         if let Expr::Function(function) = part

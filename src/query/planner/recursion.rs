@@ -9,7 +9,7 @@ use sqlparser::ast::{Cte, SetExpr, SetOperator, SetQuantifier};
 
 use super::{Ctes, Planner};
 use crate::error::{Error, Result};
-use crate::query::duckdb_arithmetic::meant;
+use crate::query::duckdb_arithmetic::apply_duckdb_arithmetic;
 use crate::query::engine::{engine_error, values_error};
 use crate::query::nested_plans::with_common_types;
 
@@ -34,14 +34,14 @@ impl Planner<'_> {
             self.source.locate(error, cte.alias.name.span)
         };
         let collected = |frame: LazyFrame| -> Result<DataFrame> {
-            meant(frame)
+            apply_duckdb_arithmetic(frame)
                 .and_then(LazyFrame::collect)
                 .map_err(|error| values_error(&error))
         };
-        let start = self.renamed(self.body(first, ctes, None)?.frame, &cte.alias)?;
+        let start = self.rename_columns(self.body(first, ctes, None)?.frame, &cte.alias)?;
         let step_after = |rows: LazyFrame| -> Result<LazyFrame> {
             Ok(self
-                .body(step, &ctes.with(&cte.alias.name.value, rows), None)?
+                .body(step, &ctes.with_table(&cte.alias.name.value, rows), None)?
                 .frame)
         };
         let named = |mut frame: LazyFrame, names: &[PlSmallStr]| -> Result<LazyFrame> {

@@ -11,12 +11,12 @@ use sqlparser::ast::{
 use super::from_clause::unnested_together;
 use super::name_binding::Binder;
 use super::subquery_rewrite::{Attached, count_of};
-use super::{Ctes, PlannedQuery, Planner, ordered};
+use super::{Ctes, PlannedQuery, Planner, sort_frame};
 use crate::error::{Error, Result};
-use crate::query::duckdb_semantics::{column, is_aggregate, name_of, span_of, unwrapped};
+use crate::query::duckdb_semantics::{column, is_aggregate, name_of, span_of, strip_parentheses};
 use crate::query::engine::engine_error;
 use crate::query::grouping::{SelectGroups, text_of};
-use crate::query::sampling::sampled;
+use crate::query::sampling::sample_rows;
 use crate::query::scope::{NameLookup, SelectScope, UniqueNames};
 use crate::query::select_list::{ResultColumn, select_list};
 use crate::query::windowing::{NamedWindows, SelectWindows};
@@ -100,7 +100,7 @@ impl Planner<'_> {
             None => self.from(&select.from, &mut conditions, ctes)?,
         };
         if let Some(sampling) = sampling {
-            joined.frame = sampled(joined.frame, sampling);
+            joined.frame = sample_rows(joined.frame, sampling);
         }
         let mut scope = joined.scope(outer);
         let schema = joined
@@ -127,7 +127,7 @@ impl Planner<'_> {
             }
         }
         let conditions = others;
-        let mut frame = self.engine.with(joined.frame, &tied)?;
+        let mut frame = self.engine.add_columns(joined.frame, &tied)?;
         // A null equals nothing.
         for (_, name) in &tied {
             frame = frame.filter(col(name.as_str()).is_not_null());
@@ -144,7 +144,7 @@ impl Planner<'_> {
                 "filter groups with HAVING, windows with QUALIFY",
             )?;
             frame = self.attach(frame, binder.attached)?;
-            frame = self.engine.filtered(frame, &bound)?;
+            frame = self.engine.filter_rows(frame, &bound)?;
         }
 
         // Expressions over ungrouped rows.
@@ -158,7 +158,7 @@ impl Planner<'_> {
                 before.push((item.name.clone(), item.expr.clone()));
             }
             item.expr = bound;
-            if let Some(list) = unnested(&item.expr) {
+            if let Some(list) = unnest_argument(&item.expr) {
                 (item.expr, item.unnests) = (list, true);
             }
         }
@@ -263,13 +263,13 @@ impl Planner<'_> {
                     }
                 }
             }
-            frame = self.attach(groups.grouped(frame)?, above)?;
+            frame = self.attach(groups.aggregate_groups(frame)?, above)?;
         } else {
             frame = self.attach(frame, attached)?;
         }
         if let Some(having) = &having {
             self.check_rows_only(having, "HAVING", "filter windows with QUALIFY")?;
-            frame = self.engine.filtered(frame, having)?;
+            frame = self.engine.filter_rows(frame, having)?;
         }
 
         let mut windows = SelectWindows::new(&self.engine);
@@ -289,9 +289,9 @@ impl Planner<'_> {
                 select.span(),
             ));
         }
-        frame = windows.computed(frame)?;
+        frame = windows.add_window_columns(frame)?;
         if let Some(qualify) = &qualify {
-            frame = self.engine.filtered(frame, qualify)?;
+            frame = self.engine.filter_rows(frame, qualify)?;
         }
 
         let planned = self.result(frame, select, items, others, sort_keys, by, ties)?;
@@ -378,7 +378,7 @@ impl Planner<'_> {
         ties: Vec<(Expr, String)>,
     ) -> Result<PlannedQuery> {
         let mut computed: Vec<(Expr, String)> = Vec::new();
-        let mut place = |expr: &Expr, needs_own: bool| match unwrapped(expr) {
+        let mut place = |expr: &Expr, needs_own: bool| match strip_parentheses(expr) {
             Expr::Identifier(ident) if !needs_own => ident.value.clone(),
             expr => {
                 let name = self.engine.unique("__out");
@@ -391,7 +391,7 @@ impl Planner<'_> {
             .map(|item| place(&item.expr, item.unnests))
             .collect();
         let others: Vec<String> = others.iter().map(|expr| place(expr, false)).collect();
-        let mut frame = self.engine.with(frame, &computed)?;
+        let mut frame = self.engine.add_columns(frame, &computed)?;
         let lists: Vec<&str> = items
             .iter()
             .zip(&inner)
@@ -430,7 +430,7 @@ impl Planner<'_> {
                         select.span(),
                     ));
                 }
-                ordered(
+                sort_frame(
                     frame
                         .select(shown())
                         .unique_stable(None, UniqueKeepStrategy::Any),
@@ -446,11 +446,11 @@ impl Planner<'_> {
                     names: keys.into(),
                     strict: true,
                 };
-                ordered(frame, &sorting)
+                sort_frame(frame, &sorting)
                     .unique_stable(Some(keys), UniqueKeepStrategy::First)
                     .select(shown())
             }
-            _ => ordered(frame, &sorting).select(shown()),
+            _ => sort_frame(frame, &sorting).select(shown()),
         };
         Ok(PlannedQuery {
             frame,
@@ -472,7 +472,7 @@ impl Planner<'_> {
             left,
             op: BinaryOperator::Eq,
             right,
-        } = unwrapped(condition)
+        } = strip_parentheses(condition)
         else {
             return Ok(None);
         };
@@ -481,7 +481,7 @@ impl Planner<'_> {
         }
         let mut sides = Vec::new();
         for side in [left, right] {
-            if matches!(unwrapped(side), Expr::Subquery(_)) {
+            if matches!(strip_parentheses(side), Expr::Subquery(_)) {
                 return Ok(None);
             }
             let mut binder = Binder::new(self, scope, ctes, &[]);
@@ -588,7 +588,7 @@ pub(super) fn conjuncts(condition: &Expr, found: &mut Vec<Expr>) {
         }
         Expr::Nested(inner)
             if matches!(
-                unwrapped(inner),
+                strip_parentheses(inner),
                 Expr::BinaryOp {
                     op: BinaryOperator::And,
                     ..
@@ -611,8 +611,8 @@ pub(super) fn aggregates(expr: &Expr) -> bool {
 }
 
 /// Argument of `unnest(list)`.
-fn unnested(expr: &Expr) -> Option<Expr> {
-    match unwrapped(expr) {
+fn unnest_argument(expr: &Expr) -> Option<Expr> {
+    match strip_parentheses(expr) {
         Expr::Function(function) if name_of(function) == "unnest" => match &function.args {
             FunctionArguments::List(list) => match list.args.as_slice() {
                 [FunctionArg::Unnamed(FunctionArgExpr::Expr(list))] => Some(list.clone()),

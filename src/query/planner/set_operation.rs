@@ -14,7 +14,7 @@ use crate::query::nested_plans::with_common_types;
 
 impl Planner<'_> {
     /// Both queries put together, with columns by place or by name.
-    pub(super) fn combined(
+    pub(super) fn combine_queries(
         &self,
         left: &SetExpr,
         op: SetOperator,
@@ -52,7 +52,7 @@ impl Planner<'_> {
         if matches!(op, SetOperator::Except | SetOperator::Intersect)
             && quantifier == SetQuantifier::All
         {
-            return self.planned(with_repeats(left, right, op == SetOperator::Intersect)?);
+            return self.plan_frame(with_repeats(left, right, op == SetOperator::Intersect)?);
         }
         let mut context = SQLContext::new();
         context.register("l", left);
@@ -60,7 +60,7 @@ impl Planner<'_> {
         let frame = context.execute(&format!(
             "SELECT * FROM l {op} {quantifier} SELECT * FROM r"
         ));
-        self.planned(frame.map_err(|error| engine_error(&error))?)
+        self.plan_frame(frame.map_err(|error| engine_error(&error))?)
     }
 }
 

@@ -129,7 +129,7 @@ impl Planner<'_> {
             ));
         }
         let value = self.engine.unique("__sub");
-        let attached = self.found(planned, &value);
+        let attached = self.plan_match_column(planned, &value);
         let answer = expression(
             if negated {
                 "(_0 IS NULL)"
@@ -142,7 +142,7 @@ impl Planner<'_> {
     }
 
     /// A column that is true for rows with a match in the subquery, null for others.
-    fn found(&self, planned: PlannedQuery, value: &str) -> Attached {
+    fn plan_match_column(&self, planned: PlannedQuery, value: &str) -> Attached {
         if planned.keys.is_empty() {
             let any = when(len().gt(lit(0)))
                 .then(lit(true))

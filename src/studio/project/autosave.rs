@@ -347,7 +347,7 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote) -> Re
             let start = match (&note.origin, &note.before) {
                 (DraftOrigin::Empty, _) => JournalStart::Empty,
                 (DraftOrigin::Project(file), _)
-                    if file.mark.is_some() && FileMark::of(&file.path) == file.mark =>
+                    if file.mark.is_some() && FileMark::from_path(&file.path) == file.mark =>
                 {
                     JournalStart::File(&file.path)
                 }

@@ -128,12 +128,13 @@ impl Studio {
         Ok(
             self.start(tr!("Open {path}", path = path.display()), move |ctx| {
                 let file = ProjectFile {
-                    mark: FileMark::of(&path),
+                    mark: FileMark::from_path(&path),
                     path,
                 };
                 let project = open_project(&file.path, ctx)?;
                 let servers = servers_of(&project.content.dataset);
-                let mut document = DraftDocument::prepared(Draft::with_content(project.content));
+                let mut document =
+                    DraftDocument::with_derived_data(Draft::with_content(project.content));
                 document.recipe = project.recipe;
                 document.view = project.view;
                 Ok(Box::new(move |studio: &mut Studio| {
@@ -165,7 +166,7 @@ impl Studio {
             // Another window that has the draft open, or restores it, keeps its journal.
             let lock = own.as_deref().map(hold).transpose()?.flatten();
             let restored = restore(&path, ctx)?;
-            let mut document = DraftDocument::prepared(restored.draft);
+            let mut document = DraftDocument::with_derived_data(restored.draft);
             document.recipe = restored.recipe;
             document.view = restored.view;
             document.file = restored.project;
@@ -302,7 +303,7 @@ fn servers_of(dataset: &Dataset) -> Vec<Server> {
 /// Fails with [`Kind::Changed`] when saving would overwrite another program's changes.
 fn may_replace(path: &Path, known: Option<&ProjectFile>, overwrite: Option<bool>) -> Result<()> {
     let own = known.filter(|file| file.path == path || is_same_file(&file.path, path));
-    let now = FileMark::of(path);
+    let now = FileMark::from_path(path);
     let may = match (overwrite, own) {
         (Some(true), _) => true,
         (_, Some(file)) => now.is_none() || now == file.mark,

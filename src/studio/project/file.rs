@@ -100,7 +100,7 @@ pub(super) fn save_project_if(
     {
         std::fs::create_dir_all(folder).io_at("make the folder for the project", folder)?;
     }
-    let base = ProjectFolder::of(path);
+    let base = ProjectFolder::from_project_file(path);
     let tables = tables::write(&project.content, &base, ctx)?;
     let part = |(name, bytes): &(String, Vec<u8>)| TablePart {
         name: name.clone(),
@@ -141,7 +141,7 @@ pub(super) fn save_project_if(
     partial.finish()?;
     // Some file servers set the modification time on close, and another file may already have taken
     // the name.
-    let now = FileMark::of(path);
+    let now = FileMark::from_path(path);
     Ok(now
         .filter(|now| own.as_ref().is_none_or(|own| now.is_file_of(own)))
         .or(own))
@@ -153,7 +153,7 @@ pub(super) fn save_project_if(
 /// [`crate::error::Kind::Io`]; [`crate::error::Kind::Format`] or
 /// [`crate::error::Kind::Unsupported`] for a damaged or newer file; cancellation.
 pub fn open_project(path: &Path, ctx: &JobContext) -> Result<Project> {
-    open_project_of(path, &ProjectFolder::of(path), ctx)
+    open_project_of(path, &ProjectFolder::from_project_file(path), ctx)
 }
 
 /// Reads a project whose source paths are relative to another folder.
@@ -442,16 +442,26 @@ mod tests {
     #[test]
     fn sources_are_found_again_whatever_their_paths() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let base = ProjectFolder::of(&folder.path().join("x.tacostudio"));
+        let base = ProjectFolder::from_project_file(&folder.path().join("x.tacostudio"));
         let address = Path::new("https://host.example/a/x.tacozip");
-        assert_eq!(base.meant(&base.written(address).expect("writes")), address);
+        assert_eq!(
+            base.parse_saved_path(&base.format_saved_path(address).expect("writes")),
+            address
+        );
         let here = std::path::absolute("some/scene.tif").expect("is absolute");
         assert_eq!(
-            base.meant(&base.written(Path::new("./some/scene.tif")).expect("writes")),
+            base.parse_saved_path(
+                &base
+                    .format_saved_path(Path::new("./some/scene.tif"))
+                    .expect("writes")
+            ),
             here
         );
         let beside = base.folder().join("scene.tif");
-        assert_eq!(base.written(&beside).expect("writes"), "scene.tif");
+        assert_eq!(
+            base.format_saved_path(&beside).expect("writes"),
+            "scene.tif"
+        );
     }
 
     #[cfg(unix)]
@@ -487,9 +497,10 @@ mod tests {
             );
         }
         // A source named through the linked folder is still relative.
-        let base = ProjectFolder::of(&linked.join("x.tacostudio"));
+        let base = ProjectFolder::from_project_file(&linked.join("x.tacostudio"));
         assert_eq!(
-            base.written(&linked.join("in/x.tif")).expect("writes"),
+            base.format_saved_path(&linked.join("in/x.tif"))
+                .expect("writes"),
             "in/x.tif"
         );
     }

@@ -14,7 +14,7 @@ pub(in crate::studio) struct FileMark {
 
 impl FileMark {
     /// The current mark of a file; `None` when it cannot be read.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn from_path(path: &Path) -> Option<Self> {
         Self::of_meta(&std::fs::metadata(path).ok()?)
     }
 

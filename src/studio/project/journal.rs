@@ -122,7 +122,7 @@ pub(super) struct Followed {
 
 impl Followed {
     /// Initial state from `head`.
-    pub fn of(head: &JournalHead) -> Self {
+    pub fn from_head(head: &JournalHead) -> Self {
         Self {
             id: head.id.clone(),
             steps: head.steps,
@@ -291,7 +291,7 @@ impl Journal {
                     hide(&base)?;
                 }
                 head.base = Some(name);
-                head.folder = ProjectFolder::of(file).folder().to_owned();
+                head.folder = ProjectFolder::from_project_file(file).folder().to_owned();
             }
             JournalStart::Draft(draft) => {
                 save_project(&base, draft, ctx)?;
@@ -736,7 +736,11 @@ pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
         }
         Some(base) => {
             let file = path.parent().unwrap_or(Path::new(".")).join(base);
-            open_project_of(&file, &ProjectFolder::of(&head.folder.join("project")), ctx)?
+            open_project_of(
+                &file,
+                &ProjectFolder::from_project_file(&head.folder.join("project")),
+                ctx,
+            )?
         }
     };
     let mut draft = Draft::with_content(project.content);

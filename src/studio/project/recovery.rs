@@ -95,7 +95,7 @@ pub fn recoverable(folder: &Path) -> Vec<Recoverable> {
                 continue;
             }
         };
-        let mut followed = Followed::of(&head);
+        let mut followed = Followed::from_head(&head);
         entries.by_ref().for_each(|entry| followed.follow(&entry));
         let damage = damage
             .map(|error| error.to_string())

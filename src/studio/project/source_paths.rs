@@ -20,7 +20,7 @@ pub(super) struct ProjectFolder {
 
 impl ProjectFolder {
     /// The folder of a project file.
-    pub fn of(file: &Path) -> Self {
+    pub fn from_project_file(file: &Path) -> Self {
         let named = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
         let file = real_path(file);
         let folder = file.parent().unwrap_or(Path::new("/")).to_owned();
@@ -41,7 +41,7 @@ impl ProjectFolder {
     }
 
     /// `path` as it is saved, with `/` as separator.
-    pub fn written(&self, path: &Path) -> Result<String> {
+    pub fn format_saved_path(&self, path: &Path) -> Result<String> {
         let text = |path: &Path| path.to_str().map(str::to_owned);
         let wrong = || {
             Error::usage("the path of a source is not Unicode, so it can't be saved").at_path(path)
@@ -83,7 +83,7 @@ impl ProjectFolder {
     }
 
     /// The path that a saved text denotes.
-    pub fn meant(&self, text: &str) -> PathBuf {
+    pub fn parse_saved_path(&self, text: &str) -> PathBuf {
         let path = Path::new(text);
         if is_remote(path) {
             return admit(text).into();

@@ -208,7 +208,14 @@ fn samples_table(
                 path: AssetPath::File(path),
                 size,
                 ..
-            } => (FILE, Some(base.written(path)?), None, Some(*size), None, 0),
+            } => (
+                FILE,
+                Some(base.format_saved_path(path)?),
+                None,
+                Some(*size),
+                None,
+                0,
+            ),
             Payload::Asset {
                 path:
                     AssetPath::Range {
@@ -222,7 +229,7 @@ fn samples_table(
             } => {
                 let text = match last.take() {
                     Some((known, text)) if Arc::ptr_eq(&known, container) => text,
-                    _ => base.written(container)?,
+                    _ => base.format_saved_path(container)?,
                 };
                 last = Some((container.clone(), text.clone()));
                 // A range length that differs from the sample's size is stored separately.
@@ -241,7 +248,7 @@ fn samples_table(
                 })?;
                 (
                     PACKED,
-                    Some(base.written(&member.archive)?),
+                    Some(base.format_saved_path(&member.archive)?),
                     None,
                     Some(*size),
                     Some(stated),
@@ -338,7 +345,7 @@ fn comes_back(array: &ArrayRef, row: usize, value: &Value) -> bool {
 fn tray_table(tray: &[Unplaced], base: &ProjectFolder) -> Result<RecordBatch> {
     let paths = tray
         .iter()
-        .map(|file| base.written(&file.path))
+        .map(|file| base.format_saved_path(&file.path))
         .collect::<Result<Vec<_>>>()?;
     let sizes: Vec<u64> = tray.iter().map(|file| file.size).collect();
     batch(vec![
@@ -361,8 +368,8 @@ pub(super) fn read(
             .find(|part| part.0 == name)
             .map(|part| &part.1)
     };
-    let samples = part("samples").ok_or_else(|| damaged("it has no samples"))?;
-    let columns = ProjectColumns::of(samples)?;
+    let samples = part("samples").ok_or_else(|| damaged_project_error("it has no samples"))?;
+    let columns = ProjectColumns::from_table(samples)?;
     let mut values = Vec::with_capacity(tables.schemas.len());
     for (number, schema) in tables.schemas.iter().enumerate() {
         ctx.check()?;
@@ -384,17 +391,19 @@ pub(super) fn read(
     };
     let root = reading.tortilla(roots, tables.root_schema, 0)?;
     if reading.row != samples.rows() {
-        return Err(damaged("it has more samples than FOLDERs for them"));
+        return Err(damaged_project_error(
+            "it has more samples than FOLDERs for them",
+        ));
     }
     let mut tray = Vec::new();
     if let Some(table) = part("tray") {
         let (paths, sizes) = (strings(table, "path")?, column(table, "size")?);
         let sizes = sizes
             .as_primitive_opt::<UInt64Type>()
-            .ok_or_else(|| damaged("size is of another type"))?;
+            .ok_or_else(|| damaged_project_error("size is of another type"))?;
         tray = (0..table.rows())
             .map(|row| Unplaced {
-                path: base.meant(paths.value(row)),
+                path: base.parse_saved_path(paths.value(row)),
                 size: sizes.value(row),
             })
             .collect();
@@ -402,7 +411,7 @@ pub(super) fn read(
     Ok((root, tray))
 }
 
-fn damaged(what: &str) -> Error {
+fn damaged_project_error(what: &str) -> Error {
     Error::format(format!("the project is damaged: {what}"))
 }
 
@@ -410,7 +419,7 @@ fn column(table: &LevelTable, name: &str) -> Result<ArrayRef> {
     table.column(
         table
             .column_index(name)
-            .ok_or_else(|| damaged(&format!("it has no column {name}")))?,
+            .ok_or_else(|| damaged_project_error(&format!("it has no column {name}")))?,
     )
 }
 
@@ -419,7 +428,7 @@ fn strings(table: &LevelTable, name: &str) -> Result<StringArray> {
     array
         .as_string_opt::<i32>()
         .cloned()
-        .ok_or_else(|| damaged(&format!("{name} is of another type")))
+        .ok_or_else(|| damaged_project_error(&format!("{name} is of another type")))
 }
 
 struct ProjectColumns {
@@ -436,13 +445,13 @@ struct ProjectColumns {
 }
 
 impl ProjectColumns {
-    fn of(table: &LevelTable) -> Result<Self> {
+    fn from_table(table: &LevelTable) -> Result<Self> {
         let typed = |name: &str, dtype: DataType| {
             let array = column(table, name)?;
             if *array.data_type() == dtype {
                 Ok(array)
             } else {
-                Err(damaged(&format!("{name} is of another type")))
+                Err(damaged_project_error(&format!("{name} is of another type")))
             }
         };
         Ok(Self {
@@ -489,15 +498,19 @@ impl TableReading<'_> {
             .schemas
             .get(schema as usize)
             .cloned()
-            .ok_or_else(|| damaged("a list of fields is missing"))?;
+            .ok_or_else(|| damaged_project_error("a list of fields is missing"))?;
         if depth > DEEPEST || self.row + count as usize > self.columns.ids.len() {
-            return Err(damaged("a FOLDER has more children than there are samples"));
+            return Err(damaged_project_error(
+                "a FOLDER has more children than there are samples",
+            ));
         }
         let mut samples = Vec::with_capacity(count as usize);
         for _ in 0..count {
             let row = self.row;
             if row >= self.columns.ids.len() {
-                return Err(damaged("a FOLDER has more children than there are samples"));
+                return Err(damaged_project_error(
+                    "a FOLDER has more children than there are samples",
+                ));
             }
             self.row += 1;
             let id = self.id(row);
@@ -508,7 +521,7 @@ impl TableReading<'_> {
                         .values
                         .get_mut(schema as usize)
                         .and_then(Iterator::next);
-                    next.ok_or_else(|| damaged("values are missing"))?
+                    next.ok_or_else(|| damaged_project_error("values are missing"))?
                 }
             };
             let payload = self.payload(row, depth)?;
@@ -542,7 +555,7 @@ impl TableReading<'_> {
         let bytes = columns.bytes.as_binary::<i32>().value(row);
         match columns.kinds.as_primitive::<UInt8Type>().value(row) {
             FILE => Ok(Payload::asset(
-                AssetPath::file(self.base.meant(columns.paths.value(row))),
+                AssetPath::file(self.base.parse_saved_path(columns.paths.value(row))),
                 size,
             )),
             RANGE => {
@@ -551,7 +564,7 @@ impl TableReading<'_> {
                 let text = columns.paths.value(row);
                 let container = match &self.container {
                     Some((known, container)) if known == text => container.clone(),
-                    _ => Arc::from(self.base.meant(text)),
+                    _ => Arc::from(self.base.parse_saved_path(text)),
                 };
                 self.container = Some((text.to_owned(), container.clone()));
                 let stamp = match columns
@@ -563,11 +576,9 @@ impl TableReading<'_> {
                         let stamp = self
                             .stamps
                             .get(stamps.as_primitive::<UInt32Type>().value(row) as usize);
-                        Some(
-                            stamp
-                                .cloned()
-                                .ok_or_else(|| damaged("the version of a container is missing"))?,
-                        )
+                        Some(stamp.cloned().ok_or_else(|| {
+                            damaged_project_error("the version of a container is missing")
+                        })?)
                     }
                     None => None,
                 };
@@ -582,10 +593,10 @@ impl TableReading<'_> {
                 ))
             }
             PACKED => {
-                let archive = Arc::from(self.base.meant(columns.paths.value(row)));
+                let archive = Arc::from(self.base.parse_saved_path(columns.paths.value(row)));
                 let member = PackedMember::of_json(bytes, archive);
                 let member = member.map_err(|error| {
-                    damaged("a file in an archive is not described").because(error)
+                    damaged_project_error("a file in an archive is not described").because(error)
                 })?;
                 Ok(Payload::asset(AssetPath::Packed(member.into()), size))
             }
@@ -603,7 +614,9 @@ impl TableReading<'_> {
                     depth + 1,
                 )?)))
             }
-            other => Err(damaged(&format!("there is no kind {other} of samples"))),
+            other => Err(damaged_project_error(&format!(
+                "there is no kind {other} of samples"
+            ))),
         }
     }
 }
@@ -618,8 +631,9 @@ fn rows_of(table: &LevelTable, schema: &Schema) -> Result<Vec<Arc<[Value]>>> {
             None => {
                 let texts = strings(table, &format!("{JSON_MARK}{index}"))?;
                 let read = |row| {
-                    serde_json::from_str(texts.value(row))
-                        .map_err(|error| damaged("a value can't be read").because(error))
+                    serde_json::from_str(texts.value(row)).map_err(|error| {
+                        damaged_project_error("a value can't be read").because(error)
+                    })
                 };
                 (0..table.rows())
                     .map(read)
@@ -642,8 +656,9 @@ fn cast(array: ArrayRef, field: &FieldSpec) -> Result<ArrayRef> {
     if *array.data_type() == field.dtype {
         return Ok(array);
     }
-    arrow::compute::cast(&array, &field.dtype)
-        .map_err(|error| damaged(&format!("{} is of another type", field.name)).because(error))
+    arrow::compute::cast(&array, &field.dtype).map_err(|error| {
+        damaged_project_error(&format!("{} is of another type", field.name)).because(error)
+    })
 }
 
 /// Values of a column; repeated strings are shared.

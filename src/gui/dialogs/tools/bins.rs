@@ -34,7 +34,7 @@ impl Bins {
         let (from, to, n) = (
             six_digits(from),
             six_digits(from + self.width()),
-            paint::grouped(count),
+            paint::format_grouped_number(count),
         );
         Some(tr_n!(
             count,
@@ -52,7 +52,7 @@ impl Bins {
         let (from, to, n) = (
             six_digits(self.histogram.low),
             six_digits(self.histogram.high),
-            paint::grouped(total),
+            paint::format_grouped_number(total),
         );
         let most = self
             .histogram

@@ -84,16 +84,16 @@ impl ToolForm for Convert {
             "",
             FileRequest::ToolOutput,
         );
-        fields::labelled(ui, tr!("Compress tables with"), |ui| {
+        fields::draw_labelled_line(ui, tr!("Compress tables with"), |ui| {
             let codecs = [
                 Segment::new(Compression::Zstd, "zstd"),
                 Segment::new(Compression::Snappy, "snappy"),
                 Segment::new(Compression::Gzip, "gzip"),
                 Segment::new(Compression::None, tr!("nothing" in "compression")),
             ];
-            widgets::segmented(ui, "convert-codec", &mut self.compression, &codecs);
+            widgets::draw_segments(ui, "convert-codec", &mut self.compression, &codecs);
         });
-        fields::labelled(ui, tr!("Split into parts"), |ui| {
+        fields::draw_labelled_line(ui, tr!("Split into parts"), |ui| {
             let size = TextField::new(tr!("Data in a part"), &mut self.part_size)
                 .hide_label()
                 .mono()
@@ -106,14 +106,14 @@ impl ToolForm for Convert {
             by.hint(tr!("columns of level 0")).show(ui);
         });
         if !self.part_size.trim().is_empty() || !self.group_by.trim().is_empty() {
-            fields::labelled(ui, tr!("Index over the parts"), |ui| {
+            fields::draw_labelled_line(ui, tr!("Index over the parts"), |ui| {
                 let kinds = [
                     Segment::new(None, tr!("none" in "index")),
                     Segment::new(Some(Format::Tacocat), ".tacocat"),
                     Segment::new(Some(Format::TacocatFile), "__TACOCAT__"),
                     Segment::new(Some(Format::Tacollection), "TACOLLECTION.json"),
                 ];
-                widgets::segmented(ui, "convert-index", &mut self.index, &kinds);
+                widgets::draw_segments(ui, "convert-index", &mut self.index, &kinds);
             });
         }
         fields::base_path(ui, fields, &self.input, &mut self.base);

@@ -169,7 +169,7 @@ impl ToolFields<'_> {
 }
 
 /// A line with a label and controls.
-pub fn labelled<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -> R {
+pub fn draw_labelled_line<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -> R {
     let t = theme::tokens(ui);
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 8.0;

@@ -133,7 +133,7 @@ impl Footer {
         let levels = contents.columns.len();
         self.level = self.level.min(levels.saturating_sub(1));
         if levels > 1 {
-            fields::labelled(ui, tr!("Level of the columns"), |ui| {
+            fields::draw_labelled_line(ui, tr!("Level of the columns"), |ui| {
                 let names: Vec<String> = (0..levels).map(|level| level.to_string()).collect();
                 let segments: Vec<Segment<'_, usize>> = names
                     .iter()
@@ -141,7 +141,7 @@ impl Footer {
                     .map(|(level, name)| Segment::new(level, name))
                     .collect();
                 let before = self.level;
-                widgets::segmented(ui, "edit-level", &mut self.level, &segments);
+                widgets::draw_segments(ui, "edit-level", &mut self.level, &segments);
                 if before != self.level {
                     self.dropped.clear();
                 }
@@ -150,7 +150,7 @@ impl Footer {
         let Some(columns) = contents.columns.get(self.level) else {
             return;
         };
-        let n = paint::grouped(columns.len() as u64);
+        let n = paint::format_grouped_number(columns.len() as u64);
         heading(ui, &tr_n!(columns.len(), "{n} column", "{n} columns", n));
         ScrollArea::vertical()
             .id_salt("footer-columns")
@@ -254,7 +254,7 @@ impl Footer {
                         .add(
                             Button::secondary(tr!("Add field"))
                                 .icon(icons::PLUS)
-                                .blocked(blocked),
+                                .with_disabled_reason(blocked),
                         )
                         .clicked()
                     {
@@ -276,7 +276,7 @@ impl Footer {
     fn field_ui(&mut self, ui: &mut Ui, key: &str, old: Option<&Json>) {
         let t = theme::tokens(ui);
         let at = self.fields.iter().position(|(name, _)| name == key);
-        let before = old.map(shown).unwrap_or_default();
+        let before = old.map(format_input_text).unwrap_or_default();
         let typed = at.map_or_else(|| Some(before.clone()), |at| self.fields[at].1.clone());
         ui.horizontal(|ui| {
             let (rect, _) = ui.allocate_exact_size(vec2(170.0, 26.0), egui::Sense::hover());
@@ -334,7 +334,7 @@ fn heading(ui: &mut Ui, text: &str) {
 }
 
 /// Input text of a value: a string without quotes, unless it would be parsed as another type.
-fn shown(value: &Json) -> String {
+fn format_input_text(value: &Json) -> String {
     match value {
         Json::String(text) if value_of(text) == *value => text.clone(),
         other => other.to_string(),
@@ -348,7 +348,7 @@ fn way_line(way: &EditWay) -> ToolLine {
             ToolLine::good(tr!("No file changes: the dataset has these values already"))
         }
         EditWay::InPlace { files } => {
-            let n = paint::grouped(files.len() as u64);
+            let n = paint::format_grouped_number(files.len() as u64);
             let first = files.first().cloned().unwrap_or_default();
             ToolLine::good(tr_n!(
                 files.len(),
@@ -418,12 +418,12 @@ impl ToolForm for Footer {
                 self.in_place = true;
             }
             ui.add_enabled_ui(contents.files == 1, |ui| {
-                fields::labelled(ui, tr!("Write"), |ui| {
+                fields::draw_labelled_line(ui, tr!("Write"), |ui| {
                     let places = [
                         Segment::new(true, tr!("into the dataset itself")),
                         Segment::new(false, tr!("into a copy")),
                     ];
-                    widgets::segmented(ui, "footer-place", &mut self.in_place, &places);
+                    widgets::draw_segments(ui, "footer-place", &mut self.in_place, &places);
                 });
             });
         }
@@ -466,7 +466,7 @@ impl ToolForm for Footer {
         let level = self.level;
         Ok(Box::new(move |ctx| {
             let contents = editable_contents(&input, ctx)?;
-            let n = paint::grouped(contents.samples as u64);
+            let n = paint::format_grouped_number(contents.samples as u64);
             let mut lines = vec![ToolLine::fact(tr_n!(
                 contents.samples,
                 "Reads: {n} sample of level 0",
@@ -569,7 +569,7 @@ impl ToolForm for Footer {
 
     /// An open file that was changed is opened again, as its reader has the old footer.
     fn afterwards(&self, studio: &Studio) -> Vec<Request> {
-        let open = studio.document().and_then(Document::opened);
+        let open = studio.document().and_then(Document::opened_dataset);
         let changed = self.in_place && self.input == self.opened;
         let again = open.filter(|open| {
             changed && path_in(&self.opened).as_ref() == Some(&open.reader.info().path)

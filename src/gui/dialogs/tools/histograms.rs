@@ -70,12 +70,12 @@ impl ToolForm for Histograms {
             tr!("a file that ends in .tortilla"),
             FileRequest::ToolOutput,
         );
-        fields::labelled(ui, tr!("Values share their bins"), |ui| {
+        fields::draw_labelled_line(ui, tr!("Values share their bins"), |ui| {
             let scales = [
                 Segment::new(Scale::Dataset, tr!("over the whole dataset")),
                 Segment::new(Scale::Band, tr!("by position and band")),
             ];
-            widgets::segmented(ui, "histogram-scale", &mut self.scale, &scales);
+            widgets::draw_segments(ui, "histogram-scale", &mut self.scale, &scales);
         });
         fields::base_path(ui, fields, &self.input, &mut self.base);
         fields::replace(ui, &mut self.replace);

@@ -89,13 +89,13 @@ impl ToolForm for IndexForm {
             &mut self.inputs,
             tr!("one path per line, in the order of their rows"),
         );
-        fields::labelled(ui, tr!("Kind of index"), |ui| {
+        fields::draw_labelled_line(ui, tr!("Kind of index"), |ui| {
             let kinds = [
                 Segment::new(Format::Tacocat, ".tacocat"),
                 Segment::new(Format::TacocatFile, "__TACOCAT__"),
                 Segment::new(Format::Tacollection, "TACOLLECTION.json"),
             ];
-            widgets::segmented(ui, "index-kind", &mut self.format, &kinds);
+            widgets::draw_segments(ui, "index-kind", &mut self.format, &kinds);
         });
         self.propose();
         let request = if self.format == Format::Tacollection {
@@ -124,8 +124,8 @@ impl ToolForm for IndexForm {
             let preview = index_preview(&options, ctx)?;
             let rows: usize = preview.zips.iter().map(|(_, rows)| rows).sum();
             let (n, rows) = (
-                paint::grouped(preview.zips.len() as u64),
-                paint::grouped(rows as u64),
+                paint::format_grouped_number(preview.zips.len() as u64),
+                paint::format_grouped_number(rows as u64),
             );
             let folder = display_path(folder_of_index(&options));
             let place = match options.format {
@@ -147,11 +147,11 @@ impl ToolForm for IndexForm {
                 plan = plan.line(ToolLine::row(format!(
                     "{}  {}",
                     display_path(path),
-                    paint::grouped(*rows as u64)
+                    paint::format_grouped_number(*rows as u64)
                 )));
             }
             if preview.elsewhere > 0 {
-                let n = paint::grouped(preview.elsewhere as u64);
+                let n = paint::format_grouped_number(preview.elsewhere as u64);
                 plan = plan.line(ToolLine::warning(tr_n!(
                     preview.elsewhere,
                     "{n} ZIP is not in {folder}, where readers look for it: move it there, or name \

@@ -141,7 +141,7 @@ impl ToolPreview {
             .rows
             .iter()
             .enumerate()
-            .map(|(level, rows)| format!("L{level} {}", paint::grouped(*rows as u64)))
+            .map(|(level, rows)| format!("L{level} {}", paint::format_grouped_number(*rows as u64)))
             .collect();
         let size = outline
             .size_bytes
@@ -263,15 +263,15 @@ impl ToolDialog {
             Tool::PadTo => Box::new(pad::PadForm::default()),
             Tool::Sidecars => Box::new(sidecars::SidecarsForm::default()),
         };
-        Self::of(form)
+        Self::from_form(form)
     }
 
     /// Opens these datasets as one; `otherwise` is offered instead.
     pub fn several(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
-        Self::of(Box::new(several::Several::of(paths, otherwise)))
+        Self::from_form(Box::new(several::Several::from_paths(paths, otherwise)))
     }
 
-    fn of(form: Box<dyn ToolForm>) -> Self {
+    fn from_form(form: Box<dyn ToolForm>) -> Self {
         Self {
             form,
             plan: AsyncValue::default(),
@@ -288,22 +288,22 @@ impl ToolDialog {
     }
 
     /// Records the tool's job.
-    pub fn started(&mut self, job: JobId) {
-        self.job.started(job);
+    pub fn record_start(&mut self, job: JobId) {
+        self.job.record_start(job);
     }
 
     /// Records that the job failed; `None` when it did not start. True when it is the tool's job.
-    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
-        self.job.failed(job, error)
+    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
+        self.job.record_failure(job, error)
     }
 
     /// Records that the job was cancelled.
-    pub fn cancelled(&mut self, job: JobId) {
-        self.job.cancelled(job, nothing_written());
+    pub fn record_cancellation(&mut self, job: JobId) {
+        self.job.record_cancellation(job, nothing_written());
     }
 
     /// Shows the report of the tool's job; returns the action that follows. `None` for other jobs.
-    pub fn ended(
+    pub fn show_job_report(
         &mut self,
         job: Option<JobId>,
         event: &Event,
@@ -316,7 +316,7 @@ impl ToolDialog {
     }
 
     /// Receives the paths chosen in the desktop's dialog.
-    pub fn picked(&mut self, paths: Vec<PathBuf>) {
+    pub fn receive_picked_paths(&mut self, paths: Vec<PathBuf>) {
         self.picked = self.asked.take().map(|field| (field, paths));
     }
 
@@ -466,7 +466,7 @@ impl ToolDialog {
                 .add(
                     Button::primary(words.verb)
                         .large()
-                        .blocked(blocked.as_deref()),
+                        .with_disabled_reason(blocked.as_deref()),
                 )
                 .clicked();
             let other = instead
@@ -516,7 +516,7 @@ fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
                     .large()
                     .first()
                     .name(tr!("Stop the tool"))
-                    .blocked(stopping),
+                    .with_disabled_reason(stopping),
             )
             .clicked();
         if let Some(view) = view {
@@ -559,7 +559,7 @@ pub fn start_of(document: Option<&Document>, folder: PathBuf) -> ToolStart {
         };
     };
     let id = document.collection().id().to_owned();
-    match document.opened() {
+    match document.opened_dataset() {
         Some(open) => ToolStart {
             input: Some(open.reader.info().path.clone()),
             open: open.options.clone(),

@@ -95,12 +95,12 @@ impl ToolForm for Older {
             );
         }
         let before = self.generation;
-        fields::labelled(ui, tr!("Write as"), |ui| {
+        fields::draw_labelled_line(ui, tr!("Write as"), |ui| {
             let kinds = [
                 Segment::new(Generation::Tortilla, "TORTILLA 0.5"),
                 Segment::new(Generation::Taco, "TACO 0.2"),
             ];
-            widgets::segmented(ui, "older-kind", &mut self.generation, &kinds);
+            widgets::draw_segments(ui, "older-kind", &mut self.generation, &kinds);
         });
         if before != self.generation {
             let bare = self
@@ -142,7 +142,7 @@ impl ToolForm for Older {
                 widgets::checkbox(ui, &mut self.filtered, tr!("Only the rows of the filter"));
             }
         }
-        fields::labelled(ui, tr!("Split into parts"), |ui| {
+        fields::draw_labelled_line(ui, tr!("Split into parts"), |ui| {
             let size = TextField::new(tr!("Data in a part"), &mut self.part_size)
                 .hide_label()
                 .mono()
@@ -198,7 +198,7 @@ impl ToolForm for Older {
                     .map(|path| read_collection_file(&path))
                     .transpose()?
                     .map(|given| given.fields);
-                let n = paint::grouped(rows as u64);
+                let n = paint::format_grouped_number(rows as u64);
                 let text = tr_n!(
                     rows,
                     "Reads: the draft, {n} sample of level 0",

@@ -99,13 +99,13 @@ impl ToolForm for Optimise {
             tr!("a file or folder of the same kind"),
             FileRequest::ToolOutput,
         );
-        fields::labelled(ui, tr!("Tiles"), |ui| {
+        fields::draw_labelled_line(ui, tr!("Tiles"), |ui| {
             let sizes = [128u32, 256, 512, 1024].map(|size| (size, size.to_string()));
             let sizes: Vec<Segment<'_, u32>> = sizes
                 .iter()
                 .map(|(size, text)| Segment::new(*size, text))
                 .collect();
-            widgets::segmented(ui, "optimise-block", &mut self.block, &sizes);
+            widgets::draw_segments(ui, "optimise-block", &mut self.block, &sizes);
             TextField::new(tr!("Effort of zstd"), &mut self.effort)
                 .hide_label()
                 .mono()
@@ -113,7 +113,7 @@ impl ToolForm for Optimise {
                 .show(ui);
             ui.label(tr!("effort of zstd, 1 to 22"));
         });
-        fields::labelled(ui, tr!("Variable"), |ui| {
+        fields::draw_labelled_line(ui, tr!("Variable"), |ui| {
             TextField::new(tr!("Variable of files with several"), &mut self.variable)
                 .hide_label()
                 .mono()
@@ -180,7 +180,7 @@ impl ToolForm for Optimise {
                 is_dataset,
             } = optimise_preview(&request, ctx)?;
             let (target, replace) = (request.output.clone(), request.overwrite);
-            let n = paint::grouped(files);
+            let n = paint::format_grouped_number(files);
             let what = match is_dataset {
                 true => tr_n!(
                     files,

@@ -42,12 +42,12 @@ impl PadForm {
 }
 
 /// Number of tortillas and of placeholders that an edit inserts into.
-fn inserted(edit: &Edit) -> (usize, usize) {
+fn count_insertions(edit: &Edit) -> (usize, usize) {
     match edit {
         Edit::Insert { samples, .. } => (1, samples.len()),
         Edit::Batch { edits, .. } => edits
             .iter()
-            .map(inserted)
+            .map(count_insertions)
             .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)),
         _ => (0, 0),
     }
@@ -75,14 +75,14 @@ impl ToolForm for PadForm {
             .document()
             .map_or(1, |document| document.tree().levels.len());
         if levels > 1 {
-            fields::labelled(ui, tr!("Level to pad"), |ui| {
+            fields::draw_labelled_line(ui, tr!("Level to pad"), |ui| {
                 let names: Vec<String> = (0..levels).map(|level| format!("L{level}")).collect();
                 let segments: Vec<Segment<'_, usize>> = names
                     .iter()
                     .enumerate()
                     .map(|(level, name)| Segment::new(level, name))
                     .collect();
-                widgets::segmented(ui, "pad-level", &mut self.level, &segments);
+                widgets::draw_segments(ui, "pad-level", &mut self.level, &segments);
             });
             let folder = TextField::new(tr!("Only this FOLDER"), &mut self.folder).mono();
             folder
@@ -118,26 +118,26 @@ impl ToolForm for PadForm {
                     .line(ToolLine::good(text))
                     .obstacle(tr!("There is nothing to pad")));
             };
-            let (tortillas, added) = inserted(&edit);
+            let (tortillas, added) = count_insertions(&edit);
             let label = tr_n!(
                 added,
                 "Append {n} placeholder",
                 "Append {n} placeholders",
-                n = paint::grouped(added as u64)
+                n = paint::format_grouped_number(added as u64)
             );
             let text = match place {
                 PadPlace::Level(0) => {
                     let before = dataset.root.samples.len();
-                    let after = paint::grouped((before + added) as u64);
+                    let after = paint::format_grouped_number((before + added) as u64);
                     tr!(
                         "{label}: {before} samples become {after}",
                         label,
-                        before = paint::grouped(before as u64),
+                        before = paint::format_grouped_number(before as u64),
                         after
                     )
                 }
                 _ => {
-                    let n = paint::grouped(tortillas as u64);
+                    let n = paint::format_grouped_number(tortillas as u64);
                     tr_n!(
                         tortillas,
                         "{label} to {n} FOLDER",

@@ -73,12 +73,12 @@ impl ToolForm for PrepareTaco3 {
             "",
             FileRequest::ToolOutput,
         );
-        fields::labelled(ui, tr!("Where a file is missing"), |ui| {
+        fields::draw_labelled_line(ui, tr!("Where a file is missing"), |ui| {
             let ways = [
                 Segment::new(LackingFiles::Placeholder, tr!("a file of one byte")),
                 Segment::new(LackingFiles::LeaveOut, tr!("leave the sample out")),
             ];
-            widgets::segmented(ui, "taco3-lacking", &mut self.lacking, &ways);
+            widgets::draw_segments(ui, "taco3-lacking", &mut self.lacking, &ways);
         });
         widgets::checkbox(
             ui,
@@ -93,7 +93,7 @@ impl ToolForm for PrepareTaco3 {
                 tr!("NAME.zip, or a folder"),
                 FileRequest::ToolOutput,
             );
-            fields::labelled(ui, tr!("Python with the library"), |ui| {
+            fields::draw_labelled_line(ui, tr!("Python with the library"), |ui| {
                 TextField::new(tr!("Python with the library"), &mut self.python)
                     .hide_label()
                     .mono()
@@ -173,7 +173,7 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
         })
         .collect();
     if prepared.is_possible() {
-        let n = paint::grouped(prepared.samples);
+        let n = paint::format_grouped_number(prepared.samples);
         let samples = tr_n!(prepared.samples, "{n} sample", "{n} samples", n);
         lines.push(ToolLine::fact(tr!(
             "{samples} of {paths}",
@@ -189,7 +189,7 @@ pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
                 more,
                 "and {n} more line",
                 "and {n} more lines",
-                n = paint::grouped(more as u64)
+                n = paint::format_grouped_number(more as u64)
             )));
         }
     };

@@ -51,8 +51,8 @@ impl Repair {
 /// Draws the choice of ZIP or FOLDER; adds or removes `.tacozip` in the output's name.
 pub fn format_ui(ui: &mut Ui, format: &mut Format, output: &mut String) {
     let before = *format;
-    fields::labelled(ui, tr!("Write as"), |ui| {
-        widgets::segmented(
+    fields::draw_labelled_line(ui, tr!("Write as"), |ui| {
+        widgets::draw_segments(
             ui,
             "tool-format",
             format,
@@ -157,8 +157,8 @@ impl ToolForm for Repair {
             for (code, (severity, count, what)) in rules {
                 let text = format!(
                     "{code} × {}: {}",
-                    paint::grouped(count as u64),
-                    crate::text::of(what)
+                    paint::format_grouped_number(count as u64),
+                    crate::text::translate_text(what)
                 );
                 plan = plan.line(if severity == Severity::Error {
                     ToolLine::error(text)

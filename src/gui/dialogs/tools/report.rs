@@ -78,7 +78,7 @@ impl ToolReport {
                                 more,
                                 "and {n} more line",
                                 "and {n} more lines",
-                                n = paint::grouped(more as u64)
+                                n = paint::format_grouped_number(more as u64)
                             )),
                         );
                     }
@@ -115,7 +115,7 @@ impl ToolReport {
 /// The report of an event that ends a tool's job; `None` for others.
 pub fn report_of(event: &Event) -> Option<ToolReport> {
     match event {
-        Event::Written(built) => Some(written(built)),
+        Event::Written(built) => Some(report_written_dataset(built)),
         Event::Finished(output) => Some(report_of_output(output)),
         _ => None,
     }
@@ -128,7 +128,7 @@ fn report_of_output(output: &AnyOutput) -> ToolReport {
         | AnyOutput::Export(built)
         | AnyOutput::Compile(built)
         | AnyOutput::Histograms(built)
-        | AnyOutput::Consolidate(built) => written(built),
+        | AnyOutput::Consolidate(built) => report_written_dataset(built),
         AnyOutput::Repair(repaired) => repairs(repaired),
         AnyOutput::Optimise(optimised) => optimisation(optimised),
         AnyOutput::EditDataset(edited) => edits(edited),
@@ -159,7 +159,7 @@ fn text_of(output: &dyn OperationOutput) -> String {
 }
 
 fn edits(edited: &Edited) -> ToolReport {
-    let n = paint::grouped(edited.replaced as u64);
+    let n = paint::format_grouped_number(edited.replaced as u64);
     let files = tr_n!(
         edited.replaced,
         "{n} file was replaced",
@@ -179,18 +179,18 @@ fn edits(edited: &Edited) -> ToolReport {
     }
 }
 
-fn written(built: &Built) -> ToolReport {
+fn report_written_dataset(built: &Built) -> ToolReport {
     let samples = tr_n!(
         built.samples,
         "{n} sample",
         "{n} samples",
-        n = paint::grouped(built.samples)
+        n = paint::format_grouped_number(built.samples)
     );
     let files = tr_n!(
         built.files,
         "{n} file",
         "{n} files",
-        n = paint::grouped(built.files)
+        n = paint::format_grouped_number(built.files)
     );
     let mut lines = vec![ToolLine::good(format!(
         "{samples}, {files}, {}",
@@ -265,7 +265,7 @@ fn repairs(repaired: &Repaired) -> ToolReport {
 
 fn optimisation(done: &Optimised) -> ToolReport {
     let (before, after) = done.bytes;
-    let n = paint::grouped(done.written);
+    let n = paint::format_grouped_number(done.written);
     let (before, after) = (paint::bytes(before), paint::bytes(after));
     let mut lines = vec![ToolLine::good(tr_n!(
         done.written,
@@ -275,7 +275,7 @@ fn optimisation(done: &Optimised) -> ToolReport {
         before,
         after
     ))];
-    let n = paint::grouped(done.already);
+    let n = paint::format_grouped_number(done.already);
     lines.push(ToolLine::fact(tr_n!(
         done.already,
         "{n} raster was a TOG already",
@@ -283,7 +283,7 @@ fn optimisation(done: &Optimised) -> ToolReport {
         n
     )));
     if done.others > 0 {
-        let n = paint::grouped(done.others);
+        let n = paint::format_grouped_number(done.others);
         lines.push(ToolLine::fact(tr_n!(
             done.others,
             "{n} file is no raster and was copied",
@@ -353,7 +353,7 @@ fn percentiles(found: &Percentiles) -> ToolReport {
         } else {
             format!(" / {}", position.position)
         };
-        let n = paint::grouped(position.rasters);
+        let n = paint::format_grouped_number(position.rasters);
         let rasters = tr_n!(position.rasters, "{n} raster", "{n} rasters", n);
         lines.push(ToolLine::fact(format!("{sample}{place}, {rasters}")));
         for band in &position.bands {

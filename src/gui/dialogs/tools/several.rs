@@ -45,12 +45,12 @@ impl Several {
         Self {
             base,
             mode: start.open.mode,
-            ..Self::of(&paths, None)
+            ..Self::from_paths(&paths, None)
         }
     }
 
     /// Initial values for these paths; `otherwise` is offered instead.
-    pub fn of(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
+    pub fn from_paths(paths: &[PathBuf], otherwise: Option<Command>) -> Self {
         let inputs = paths
             .iter()
             .map(|path| path.display().to_string())
@@ -85,13 +85,13 @@ impl ToolForm for Several {
             &mut self.inputs,
             tr!("one path or address per line, in the order of their rows"),
         );
-        fields::labelled(ui, tr!("Columns that only some have"), |ui| {
+        fields::draw_labelled_line(ui, tr!("Columns that only some have"), |ui| {
             let modes = [
                 Segment::new(JoinMode::Intersection, tr!("leave out")),
                 Segment::new(JoinMode::FillMissing, tr!("fill with null")),
                 Segment::new(JoinMode::Strict, tr!("refuse")),
             ];
-            widgets::segmented(ui, "join-mode", &mut self.mode, &modes);
+            widgets::draw_segments(ui, "join-mode", &mut self.mode, &modes);
         });
         fields.path(
             ui,
@@ -116,7 +116,7 @@ impl ToolForm for Several {
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&path, &options, ctx)?;
             let several = !options.with.is_empty();
-            let n = paint::grouped(options.with.len() as u64 + 1);
+            let n = paint::format_grouped_number(options.with.len() as u64 + 1);
             let mut plan = ToolPreview::new(Command::OpenWith {
                 path,
                 options: Box::new(options),
@@ -129,7 +129,7 @@ impl ToolForm for Several {
                         changes,
                         "{n} column differs between the datasets",
                         "{n} columns differ between the datasets",
-                        n = paint::grouped(changes as u64)
+                        n = paint::format_grouped_number(changes as u64)
                     )),
                 });
             }

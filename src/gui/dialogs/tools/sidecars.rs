@@ -38,7 +38,7 @@ impl Default for SidecarsForm {
 
 /// What `count` sidecars of a kind hold.
 fn contents(kind: Sidecar, count: usize) -> String {
-    let n = paint::grouped(count as u64);
+    let n = paint::format_grouped_number(count as u64);
     match kind {
         Sidecar::Mask => tr_n!(
             count,
@@ -69,7 +69,7 @@ fn rasters(count: usize) -> String {
         count,
         "{n} raster",
         "{n} rasters",
-        n = paint::grouped(count as u64)
+        n = paint::format_grouped_number(count as u64)
     )
 }
 
@@ -78,7 +78,7 @@ fn files(count: usize) -> String {
         count,
         "{n} file",
         "{n} files",
-        n = paint::grouped(count as u64)
+        n = paint::format_grouped_number(count as u64)
     )
 }
 
@@ -119,7 +119,7 @@ fn found_lines(plan: ToolPreview, found: &[RasterWithSidecars], choice: Sidecars
     if found.len() > NAMED {
         plan = plan.line(ToolLine::row(tr!(
             "and {n} more",
-            n = paint::grouped((found.len() - NAMED) as u64)
+            n = paint::format_grouped_number((found.len() - NAMED) as u64)
         )));
     }
     plan
@@ -246,8 +246,10 @@ impl ToolForm for SidecarsForm {
                             .iter()
                             .any(|root| root.children().is_some())
                     {
-                        let (roots, all) =
-                            (paint::grouped(roots as u64), paint::grouped(all as u64));
+                        let (roots, all) = (
+                            paint::format_grouped_number(roots as u64),
+                            paint::format_grouped_number(all as u64),
+                        );
                         plan.line(ToolLine::warning(tr!(
                             "{roots} of {all} roots have sidecars: the others lack these samples \
                                 afterwards, which Problems offers to pad.",

@@ -119,7 +119,7 @@ fn unplaced_line(tray: &[Unplaced]) -> Option<CheckLine> {
     if count == 0 {
         return None;
     }
-    let n = paint::grouped(count as u64);
+    let n = paint::format_grouped_number(count as u64);
     let title = tr_n!(
         count,
         "{n} unplaced file is not written",
@@ -222,13 +222,13 @@ impl Checks {
         self.disk_now().is_some_and(|disk| disk.there)
     }
 
-    pub fn planned(&self) -> Option<&Vec<PlannedPart>> {
+    pub fn planned_parts(&self) -> Option<&Vec<PlannedPart>> {
         self.parts.get(self.parts_wanted.as_ref()?)?.as_ref().ok()
     }
 
     /// Number of parts.
     pub fn part_count(&self) -> Option<usize> {
-        self.planned().map(Vec::len)
+        self.planned_parts().map(Vec::len)
     }
 
     /// Every check, in the order of the dialog.
@@ -247,7 +247,7 @@ impl Checks {
             return lines;
         };
         let report = cx.studio.report().clone();
-        if cx.studio.is_checking() || !cx.session.marks.checked() {
+        if cx.studio.is_checking() || !cx.session.marks.is_checked() {
             lines.push(CheckLine::waiting(tr!("The draft is being checked")));
         }
         let roots = document.rows(0);
@@ -255,7 +255,7 @@ impl Checks {
             roots,
             "PIT-1: {roots} root has one shape",
             "PIT-1: {roots} roots share one shape",
-            roots = paint::grouped(roots as u64)
+            roots = paint::format_grouped_number(roots as u64)
         );
         let padded = cx.session.totals().padded;
         let fields: Vec<String> = (0..document.tree().levels.len())
@@ -274,7 +274,7 @@ impl Checks {
                     padded,
                     "{n} padded sample",
                     "{n} padded samples",
-                    n = paint::grouped(padded)
+                    n = paint::format_grouped_number(padded)
                 ),
             ),
             (
@@ -322,7 +322,7 @@ impl Checks {
         }
         if padded > 0 {
             let detail = tr!("Readers hide ids that begin with __TACOPAD__.");
-            let n = paint::grouped(padded);
+            let n = paint::format_grouped_number(padded);
             let title = tr_n!(
                 padded,
                 "{n} padded sample holds no pixels",
@@ -376,7 +376,7 @@ impl Checks {
                 .collect();
             let mut line = CheckLine::new(
                 tone,
-                title(count, paint::grouped(count as u64)),
+                title(count, paint::format_grouped_number(count as u64)),
                 places.join(", "),
             );
             line.jump = Some(first);
@@ -587,7 +587,7 @@ impl Checks {
             let samples = cx
                 .document()
                 .map_or(0, |document| document.tree().total() as u64);
-            let n = paint::grouped(samples);
+            let n = paint::format_grouped_number(samples);
             let text = match self.disk_now().and_then(|disk| disk.free).map(paint::bytes) {
                 Some(free) => tr_n!(
                     samples,
@@ -680,7 +680,10 @@ fn group_line(title: String, detail: String, findings: &[&Finding]) -> CheckLine
         0 | 1 => String::new(),
         _ => format!(
             " {}",
-            tr!("(and {n} more)", n = paint::grouped(number as u64 - 1))
+            tr!(
+                "(and {n} more)",
+                n = paint::format_grouped_number(number as u64 - 1)
+            )
         ),
     };
     let tone = if errors.is_empty() {

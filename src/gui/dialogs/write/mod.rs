@@ -109,7 +109,7 @@ impl WriteDialog {
     }
 
     /// Records the job that writes or compares.
-    pub fn started(&mut self, job: JobId) {
+    pub fn record_start(&mut self, job: JobId) {
         match &mut self.stage {
             WriteStage::Done(_, proof) => *proof = Proof::Running(Some(job)),
             stage => *stage = WriteStage::Running(job),
@@ -127,7 +127,7 @@ impl WriteDialog {
     }
 
     /// Records the result of the comparison.
-    pub fn verified(&mut self, job: Option<JobId>, found: Arc<Verified>) {
+    pub fn record_verification(&mut self, job: Option<JobId>, found: Arc<Verified>) {
         if let WriteStage::Done(_, proof) = &mut self.stage
             && proof.is_of(job)
         {
@@ -136,7 +136,7 @@ impl WriteDialog {
     }
 
     /// Records a failed job; `None` when it did not start. True when it is this dialog's job.
-    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
+    pub fn record_failure(&mut self, job: Option<JobId>, error: &Error) -> bool {
         let hints: String = error
             .hints()
             .iter()
@@ -155,7 +155,7 @@ impl WriteDialog {
     }
 
     /// Records that a job was cancelled.
-    pub fn cancelled(&mut self, job: JobId) {
+    pub fn record_cancellation(&mut self, job: JobId) {
         match &mut self.stage {
             WriteStage::Running(running) if *running == job => self.stage = WriteStage::Cancelled,
             WriteStage::Done(_, proof) if proof.is_of(Some(job)) => *proof = Proof::None,
@@ -312,7 +312,7 @@ impl WriteDialog {
                 ui.add(
                     Button::danger(tr!("Cancel writing"))
                         .large()
-                        .blocked(reason),
+                        .with_disabled_reason(reason),
                 )
                 .clicked()
             });
@@ -367,7 +367,7 @@ impl WriteDialog {
             let button = Button::primary(text)
                 .large()
                 .name(tr!("Write now"))
-                .blocked(blocked.clone());
+                .with_disabled_reason(blocked.clone());
             let write = ui.add(button).clicked() || (keyed && blocked.is_none());
             let cancel = ui.add(Button::ghost(tr!("Cancel")).large()).clicked();
             if let Some(reason) = &blocked {

@@ -79,7 +79,7 @@ impl WriteDialog {
                 tr!("Open it again and verify"),
             );
             if self.choices.verify {
-                let words = DEPTHS.map(|(_, word)| crate::text::of(word));
+                let words = DEPTHS.map(|(_, word)| crate::text::translate_text(word));
                 let index = DEPTHS
                     .iter()
                     .position(|(depth, _)| *depth == self.choices.depth)

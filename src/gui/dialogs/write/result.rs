@@ -110,7 +110,7 @@ impl WriteDialog {
                         files.push((icon, name.to_owned(), String::new()));
                     }
                 }
-                for part in self.checks.planned().into_iter().flatten() {
+                for part in self.checks.planned_parts().into_iter().flatten() {
                     files.push((
                         icons::FILE_ZIP,
                         part.name.clone(),
@@ -169,7 +169,7 @@ impl WriteDialog {
             built.samples,
             "{n} sample",
             "{n} samples",
-            n = paint::grouped(built.samples)
+            n = paint::format_grouped_number(built.samples)
         );
         let what = tr!("{container} with {samples}", container, samples);
         let (size, time) = (paint::bytes(built.bytes), time_text(self.took));
@@ -247,7 +247,7 @@ impl WriteDialog {
                     cx.request(Request::Copy(snippet(built, self.duckdb)));
                 }
                 let segments = [Segment::new(false, "Python"), Segment::new(true, "SQL")];
-                widgets::segmented(ui, "snippet", &mut self.duckdb, &segments);
+                widgets::draw_segments(ui, "snippet", &mut self.duckdb, &segments);
             });
         });
         widgets::code_ui(ui, &snippet(built, self.duckdb));
@@ -335,13 +335,13 @@ fn found_ui(ui: &mut Ui, found: &Verified) {
         found.roots,
         "{n} root",
         "{n} roots",
-        n = paint::grouped(found.roots)
+        n = paint::format_grouped_number(found.roots)
     );
     let samples = tr_n!(
         found.samples,
         "{n} sample",
         "{n} samples",
-        n = paint::grouped(found.samples)
+        n = paint::format_grouped_number(found.samples)
     );
     let mut lines = vec![tr!(
         "{opened}, {roots} and {samples} counted",
@@ -354,7 +354,7 @@ fn found_ui(ui: &mut Ui, found: &Verified) {
             found.compared,
             "{n} sample compared with its source, {size}",
             "{n} samples compared with their sources, {size}",
-            n = paint::grouped(found.compared),
+            n = paint::format_grouped_number(found.compared),
             size = paint::bytes(found.bytes)
         ));
         lines.push(tr!(
@@ -425,7 +425,7 @@ fn files_ui(ui: &mut Ui, files: &[(&str, String, String)]) {
             None => {
                 let more = tr!(
                     "{n} more",
-                    n = paint::grouped((files.len() - LISTED) as u64)
+                    n = paint::format_grouped_number((files.len() - LISTED) as u64)
                 );
                 paint::text_left(
                     painter,

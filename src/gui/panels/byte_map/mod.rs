@@ -54,7 +54,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else {
         return nothing(ui, tr!("No bytes"), tr!("Open a dataset first."));
     };
-    let Some(open) = document.opened() else {
+    let Some(open) = document.opened_dataset() else {
         return nothing(
             ui,
             tr!("A draft has no bytes yet"),
@@ -130,8 +130,8 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
                     state.part = Some(parts[index].clone());
                 }
             }
-            let (size, members) = (paint::bytes(layout.size_bytes), paint::grouped(layout.members));
-            let aligned = paint::grouped(layout.aligned);
+            let (size, members) = (paint::bytes(layout.size_bytes), paint::format_grouped_number(layout.members));
+            let aligned = paint::format_grouped_number(layout.aligned);
             let text = match layout.data_first {
                 true => tr!(
                     "{size} in {members} members, data before tables, {aligned} of them begin at a \
@@ -213,7 +213,7 @@ fn map_ui(
         return;
     }
     let count = (columns * rows).min(layout.size_bytes.max(1) as usize);
-    let id = ValueId::of(layout);
+    let id = ValueId::from_arc(layout);
     let state = &mut cx.session.bytes;
     if state
         .cells
@@ -300,7 +300,7 @@ fn map_ui(
         StrokeKind::Outside,
     );
     let what = if stretch.name.is_empty() {
-        crate::text::of(stretch.part.label())
+        crate::text::translate_text(stretch.part.label())
     } else {
         &stretch.name
     };
@@ -314,7 +314,10 @@ fn map_ui(
             n = others
         ),
     };
-    let (first, last) = (paint::grouped(stretch.from), paint::grouped(stretch.to - 1));
+    let (first, last) = (
+        paint::format_grouped_number(stretch.from),
+        paint::format_grouped_number(stretch.to - 1),
+    );
     let range = tr!(
         "bytes {first} to {last}, {size}",
         first,
@@ -349,10 +352,10 @@ fn list_ui(ui: &mut Ui, layout: &ByteLayout, rect: Rect) {
         let square =
             Rect::from_center_size(pos2(line.left() + 5.0, line.center().y), vec2(10.0, 10.0));
         ui.painter().rect_filled(square, 1, colour(part, t));
-        let what = crate::text::of(part.label());
+        let what = crate::text::translate_text(part.label());
         let text = match count {
             0 => what.to_owned(),
-            count => format!("{} {what}", paint::grouped(count)),
+            count => format!("{} {what}", paint::format_grouped_number(count)),
         };
         paint::text_left(
             ui.painter(),

@@ -132,7 +132,7 @@ impl Form<'_, '_> {
                 let parts = Tab::ALL;
                 let segments: Vec<Segment<'_, Tab>> = parts
                     .into_iter()
-                    .map(|(tab, word)| Segment::new(tab, crate::text::of(word)))
+                    .map(|(tab, word)| Segment::new(tab, crate::text::translate_text(word)))
                     .collect();
                 let before = self.cx.session.form.tabs.tab;
                 // The tab row wraps, so that all tabs are visible.
@@ -145,7 +145,7 @@ impl Form<'_, '_> {
                     let (line, more) =
                         rest.split_at((1..=rest.len()).rev().find(fits).unwrap_or(1));
                     let salt = ("collection-parts", rest.len());
-                    widgets::segmented(ui, salt, &mut self.cx.session.form.tabs.tab, line);
+                    widgets::draw_segments(ui, salt, &mut self.cx.session.form.tabs.tab, line);
                     rest = more;
                 }
                 if self.cx.session.form.tabs.tab != before {
@@ -159,7 +159,7 @@ impl Form<'_, '_> {
                     ui.memory_mut(|memory| memory.surrender_focus(field));
                 }
                 if let Some(field) = &state.focus {
-                    state.tabs.tab = Tab::of(field);
+                    state.tabs.tab = Tab::for_field(field);
                     state.waited += 1;
                 }
                 // No tab shows this field.
@@ -267,7 +267,7 @@ impl Form<'_, '_> {
             &self.cx.studio.report().findings,
             pointer,
             filled,
-            self.cx.session.marks.checked(),
+            self.cx.session.marks.is_checked(),
         )
     }
 
@@ -301,7 +301,7 @@ impl Form<'_, '_> {
             field = field.mono();
         }
         if look.required {
-            field = field.required();
+            field = field.with_required_mark();
         }
         if let Some(width) = look.width {
             field = field.width(width);

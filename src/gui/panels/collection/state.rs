@@ -120,7 +120,7 @@ impl Tab {
     ];
 
     /// The tab of a field, named as in findings.
-    pub fn of(field: &str) -> Tab {
+    pub fn for_field(field: &str) -> Tab {
         let key = field.split('/').next().unwrap_or_default();
         match key.split_once(':').map_or(key, |(prefix, _)| prefix) {
             "labels" => Tab::Labels,

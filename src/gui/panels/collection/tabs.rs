@@ -97,7 +97,10 @@ impl Form<'_, '_> {
             );
         });
         if !missing.is_empty() {
-            let missing: Vec<&str> = missing.into_iter().map(crate::text::of).collect();
+            let missing: Vec<&str> = missing
+                .into_iter()
+                .map(crate::text::translate_text)
+                .collect();
             response
                 .response
                 .on_hover_text(tr!("Not yet: {missing}", missing = missing.join(", ")));
@@ -425,7 +428,7 @@ impl Form<'_, '_> {
             .then_some(tr!("Paste an entry first"));
         ui.horizontal(|ui| {
             if ui
-                .add(Button::secondary(tr!("Add from BibTeX")).blocked(blocked))
+                .add(Button::secondary(tr!("Add from BibTeX")).with_disabled_reason(blocked))
                 .clicked()
             {
                 let options =
@@ -520,7 +523,7 @@ impl Form<'_, '_> {
         );
         self.heading(ui, tr!("Responsible AI"), &why);
         for (key, question) in RAI_QUESTIONS {
-            let question = crate::text::of(question);
+            let question = crate::text::translate_text(question);
             self.text_ui(
                 ui,
                 &format!("rai:{key}"),
@@ -587,7 +590,7 @@ impl Form<'_, '_> {
                 .add(
                     Button::primary(tr!("Apply"))
                         .name(tr!("Apply the JSON"))
-                        .blocked(blocked),
+                        .with_disabled_reason(blocked),
                 )
                 .clicked()
                 && let Ok(fields) = read
@@ -700,7 +703,7 @@ fn spectrum_ui(ui: &mut Ui, bands: &[Json]) {
                 step_size: 0.1,
             })
             .collect(),
-        x_text: Box::new(|value| paint::grouped(10f64.powf(value).round() as u64)),
+        x_text: Box::new(|value| paint::format_grouped_number(10f64.powf(value).round() as u64)),
         x_title: tr!("wavelength in nm"),
         y_bounds: 0.0..=1.25,
         y_ticks: Vec::new(),
@@ -781,9 +784,9 @@ mod tests {
 
     #[test]
     fn a_field_leads_to_its_part() {
-        assert_eq!(Tab::of("providers/0/email"), Tab::General);
-        assert_eq!(Tab::of("labels:classes/0/color"), Tab::Labels);
-        assert_eq!(Tab::of("publications/1/doi"), Tab::Papers);
+        assert_eq!(Tab::for_field("providers/0/email"), Tab::General);
+        assert_eq!(Tab::for_field("labels:classes/0/color"), Tab::Labels);
+        assert_eq!(Tab::for_field("publications/1/doi"), Tab::Papers);
     }
 
     #[test]

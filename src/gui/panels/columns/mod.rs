@@ -158,7 +158,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     font::mono_semibold(12.0),
                     t.tx,
                 );
-                let count = paint::grouped(document.rows(*level) as u64);
+                let count = paint::format_grouped_number(document.rows(*level) as u64);
                 paint::text_right(ui.painter(), inner, &count, font::mono(11.0), t.tx3);
             }
             ColumnRow::Column(level, name, kind) => {
@@ -232,7 +232,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
     let Some(request) = cx.session.columns.chosen.clone() else {
         return;
     };
-    let Some(open) = document.opened() else {
+    let Some(open) = document.opened_dataset() else {
         Frame::NONE.inner_margin(12).show(ui, |ui| {
             let text = tr!("Columns are summarized in written datasets.");
             ui.label(
@@ -243,12 +243,12 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
         });
         return;
     };
-    let kept = cx.studio.kept().cloned();
+    let kept = cx.studio.filtered_rows().cloned();
     let key = (
         cx.session.serial,
         crate::gui::document_key::revision(cx.studio),
     );
-    let wanted = (key, request.clone(), kept.as_ref().map(ValueId::of));
+    let wanted = (key, request.clone(), kept.as_ref().map(ValueId::from_arc));
     let (reader, work) = (open.reader.clone(), request.clone());
     let state = &mut cx.session.columns;
     state
@@ -296,7 +296,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
                                     values,
                                     "{n} value",
                                     "{n} values",
-                                    n = paint::grouped(values)
+                                    n = paint::format_grouped_number(values)
                                 ),
                                 None => tr!("many values").to_owned(),
                             };
@@ -304,7 +304,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
                                 summary.nulls,
                                 "{n} null",
                                 "{n} null",
-                                n = paint::grouped(summary.nulls)
+                                n = paint::format_grouped_number(summary.nulls)
                             );
                             let text = format!("{distinct}, {nulls}");
                             ui.with_layout(
@@ -383,7 +383,7 @@ fn contents_ui(
             let end = paint::text_right(
                 ui.painter(),
                 row,
-                &paint::grouped(*count),
+                &paint::format_grouped_number(*count),
                 font::mono(11.0),
                 t.tx2,
             );
@@ -447,7 +447,7 @@ fn contents_ui(
         let button = Button::secondary(tr!("Filter"))
             .icon(icons::FUNNEL)
             .name(tr!("Filter by range"));
-        if ui.add(button.blocked(nothing)).clicked() {
+        if ui.add(button.with_disabled_reason(nothing)).clicked() {
             let (from, to) = (state.low.trim().to_owned(), state.high.trim().to_owned());
             let (place, filter) = range_filter(request, &from, &to, time);
             filters::set(cx, place, Some(filter));

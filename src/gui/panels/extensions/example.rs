@@ -102,7 +102,7 @@ pub fn example_of(
 
 /// Path of ids of the first FILE that a call of a sample extension targets.
 fn first_target(dataset: &Dataset, call: &ExtensionCall) -> Option<String> {
-    fn below<'a>(
+    fn find_target_below<'a>(
         tortilla: &'a Tortilla,
         level: usize,
         ids: &mut Vec<&'a str>,
@@ -112,7 +112,7 @@ fn first_target(dataset: &Dataset, call: &ExtensionCall) -> Option<String> {
             ids.push(&sample.id);
             let found = match &sample.payload {
                 Payload::Folder(children) if level < call.target.level => {
-                    below(children, level + 1, ids, call)
+                    find_target_below(children, level + 1, ids, call)
                 }
                 Payload::Folder(_) => None,
                 _ if level == call.target.level
@@ -130,12 +130,12 @@ fn first_target(dataset: &Dataset, call: &ExtensionCall) -> Option<String> {
         }
         None
     }
-    below(&dataset.root, 0, &mut Vec::new(), call)
+    find_target_below(&dataset.root, 0, &mut Vec::new(), call)
 }
 
 /// Bytes of the samples targeted by sample extensions, each sample counted once.
 fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<u64> {
-    fn below<'a>(
+    fn sum_bytes_below<'a>(
         tortilla: &'a Tortilla,
         level: usize,
         ids: &mut Vec<&'a str>,
@@ -145,7 +145,7 @@ fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
         for sample in &tortilla.samples {
             ids.push(&sample.id);
             bytes += match &sample.payload {
-                Payload::Folder(children) => below(children, level + 1, ids, calls),
+                Payload::Folder(children) => sum_bytes_below(children, level + 1, ids, calls),
                 _ if calls
                     .iter()
                     .any(|call| call.target.level == level && call.target.names(ids)) =>
@@ -159,7 +159,7 @@ fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
         bytes
     }
     ctx.check()?;
-    Ok(below(&dataset.root, 0, &mut Vec::new(), calls))
+    Ok(sum_bytes_below(&dataset.root, 0, &mut Vec::new(), calls))
 }
 
 /// The calls, their preview, and the error of the preview.
@@ -201,11 +201,11 @@ fn current(
 }
 
 /// Number of samples that the calls process.
-fn counted(groups: &[TargetGroup], calls: &[ExtensionCall]) -> u64 {
+fn count_target_samples(groups: &[TargetGroup], calls: &[ExtensionCall]) -> u64 {
     // A sample targeted by several extensions counts once.
     let mut any = vec![false; groups.len()];
     for call in calls {
-        let ticked = super::targets::ticked(groups, &call.target);
+        let ticked = super::targets::select_target_groups(groups, &call.target);
         any.iter_mut().zip(ticked).for_each(|(any, on)| *any |= on);
     }
     groups
@@ -262,7 +262,7 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         let extension = registry
             .iter()
             .find(|entry| entry.name == call.extension)
-            .map_or("", |entry| crate::text::of(entry.title));
+            .map_or("", |entry| crate::text::translate_text(entry.title));
         Frame::NONE
             .inner_margin(Margin::symmetric(12, 4))
             .show(ui, |ui| {
@@ -330,13 +330,13 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 .take(1)
                 .cloned()
                 .collect();
-            counted(&groups, &of)
+            count_target_samples(&groups, &of)
         });
         if filled > 0 {
             paint::text_right(
                 painter,
                 part(0.88, 1.02),
-                &paint::grouped(filled),
+                &paint::format_grouped_number(filled),
                 font::mono(11.0),
                 t.tx2,
             );
@@ -414,7 +414,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     ui.spacing_mut().item_spacing.y = 2.0;
                     if let Ok((calls, Some(example), _)) = &found {
                         let roots = document.rows(0) as f64;
-                        let samples = counted(cx.session.extensions.groups(), calls);
+                        let samples = count_target_samples(cx.session.extensions.groups(), calls);
                         // Duration of one root times the roots, divided by the processors.
                         let cores =
                             std::thread::available_parallelism().map_or(1, usize::from) as f64;
@@ -457,7 +457,7 @@ pub fn foot_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     let state = &mut cx.session.extensions;
                     let keyed = state.run_asked && !is_blocked;
                     state.run_asked &= is_pending;
-                    if (ui.add(button.blocked(blocked)).clicked() || keyed)
+                    if (ui.add(button.with_disabled_reason(blocked)).clicked() || keyed)
                         && let Ok((calls, _, _)) = found
                     {
                         cx.run(Command::Extend {

@@ -25,7 +25,10 @@ pub fn options_of(specs: &[OptionSpec], typed: &TypedOptions) -> Result<Json, (S
             if spec.required {
                 return Err((
                     spec.name.to_owned(),
-                    tr!("Needed: {help}.", help = crate::text::of(spec.help)),
+                    tr!(
+                        "Needed: {help}.",
+                        help = crate::text::translate_text(spec.help)
+                    ),
                 ));
             }
             continue;
@@ -184,7 +187,7 @@ pub fn ui(
         };
         let mut text = typed.get(spec.name).cloned().unwrap_or_default();
         let before = text.clone();
-        let label = crate::text::of(spec.name).replace('_', " ");
+        let label = crate::text::translate_text(spec.name).replace('_', " ");
         let name = tr!("{label} of {extension}", label, extension);
         ui.vertical(|ui| {
             ui.spacing_mut().item_spacing = vec2(6.0, 3.0);
@@ -232,12 +235,12 @@ pub fn ui(
                         .name(&name)
                         .note(note.clone());
                     if spec.required {
-                        field = field.required();
+                        field = field.with_required_mark();
                     }
                     field.rows(if long { 3 } else { 1 }).show(ui);
                 }
             }
-            let help = theme::rich_text(sentence(crate::text::of(spec.help)))
+            let help = theme::rich_text(sentence(crate::text::translate_text(spec.help)))
                 .font(font::regular(11.0))
                 .color(t.tx3);
             ui.add(egui::Label::new(help).wrap());

@@ -255,8 +255,10 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         ];
         for (scope, title) in scopes {
             let fits = |entry: &&ExtensionEntry| {
-                let (title, summary) =
-                    (crate::text::of(entry.title), crate::text::of(entry.summary));
+                let (title, summary) = (
+                    crate::text::translate_text(entry.title),
+                    crate::text::translate_text(entry.summary),
+                );
                 let text = format!(
                     "{} {} {} {title} {summary}",
                     entry.name, entry.title, entry.summary
@@ -293,7 +295,10 @@ fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &ExtensionEntry) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 40.0), Sense::click());
     let focused = state.focus == entry.name;
-    let (extension, summary) = (crate::text::of(entry.title), crate::text::of(entry.summary));
+    let (extension, summary) = (
+        crate::text::translate_text(entry.title),
+        crate::text::translate_text(entry.summary),
+    );
     response.widget_info(|| {
         WidgetInfo::selected(
             Role::ListItem,
@@ -419,7 +424,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         t.tx2,
     );
     for (index, entry) in chosen.iter().enumerate() {
-        let title = crate::text::of(entry.title);
+        let title = crate::text::translate_text(entry.title);
         paint::text_center(
             ui.painter(),
             column(index, head),
@@ -456,7 +461,13 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             pos2(row.left() + 70.0, row.top()),
             pos2(names, row.bottom()),
         );
-        paint::text_left(painter, title, group.shown(), font::mono(12.0), t.tx);
+        paint::text_left(
+            painter,
+            title,
+            group.display_title(),
+            font::mono(12.0),
+            t.tx,
+        );
         for (index, entry) in chosen.iter().enumerate() {
             let Some(choice) = state.choices.get_mut(entry.name) else {
                 continue;
@@ -482,8 +493,11 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.scope_builder(builder, |ui| {
                 let response = widgets::checkbox(ui, tick, "");
                 let now = *tick;
-                let (extension, level, group) =
-                    (crate::text::of(entry.title), group.level, group.shown());
+                let (extension, level, group) = (
+                    crate::text::translate_text(entry.title),
+                    group.level,
+                    group.display_title(),
+                );
                 let name = tr!(
                     "{extension} for level {level} {group}",
                     extension,
@@ -505,7 +519,7 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     {n} padded sample, hold null.",
                 "Every sample of a level gets the same columns. Positions you leave out, and the \
                     {n} padded samples, hold null.",
-                n = paint::grouped(padded),
+                n = paint::format_grouped_number(padded),
             ),
         };
         widgets::note_ui(ui, &widgets::FieldNote::Info(text));
@@ -548,7 +562,7 @@ fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: 
         let reason = pending.then_some(tr!("The pixels are being read"));
         let button = Button::secondary(tr!("Take low and high from the data"))
             .icon(icons::CHART_BAR)
-            .blocked(reason);
+            .with_disabled_reason(reason);
         let tip =
             tr!("Reads every pixel of the targets, and takes the lowest and the highest value");
         if ui.add(button.tooltip(tip)).clicked() {
@@ -598,7 +612,7 @@ fn options_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     else {
         return;
     };
-    let extension = crate::text::of(entry.title);
+    let extension = crate::text::translate_text(entry.title);
     widgets::section_header(ui, &tr!("{extension} options", extension), |_| {});
     let specs = (entry.options)();
     let choice = state.choices.entry(entry.name.to_owned()).or_default();

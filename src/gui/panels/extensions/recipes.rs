@@ -151,7 +151,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     .add(
                         Button::ghost(tr!("Save…"))
                             .name(tr!("Save recipe…"))
-                            .blocked(blocked),
+                            .with_disabled_reason(blocked),
                     )
                     .clicked()
                 {

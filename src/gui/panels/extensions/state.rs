@@ -102,17 +102,18 @@ impl ExtensionsState {
                 form::options_of(&(entry.options)(), &choice.typed).map_err(|(option, why)| {
                     format!(
                         "{}, {}: {why}",
-                        crate::text::of(entry.title),
+                        crate::text::translate_text(entry.title),
                         option.replace('_', " ")
                     )
                 })?;
-            (entry.make)(&options)
-                .map_err(|error| format!("{}: {error}", crate::text::of(entry.title)))?;
+            (entry.make)(&options).map_err(|error| {
+                format!("{}: {error}", crate::text::translate_text(entry.title))
+            })?;
             let made = targets::calls(entry, &options, &self.groups, &choice.ticked);
             if made.is_empty() {
                 return Err(tr!(
                     "{extension} has no target.",
-                    extension = crate::text::of(entry.title)
+                    extension = crate::text::translate_text(entry.title)
                 ));
             }
             calls.extend(made);
@@ -147,7 +148,7 @@ impl ExtensionsState {
             let choice = self.choices.entry(entry.name.to_owned()).or_default();
             choice.on = true;
             choice.typed = form::typed_of(&(entry.options)(), &call.options);
-            let more = targets::ticked(&self.groups, &call.target);
+            let more = targets::select_target_groups(&self.groups, &call.target);
             match choice.ticked.is_empty() {
                 true => choice.ticked = more,
                 false => choice

@@ -30,7 +30,7 @@ pub struct TargetGroup {
 
 impl TargetGroup {
     /// Its title in the user's language.
-    pub fn shown(&self) -> &str {
+    pub fn display_title(&self) -> &str {
         if self.level == 0 {
             tr!("roots")
         } else {
@@ -200,7 +200,7 @@ pub fn calls(
 }
 
 /// The groups that a call's target selects, to show a recipe.
-pub fn ticked(groups: &[TargetGroup], target: &CallTarget) -> Vec<bool> {
+pub fn select_target_groups(groups: &[TargetGroup], target: &CallTarget) -> Vec<bool> {
     let means = |group: &TargetGroup| {
         let named = !group.positions.is_empty()
             && group
@@ -353,7 +353,7 @@ mod tests {
         );
         let back: Vec<Vec<bool>> = made
             .iter()
-            .map(|call| ticked(&groups, &call.target))
+            .map(|call| select_target_groups(&groups, &call.target))
             .collect();
         assert_eq!(
             back,

@@ -63,13 +63,13 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         );
         return;
     }
-    let kept = cx.studio.kept().cloned();
+    let kept = cx.studio.filtered_rows().cloned();
     let kept_rows = kept.as_ref().and_then(|kept| kept.rows(0));
     let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.gallery;
     let mut order: Option<Arc<Vec<u32>>> = None;
-    if let (Some(column), Some(open)) = (state.sort.clone(), document.opened()) {
-        let of = kept.as_ref().map(ValueId::of);
+    if let (Some(column), Some(open)) = (state.sort.clone(), document.opened_dataset()) {
+        let of = kept.as_ref().map(ValueId::from_arc);
         let (reader, kept, name) = (open.reader.clone(), kept.clone(), column.clone());
         state.order.update(
             cx.jobs,
@@ -77,7 +77,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             tr!("Sort"),
             move |ctx| {
                 let rows = kept.as_ref().and_then(|kept| kept.rows(0));
-                sorted(reader.as_ref(), &name, rows, ctx).map(Arc::new)
+                sort_roots_by_column(reader.as_ref(), &name, rows, ctx).map(Arc::new)
             },
         );
         order = match state.order.get(&(key, of, column)) {
@@ -203,7 +203,7 @@ fn file_at(document: &Document, row: u32, path: &[u32]) -> Option<RowRef> {
     (!*level.folder.get(at.row as usize)?).then_some(at)
 }
 
-fn sorted(
+fn sort_roots_by_column(
     reader: &dyn ContainerReader,
     column: &str,
     rows: Option<&[u32]>,
@@ -242,7 +242,7 @@ fn sorted(
 
 fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
-    let opened = document.opened().is_some();
+    let opened = document.opened_dataset().is_some();
     let fields = document.fields(0);
     Frame::NONE
         .inner_margin(Margin::symmetric(8, 5))
@@ -273,7 +273,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     }
                 }
                 word(ui, tr!("as" in "show a file as these bands"));
-                let label = |preset: Preset| crate::text::of(preset.label());
+                let label = |preset: Preset| crate::text::translate_text(preset.label());
                 let mut labels = vec![tr!("Best bands")];
                 labels.extend(Preset::ALL.map(label));
                 let current = state.preset.map_or(labels[0], label);
@@ -315,7 +315,9 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                         Segment::new(false, tr!("Each" in "stretch")),
                     ];
                     let mut shared = state.is_shared();
-                    if widgets::segmented(ui, "gallery-stretch", &mut shared, &choices).changed() {
+                    if widgets::draw_segments(ui, "gallery-stretch", &mut shared, &choices)
+                        .changed()
+                    {
                         state.shared = Some(shared);
                     }
                 }
@@ -530,7 +532,7 @@ fn card_ui(
                 paint::text_center(&painter, line, tr!("reading"), font::regular(11.0), t.tx3);
             }
             CardState::File(tile) => {
-                let kind = crate::text::of(tile.kind);
+                let kind = crate::text::translate_text(tile.kind);
                 ui.ctx()
                     .accesskit_node_builder(response.id, |node| node.set_description(kind));
                 tile_ui(
@@ -636,7 +638,7 @@ fn tile_ui(
         paint::text_center(
             &painter,
             picture,
-            crate::text::of(tile.kind),
+            crate::text::translate_text(tile.kind),
             font::regular(11.0),
             t.tx3,
         );
@@ -655,7 +657,7 @@ fn tile_ui(
     paint::text_left(
         &painter,
         head.with_min_x(head.left() + 20.0),
-        crate::text::of(tile.kind),
+        crate::text::translate_text(tile.kind),
         font::medium(11.0),
         t.tx2,
     );

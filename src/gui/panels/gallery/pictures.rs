@@ -44,7 +44,7 @@ pub enum ThumbnailBands {
 
 impl ThumbnailBands {
     /// The bands of one raster.
-    pub fn of(&self, info: &RasterInfo) -> BandChoice {
+    pub fn choose_bands(&self, info: &RasterInfo) -> BandChoice {
         match self {
             ThumbnailBands::Best => BandChoice::Auto,
             ThumbnailBands::Preset(preset) => preset.bands(info, &[]).unwrap_or_default(),
@@ -324,7 +324,7 @@ impl Pictures {
                     // Only a preset needs the header: a cached thumbnail is read without it.
                     let bands = match bands {
                         ThumbnailBands::Best => BandChoice::Auto,
-                        preset => preset.of(describe(&source)?.as_ref()),
+                        preset => preset.choose_bands(describe(&source)?.as_ref()),
                     };
                     thumbnail(
                         &ThumbnailRequest {

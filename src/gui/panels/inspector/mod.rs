@@ -143,7 +143,7 @@ fn root_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             rows,
             "{n} sample",
             "{n} samples",
-            n = paint::grouped(rows as u64)
+            n = paint::format_grouped_number(rows as u64)
         );
         let fields = tr_n!(fields, "{n} field", "{n} fields", n = fields);
         pair(
@@ -157,7 +157,12 @@ fn root_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     if let Some(bytes) = totals.bytes {
         pair(ui, tr!("Size"), &paint::bytes(bytes), false);
     }
-    pair(ui, tr!("Padded"), &paint::grouped(totals.padded), false);
+    pair(
+        ui,
+        tr!("Padded"),
+        &paint::format_grouped_number(totals.padded),
+        false,
+    );
 }
 
 fn head(ui: &mut Ui, icon: &str, title: &str, badges: impl FnOnce(&mut Ui)) {
@@ -239,7 +244,12 @@ fn sample_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
     } else {
         widgets::section_header(ui, tr!("Children"), |_| {});
         let children = document.tree().levels[at.level].children(at.row).len();
-        pair(ui, tr!("Count"), &paint::grouped(children as u64), true);
+        pair(
+            ui,
+            tr!("Count"),
+            &paint::format_grouped_number(children as u64),
+            true,
+        );
         if let Some(size) = document.size_bytes(at) {
             pair(ui, tr!("Size"), &paint::bytes(size), true);
         }
@@ -274,8 +284,8 @@ fn trail_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
             None => (0, 0),
         };
         let (position, total) = (
-            paint::grouped(u64::from(place) + 1),
-            paint::grouped(siblings as u64),
+            paint::format_grouped_number(u64::from(place) + 1),
+            paint::format_grouped_number(siblings as u64),
         );
         let text = tr!("{position} of {total}", position, total);
         ui.label(
@@ -305,7 +315,7 @@ fn buttons_ui(
             let button = Button::secondary(tr!("GDAL path")).icon(icons::COPY);
             let button = button
                 .tooltip(tr!("Copy the path as GDAL opens it"))
-                .blocked(blocked);
+                .with_disabled_reason(blocked);
             if ui.add(button).clicked()
                 && let Ok(vsi) = vsi
             {
@@ -514,7 +524,7 @@ fn field_ui(
     let parsed = parse(typed, &field.dtype);
     let note = match &parsed {
         Err(wanted) => {
-            let wanted = crate::text::of(wanted);
+            let wanted = crate::text::translate_text(wanted);
             FieldNote::Error(tr!(
                 "\"{typed}\" is no {wanted}. Type a {wanted}, or leave it empty.",
                 typed,
@@ -630,8 +640,8 @@ fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
     } else {
         let size = format!(
             "{} × {}",
-            paint::grouped(info.width as u64),
-            paint::grouped(info.height as u64)
+            paint::format_grouped_number(info.width as u64),
+            paint::format_grouped_number(info.height as u64)
         );
         pair(ui, tr!("Size in pixels"), &size, true);
         let dtype = info.bands.first().map_or("", |band| band.dtype.as_str());
@@ -674,7 +684,7 @@ fn raster_ui(ui: &mut Ui, info: &RasterInfo) {
 
 fn internal_ui(ui: &mut Ui, document: &Document, at: RowRef) {
     let Some(table) = document
-        .opened()
+        .opened_dataset()
         .and_then(|open| open.reader.levels().decoded(at.level))
     else {
         return;
@@ -720,7 +730,7 @@ fn layer_text(layer: &LayerInfo) -> String {
                 count,
                 "{n} feature",
                 "{n} features",
-                n = paint::grouped(count)
+                n = paint::format_grouped_number(count)
             )
         ),
         None => layer.name.clone(),

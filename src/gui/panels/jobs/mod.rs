@@ -111,7 +111,7 @@ fn job_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, job: &JobView) {
                     let button = Button::danger(tr!("Cancel"))
                         .icon(icons::X)
                         .name(tr!("Cancel {job}", job = job.label));
-                    if ui.add(button.blocked(stopping)).clicked() {
+                    if ui.add(button.with_disabled_reason(stopping)).clicked() {
                         cx.run(Command::Cancel { job: job.id });
                     }
                     if job.progress.pausable && !job.progress.cancelling {
@@ -163,11 +163,11 @@ pub fn detail(progress: &Progress, elapsed: Duration) -> String {
         Some(total) => {
             parts.push(tr!(
                 "{done} of {total}",
-                done = paint::grouped(progress.done),
-                total = paint::grouped(total)
+                done = paint::format_grouped_number(progress.done),
+                total = paint::format_grouped_number(total)
             ));
         }
-        None if progress.done > 0 => parts.push(paint::grouped(progress.done)),
+        None if progress.done > 0 => parts.push(paint::format_grouped_number(progress.done)),
         None => {}
     }
     if progress.bytes > 0 && seconds > 0.5 {

@@ -47,7 +47,7 @@ fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
     let t = theme::tokens(ui);
     let text = |rate: f64| match rates.of_bytes {
         true => format!("{}/s", paint::bytes(rate as u64)),
-        false => format!("{}/s", paint::grouped(rate as u64)),
+        false => format!("{}/s", paint::format_grouped_number(rate as u64)),
     };
     let most = rates
         .points
@@ -81,7 +81,7 @@ fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
             if seconds == 0.0 {
                 tr!("now").to_owned()
             } else {
-                format!("{} s", plot::trimmed(seconds))
+                format!("{} s", plot::format_one_decimal(seconds))
             }
         }),
         x_title: "",
@@ -129,7 +129,7 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         count,
         "{n} sample failed",
         "{n} samples failed",
-        n = paint::grouped(count as u64)
+        n = paint::format_grouped_number(count as u64)
     );
     let (mut again, mut leave) = (false, false);
     ui.horizontal(|ui| {
@@ -148,7 +148,7 @@ fn failures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 tr!("Leave null")
             };
             leave = ui.add(Button::ghost(text).tooltip(tip)).clicked();
-            let text = tr!("Retry {n}", n = paint::grouped(count as u64));
+            let text = tr!("Retry {n}", n = paint::format_grouped_number(count as u64));
             again = ui
                 .add(
                     Button::secondary(text)

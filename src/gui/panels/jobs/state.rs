@@ -106,7 +106,7 @@ impl JobsState {
     }
 
     /// Records the failures of the extension run that has just ended with this step of the history.
-    pub fn extended(&mut self, failures: Vec<Failure>, step: usize) {
+    pub fn record_extension_failures(&mut self, failures: Vec<Failure>, step: usize) {
         let calls = if self.extending.is_empty() {
             None
         } else {

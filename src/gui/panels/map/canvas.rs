@@ -13,7 +13,7 @@ use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{
     BaseMap, Ink, MapScene, MapView, SceneRequest, around_pole, base_of, bucket_of, lat_of, lon_of,
-    scene_of, wrapped, x_of, y_of,
+    scene_of, wrap_longitude, x_of, y_of,
 };
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -46,7 +46,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rec
     want_scene(cx, t, &view, rect.size());
     let scene = cx.session.map.scene.latest().cloned();
     if let Some(scene) = &scene {
-        painter.add(Shape::Mesh(placed(
+        painter.add(Shape::Mesh(place_scene_mesh(
             &mut cx.session.map.placed,
             scene,
             &view,
@@ -76,7 +76,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, rect: Rec
 fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect) -> MapView {
     let state = &mut cx.session.map;
     let fitted = || match state.places().and_then(|(_, projected)| projected.bounds) {
-        Some(bounds) => MapView::around(bounds, rect.size()),
+        Some(bounds) => MapView::for_rectangle(bounds, rect.size()),
         None => MapView::whole(rect.size()),
     };
     let mut view = state.view.unwrap_or_else(fitted);
@@ -137,7 +137,7 @@ fn want_base(cx: &mut PanelContext<'_>, view: &MapView) {
 }
 
 fn base_ui(painter: &Painter, t: &ThemeTokens, base: &BaseMap, view: &MapView, rect: Rect) {
-    let [_, top, _, bottom] = view.shown(rect.size());
+    let [_, top, _, bottom] = view.visible_rectangle(rect.size());
     let mut land = Mesh::default();
     let mut coasts: Vec<Shape> = Vec::new();
     for piece in &base.pieces {
@@ -190,7 +190,7 @@ fn coast(shapes: &mut Vec<Shape>, points: impl Iterator<Item = Pos2>, rect: Rect
 
 /// Draws the graticule, with labels at the left and lower edge.
 fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, rect: Rect) {
-    let [left, top, right, bottom] = view.shown(rect.size());
+    let [left, top, right, bottom] = view.visible_rectangle(rect.size());
     let degrees = lon_of(right) - lon_of(left);
     let steps = [
         0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0,
@@ -223,7 +223,11 @@ fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, rect: Rect) 
         paint::text_center(
             painter,
             label,
-            &word(wrapped(lon), tr!("E" in "compass"), tr!("W" in "compass")),
+            &word(
+                wrap_longitude(lon),
+                tr!("E" in "compass"),
+                tr!("W" in "compass"),
+            ),
             font::mono(10.0),
             t.tx3,
         );
@@ -252,13 +256,13 @@ fn want_scene(cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, size: 
     let Some((footprints, projected)) = state.places().cloned() else {
         return;
     };
-    let kept = cx.studio.kept().cloned();
+    let kept = cx.studio.filtered_rows().cloned();
     let classes = state.classes().cloned();
     let density = state.is_density();
     let of = (
-        ValueId::of(&footprints),
-        kept.as_ref().map(ValueId::of),
-        classes.as_ref().map(ValueId::of),
+        ValueId::from_arc(&footprints),
+        kept.as_ref().map(ValueId::from_arc),
+        classes.as_ref().map(ValueId::from_arc),
         (density, t.dark),
     );
     let sizes = [size.x as u32, size.y as u32];
@@ -327,13 +331,13 @@ fn anchor(scene: &MapScene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
 
 /// The scene's mesh in screen coordinates. Reuses the buffers of the last frame: a million
 /// footprints take megabytes.
-fn placed(
+fn place_scene_mesh(
     kept: &mut Option<PlacedMesh>,
     scene: &Arc<MapScene>,
     view: &MapView,
     rect: Rect,
 ) -> Arc<Mesh> {
-    let id = ValueId::of(scene);
+    let id = ValueId::from_arc(scene);
     let (origin, factor) = anchor(scene, view, rect).unwrap_or((rect.center(), 1.0));
     let mut mesh = match kept.take() {
         Some((of, at, by, mesh)) if of == id => {
@@ -370,7 +374,9 @@ fn row_of(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
 
 /// True when the filter keeps this sample.
 fn is_left(cx: &PanelContext<'_>, at: RowRef) -> bool {
-    cx.studio.kept().is_none_or(|kept| kept.contains(at))
+    cx.studio
+        .filtered_rows()
+        .is_none_or(|kept| kept.contains(at))
 }
 
 fn selected_ui(
@@ -454,7 +460,7 @@ pub fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
     let (west, east) = if right - left >= 1.0 {
         (-180.0, 180.0)
     } else {
-        (wrapped(lon_of(left)), wrapped(lon_of(right)))
+        (wrap_longitude(lon_of(left)), wrap_longitude(lon_of(right)))
     };
     [
         round(west),
@@ -478,7 +484,7 @@ fn box_ui(
     // A drag starts a box in draw mode, or while Shift is held.
     let is_filtered = cx
         .document()
-        .is_some_and(|document| document.opened().is_some());
+        .is_some_and(|document| document.opened_dataset().is_some());
     let draws = is_filtered
         && (cx.session.map.mode == DragMode::Draw || ui.input(|input| input.modifiers.shift));
     let near = filter_box(cx).and_then(|bounds| {
@@ -647,7 +653,7 @@ fn point(
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);
     let [x, y] = view.plane(rect, pointer);
-    let (lon, lat) = (wrapped(lon_of(x)), lat_of(y));
+    let (lon, lat) = (wrap_longitude(lon_of(x)), lat_of(y));
     let across = if lon < 0.0 {
         tr!("W" in "compass")
     } else {
@@ -678,7 +684,7 @@ fn point(
         return;
     };
     let Some(spot) = scene
-        .at(((pointer - origin) / factor).to_pos2(), REACH / factor)
+        .spot_at(((pointer - origin) / factor).to_pos2(), REACH / factor)
         .copied()
     else {
         return;
@@ -707,7 +713,7 @@ fn point(
             others,
             "and {n} more here; zoom in",
             "and {n} more here; zoom in",
-            n = paint::grouped(others)
+            n = paint::format_grouped_number(others)
         )
     } else {
         String::new()

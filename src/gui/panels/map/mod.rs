@@ -31,7 +31,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     };
     let key = (cx.session.serial, revision(cx.studio));
     let columns = |level: usize| -> Vec<String> {
-        match document.opened() {
+        match document.opened_dataset() {
             Some(open) => open
                 .reader
                 .levels()
@@ -94,7 +94,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         );
     }
     // Boxes and ranges of time are filters, which a draft does not have.
-    let is_filtered = document.opened().is_some();
+    let is_filtered = document.opened_dataset().is_some();
     if !is_filtered {
         cx.session.map.mode = DragMode::Pan;
     }
@@ -179,7 +179,7 @@ fn toolbar_ui(
                     Segment::new(DragMode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
                 ];
                 if is_filtered {
-                    widgets::segmented(ui, "map-mode", &mut state.mode, &modes);
+                    widgets::draw_segments(ui, "map-mode", &mut state.mode, &modes);
                 }
                 let small = |ui: &mut Ui, text: &str| {
                     ui.label(
@@ -244,7 +244,7 @@ fn toolbar_ui(
                 }
                 let shown = state.rasters.shown;
                 let button = Button::icon_only(icons::IMAGE, tr!("Rasters on the map"))
-                    .selected(shown != raster_state::ShownRasters::Nothing);
+                    .with_selected_state(shown != raster_state::ShownRasters::Nothing);
                 let button = ui.add(button.tooltip(tr!("Draw the selected raster in its place")));
                 Popup::menu(&button).show(|ui| {
                     ui.spacing_mut().item_spacing.y = 0.0;
@@ -311,7 +311,7 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
                     .round() as u32;
                 let text = match step {
                     0 => tr!("1 in a cell").to_owned(),
-                    _ if step + 1 == DENSITY_STEPS => paint::grouped(u64::from(most)),
+                    _ if step + 1 == DENSITY_STEPS => paint::format_grouped_number(u64::from(most)),
                     _ => String::new(),
                 };
                 entry(density_colour(count, most), false, &text);
@@ -342,7 +342,7 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
                     matching,
                     "{n} match",
                     "{n} match",
-                    n = paint::grouped(matching)
+                    n = paint::format_grouped_number(matching)
                 ),
             );
             if let Some(scene) = scene.filter(|scene| scene.hidden > 0) {
@@ -350,7 +350,7 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
                     scene.hidden,
                     "{n} filtered out",
                     "{n} filtered out",
-                    n = paint::grouped(scene.hidden)
+                    n = paint::format_grouped_number(scene.hidden)
                 );
                 entry(t.ctl, true, &hidden);
             }
@@ -359,7 +359,10 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
     }
     if state.rasters.is_reading() {
         entry(t.ctl, true, tr!("Reading rasters…"));
-    } else if let Some(why) = state.rasters.failure(rasters::selected(cx, document)) {
+    } else if let Some(why) = state
+        .rasters
+        .failure(rasters::selected_raster(cx, document))
+    {
         entry(t.warn, true, why);
     }
     let source = match state.places() {
@@ -379,7 +382,10 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
         .places()
         .map_or(0, |(footprints, _)| footprints.rows());
     let response = ui.interact(rect, ui.scope_id().with("legend"), egui::Sense::hover());
-    let (matching, total) = (paint::grouped(matching), paint::grouped(placed as u64));
+    let (matching, total) = (
+        paint::format_grouped_number(matching),
+        paint::format_grouped_number(placed as u64),
+    );
     let mut text = match state.is_reading() {
         true => tr!("Reading places…").to_owned(),
         false => tr!(
@@ -388,7 +394,7 @@ fn legend_ui(ui: &mut Ui, cx: &PanelContext<'_>, document: &Document, rect: egui
             total
         ),
     };
-    let drawn = state.rasters.drawn();
+    let drawn = state.rasters.drawn_count();
     if drawn > 0 {
         text.push_str("; ");
         text.push_str(&tr_n!(
@@ -415,7 +421,7 @@ pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
     });
     let is_filtered = cx
         .document()
-        .is_some_and(|document| document.opened().is_some());
+        .is_some_and(|document| document.opened_dataset().is_some());
     let state = &mut cx.session.map;
     if draw && is_filtered {
         state.mode = DragMode::Draw;

@@ -75,7 +75,7 @@ impl RastersState {
     }
 
     /// Number of rasters that are drawn.
-    pub fn drawn(&self) -> usize {
+    pub fn drawn_count(&self) -> usize {
         self.list
             .values()
             .filter(|one| one.texture.is_some())

@@ -28,7 +28,7 @@ const MOST: usize = 12;
 const AT_ONCE: usize = 2;
 
 /// The selected raster, as the preview shows it.
-pub fn selected(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
+pub fn selected_raster(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
     cx.session
         .selected
         .and_then(|at| first_file(document, Some(at)))
@@ -44,7 +44,7 @@ pub fn ui(
     rect: Rect,
 ) {
     let shown = cx.session.map.rasters.shown;
-    let at = selected(cx, document).filter(|_| shown != ShownRasters::Nothing);
+    let at = selected_raster(cx, document).filter(|_| shown != ShownRasters::Nothing);
     let Some(at) = at else {
         return cx.session.map.rasters.list.clear();
     };
@@ -65,7 +65,7 @@ pub fn ui(
             one.asked
                 .update(cx.jobs, (key, row), tr!("Raster on the map"), move |ctx| {
                     let (source, _) = place()?;
-                    placed(source, ctx).map(Arc::new)
+                    read_placed_picture(source, ctx).map(Arc::new)
                 });
         }
         if one.texture.is_none()
@@ -109,7 +109,7 @@ pub fn ui(
 }
 
 /// Reads a raster in the size of a picture, with the coordinates of its grid.
-fn placed(source: RasterSource, ctx: &JobContext) -> Result<PlacedPicture> {
+fn read_placed_picture(source: RasterSource, ctx: &JobContext) -> Result<PlacedPicture> {
     let image = preview(&PreviewRequest::new(source, (SIDE, SIDE)), ctx)?;
     let grid = grid_of(&image.info)
         .ok_or_else(|| Error::usage("this raster states no place on the Earth"))?;

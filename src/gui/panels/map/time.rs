@@ -43,7 +43,7 @@ pub fn ui(
     ui.painter().rect_filled(rect, 0, t.bg1);
     ui.painter()
         .hline(rect.x_range(), rect.top() + 0.5, Stroke::new(1.0, t.line));
-    let Some(open) = document.opened() else {
+    let Some(open) = document.opened_dataset() else {
         return;
     };
     let key = (cx.session.serial, revision(cx.studio));
@@ -78,8 +78,8 @@ pub fn ui(
         ),
     };
     if let Some(times) = times {
-        let kept = cx.studio.kept().cloned();
-        let of = kept.as_ref().map(ValueId::of);
+        let kept = cx.studio.filtered_rows().cloned();
+        let of = kept.as_ref().map(ValueId::from_arc);
         state.bars.update(
             cx.jobs,
             (key, level, column.clone(), of),
@@ -197,7 +197,7 @@ fn head_ui(
                     .is_none()
                     .then_some(tr!("Drag over the bars to choose a range first"));
                 if ui
-                    .add(Button::icon_only(icon, name).blocked(blocked))
+                    .add(Button::icon_only(icon, name).with_disabled_reason(blocked))
                     .clicked()
                 {
                     cx.session.map.next_step_s =
@@ -210,7 +210,12 @@ fn head_ui(
                     }
                     if let Some((from, to)) = now {
                         let days = (to - from).unsigned_abs() + 1;
-                        let text = tr_n!(days, "{n} day", "{n} days", n = paint::grouped(days));
+                        let text = tr_n!(
+                            days,
+                            "{n} day",
+                            "{n} days",
+                            n = paint::format_grouped_number(days)
+                        );
                         ui.label(
                             theme::rich_text(text)
                                 .font(font::regular(12.0))
@@ -338,8 +343,8 @@ fn bars_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bars: &TimeBars, column: &str
         Some(tr!(
             "{days}: {matching} of {all} match",
             days,
-            matching = paint::grouped(*matching),
-            all = paint::grouped(*all)
+            matching = paint::format_grouped_number(*matching),
+            all = paint::format_grouped_number(*all)
         ))
     };
     let chart = |name: &str, counts: &[u64], color| {

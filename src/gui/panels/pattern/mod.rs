@@ -140,7 +140,10 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     let chosen = state.way().map(|(number, _)| number);
                     let text = match count {
                         0 => tr!("Place all").to_owned(),
-                        _ => tr!("Place {files}", files = paint::grouped(count as u64)),
+                        _ => tr!(
+                            "Place {files}",
+                            files = paint::format_grouped_number(count as u64)
+                        ),
                     };
                     let tip = tr!(
                         "Put every matched file into its place, in one step that can be undone"
@@ -148,7 +151,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     let button = Button::primary(text)
                         .name(tr!("Place matched files"))
                         .tooltip(tip)
-                        .blocked(blocked);
+                        .with_disabled_reason(blocked);
                     if ui.add(button).clicked()
                         && let (Some(number), Some(examples)) =
                             (chosen, cx.session.pattern.examples())
@@ -158,13 +161,13 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                             alternative: several.then_some(number),
                         });
                     }
-                    let files = cx.session.tray.chosen();
+                    let files = cx.session.tray.selected_files();
                     let none = files
                         .is_empty()
                         .then_some(tr!("Select files among the unplaced ones first"));
                     let button = Button::secondary(tr!("Add example"))
                         .icon(icons::PLUS)
-                        .blocked(none);
+                        .with_disabled_reason(none);
                     if ui
                         .add(button.tooltip(tr!("Show where the selected unplaced files belong")))
                         .clicked()
@@ -277,18 +280,18 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             way.placed.len(),
             "{n} file",
             "{n} files",
-            n = paint::grouped(way.placed.len() as u64)
+            n = paint::format_grouped_number(way.placed.len() as u64)
         );
         let roots = tr_n!(
             way.roots,
             "{n} root",
             "{n} roots",
-            n = paint::grouped(way.roots as u64)
+            n = paint::format_grouped_number(way.roots as u64)
         );
         match way.new_roots {
             0 => tr!("{files} into {roots}", files, roots),
             new => {
-                let n = paint::grouped(new as u64);
+                let n = paint::format_grouped_number(new as u64);
                 tr_n!(
                     new,
                     "{files} into {roots}, {n} new",
@@ -343,7 +346,7 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         Segment::new(ListedFiles::Nearly, tr!("Nearly")).count(nearly),
         Segment::new(ListedFiles::Left, tr!("Left over")).count(left),
     ];
-    if widgets::segmented(
+    if widgets::draw_segments(
         ui,
         "pattern-listed",
         &mut cx.session.pattern.listed,
@@ -381,8 +384,9 @@ fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
                     continue;
                 }
             };
-            let galley = paint::unwrapped(ui.painter(), &token.text, font::mono(12.0), color);
-            let said = paint::unwrapped(ui.painter(), word, font::medium(10.0), color);
+            let galley =
+                paint::layout_unwrapped_line(ui.painter(), &token.text, font::mono(12.0), color);
+            let said = paint::layout_unwrapped_line(ui.painter(), word, font::medium(10.0), color);
             let (rect, response) = ui.allocate_exact_size(
                 vec2(galley.size().x + said.size().x + 18.0, 20.0),
                 egui::Sense::hover(),

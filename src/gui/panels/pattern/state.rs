@@ -74,7 +74,7 @@ impl PatternState {
     }
 
     /// Records the job that matches names; returns the job that it supersedes.
-    pub fn started(&mut self, job: JobId) -> Option<JobId> {
+    pub fn replace_job(&mut self, job: JobId) -> Option<JobId> {
         self.job.replace(job)
     }
 

@@ -182,7 +182,7 @@ fn row(ui: &mut Ui, name: &str, value: &mut String, width: f32, hint: &str, unit
         let beside = match unit {
             "" => 0.0,
             unit => {
-                paint::unwrapped(ui.painter(), unit, font::regular(12.0), t.tx2)
+                paint::layout_unwrapped_line(ui.painter(), unit, font::regular(12.0), t.tx2)
                     .size()
                     .x
                     + ui.spacing().item_spacing.x
@@ -245,7 +245,7 @@ fn plan_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(folder) = cx.session.plan.folder() else {
         return;
     };
-    if let Some(shown) = cx.session.plan.shown() {
+    if let Some(shown) = cx.session.plan.shown_plan() {
         let status = &shown.status;
         let (least, most) = sizes(status);
         let text = match status.total {
@@ -343,7 +343,7 @@ fn make_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path) {
         .add(
             Button::primary(tr!("Write plan"))
                 .icon(icons::EXPORT)
-                .blocked(blocked),
+                .with_disabled_reason(blocked),
         )
         .clicked()
     {

@@ -59,7 +59,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         .status
         .latest()
         .is_some_and(|found| found.0 == folder);
-    let shown = cx.session.plan.shown().cloned();
+    let shown = cx.session.plan.shown_plan().cloned();
     ScrollArea::vertical()
         .id_salt("plan")
         .auto_shrink(false)
@@ -93,7 +93,9 @@ fn choose_folder(cx: &mut PanelContext<'_>) {
 /// Requests the status, every few seconds while parts are built.
 fn read(ui: &Ui, cx: &mut PanelContext<'_>, folder: &Path, building: bool) {
     let state = &mut cx.session.plan;
-    let running = state.shown().is_some_and(|shown| shown.status.running > 0);
+    let running = state
+        .shown_plan()
+        .is_some_and(|shown| shown.status.running > 0);
     let now = ui.input(|input| input.time);
     if building || running {
         if now - state.asked_at >= AGAIN_S && !state.status.is_pending() {
@@ -113,7 +115,7 @@ fn read(ui: &Ui, cx: &mut PanelContext<'_>, folder: &Path, building: bool) {
             let shown = match folder.join("plan.json").exists() {
                 true => {
                     let status = Arc::new(plan_status(&folder)?);
-                    let throughput = Arc::new(Throughput::of(&status));
+                    let throughput = Arc::new(Throughput::from_status(&status));
                     Some(ShownPlan { status, throughput })
                 }
                 false => None,
@@ -137,7 +139,7 @@ fn status_ui(
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             ui.horizontal_wrapped(|ui| {
                 let (roots, bytes) = (
-                    paint::grouped(status.roots),
+                    paint::format_grouped_number(status.roots),
                     paint::bytes(status.data_bytes),
                 );
                 let text = tr_n!(
@@ -257,7 +259,9 @@ fn submit_ui(
         0 => Button::secondary(tr!("Submit")),
         _ => Button::primary(text),
     };
-    if ui.add(submit.icon(icons::PLAY).blocked(blocked)).clicked()
+    if ui
+        .add(submit.icon(icons::PLAY).with_disabled_reason(blocked))
+        .clicked()
         && let (Ok(engine), Some(tries)) = (engine, tries)
     {
         let request = SubmitRequest {
@@ -305,7 +309,11 @@ fn submit_ui(
         Button::secondary(text)
     };
     if ui
-        .add(finish.icon(icons::CHECK_CIRCLE).blocked(blocked))
+        .add(
+            finish
+                .icon(icons::CHECK_CIRCLE)
+                .with_disabled_reason(blocked),
+        )
         .clicked()
     {
         cx.run(Command::operate(SubmitRequest::new(

@@ -23,7 +23,11 @@ const LINES: usize = 12;
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let folder = cx.session.plan.folder();
-    let status = cx.session.plan.shown().map(|shown| shown.status.clone());
+    let status = cx
+        .session
+        .plan
+        .shown_plan()
+        .map(|shown| shown.status.clone());
     let selected = cx.session.plan.selected;
     let part = status.as_ref().and_then(|status| {
         status
@@ -98,7 +102,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                             .add(
                                 Button::secondary(tr!("Run here"))
                                     .icon(icons::MONITOR)
-                                    .blocked(blocked),
+                                    .with_disabled_reason(blocked),
                             )
                             .clicked()
                         {
@@ -196,7 +200,7 @@ fn facts_ui(ui: &mut Ui, part: &PartStatus) {
     let t = theme::tokens(ui);
     let last = part.attempts.last();
     let mut facts = vec![
-        (tr!("Roots"), paint::grouped(part.roots)),
+        (tr!("Roots"), paint::format_grouped_number(part.roots)),
         (tr!("Size"), paint::bytes(part.data_bytes)),
     ];
     facts.extend(part.host.clone().map(|host| (tr!("Host"), host)));
@@ -212,7 +216,10 @@ fn facts_ui(ui: &mut Ui, part: &PartStatus) {
             .unwrap_or_else(|| tr!("none yet").to_owned()),
     ));
     if part.failures > 0 {
-        facts.push((tr!("Samples that failed"), paint::grouped(part.failures)));
+        facts.push((
+            tr!("Samples that failed"),
+            paint::format_grouped_number(part.failures),
+        ));
     }
     for (name, value) in facts {
         ui.horizontal(|ui| {

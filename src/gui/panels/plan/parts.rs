@@ -50,7 +50,7 @@ pub fn ui(ui: &mut Ui, state: &mut PlanState, status: &PlanStatus) {
                         Segment::new(false, tr!("By part")),
                         Segment::new(true, tr!("By host")),
                     ];
-                    widgets::segmented(ui, "group of parts", &mut state.by_host, &segments);
+                    widgets::draw_segments(ui, "group of parts", &mut state.by_host, &segments);
                 });
             });
             match state.by_host {
@@ -116,7 +116,7 @@ fn more_ui(ui: &mut Ui, more: usize) {
             more,
             "and {n} more part",
             "and {n} more parts",
-            n = paint::grouped(more as u64)
+            n = paint::format_grouped_number(more as u64)
         );
         ui.label(
             theme::rich_text(text)

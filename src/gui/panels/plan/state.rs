@@ -127,7 +127,7 @@ impl PlanState {
     }
 
     /// The plan in the folder; `None` until it is read.
-    pub(super) fn shown(&self) -> Option<&ShownPlan> {
+    pub(super) fn shown_plan(&self) -> Option<&ShownPlan> {
         let folder = self.folder()?;
         self.status
             .latest()

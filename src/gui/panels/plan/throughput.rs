@@ -30,7 +30,7 @@ pub struct Throughput {
 impl Throughput {
     /// Computes the throughput from the attempts at the parts. Each attempt counts with its mean
     /// rate.
-    pub fn of(status: &PlanStatus) -> Self {
+    pub fn from_status(status: &PlanStatus) -> Self {
         let attempts = || {
             status
                 .parts
@@ -254,7 +254,7 @@ mod tests {
             eta_seconds: Some(20.0),
             ..PlanStatus::default()
         };
-        let throughput = Throughput::of(&status);
+        let throughput = Throughput::from_status(&status);
         assert_eq!(throughput.span_ms, (1_000, 11_000));
         assert_eq!(
             (throughput.bytes_per_second[10], throughput.running[10]),
@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(throughput.moment(9.99), Some(119));
         assert_eq!(throughput.moment(10.5), None);
         assert_eq!(
-            Throughput::of(&PlanStatus::default()),
+            Throughput::from_status(&PlanStatus::default()),
             Throughput::default()
         );
     }

@@ -422,7 +422,10 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
     let state = &cx.session.preview;
     let mut text = match state.pixel {
         Some((column, row)) => {
-            let (row, column) = (paint::grouped(row as u64), paint::grouped(column as u64));
+            let (row, column) = (
+                paint::format_grouped_number(row as u64),
+                paint::format_grouped_number(column as u64),
+            );
             tr!("row {row} col {column}", row, column)
         }
         None => match state.info() {
@@ -430,8 +433,8 @@ pub fn readout_ui(ui: &mut Ui, cx: &PanelContext<'_>, rect: Rect) {
                 info.band_count,
                 "{width} × {height} pixels, {bands} band",
                 "{width} × {height} pixels, {bands} bands",
-                width = paint::grouped(info.width as u64),
-                height = paint::grouped(info.height as u64),
+                width = paint::format_grouped_number(info.width as u64),
+                height = paint::format_grouped_number(info.height as u64),
                 bands = info.band_count
             ),
             None => String::new(),

@@ -27,7 +27,7 @@ const LISTED: usize = 4096;
 /// Requests the chunk list of the selected sample.
 pub fn refresh(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef) {
     let Some(open) = document
-        .opened()
+        .opened_dataset()
         .filter(|open| is_streamable(open.reader.as_ref()))
     else {
         return;
@@ -138,7 +138,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
             places.len(),
             "{n} chunk",
             "{n} chunks",
-            n = paint::grouped(places.len() as u64)
+            n = paint::format_grouped_number(places.len() as u64)
         );
         ui.label(
             theme::rich_text(text)
@@ -172,7 +172,10 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
             let Some(chunk) = places.get(position) else {
                 return;
             };
-            let (size, offset) = (paint::grouped(chunk.size), paint::grouped(chunk.offset));
+            let (size, offset) = (
+                paint::format_grouped_number(chunk.size),
+                paint::format_grouped_number(chunk.offset),
+            );
             let stored = match chunk.dtype.as_deref() {
                 Some(dtype) => tr!("{size} bytes at {offset}, {dtype}", size, offset, dtype),
                 None => tr!(
@@ -188,7 +191,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
             let blocked = state.job.is_some().then_some(tr!("A chunk is being read"));
             let button = Button::secondary(tr!("Read chunk"))
                 .icon(icons::DOWNLOAD_SIMPLE)
-                .blocked(blocked);
+                .with_disabled_reason(blocked);
             read = ui
                 .add(button.tooltip(tr!("Read this range of bytes alone, and decode it")))
                 .clicked();
@@ -199,7 +202,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
                 array_ui(ui, state, cx.jobs, index, &array);
             }
         });
-    if read && let (Some(path), Some(open)) = (document.path(at), document.opened()) {
+    if read && let (Some(path), Some(open)) = (document.path(at), document.opened_dataset()) {
         let state = &mut cx.session.preview.chunks;
         state.asked = state.chosen;
         let chunk = format!("{}::{}", path.to_archive(), state.chosen);
@@ -234,7 +237,7 @@ fn array_ui(
             .font(font::semibold(12.0))
             .color(t.tx),
     );
-    let id = ValueId::of(array);
+    let id = ValueId::from_arc(array);
     let work = array.clone();
     state
         .seen
@@ -270,7 +273,7 @@ fn array_ui(
 }
 
 impl ChunkRange {
-    fn of(values: &[PixelNumber]) -> Self {
+    fn from_values(values: &[PixelNumber]) -> Self {
         let finite = || {
             values
                 .iter()
@@ -296,7 +299,10 @@ fn seen_of(array: &ChunkArray) -> ChunkPicture {
     } else {
         vec![array.band(0)]
     };
-    let ranges: Vec<ChunkRange> = shown.iter().map(|values| ChunkRange::of(values)).collect();
+    let ranges: Vec<ChunkRange> = shown
+        .iter()
+        .map(|values| ChunkRange::from_values(values))
+        .collect();
     let level = |band: usize, at: usize| {
         let [low, high] = [ranges[band].low, ranges[band].high].map(PixelNumber::to_f64);
         let value = shown[band].get(at).map_or(f64::NAN, |value| value.to_f64());

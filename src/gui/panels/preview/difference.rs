@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use super::names::{band_name, number_of, numbers_apart, signed};
+use super::names::{band_name, format_signed, number_of, numbers_apart};
 use super::state::{CompareMode, DifferencePair, PreviewState};
 use crate::error::Error;
 use crate::gui::panel_context::PanelContext;
@@ -86,9 +86,9 @@ fn ends(apart: &BandDifference) -> Option<[String; 3]> {
         ""
     };
     Some([
-        format!("{below}{}", signed(least)),
+        format!("{below}{}", format_signed(least)),
         "0".into(),
-        format!("{above}{}", signed(most)),
+        format!("{above}{}", format_signed(most)),
     ])
 }
 
@@ -297,7 +297,7 @@ pub fn text(value: &PixelValue) -> String {
         value if value.missing => tr!("nodata").to_owned(),
         value => match value.imaginary {
             Some(imaginary) => super::names::complex(value.value, imaginary),
-            None => signed(value.value),
+            None => format_signed(value.value),
         },
     }
 }

@@ -51,12 +51,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, at: RowRef, 
             ui.set_min_width(ui.available_width());
             ui.horizontal(|ui| {
                 ui.label(
-                    theme::rich_text(crate::text::of(view.kind))
+                    theme::rich_text(crate::text::translate_text(view.kind))
                         .font(font::semibold(12.0))
                         .color(t.tx),
                 );
                 let lines = view.lines.len();
-                let n = paint::grouped(lines as u64);
+                let n = paint::format_grouped_number(lines as u64);
                 // The reason matters for a file that looks like a picture by its name only.
                 let is_picture = document
                     .id(at)

@@ -127,7 +127,7 @@ pub fn ui(
                 "{name}: {n} pixel",
                 "{name}: {n} pixels",
                 name,
-                n = paint::grouped(count)
+                n = paint::format_grouped_number(count)
             ));
         }
         Some(lines.join("\n"))
@@ -199,7 +199,7 @@ pub fn ui(
         );
         let text = format!("{low} – {high}");
         let width = ui.available_width();
-        let fits = paint::unwrapped(ui.painter(), &text, font::mono(11.0), t.tx)
+        let fits = paint::layout_unwrapped_line(ui.painter(), &text, font::mono(11.0), t.tx)
             .size()
             .x
             <= width;
@@ -229,7 +229,10 @@ pub fn ui(
             .histograms
             .iter()
             .map(|histogram| (histogram.valid > 0).then_some(histogram.range));
-        let ([low, high], n) = (ends_text(image, ranges, scaling), paint::grouped(beyond));
+        let ([low, high], n) = (
+            ends_text(image, ranges, scaling),
+            paint::format_grouped_number(beyond),
+        );
         let text = tr_n!(
             beyond,
             "{n} value beyond the axis; all are from {low} to {high}",

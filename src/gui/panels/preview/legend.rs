@@ -33,7 +33,7 @@ pub fn ui(ui: &mut Ui, document: &Document, image: &PreviewImage) {
         return;
     }
     let t = theme::tokens(ui);
-    let count = paint::grouped(rows.len() as u64);
+    let count = paint::format_grouped_number(rows.len() as u64);
     widgets::section_header(ui, tr!("Classes"), |ui| {
         ui.label(theme::rich_text(count).font(font::mono(11.0)).color(t.tx3));
     });
@@ -45,7 +45,7 @@ pub fn ui(ui: &mut Ui, document: &Document, image: &PreviewImage) {
                 row_ui(ui, row);
             }
             if rows.len() > LISTED {
-                let n = paint::grouped((rows.len() - LISTED) as u64);
+                let n = paint::format_grouped_number((rows.len() - LISTED) as u64);
                 ui.label(
                     theme::rich_text(tr!("and {n} more", n))
                         .font(font::regular(12.0))

@@ -263,7 +263,7 @@ fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
     };
     let mut request = PreviewRequest::new(asset, (WHOLE, WHOLE));
     request.options = RenderOptions {
-        bands: within(&state.options.bands, info.band_count),
+        bands: fit_bands_to_raster(&state.options.bands, info.band_count),
         ..state.options.clone()
     };
     request.resampling = resampling_of(by_class, &request.options.bands, &info);
@@ -286,7 +286,7 @@ pub fn read(request: PreviewRequest, ctx: &JobContext) -> Result<PictureAnswer> 
 
 /// The chosen bands if the raster has them, else automatic ones: a mask beside a scene has one
 /// band.
-pub fn within(bands: &BandChoice, count: usize) -> BandChoice {
+pub fn fit_bands_to_raster(bands: &BandChoice, count: usize) -> BandChoice {
     let has = *bands == BandChoice::Auto || bands.bands().iter().all(|band| band.get() <= count);
     if has { bands.clone() } else { BandChoice::Auto }
 }

@@ -86,7 +86,7 @@ pub fn band_name(band: &BandInfo, known: &[String]) -> String {
         ("", Some(name)) if !name.is_empty() => name.clone(),
         ("", _) => match (band.position.as_str(), band.wavelength_nm) {
             ("", Some(wavelength)) => tr!("{wavelength} nm", wavelength = number(wavelength)),
-            ("", None) => numbered(band.index),
+            ("", None) => numbered_band_name(band.index),
             (position, _) => position.to_owned(),
         },
         (text, _) => text.to_owned(),
@@ -104,7 +104,7 @@ pub fn short_name(band: &BandInfo, name: &str) -> String {
             .to_owned();
     }
     let is_long = name.chars().count() > 5 && band.wavelength_nm.is_none();
-    match is_long && !name.starts_with("Band ") && *name != numbered(band.index) {
+    match is_long && !name.starts_with("Band ") && *name != numbered_band_name(band.index) {
         true => name.split_whitespace().next().unwrap_or(name).to_owned(),
         false => name.to_owned(),
     }
@@ -121,7 +121,7 @@ pub fn narrow_name(band: &BandInfo, known: &[String]) -> String {
 }
 
 /// The name of a band without one.
-pub fn numbered(band: BandIndex) -> String {
+pub fn numbered_band_name(band: BandIndex) -> String {
     tr!("Band {number}", number = band)
 }
 
@@ -157,7 +157,7 @@ pub fn number_of(value: PixelNumber) -> String {
 }
 
 /// Formats a difference: [`number_of`] with the sign of positive ones.
-pub fn signed(value: PixelNumber) -> String {
+pub fn format_signed(value: PixelNumber) -> String {
     let sign = if value.to_f64() > 0.0 { "+" } else { "" };
     format!("{sign}{}", number_of(value))
 }
@@ -247,7 +247,7 @@ mod tests {
             (u64::MAX.to_string(), i64::MIN.to_string())
         );
         assert_eq!(number_of(PixelNumber::Real(811.73)), "811.7");
-        let signs = [150, -190, 0].map(|value| signed(PixelNumber::Integer(value)));
+        let signs = [150, -190, 0].map(|value| format_signed(PixelNumber::Integer(value)));
         assert_eq!(signs, ["+150", "-190", "0"]);
     }
 

@@ -34,8 +34,8 @@ pub fn ui(
         tr!("row, col"),
         &format!(
             "{}, {}",
-            paint::grouped(probe.row as u64),
-            paint::grouped(probe.column as u64)
+            paint::format_grouped_number(probe.row as u64),
+            paint::format_grouped_number(probe.column as u64)
         ),
     );
     if let Some(apart) = difference::values(&cx.session.preview) {
@@ -257,7 +257,7 @@ fn value_ui(
 }
 
 fn width_of(ui: &Ui, text: &str, font: FontId) -> f32 {
-    paint::unwrapped(ui.painter(), text, font, egui::Color32::PLACEHOLDER)
+    paint::layout_unwrapped_line(ui.painter(), text, font, egui::Color32::PLACEHOLDER)
         .size()
         .x
 }

@@ -33,7 +33,7 @@ impl Scaling {
     }
 
     /// The stored value.
-    pub fn stored(self, physical: f64) -> f64 {
+    pub fn stored_from_physical(self, physical: f64) -> f64 {
         if self == Self::STORED {
             physical
         } else {
@@ -53,7 +53,10 @@ impl Scaling {
 
     /// Stored values of the ends of a physical range, the lower one first.
     pub fn stored_pair(self, low: f64, high: f64) -> [f64; 2] {
-        let [one, other] = [self.stored(low), self.stored(high)];
+        let [one, other] = [
+            self.stored_from_physical(low),
+            self.stored_from_physical(high),
+        ];
         if self.factor < 0.0 {
             [other, one]
         } else {
@@ -66,8 +69,10 @@ impl Scaling {
         let [first, last] = self.physical_pair(low, high);
         let mut marks = plot::decimal_ticks(first, last, most);
         for mark in &mut marks {
-            (mark.value, mark.step_size) =
-                (self.stored(mark.value), mark.step_size / self.factor.abs());
+            (mark.value, mark.step_size) = (
+                self.stored_from_physical(mark.value),
+                mark.step_size / self.factor.abs(),
+            );
         }
         marks
     }
@@ -131,7 +136,7 @@ mod tests {
             offset: -0.1,
         };
         assert_eq!(scaling.physical(13_000.0), 1.2);
-        assert!((scaling.stored(1.2) - 13_000.0).abs() < 1e-6);
+        assert!((scaling.stored_from_physical(1.2) - 13_000.0).abs() < 1e-6);
         let falling = Scaling {
             factor: -2.0,
             offset: 10.0,

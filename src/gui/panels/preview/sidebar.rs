@@ -248,7 +248,7 @@ fn probe_ui(
                 Button::ghost(name)
                     .icon(icons::PUSH_PIN)
                     .name(tr!("Pin the pixel"))
-                    .blocked(nothing),
+                    .with_disabled_reason(nothing),
             )
             .clicked()
         {
@@ -414,7 +414,7 @@ fn number_field(
     if !ui.memory(|memory| memory.has_focus(id)) {
         text.clone_into(typed);
     }
-    let response = TextField::new(crate::text::of(name), typed)
+    let response = TextField::new(crate::text::translate_text(name), typed)
         .id(id)
         .hide_label()
         .mono()

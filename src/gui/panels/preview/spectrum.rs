@@ -71,7 +71,7 @@ pub fn ui(
         let keep = Button::ghost(tr!("Keep"))
             .icon(icons::PLUS)
             .name(tr!("Keep the spectrum"))
-            .blocked(blocked);
+            .with_disabled_reason(blocked);
         if ui.add(keep).clicked()
             && let Some(now) = &now
         {
@@ -247,8 +247,8 @@ fn spectrum_of(
         .collect();
     points.sort_by(|a, b| a[0].total_cmp(&b[0]));
     let (row, column) = (
-        paint::grouped(probe.row as u64),
-        paint::grouped(probe.column as u64),
+        paint::format_grouped_number(probe.row as u64),
+        paint::format_grouped_number(probe.column as u64),
     );
     Spectrum {
         name: format!("{sample} {row}, {column}"),

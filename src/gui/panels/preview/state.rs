@@ -8,7 +8,7 @@ use egui::TextureHandle;
 
 use super::picture::{Picture, PictureAnswer};
 use super::vector::VectorState;
-use super::{WHOLE, read, resampling_of, within};
+use super::{WHOLE, fit_bands_to_raster, read, resampling_of};
 use crate::error::{Error, Result};
 use crate::gui::document_key::DocumentKey;
 use crate::gui::value_id::ValueId;
@@ -98,7 +98,7 @@ impl BesideKey {
         let (source, info) = describe_variable(place()?.0, self.variable)?;
         let mut request = PreviewRequest::new(source, (WHOLE, WHOLE));
         (request.options.bands, request.options.part) =
-            (within(&self.bands, info.band_count), self.part);
+            (fit_bands_to_raster(&self.bands, info.band_count), self.part);
         request.resampling = resampling_of(self.by_class, &request.options.bands, &info);
         read(request, ctx)
     }
@@ -238,7 +238,7 @@ pub struct ChunksState {
 
 impl ChunksState {
     /// Records the job that reads a chunk.
-    pub fn started(&mut self, job: JobId) {
+    pub fn record_start(&mut self, job: JobId) {
         (self.job, self.failed) = (Some(job), None);
     }
 
@@ -252,7 +252,7 @@ impl ChunksState {
     }
 
     /// Records that the job failed or was cancelled. True when it is the newest job.
-    pub fn ended(&mut self, job: JobId, why: Option<&Error>) -> bool {
+    pub fn record_end(&mut self, job: JobId, why: Option<&Error>) -> bool {
         let own = self.job == Some(job);
         if own {
             (self.job, self.failed) = (None, why.map(Error::sentence));

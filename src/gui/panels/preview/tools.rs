@@ -58,7 +58,7 @@ enum Room {
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, playback: bool) {
     let t = theme::tokens(ui);
     cx.session.preview.compare.jobs = cx.jobs.clone();
-    let bands = BandChoices::of(cx, document);
+    let bands = BandChoices::from_context(cx, document);
     let alone = is_alone(document, at);
     Frame::NONE
         .inner_margin(Margin::symmetric(8, 5))
@@ -126,7 +126,7 @@ pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, 
     };
     let alone = is_alone(document, at).then_some(tr!("It has no siblings"));
     if ui
-        .add(Button::icon_only(icon, name).blocked(alone))
+        .add(Button::icon_only(icon, name).with_disabled_reason(alone))
         .clicked()
     {
         cx.session.preview.next_step_s = (!playing).then(|| ui.input(|input| input.time));
@@ -141,7 +141,7 @@ pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, 
             .is_none()
             .then_some(tr!("There is no other file beside it"));
         if ui
-            .add(Button::icon_only(icon, name).blocked(blocked))
+            .add(Button::icon_only(icon, name).with_disabled_reason(blocked))
             .clicked()
         {
             cx.request(Request::Select(to));
@@ -159,7 +159,7 @@ struct BandChoices {
 }
 
 impl BandChoices {
-    fn of(cx: &PanelContext<'_>, document: &Document) -> Option<Self> {
+    fn from_context(cx: &PanelContext<'_>, document: &Document) -> Option<Self> {
         let known = band_names(Some(document));
         let image = cx.session.preview.image()?;
         let (info, shown) = (&image.info, image.bands.clone());
@@ -167,7 +167,7 @@ impl BandChoices {
             .iter()
             .filter_map(|preset| {
                 Some((
-                    crate::text::of(preset.label()).to_owned(),
+                    crate::text::translate_text(preset.label()).to_owned(),
                     Some(preset.bands(info, &known)?),
                 ))
             })
@@ -204,7 +204,7 @@ impl BandChoices {
     /// Width of each band combo box: name and caret.
     fn band_width(&self, ui: &Ui, t: &ThemeTokens) -> f32 {
         let width = |band: &BandIndex| {
-            paint::unwrapped(ui.painter(), &self.short(*band), font::mono(12.0), t.tx)
+            paint::layout_unwrapped_line(ui.painter(), &self.short(*band), font::mono(12.0), t.tx)
                 .size()
                 .x
         };
@@ -219,10 +219,11 @@ impl BandChoices {
             0.0
         };
         let band = self.band_width(ui, t) + GAP;
-        let letter = paint::unwrapped(ui.painter(), "R", font::mono_semibold(12.0), t.tx)
-            .size()
-            .x
-            + GAP;
+        let letter =
+            paint::layout_unwrapped_line(ui.painter(), "R", font::mono_semibold(12.0), t.tx)
+                .size()
+                .x
+                + GAP;
         match &self.shown {
             BandChoice::Rgb(_) => preset + 3.0 * (letter + band),
             BandChoice::Single { .. } => {
@@ -318,7 +319,7 @@ fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&BandChoices>)
             {
                 *band = BandIndex::from_position(index);
             }
-            let label = |map: ColourMap| crate::text::of(map.label());
+            let label = |map: ColourMap| crate::text::translate_text(map.label());
             let mut labels: Vec<&str> = ColourMap::ALL.map(label).to_vec();
             if of.has_classes {
                 labels.push(tr!("Label classes"));
@@ -353,9 +354,14 @@ fn segments() -> [Segment<'static, CompareMode>; 5] {
 fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens, room: Room) -> f32 {
     let modes = match room {
         Room::Wide => {
-            let label = paint::unwrapped(ui.painter(), tr!("Compare"), font::regular(12.0), t.tx)
-                .size()
-                .x;
+            let label = paint::layout_unwrapped_line(
+                ui.painter(),
+                tr!("Compare"),
+                font::regular(12.0),
+                t.tx,
+            )
+            .size()
+            .x;
             label + GAP + widgets::segmented_width(ui, &segments())
         }
         Room::Narrow => MODE,
@@ -380,7 +386,7 @@ fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
                     .font(font::regular(12.0))
                     .color(t.tx2),
             );
-            widgets::segmented(ui, "compare", &mut compare.mode, &segments());
+            widgets::draw_segments(ui, "compare", &mut compare.mode, &segments());
         }
         Room::Narrow => {
             let current = match compare.mode {
@@ -433,7 +439,7 @@ fn zoom_text(cx: &PanelContext<'_>) -> String {
 }
 
 fn zoom_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens) -> f32 {
-    let text = paint::unwrapped(ui.painter(), &zoom_text(cx), font::medium(12.0), t.tx)
+    let text = paint::layout_unwrapped_line(ui.painter(), &zoom_text(cx), font::medium(12.0), t.tx)
         .size()
         .x;
     3.0 * (ICON + GAP) + (text + 18.0).round() + GAP

@@ -17,7 +17,7 @@ const ICON: f32 = 24.0;
 
 /// Width of the controls with the gaps after them; 0 for a file with one raster.
 pub fn width(cx: &PanelContext<'_>, document: &Document, gap: f32) -> f32 {
-    match shown(cx) {
+    match shown_variable(cx) {
         Some(_) if document.draft().is_some() => WIDTH + ICON + 2.0 * gap,
         Some(_) => WIDTH + gap,
         None => 0.0,
@@ -26,7 +26,7 @@ pub fn width(cx: &PanelContext<'_>, document: &Document, gap: f32) -> f32 {
 
 /// Draws the choice; nothing for a file with one raster.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let Some(read) = shown(cx).cloned() else {
+    let Some(read) = shown_variable(cx).cloned() else {
         return;
     };
     let current = read.name.as_deref().unwrap_or(tr!("Own bands of the file"));
@@ -47,7 +47,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
 }
 
 /// The variable of the raster that is shown.
-fn shown<'a>(cx: &'a PanelContext<'_>) -> Option<&'a VariableRead> {
+fn shown_variable<'a>(cx: &'a PanelContext<'_>) -> Option<&'a VariableRead> {
     cx.session.preview.raster.as_ref()?.variable.as_ref()
 }
 
@@ -81,7 +81,7 @@ fn store_ui(
     };
     let title = tr!("Read this variable at this position");
     if ui
-        .add(Button::icon_only(icons::PUSH_PIN, title).blocked(nothing))
+        .add(Button::icon_only(icons::PUSH_PIN, title).with_disabled_reason(nothing))
         .clicked()
         && let Some(name) = name
     {

@@ -395,10 +395,10 @@ fn on_screen(line: &[[f64; 2]], transform: Transform) -> Vec<Pos2> {
 /// Draws the line below the picture: the feature under the pointer, or how many there are.
 fn readout_ui(ui: &mut Ui, view: &VectorView, row: Option<usize>, rect: Rect) {
     let count = view.rows.len();
-    let n = paint::grouped(count as u64);
+    let n = paint::format_grouped_number(count as u64);
     let text = match row {
         Some(row) => {
-            let number = paint::grouped(row as u64 + 1);
+            let number = paint::format_grouped_number(row as u64 + 1);
             format!(
                 "{}   {}",
                 tr!("feature {number} of {n}", number, n),
@@ -436,7 +436,7 @@ fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: R
 
 fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: Rect) {
     let t = theme::tokens(ui);
-    let n = paint::grouped(view.rows.len() as u64);
+    let n = paint::format_grouped_number(view.rows.len() as u64);
     ui.spacing_mut().item_spacing.y = 0.0;
     widgets::section_header(ui, tr!("Features"), |ui| {
         ui.label(theme::rich_text(n).font(font::mono(11.0)).color(t.tx3));
@@ -467,7 +467,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: R
         paint::text_right(
             ui.painter(),
             gutter,
-            &paint::grouped(row as u64 + 1),
+            &paint::format_grouped_number(row as u64 + 1),
             font::mono(10.5),
             t.tx3,
         );

@@ -73,7 +73,7 @@ pub fn go_to(cx: &mut PanelContext<'_>, finding: &Finding) {
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let report = cx.studio.report().clone();
     if report.findings.is_empty() {
-        let (title, why) = match (cx.document().is_some(), cx.session.marks.checked()) {
+        let (title, why) = match (cx.document().is_some(), cx.session.marks.is_checked()) {
             (true, true) => (
                 tr!("No problems"),
                 tr!("Every rule that was checked holds."),
@@ -87,7 +87,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 tr!("Open a dataset, or drop files to begin one."),
             ),
         };
-        let icon = if cx.session.marks.checked() {
+        let icon = if cx.session.marks.is_checked() {
             icons::CHECK_CIRCLE
         } else {
             icons::WARNING_OCTAGON
@@ -133,9 +133,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let finding = &report.findings[index];
         let chosen = cursor == Some(row as usize);
         response.widget_info(|| match line {
-            ProblemLine::Group(..) => {
-                WidgetInfo::labeled(Role::ListItem, true, crate::text::of(finding.rule.what()))
-            }
+            ProblemLine::Group(..) => WidgetInfo::labeled(
+                Role::ListItem,
+                true,
+                crate::text::translate_text(finding.rule.what()),
+            ),
             _ => {
                 let said = format!("{} {}: {}", finding.rule, finding.at, finding.message);
                 WidgetInfo::selected(Role::ListItem, true, chosen, said)
@@ -191,7 +193,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         if offers_sidecars && sidecars_ui(ui, rect.with_min_x(room.right()), &widths) {
             cx.requests.push(Request::Do(Action::Sidecars));
         }
-        let rule = crate::text::of(finding.rule.what());
+        let rule = crate::text::translate_text(finding.rule.what());
         response.clone().on_hover_text(theme::rich_text(format!(
             "{} ({rule}, §{})",
             finding.message,
@@ -306,7 +308,7 @@ fn want_plans(
     };
     let key = (
         (cx.session.serial, revision(cx.studio)),
-        ValueId::of(report),
+        ValueId::from_arc(report),
     );
     state.plans.update(
         cx.jobs,
@@ -567,8 +569,8 @@ fn line_ui(
     inner.min.x = chip.right() + 10.0;
     match line {
         ProblemLine::Group(_, count, _) => {
-            let number = paint::grouped(count as u64);
-            let width = paint::unwrapped(painter, &number, font::medium(11.0), t.tx2)
+            let number = paint::format_grouped_number(count as u64);
+            let width = paint::layout_unwrapped_line(painter, &number, font::medium(11.0), t.tx2)
                 .size()
                 .x
                 + 10.0;
@@ -582,7 +584,7 @@ fn line_ui(
             paint::text_left(
                 painter,
                 inner,
-                crate::text::of(finding.rule.what()),
+                crate::text::translate_text(finding.rule.what()),
                 font::medium(12.0),
                 t.tx,
             );
@@ -642,15 +644,15 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     {
         cx.request(Request::Do(crate::gui::action::Action::Validate));
     }
-    let repairable = cx.document().and_then(Document::opened).is_some()
+    let repairable = cx.document().and_then(Document::opened_dataset).is_some()
         && !cx.studio.report().findings.is_empty();
     if repairable {
         let action = crate::gui::action::Action::Repair;
-        let reason = crate::gui::action_enabled::blocked(action, cx);
+        let reason = crate::gui::action_enabled::disabled_reason(action, cx);
         let button = Button::primary(action.info().text)
             .icon(icons::FIRST_AID_KIT)
             .tooltip(action.info().tooltip);
-        if ui.add(button.blocked(reason)).clicked() {
+        if ui.add(button.with_disabled_reason(reason)).clicked() {
             cx.request(Request::Do(action));
         }
     }
@@ -687,7 +689,7 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             .add(
                 Button::primary(tr!("Fix all safe"))
                     .tooltip(tip)
-                    .blocked(blocked),
+                    .with_disabled_reason(blocked),
             )
             .clicked()
         {
@@ -698,13 +700,13 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         warnings,
         "{n} warning",
         "{n} warnings",
-        n = paint::grouped(warnings)
+        n = paint::format_grouped_number(warnings)
     );
     let error_text = tr_n!(
         errors,
         "{n} error",
         "{n} errors",
-        n = paint::grouped(errors)
+        n = paint::format_grouped_number(errors)
     );
     for (number, text, icon, color) in [
         (warnings, warning_text, icons::WARNING, t.warn),

@@ -38,7 +38,7 @@ pub fn shape_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     ];
     let shape = &mut cx.session.query.chart.shape;
     if ui.available_width() > widgets::segmented_width(ui, &segments) + 8.0 {
-        widgets::segmented(ui, "query-shape", shape, &segments);
+        widgets::draw_segments(ui, "query-shape", shape, &segments);
         return;
     }
     let names = segments.each_ref().map(|segment| segment.text);
@@ -196,8 +196,8 @@ fn choice_ui(
                 if let Some(data) = data {
                     if data.points.len() < data.all {
                         let (n, all) = (
-                            paint::grouped(data.points.len() as u64),
-                            paint::grouped(data.all as u64),
+                            paint::format_grouped_number(data.points.len() as u64),
+                            paint::format_grouped_number(data.all as u64),
                         );
                         said.push(match chart.shape {
                             ChartKind::Bars => tr!("first {n} of {all}", n, all),
@@ -209,7 +209,7 @@ fn choice_ui(
                         });
                     }
                     if data.without > 0 {
-                        let n = paint::grouped(data.without as u64);
+                        let n = paint::format_grouped_number(data.without as u64);
                         said.push(tr_n!(
                             data.without,
                             "{n} row without a value",
@@ -466,7 +466,7 @@ fn plot_ui(
         },
     );
     drawn.response.widget_info(|| {
-        let n = paint::grouped(data.points.len() as u64);
+        let n = paint::format_grouped_number(data.points.len() as u64);
         let y = y.map_or(tr!("number of rows"), |y| y.name.as_str());
         let said = tr_n!(
             data.points.len(),

@@ -44,7 +44,10 @@ pub fn ui(ui: &mut Ui, rect: Rect, result: &QueryResult, row: usize) -> bool {
                 })
                 .show(ui, |ui| {
                     ui.horizontal(|ui| {
-                        let title = tr!("Row {row}", row = paint::grouped(row as u64 + 1));
+                        let title = tr!(
+                            "Row {row}",
+                            row = paint::format_grouped_number(row as u64 + 1)
+                        );
                         ui.label(
                             theme::rich_text(title)
                                 .font(font::semibold(12.0))

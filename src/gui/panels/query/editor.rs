@@ -86,7 +86,7 @@ fn text_ui(
         ui.memory_mut(|memory| memory.request_focus(id()));
     }
     let mut layouter = |ui: &Ui, text: &dyn egui::TextBuffer, _width: f32| -> Arc<egui::Galley> {
-        let job = coloured(&editable(text.as_str()), t, fault.clone());
+        let job = highlight_statement(&editable(text.as_str()), t, fault.clone());
         ui.fonts_mut(|fonts| fonts.layout_job(job))
     };
     let left = ui.cursor().left() + GUTTER;
@@ -303,7 +303,7 @@ fn offer_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
 }
 
 /// The highlighted statement; `fault` is underlined.
-fn coloured(text: &str, t: &ThemeTokens, fault: Option<Range<usize>>) -> LayoutJob {
+fn highlight_statement(text: &str, t: &ThemeTokens, fault: Option<Range<usize>>) -> LayoutJob {
     let mut job = LayoutJob {
         text: text.to_owned(),
         ..LayoutJob::default()
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn colours_cover_the_whole_text() {
         let text = "SELECT 'é' -- ü\nFROM data ";
-        let job = coloured(text, &theme::DARK, Some(20..23));
+        let job = highlight_statement(text, &theme::DARK, Some(20..23));
         let mut at = 0;
         for section in &job.sections {
             assert_eq!(section.byte_range.start.0, at);

@@ -181,7 +181,7 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
                     .icon(icons::PLAY)
                     .name(tr!("Run query"))
                     .tooltip("Ctrl Enter")
-                    .blocked(waiting);
+                    .with_disabled_reason(waiting);
                 run = ui.add(button).clicked();
                 let stop = Button::danger(tr!("Stop"))
                     .icon(icons::STOP)
@@ -200,16 +200,16 @@ fn tools_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) -> bool {
                     .clicked()
                 {
                     let editor = &mut cx.session.query.editor;
-                    editor.sql = sql::formatted(&editor.sql);
+                    editor.sql = sql::format_statement(&editor.sql);
                 }
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                     if cx
                         .document()
-                        .is_some_and(|document| document.opened().is_some())
+                        .is_some_and(|document| document.opened_dataset().is_some())
                     {
                         uses_ui(ui, cx);
                     }
-                    let names = LIMITS.map(|(name, _)| crate::text::of(name));
+                    let names = LIMITS.map(|(name, _)| crate::text::translate_text(name));
                     let current = names[cx.session.query.limit.min(names.len() - 1)];
                     if ui.available_width() > 130.0
                         && let Some(index) = widgets::combo(
@@ -252,7 +252,7 @@ fn uses_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let button = Button::secondary(python.0).icon(python.1);
         let button = button.tooltip(tr!("Copy this query as a script for tacoreader"));
         copied = ui
-            .add(button.blocked(filters::without_python(cx)))
+            .add(button.with_disabled_reason(filters::without_python(cx)))
             .clicked();
     } else {
         let more = ui.add(Button::icon_only(icons::DOTS_THREE, tr!("Use the query")));
@@ -293,7 +293,7 @@ fn history_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let button = ui.add(
         Button::ghost(tr!("History"))
             .icon(icons::CLOCK_COUNTER_CLOCKWISE)
-            .blocked(none),
+            .with_disabled_reason(none),
     );
     Popup::menu(&button).show(|ui| {
         egui::ScrollArea::vertical()
@@ -349,7 +349,7 @@ fn saved_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 let save = Button::secondary(tr!("Save"))
                     .icon(icons::PLUS)
                     .name(tr!("Save query"));
-                if ui.add(save.blocked(nameless)).clicked() {
+                if ui.add(save.with_disabled_reason(nameless)).clicked() {
                     let mut book = cx.remembered.queries.clone();
                     book.save(&name, &cx.session.query.editor.sql);
                     changed = Some(book);
@@ -510,7 +510,7 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
                         .font(font::icon(14.0))
                         .color(if state.is_waiting() { t.tx3 } else { t.ok }),
                 );
-                let n = paint::grouped(result.row_count as u64);
+                let n = paint::format_grouped_number(result.row_count as u64);
                 let rows = match result.truncated {
                     true => tr_n!(result.row_count, "{n} row and more", "{n} rows and more", n),
                     false => tr_n!(result.row_count, "{n} row", "{n} rows", n),
@@ -523,7 +523,10 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
                         .color(t.tx),
                 );
                 if !state.took.is_zero() {
-                    let took = format!("{} ms", paint::grouped(state.took.as_millis() as u64));
+                    let took = format!(
+                        "{} ms",
+                        paint::format_grouped_number(state.took.as_millis() as u64)
+                    );
                     ui.label(
                         theme::rich_text(took)
                             .text_style(text_style("small12"))
@@ -531,7 +534,7 @@ fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
                     );
                 }
                 ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                    if cx.session.query.rows.selected().is_some() {
+                    if cx.session.query.rows.selected_row().is_some() {
                         ui.label(
                             theme::rich_text(tr!("1 selected" in "row"))
                                 .text_style(text_style("small12"))
@@ -550,14 +553,14 @@ fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult
     let many = (result.row_count > COPIED_MOST).then(|| {
         tr!(
             "More than {most} rows: save them",
-            most = paint::grouped(COPIED_MOST as u64)
+            most = paint::format_grouped_number(COPIED_MOST as u64)
         )
     });
     let copy = ui.add(
         Button::ghost(tr!("Copy"))
             .icon(icons::COPY)
             .name(tr!("Copy rows"))
-            .blocked(many),
+            .with_disabled_reason(many),
     );
     Popup::menu(&copy).show(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;

@@ -42,7 +42,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
             cx.jobs,
             (state.serial, column, down),
             tr!("Sort"),
-            move |ctx| sorted(&rows, column, down, ctx),
+            move |ctx| sort_rows_by_column(&rows, column, down, ctx),
         );
     }
     let order = state.sort.and_then(|(column, down)| {
@@ -64,8 +64,8 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     let mut requests = Vec::new();
     let shown = TableWidget::new(tr!("Query rows"), &source)
         .sticky(1)
-        .selected(state.selected)
-        .sorted(state.sort);
+        .with_selected_row(state.selected)
+        .with_sorted_column(state.sort);
     let area = ui.available_rect_before_wrap();
     let chosen = state
         .selected
@@ -197,7 +197,12 @@ fn want_summaries(cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
 }
 
 /// Row numbers sorted by a column, nulls last.
-fn sorted(result: &QueryResult, column: usize, down: bool, ctx: &JobContext) -> Result<Vec<u32>> {
+fn sort_rows_by_column(
+    result: &QueryResult,
+    column: usize,
+    down: bool,
+    ctx: &JobContext,
+) -> Result<Vec<u32>> {
     let array = result.table.column(column)?;
     ctx.check()?;
     let options = SortOptions {
@@ -282,7 +287,7 @@ pub fn summary_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, summary: &Colu
             distinct,
             "{n} value",
             "{n} values",
-            n = paint::grouped(distinct)
+            n = paint::format_grouped_number(distinct)
         ),
         (_, Some(_)) => summary
             .range

@@ -62,7 +62,7 @@ impl Default for QueryState {
 
 impl QueryState {
     /// Records the job of the newest query; other answers are ignored.
-    pub fn started(&mut self, job: JobId) {
+    pub fn record_start(&mut self, job: JobId) {
         self.job = Some(job);
     }
 
@@ -99,7 +99,7 @@ impl QueryState {
     }
 
     /// Records that the query was cancelled. Rows of an older query stay visible.
-    pub fn stopped(&mut self, job: JobId) {
+    pub fn record_cancellation(&mut self, job: JobId) {
         if self.job != Some(job) {
             return;
         }
@@ -248,7 +248,7 @@ impl RowsState {
     }
 
     /// The selected row's number, from 0.
-    pub fn selected(&self) -> Option<u64> {
+    pub fn selected_row(&self) -> Option<u64> {
         self.selected
     }
 

@@ -9,7 +9,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{
     self, Button, Cell, EmptyState, Segment, StatusMark, TableColumn, TableSource, TableWidget,
-    paint, segmented,
+    draw_segments, paint,
 };
 use crate::gui::{dropped_paths, icons};
 use crate::model::is_remote;
@@ -70,7 +70,7 @@ fn place_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             });
         return widgets::line_below(ui);
     }
-    let Some(open) = cx.document().and_then(|document| document.opened()) else {
+    let Some(open) = cx.document().and_then(|document| document.opened_dataset()) else {
         return;
     };
     let info = open.reader.info();
@@ -131,7 +131,10 @@ fn servers_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
         .inner_margin(Margin::symmetric(12, 8))
         .show(ui, |ui| {
             for server in draft.servers().iter().take(SERVERS_SHOWN) {
-                let (host, n) = (server.host.printable_line(), paint::grouped(server.files));
+                let (host, n) = (
+                    server.host.printable_line(),
+                    paint::format_grouped_number(server.files),
+                );
                 let text = tr_n!(
                     server.files,
                     "{n} file of the project lies on {host}, which is asked without a token",
@@ -158,7 +161,7 @@ fn servers_ui(ui: &mut Ui, cx: &PanelContext<'_>) {
                     more,
                     "and {n} more server",
                     "and {n} more servers",
-                    n = paint::grouped(more as u64)
+                    n = paint::format_grouped_number(more as u64)
                 );
                 ui.label(
                     theme::rich_text(text)
@@ -177,8 +180,14 @@ fn meter_ui(ui: &mut Ui, total: &ActionTraffic) {
         .latency_ms()
         .map_or("–".to_owned(), |latency| format!("{latency:.0} ms"));
     let facts = [
-        (tr!("Requests"), paint::grouped(total.requests)),
-        (tr!("Failed" in "requests"), paint::grouped(total.failed)),
+        (
+            tr!("Requests"),
+            paint::format_grouped_number(total.requests),
+        ),
+        (
+            tr!("Failed" in "requests"),
+            paint::format_grouped_number(total.failed),
+        ),
         (tr!("Received" in "bytes"), paint::bytes(total.bytes)),
         (tr!("Mean wait"), latency),
         (tr!("From cache"), paint::bytes(total.cache_bytes)),
@@ -219,7 +228,7 @@ fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         "Cache on this disk: {size} of {most}, {n} files",
                         size = paint::bytes(cache.bytes),
                         most = paint::bytes(cache.cap_bytes),
-                        n = paint::grouped(cache.files)
+                        n = paint::format_grouped_number(cache.files)
                     ),
                     None => tr!("There is no folder for a cache on this system").to_owned(),
                 };
@@ -234,7 +243,7 @@ fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                         .add(
                             Button::ghost(tr!("Empty cache"))
                                 .icon(icons::TRASH)
-                                .blocked(empty),
+                                .with_disabled_reason(empty),
                         )
                         .clicked()
                     {
@@ -266,7 +275,7 @@ fn lists_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, traffic: &Traffic) {
                 Segment::new(SourceList::Requests, tr!("Requests"))
                     .count(traffic.requests.len() as u64),
             ];
-            segmented(ui, "What to list", &mut state.list, &choices);
+            draw_segments(ui, "What to list", &mut state.list, &choices);
         });
     match state.list {
         SourceList::Actions => {
@@ -336,7 +345,7 @@ struct SourceActions<'a> {
 
 impl SourceActions<'_> {
     /// Newest first.
-    fn at(&self, row: u64) -> Option<&ActionTraffic> {
+    fn action_at(&self, row: u64) -> Option<&ActionTraffic> {
         self.rows
             .get(self.rows.len().checked_sub(row as usize + 1)?)
     }
@@ -352,24 +361,24 @@ impl TableSource for SourceActions<'_> {
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
-        let Some(action) = self.at(row) else {
+        let Some(action) = self.action_at(row) else {
             return Cell::Empty;
         };
         match column {
             0 => Cell::Text((&*action.label).into()),
-            1 => Cell::Mono(paint::grouped(action.requests).into()),
-            2 => Cell::Mono(paint::grouped(action.failed).into()),
+            1 => Cell::Mono(paint::format_grouped_number(action.requests).into()),
+            2 => Cell::Mono(paint::format_grouped_number(action.failed).into()),
             3 => Cell::Mono(paint::bytes(action.bytes).into()),
             4 => action.latency_ms().map_or(Cell::Empty, |latency| {
                 Cell::Mono(format!("{latency:.0}").into())
             }),
-            5 => Cell::Mono(paint::grouped(action.cache_reads).into()),
+            5 => Cell::Mono(paint::format_grouped_number(action.cache_reads).into()),
             _ => Cell::Mono(paint::bytes(action.cache_bytes).into()),
         }
     }
 
     fn mark(&self, row: u64) -> StatusMark {
-        match self.at(row) {
+        match self.action_at(row) {
             Some(action) if action.failed > 0 => StatusMark::Warning,
             _ => StatusMark::Ok,
         }
@@ -382,7 +391,7 @@ struct Requests<'a> {
 }
 
 impl Requests<'_> {
-    fn at(&self, row: u64) -> Option<&RequestLine> {
+    fn request_at(&self, row: u64) -> Option<&RequestLine> {
         self.rows
             .get(self.rows.len().checked_sub(row as usize + 1)?)
     }
@@ -398,7 +407,7 @@ impl TableSource for Requests<'_> {
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
-        let Some(line) = self.at(row) else {
+        let Some(line) = self.request_at(row) else {
             return Cell::Empty;
         };
         let mono = |text: String| Cell::Mono(text.into());
@@ -407,8 +416,8 @@ impl TableSource for Requests<'_> {
             1 => match line.range {
                 Some((start, length)) => mono(format!(
                     "{} + {}",
-                    paint::grouped(start),
-                    paint::grouped(length)
+                    paint::format_grouped_number(start),
+                    paint::format_grouped_number(length)
                 )),
                 None => Cell::Text(tr!("the end" in "range of bytes").into()),
             },
@@ -426,7 +435,7 @@ impl TableSource for Requests<'_> {
     }
 
     fn mark(&self, row: u64) -> StatusMark {
-        match self.at(row) {
+        match self.request_at(row) {
             Some(line) if line.fault.is_some() => StatusMark::Error,
             _ => StatusMark::Ok,
         }

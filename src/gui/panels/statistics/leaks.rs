@@ -80,7 +80,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         };
         let button = Button::secondary(text)
             .icon(icons::MAGNIFYING_GLASS)
-            .blocked(blocked);
+            .with_disabled_reason(blocked);
         look = ui
             .add(button.tooltip(tr!("Compare footprints, times and bytes of the parts")))
             .clicked();
@@ -218,7 +218,10 @@ enum SharedProperty {
 fn sentence(leak: &Leak, what: SharedProperty) -> String {
     let [a, b] = &leak.parts;
     let [first, second] = leak.samples;
-    let (n, m) = (paint::grouped(first), paint::grouped(second));
+    let (n, m) = (
+        paint::format_grouped_number(first),
+        paint::format_grouped_number(second),
+    );
     match what {
         SharedProperty::Ground => tr_n!(
             first,
@@ -327,7 +330,7 @@ fn leak_ui(
         leak.pairs,
         "{n} pair",
         "{n} pairs",
-        n = paint::grouped(leak.pairs)
+        n = paint::format_grouped_number(leak.pairs)
     );
     let left = paint::text_right(ui.painter(), inner, &pairs, font::mono(11.0), t.tx3);
     paint::text_left(
@@ -366,7 +369,7 @@ fn leak_ui(
         let more = leak.pairs.saturating_sub(leak.examples.len() as u64);
         ui.horizontal(|ui| {
             // A draft can't be filtered: it has no tables yet.
-            if document.opened().is_some() {
+            if document.opened_dataset().is_some() {
                 let button = Button::secondary(tr!("Filter to these")).icon(icons::FUNNEL);
                 if ui
                     .add(button.tooltip(tr!("Show only their samples of level 0 in every view")))
@@ -387,7 +390,7 @@ fn leak_ui(
                     "{shown} shown, and {n} more pair",
                     "{shown} shown, and {n} more pairs",
                     shown,
-                    n = paint::grouped(more)
+                    n = paint::format_grouped_number(more)
                 ),
             };
             ui.label(

@@ -46,7 +46,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ..StatisticsState::default()
         };
     }
-    let Some(open) = document.opened() else {
+    let Some(open) = document.opened_dataset() else {
         ScrollArea::vertical()
             .id_salt("statistics")
             .auto_shrink(false)
@@ -108,9 +108,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         exact: cx.session.statistics.exact,
         ..StatsRequest::default()
     };
-    let kept = cx.studio.kept().cloned();
+    let kept = cx.studio.filtered_rows().cloned();
     let state = &mut cx.session.statistics;
-    let wanted = (key, request.clone(), kept.as_ref().map(ValueId::of));
+    let wanted = (key, request.clone(), kept.as_ref().map(ValueId::from_arc));
     if has(level) || request.exact {
         let reader = open.reader.clone();
         state.pooled.update(
@@ -176,11 +176,11 @@ fn splits(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey) {
         .into_iter()
         .map(|field| field.name)
         .find(|name| name == "split" || name.ends_with(":split"));
-    let Some((column, open)) = column.zip(document.opened()) else {
+    let Some((column, open)) = column.zip(document.opened_dataset()) else {
         return;
     };
-    let kept = cx.studio.kept().cloned();
-    let of = kept.as_ref().map(ValueId::of);
+    let kept = cx.studio.filtered_rows().cloned();
+    let of = kept.as_ref().map(ValueId::from_arc);
     let reader = open.reader.clone();
     let state = &mut cx.session.statistics;
     state
@@ -364,18 +364,18 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
             report.samples,
             "{n} sample",
             "{n} samples",
-            n = paint::grouped(report.samples)
+            n = paint::format_grouped_number(report.samples)
         )];
         if report.without > 0 {
             parts.push(tr!(
                 "{n} without statistics",
-                n = paint::grouped(report.without)
+                n = paint::format_grouped_number(report.without)
             ));
         }
         if report.not_finite > 0 {
             parts.push(tr!(
                 "{n} with NaN or infinite statistics left out",
-                n = paint::grouped(report.not_finite)
+                n = paint::format_grouped_number(report.not_finite)
             ));
         }
         let weight = if report.weighted {
@@ -416,7 +416,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
                             number(*mean),
                             number_of(*max),
                             number(*std),
-                            paint::grouped(*count as u64),
+                            paint::format_grouped_number(*count as u64),
                         ];
                         row_ui(ui, cells, false);
                     }
@@ -536,7 +536,11 @@ fn splits_ui(ui: &mut Ui, summary: &ColumnSummary) {
             ui,
             value,
             share,
-            &format!("{}   {:.1} %", paint::grouped(*count), share * 100.0),
+            &format!(
+                "{}   {:.1} %",
+                paint::format_grouped_number(*count),
+                share * 100.0
+            ),
         );
     }
     if summary.nulls > 0 {
@@ -545,7 +549,11 @@ fn splits_ui(ui: &mut Ui, summary: &ColumnSummary) {
             ui,
             tr!("without a split"),
             share,
-            &format!("{}   {:.1} %", paint::grouped(summary.nulls), share * 100.0),
+            &format!(
+                "{}   {:.1} %",
+                paint::format_grouped_number(summary.nulls),
+                share * 100.0
+            ),
         );
     }
 }

@@ -44,7 +44,7 @@ pub struct LeaksState {
 
 impl LeaksState {
     /// Records the job.
-    pub fn started(&mut self, job: JobId) {
+    pub fn record_start(&mut self, job: JobId) {
         (self.job, self.failed) = (Some(job), None);
     }
 
@@ -56,7 +56,7 @@ impl LeaksState {
     }
 
     /// Records that the job failed, or was cancelled (`None`). True when it is the newest job.
-    pub fn ended(&mut self, job: JobId, why: Option<&Error>) -> bool {
+    pub fn record_end(&mut self, job: JobId, why: Option<&Error>) -> bool {
         let own = self.job == Some(job);
         if own {
             (self.job, self.failed) = (None, why.map(Error::report));

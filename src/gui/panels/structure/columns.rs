@@ -65,7 +65,7 @@ impl StructureColumns {
     }
 
     /// The position whose column holds `x`.
-    pub fn at(&self, x: f32) -> Option<u32> {
+    pub fn position_at(&self, x: f32) -> Option<u32> {
         let index = self
             .left
             .partition_point(|&left| left <= x)
@@ -105,10 +105,13 @@ mod tests {
         let columns = StructureColumns::new(&lens);
         assert_eq!(columns.end, [3, 2, 3, 4, 5]);
         for (index, &left) in columns.left.iter().enumerate() {
-            assert_eq!(columns.at(left + columns.cell / 2.0), Some(index as u32));
+            assert_eq!(
+                columns.position_at(left + columns.cell / 2.0),
+                Some(index as u32)
+            );
         }
         assert_eq!(
-            columns.at(columns.left[3] - 2.0),
+            columns.position_at(columns.left[3] - 2.0),
             None,
             "between two groups is nothing"
         );

@@ -41,7 +41,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         .cell
         .filter(|(of, _)| *of == root)
         .map(|(_, position)| position);
-    let of = Some((key, ValueId::of(&report), at, root, position));
+    let of = Some((key, ValueId::from_arc(&report), at, root, position));
     if cx.session.structure.fix.of == of {
         return;
     }
@@ -124,14 +124,15 @@ fn cell_fault(
     path.pop();
     let above = path.clone();
     path.insert(0, id.clone());
-    let total = paint::grouped(lens.total());
+    let total = paint::format_grouped_number(lens.total());
     let counts = lens
         .counts
         .get(position as usize)
         .copied()
         .unwrap_or_default();
-    let sound =
-        paint::grouped(counts.of(PositionState::Present) + counts.of(PositionState::Padded));
+    let sound = paint::format_grouped_number(
+        counts.of(PositionState::Present) + counts.of(PositionState::Padded),
+    );
     let inside = if above.is_empty() {
         tr!("the root").to_owned()
     } else {
@@ -222,7 +223,7 @@ fn finding_fault(document: &Document, finding: &Finding, root: u32) -> Option<St
         .unwrap_or_default();
     let last = path.pop()?;
     Some(StructureFault {
-        title: crate::text::of(finding.rule.what()).into(),
+        title: crate::text::translate_text(finding.rule.what()).into(),
         rule: finding.rule.code(),
         path,
         last,
@@ -328,7 +329,7 @@ fn chips_ui<'a>(
         ui.spacing_mut().item_spacing = vec2(5.0, 4.0);
         for (word, marked) in words.take(24) {
             let text = if marked { color } else { t.tx };
-            let galley = paint::unwrapped(ui.painter(), word, font::mono(12.0), text);
+            let galley = paint::layout_unwrapped_line(ui.painter(), word, font::mono(12.0), text);
             let (rect, response) = ui
                 .allocate_exact_size(vec2((galley.size().x + 12.0).round(), 21.0), Sense::hover());
             response.widget_info(|| WidgetInfo::labeled(Role::Label, true, word));
@@ -409,7 +410,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
             .add(
                 apply
                     .name(tr!("Apply: {fix}", fix = fix.label))
-                    .blocked(checking),
+                    .with_disabled_reason(checking),
             )
             .clicked()
         {
@@ -424,7 +425,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
         if fault.alike > 1 {
             let text = tr!(
                 "Apply to {roots} like this…",
-                roots = paint::grouped(fault.alike)
+                roots = paint::format_grouped_number(fault.alike)
             );
             let tip = tr!(
                 "Shows what changes in every root of the same shape, before anything is changed"
@@ -441,7 +442,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
                     Button::secondary(text)
                         .name(tr!("Apply to all like this"))
                         .tooltip(tip)
-                        .blocked(busy),
+                        .with_disabled_reason(busy),
                 )
                 .clicked()
             {
@@ -563,7 +564,7 @@ pub fn sample_counted(count: u64) -> String {
         count,
         "{n} sample",
         "{n} samples",
-        n = paint::grouped(count)
+        n = paint::format_grouped_number(count)
     )
 }
 

@@ -54,13 +54,19 @@ pub(super) fn ui(
         let (faults, padded) = (counts.faults(), counts.of(PositionState::Padded));
         let (text, color) = match (faults, padded) {
             (0, 0) => ("0".to_owned(), t.tx3),
-            (0, padded) => (tr!("{padded} pad", padded = paint::grouped(padded)), t.tx2),
-            (faults, 0) => (paint::grouped(faults), t.err),
+            (0, padded) => (
+                tr!(
+                    "{padded} pad",
+                    padded = paint::format_grouped_number(padded)
+                ),
+                t.tx2,
+            ),
+            (faults, 0) => (paint::format_grouped_number(faults), t.err),
             (faults, padded) => (
                 tr!(
                     "{faults} · {padded} pad",
-                    faults = paint::grouped(faults),
-                    padded = paint::grouped(padded)
+                    faults = paint::format_grouped_number(faults),
+                    padded = paint::format_grouped_number(padded)
                 ),
                 t.err,
             ),
@@ -92,7 +98,7 @@ fn legend_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
     ];
     for (index, word) in words.into_iter().enumerate() {
         if x + 24.0
-            + paint::unwrapped(&painter, word, font::regular(11.5), t.tx2)
+            + paint::layout_unwrapped_line(&painter, word, font::regular(11.5), t.tx2)
                 .size()
                 .x
             > end

@@ -233,7 +233,7 @@ fn head_ui(
             icon: icons::TREE_STRUCTURE,
             id: tr!("root"),
             right: "TORTILLA",
-            count: &format!("{} FOLDER", paint::grouped(lens.total())),
+            count: &format!("{} FOLDER", paint::format_grouped_number(lens.total())),
             faults: 0,
             selected: false,
             hovered: false,
@@ -308,7 +308,7 @@ fn node_ui(
             },
             id: &node.id,
             right: &right,
-            count: &paint::grouped(present),
+            count: &paint::format_grouped_number(present),
             faults,
             selected,
             hovered: response.hovered(),
@@ -380,7 +380,7 @@ fn card_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, card: Card<'_>) {
         paint::text_right(
             painter,
             lower,
-            &format!("-{}", paint::grouped(card.faults)),
+            &format!("-{}", paint::format_grouped_number(card.faults)),
             font::mono(11.0),
             t.err,
         );
@@ -433,7 +433,7 @@ fn rows_ui(
         .cursor(cursor)
         .role(Role::Table);
     let (mut picked, mut dropped) = (None, None);
-    let carried = drag::carried(ui.ctx());
+    let carried = drag::dragged_payload(ui.ctx());
     let carried = carried.as_deref();
     let out = list.show(&mut child, &mut scroll, |ui, row, rect, response| {
         let root = state.root_of(row);
@@ -458,7 +458,7 @@ fn rows_ui(
             let x = response
                 .interact_pointer_pos()
                 .map(|pointer| pointer.x - shift);
-            picked = Some((root, x.and_then(|x| columns.at(x))));
+            picked = Some((root, x.and_then(|x| columns.position_at(x))));
         }
     });
     if let Some((what, target)) = dropped {
@@ -672,7 +672,7 @@ impl MatrixRow<'_> {
             );
         }
         if over {
-            if let Some(what) = drag::released(response) {
+            if let Some(what) = drag::dropped_payload(response) {
                 return Some(Touched::Dropped(what, target));
             }
             drag::drop_overlay_ui(ui, self.document, carried, &target);

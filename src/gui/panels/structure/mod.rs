@@ -326,7 +326,7 @@ fn toolbar_ui(
                     .count(off),
             ];
             let words = |ui: &Ui, text: &str| {
-                paint::unwrapped(ui.painter(), text, theme::font::medium(13.0), t.tx)
+                paint::layout_unwrapped_line(ui.painter(), text, theme::font::medium(13.0), t.tx)
                     .size()
                     .x
             };
@@ -335,7 +335,10 @@ fn toolbar_ui(
                 .structure
                 .safe_plan(key, &choice)
                 .map_or(0, |plan| plan.roots);
-            let fix = tr!("Fix {roots} safe", roots = paint::grouped(count));
+            let fix = tr!(
+                "Fix {roots} safe",
+                roots = paint::format_grouped_number(count)
+            );
             let texts =
                 words(ui, tr!("Pattern from")) + words(ui, tr!("Preview fixes")) + words(ui, &fix);
             // Width of combo, separator, icon and the gaps between them.
@@ -348,7 +351,7 @@ fn toolbar_ui(
                 ui.set_height(24.0);
                 ui.horizontal_centered(|ui| {
                     consistency::view_ui(ui, cx);
-                    widgets::segmented(
+                    widgets::draw_segments(
                         ui,
                         "structure-roots",
                         &mut cx.session.structure.only_faults,
@@ -372,7 +375,7 @@ fn toolbar_ui(
             ui.spacing_mut().item_spacing.y = 6.0;
             ui.horizontal_wrapped(|ui| {
                 consistency::view_ui(ui, cx);
-                widgets::segmented(
+                widgets::draw_segments(
                     ui,
                     "structure-roots",
                     &mut cx.session.structure.only_faults,
@@ -426,7 +429,7 @@ fn safe_ui(
             undone"
     );
     let button = Button::primary(text).name(tr!("Fix safe")).tooltip(tip);
-    if ui.add(button.blocked(blocked)).clicked()
+    if ui.add(button.with_disabled_reason(blocked)).clicked()
         && let Some(plan) = &plan
     {
         cx.run(Command::Edit {
@@ -435,7 +438,7 @@ fn safe_ui(
     }
     let button = Button::secondary(tr!("Preview fixes"))
         .icon(icons::EYE)
-        .blocked(blocked);
+        .with_disabled_reason(blocked);
     if ui.add(button).clicked()
         && let Some(plan) = plan
     {

@@ -37,7 +37,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
         lens.total(),
         "{n} root",
         "{n} roots",
-        n = paint::grouped(lens.total())
+        n = paint::format_grouped_number(lens.total())
     );
     paint::text_left(&painter, head, &roots, font::regular(12.0), t.tx2);
     let each = lens.total().div_ceil(view.rows.max(1) as u64);
@@ -45,12 +45,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
         paint::text_right(
             &painter,
             head,
-            &tr!("1 row = {roots}", roots = paint::grouped(each)),
+            &tr!(
+                "1 row = {roots}",
+                roots = paint::format_grouped_number(each)
+            ),
             font::mono(11.0),
             t.tx3,
         );
     }
-    let matching = MatchingText::of(ui, lens, area.width() - 22.0);
+    let matching = MatchingText::from_summary(ui, lens, area.width() - 22.0);
     let below = matching.height();
     let room = Rect::from_min_max(
         pos2(area.left() + 14.0, head.bottom() + 6.0),
@@ -206,7 +209,7 @@ struct MatchingText {
 }
 
 impl MatchingText {
-    fn of(ui: &Ui, lens: &StructureSummary, width: f32) -> Self {
+    fn from_summary(ui: &Ui, lens: &StructureSummary, width: f32) -> Self {
         let (total, faults) = (lens.total(), lens.roots.faults());
         let part = if total == 0 {
             1.0
@@ -265,7 +268,7 @@ fn counts_ui(ui: &mut Ui, lens: &StructureSummary, matching: MatchingText, rect:
         ];
         for (icon, text, count) in rows {
             let (row, response) = ui.allocate_exact_size(vec2(rect.width(), COUNT), Sense::hover());
-            let count = paint::grouped(count);
+            let count = paint::format_grouped_number(count);
             response
                 .widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{text}: {count}")));
             let painter = ui.painter();

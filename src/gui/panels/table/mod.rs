@@ -21,7 +21,7 @@ use crate::gui::widgets::{
 use crate::gui::{drag, filters, icons};
 use crate::model::{SampleKind, SamplePath, dtype_name, is_padding};
 use crate::studio::{Document, RowRef};
-use crate::text::{PrintableLine, spoken};
+use crate::text::{PrintableLine, current_language};
 use state::{FieldFormat, TableKind};
 
 /// Most pattern cells drawn.
@@ -52,7 +52,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     filters::bar_ui(ui, cx, document, cx.session.level);
     let level = cx.session.level;
     cx.want_level(level);
-    let kept = cx.studio.kept().cloned();
+    let kept = cx.studio.filtered_rows().cloned();
     let shown = kept.as_ref().and_then(|kept| kept.rows(level));
     let place = |row: u32| place_of(shown, row);
     let selected = cx.session.selected;
@@ -82,9 +82,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let name = tr!("Level {level}", level);
     let mut requests = Vec::new();
     let out = TableWidget::new(&name, &source)
-        .selected(row)
+        .with_selected_row(row)
         .show(ui, &mut table, |ui, row| {
-            let at = source.at(row);
+            let at = source.row_at(row);
             if widgets::menu_entry(ui, icons::COPY, tr!("Copy id path"), "", None).clicked()
                 && let Some(path) = document.path(at)
             {
@@ -96,12 +96,12 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 ui.close();
             }
         });
-    let picked = out.selected.map(|row| source.at(row));
+    let picked = out.selected.map(|row| source.row_at(row));
     let dropped = out.under.and_then(|(row, response)| {
-        let what = drag::carried(ui.ctx()).filter(|_| document.draft().is_some())?;
+        let what = drag::dragged_payload(ui.ctx()).filter(|_| document.draft().is_some())?;
         let node = OutlineNode {
             depth: 0,
-            at: Some(source.at(row)),
+            at: Some(source.row_at(row)),
             gap: None,
         };
         drop_target::row_ui(ui, document, node, response.rect, &response, Some(&what))
@@ -192,7 +192,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         level,
         state.hidden_changes,
         document.level_ready(level),
-        spoken(),
+        current_language(),
     ));
     if state.made_for == wanted {
         return;
@@ -276,7 +276,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 .enumerate()
                 .map(|(level, title)| Segment::new(level, title).count(document.rows(level) as u64))
                 .collect();
-            widgets::segmented(ui, "levels", &mut cx.session.level, &segments);
+            widgets::draw_segments(ui, "levels", &mut cx.session.level, &segments);
             ui.separator();
             columns_ui(ui, cx);
             let add = Button::ghost(tr!("Add column")).icon(icons::PLUS);
@@ -291,16 +291,16 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 let level = cx.session.level;
                 let all = document.rows(level) as u64;
-                let kept = cx.studio.kept().cloned();
+                let kept = cx.studio.filtered_rows().cloned();
                 let shown = kept.as_ref().and_then(|kept| kept.rows(level));
                 let rows = shown.map_or(all, |rows| rows.len() as u64);
                 let n = match shown {
                     Some(_) => tr!(
                         "{shown} of {all}",
-                        shown = paint::grouped(rows),
-                        all = paint::grouped(all)
+                        shown = paint::format_grouped_number(rows),
+                        all = paint::format_grouped_number(all)
                     ),
-                    None => paint::grouped(all),
+                    None => paint::format_grouped_number(all),
                 };
                 let row = cx
                     .session
@@ -308,7 +308,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     .and_then(|at| row_at_level(document, at, level));
                 let text = match row.and_then(|row| place_of(shown, row)) {
                     Some(place) => {
-                        let row = paint::grouped(place + 1);
+                        let row = paint::format_grouped_number(place + 1);
                         tr_n!(rows, "row {row}, {n} row", "row {row}, {n} rows", row, n)
                     }
                     None => tr_n!(rows, "{n} row", "{n} rows", n),
@@ -390,7 +390,7 @@ fn go_to_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let response = field.hint(tr!("row number")).show(ui);
     if response.lost_focus() {
         state.going = false;
-        let kept = cx.studio.kept().cloned();
+        let kept = cx.studio.filtered_rows().cloned();
         let shown = kept.as_ref().and_then(|kept| kept.rows(level));
         let rows = shown.map_or(document.rows(level), <[u32]>::len) as u64;
         if let Some(place) = place_typed(&state.go_to, rows).filter(|_| entered) {
@@ -415,7 +415,7 @@ struct ShownLevel<'a> {
 }
 
 impl ShownLevel<'_> {
-    fn at(&self, row: u64) -> RowRef {
+    fn row_at(&self, row: u64) -> RowRef {
         let row = self.shown.map_or(row as u32, |rows| {
             rows.get(row as usize).copied().unwrap_or(u32::MAX)
         });
@@ -452,7 +452,7 @@ impl TableSource for ShownLevel<'_> {
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
-        let at = self.at(row);
+        let at = self.row_at(row);
         match &self.kinds[column] {
             TableKind::Id => self
                 .document
@@ -491,7 +491,7 @@ impl TableSource for ShownLevel<'_> {
     }
 
     fn mark(&self, row: u64) -> StatusMark {
-        let at = self.at(row);
+        let at = self.row_at(row);
         match self.marks.worst(Some(at)) {
             StatusMark::None | StatusMark::Ok if self.document.id(at).is_some_and(is_padding) => {
                 StatusMark::Padded
@@ -533,7 +533,7 @@ impl ShownLevel<'_> {
         let mark = |at: RowRef| {
             let table = &self.document.tree().levels[at.level];
             match () {
-                () if self.marks.own(at) == StatusMark::Error => PitMark::Wrong,
+                () if self.marks.own_mark(at) == StatusMark::Error => PitMark::Wrong,
                 () if is_padding(table.id(at.row)) => PitMark::Padded,
                 () if table.folder[at.row as usize] => PitMark::Folder,
                 () => PitMark::File,

@@ -13,7 +13,7 @@ use egui::{
 
 use crate::draft::{Example, Unplaced};
 use crate::gui::action::Action;
-use crate::gui::action_enabled::blocked;
+use crate::gui::action_enabled::disabled_reason;
 use crate::gui::dock::Pane;
 use crate::gui::document_key::revision;
 use crate::gui::drag::{self, Dragged};
@@ -129,7 +129,7 @@ fn join_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, table: PathBuf) {
 
 /// Draws the button for watched folders.
 fn watch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &theme::ThemeTokens) {
-    let folders: Vec<PathBuf> = cx.studio.watched().map(Path::to_path_buf).collect();
+    let folders: Vec<PathBuf> = cx.studio.watched_folders().map(Path::to_path_buf).collect();
     let count = folders.len() as u64;
     let tooltip = match folders.as_slice() {
         [] => Action::Watch.info().tooltip.to_owned(),
@@ -146,7 +146,7 @@ fn watch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &theme::ThemeTokens) {
     };
     let mut button = Button::icon_only(icons::EYE, tr!("Watched folders"))
         .tooltip(tooltip)
-        .selected(!folders.is_empty());
+        .with_selected_state(!folders.is_empty());
     if !folders.is_empty() {
         button = button.icon_color(t.acc);
     }
@@ -189,7 +189,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
             .font(font::semibold(12.0))
             .color(t.tx);
         // Buttons and count keep their width; the title is truncated.
-        let words = paint::unwrapped(
+        let words = paint::layout_unwrapped_line(
             ui.painter(),
             tr!("Unplaced files"),
             font::semibold(12.0),
@@ -210,7 +210,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
                 cx.request(Request::Do(Action::AddUnplaced));
             }
             watch_ui(ui, cx, t);
-            let reason = blocked(Action::MatchPattern, cx);
+            let reason = disabled_reason(Action::MatchPattern, cx);
             // A ghost button with an icon and a gap of 5 points.
             let fits = |text: &&str| Button::width_of(ui, text) + 19.0 <= ui.available_width();
             let button = match [tr!("Match by pattern"), tr!("Match")]
@@ -222,7 +222,7 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
                     .icon(icons::MAGIC_WAND),
                 None => Button::icon_only(icons::MAGIC_WAND, tr!("Match by pattern")),
             };
-            let button = button.blocked(reason);
+            let button = button.with_disabled_reason(reason);
             if ui
                 .add(button.tooltip(Action::MatchPattern.info().tooltip))
                 .clicked()
@@ -277,7 +277,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         return;
     }
     let mut scroll = state.scroll;
-    let carried = drag::carried(ui.ctx());
+    let carried = drag::dragged_payload(ui.ctx());
     let going = |file: &Unplaced| {
         matches!(
             carried.as_deref(),
@@ -325,7 +325,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         if !chosen {
             state.select(row, false, false);
         }
-        drag::begin(ui.ctx(), Dragged::Files(state.chosen()));
+        drag::begin(ui.ctx(), Dragged::Files(state.selected_files()));
     }
     if focused && ui.input_mut(|input| input.consume_key(egui::Modifiers::COMMAND, egui::Key::A)) {
         state.chosen = (0..rows).filter_map(|row| state.place(row)).collect();
@@ -348,14 +348,14 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 let paths: Vec<String> = cx
                     .session
                     .tray
-                    .chosen()
+                    .selected_files()
                     .iter()
                     .map(|file| file.path.display().to_string())
                     .collect();
                 cx.request(Request::Copy(paths.join("\n")));
             }
             TrayEntry::Example => {
-                for file in cx.session.tray.chosen().into_iter().take(2) {
+                for file in cx.session.tray.selected_files().into_iter().take(2) {
                     cx.session.pattern.add(
                         Example {
                             file: file.path,
@@ -471,7 +471,7 @@ mod tests {
     }
 
     fn names(state: &TrayState) -> Vec<String> {
-        state.chosen().iter().map(drag::file_name).collect()
+        state.selected_files().iter().map(drag::file_name).collect()
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct TrayState {
 
 impl TrayState {
     /// The selected files, in the order of the tray.
-    pub fn chosen(&self) -> Vec<Unplaced> {
+    pub fn selected_files(&self) -> Vec<Unplaced> {
         self.chosen
             .iter()
             .filter_map(|&place| self.tray.get(place as usize))
@@ -41,7 +41,11 @@ impl TrayState {
 
     /// The command that removes the selected files from the tray.
     pub fn removal(&self) -> Option<Command> {
-        let files: Vec<_> = self.chosen().into_iter().map(|file| file.path).collect();
+        let files: Vec<_> = self
+            .selected_files()
+            .into_iter()
+            .map(|file| file.path)
+            .collect();
         (!files.is_empty()).then_some(Command::RemoveFromTray { files })
     }
 
@@ -51,8 +55,11 @@ impl TrayState {
             return;
         }
         if !self.chosen.is_empty() {
-            let paths: std::collections::HashSet<_> =
-                self.chosen().into_iter().map(|file| file.path).collect();
+            let paths: std::collections::HashSet<_> = self
+                .selected_files()
+                .into_iter()
+                .map(|file| file.path)
+                .collect();
             let kept = (0..)
                 .zip(tray.iter())
                 .filter(|(_, file)| paths.contains(&file.path));
@@ -69,7 +76,7 @@ impl TrayState {
 
     /// Index in the tray of a visible row.
     pub(super) fn place(&self, row: u64) -> Option<u32> {
-        match self.kept() {
+        match self.matching_indices() {
             Some(kept) => kept.get(row as usize).copied(),
             None => u32::try_from(row)
                 .ok()
@@ -78,7 +85,7 @@ impl TrayState {
     }
 
     /// Indices of files that match the typed filter; `None` without one.
-    pub(super) fn kept(&self) -> Option<&Arc<Vec<u32>>> {
+    pub(super) fn matching_indices(&self) -> Option<&Arc<Vec<u32>>> {
         if self.filter.trim().is_empty() {
             None
         } else {
@@ -87,7 +94,8 @@ impl TrayState {
     }
 
     pub(super) fn rows(&self) -> u64 {
-        self.kept().map_or(self.tray.len(), |kept| kept.len()) as u64
+        self.matching_indices()
+            .map_or(self.tray.len(), |kept| kept.len()) as u64
     }
 
     pub(super) fn select(&mut self, row: u64, several: bool, range: bool) {

@@ -14,7 +14,7 @@ use crate::studio::{Document, RowRef};
 
 /// Starts dragging a row: all selected samples if it is one of them.
 pub fn begin(ctx: &Context, cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
-    let chosen = cx.session.tree.chosen(cx.session.selected);
+    let chosen = cx.session.tree.selected_samples(cx.session.selected);
     let rows = if chosen.contains(&at) {
         chosen.into_iter().collect()
     } else {
@@ -42,7 +42,7 @@ pub fn row_ui(
     }
     let pointer = ui.ctx().pointer_latest_pos()?;
     let (target, zone) = target(document, node, rect, pointer.y)?;
-    if let Some(dragged) = drag::released(response) {
+    if let Some(dragged) = drag::dropped_payload(response) {
         return Some((dragged, target));
     }
     let t = theme::tokens(ui);

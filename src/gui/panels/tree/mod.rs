@@ -43,7 +43,7 @@ impl TreePanelState {
     }
 
     /// All selected samples: the session's selection and those added here.
-    pub fn chosen(&self, selected: Option<RowRef>) -> BTreeSet<RowRef> {
+    pub fn selected_samples(&self, selected: Option<RowRef>) -> BTreeSet<RowRef> {
         self.marked.iter().copied().chain(selected).collect()
     }
 
@@ -78,7 +78,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         .inner_margin(Margin::symmetric(8, 8))
         .show(ui, |ui| filter_ui(ui, cx));
     let area = ui.available_rect_before_wrap();
-    let foot = if document.opened().is_some() {
+    let foot = if document.opened_dataset().is_some() {
         96.0
     } else {
         tray::height(cx, document, area.height())
@@ -91,7 +91,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
     ui.scope_builder(
         egui::UiBuilder::new().max_rect(lower),
-        |ui| match document.opened() {
+        |ui| match document.opened_dataset() {
             Some(_) => source_ui(ui, cx, document),
             None => tray::ui(ui, cx, document),
         },
@@ -138,7 +138,7 @@ fn filter_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let key = (cx.session.serial, revision(cx.studio));
     let marks = cx.session.marks.clone();
-    let kept = cx.studio.kept().cloned();
+    let kept = cx.studio.filtered_rows().cloned();
     let lens = cx.session.structure.lens.clone();
     follow_chip(cx);
     let state = &mut cx.session.tree;
@@ -149,7 +149,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         state.marked_for = key;
     }
     if state.filter.trim().is_empty() && state.show == Show::All && kept.is_none() {
-        let wanted = Some((key, state.changes, ValueId::of(&lens)));
+        let wanted = Some((key, state.changes, ValueId::from_arc(&lens)));
         if state.made_for != wanted {
             let gaps = |at| structure::gaps(document, &lens, at);
             state.outline = Arc::new(Outline::new(
@@ -165,7 +165,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     state.made_for = None;
     let (filter, show) = (state.filter.trim().to_owned(), state.show);
     let tree = document.tree().clone();
-    let of = kept.as_ref().map(ValueId::of);
+    let of = kept.as_ref().map(ValueId::from_arc);
     // With the dataset's filter alone, folded FOLDERs stay folded.
     let folded = filter.is_empty() && show == Show::All;
     let open = folded.then(|| (state.root_open, state.open.clone()));
@@ -173,7 +173,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         key,
         filter.clone(),
         show,
-        ValueId::of(&marks),
+        ValueId::from_arc(&marks),
         of,
         if folded { state.changes } else { 0 },
     );
@@ -185,7 +185,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
             let stays = |at: RowRef| kept.as_ref().is_none_or(|kept| kept.contains(at));
             if let Some((root_open, open)) = open {
                 return Ok((
-                    Arc::new(Outline::filtered(outline::keep_open(
+                    Arc::new(Outline::from_matching_rows(outline::keep_open(
                         &tree, root_open, &open, stays,
                     ))),
                     None,
@@ -210,7 +210,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
                 };
                 shown && stays(at)
             });
-            Ok((Arc::new(Outline::filtered(rows)), highest))
+            Ok((Arc::new(Outline::from_matching_rows(rows)), highest))
         });
     if let Some((found, _)) = state.filtered.latest() {
         state.outline = found.clone();
@@ -240,7 +240,7 @@ fn apply_filter(cx: &mut PanelContext<'_>, document: &Document, highest: Option<
             filters::of_ids(&text).at_level(highest.unwrap_or(0)),
         )
     });
-    if document.opened().is_none() || cx.session.tree.applied == wanted {
+    if document.opened_dataset().is_none() || cx.session.tree.applied == wanted {
         return;
     }
     let mut list = cx.studio.filters().to_vec();
@@ -277,7 +277,7 @@ fn tree_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let draft = document.draft().is_some();
     let lens = cx.session.structure.lens.clone();
     let marked = &cx.session.tree.marked;
-    let carried = drag::carried(ui.ctx()).filter(|_| draft);
+    let carried = drag::dragged_payload(ui.ctx()).filter(|_| draft);
     let row_of = |row: u64| {
         let node = outline.node(tree, row);
         match (node.gap, node.at) {
@@ -452,7 +452,7 @@ fn root_row(
         icon: icons::TREE_STRUCTURE,
         text: tr!("root").into(),
         strong: true,
-        right: paint::grouped(document.rows(0) as u64),
+        right: paint::format_grouped_number(document.rows(0) as u64),
         mark: marks.worst(None),
         ..TreeRow::default()
     }
@@ -482,7 +482,7 @@ fn sample_row(
     };
     let right = match (folder, lacking) {
         (_, Some((there, all))) => format!("{there}/{all}"),
-        (true, None) => paint::grouped(children as u64),
+        (true, None) => paint::format_grouped_number(children as u64),
         (false, None) => document.size_bytes(at).map_or(String::new(), paint::bytes),
     };
     let mark = if padded && mark < StatusMark::Warning {
@@ -637,7 +637,7 @@ fn menu_ui(
 /// Draws the path and format of an opened dataset.
 fn source_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let t = theme::tokens(ui);
-    let Some(open) = document.opened() else {
+    let Some(open) = document.opened_dataset() else {
         return;
     };
     let info = open.reader.info();
@@ -666,7 +666,7 @@ fn source_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 samples,
                 "{n} sample, {size}",
                 "{n} samples, {size}",
-                n = paint::grouped(samples),
+                n = paint::format_grouped_number(samples),
                 size
             );
             ui.label(

@@ -365,7 +365,7 @@ fn recent_row(
             recent.roots,
             "{n} root",
             "{n} roots",
-            n = paint::grouped(recent.roots)
+            n = paint::format_grouped_number(recent.roots)
         );
         paint::text_right(painter, numbers, &roots, font::mono(11.0), t.tx);
         let size = recent.size_bytes.map_or(String::new(), paint::bytes);
@@ -454,7 +454,7 @@ pub(super) fn day_text(opened_s: u64) -> String {
         _ => format!(
             "{} {}",
             then.format("%d"),
-            crate::text::of(MONTHS[chrono::Datelike::month0(&then) as usize])
+            crate::text::translate_text(MONTHS[chrono::Datelike::month0(&then) as usize])
         ),
     }
 }
@@ -527,7 +527,7 @@ fn kinds_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
         ),
     ];
     let width = |text: &str, size| {
-        paint::unwrapped(ui.painter(), text, size, Color32::WHITE)
+        paint::layout_unwrapped_line(ui.painter(), text, size, Color32::WHITE)
             .size()
             .x
     };

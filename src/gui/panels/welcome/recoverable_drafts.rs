@@ -80,7 +80,7 @@ fn row_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, rect: Rect, draft: &Recoverabl
         draft.steps,
         "{n} change",
         "{n} changes",
-        n = paint::grouped(draft.steps as u64)
+        n = paint::format_grouped_number(draft.steps as u64)
     );
     let inner = rect.shrink2(vec2(14.0, 8.0));
     let buttons = Rect::from_min_max(pos2(inner.right() - 170.0, inner.top()), inner.max);

@@ -51,7 +51,7 @@ pub fn view_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if let Some(count) = differ {
         second = second.count(count);
     }
-    widgets::segmented(
+    widgets::draw_segments(
         ui,
         "structure-view",
         &mut cx.session.structure.view,
@@ -163,10 +163,10 @@ fn progress(cx: &PanelContext<'_>) -> Option<(u64, Option<u64>)> {
 
 fn not_read_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if let Some((done, total)) = progress(cx) {
-        let total = total.map_or_else(String::new, paint::grouped);
+        let total = total.map_or_else(String::new, paint::format_grouped_number);
         let why = tr!(
             "{done} of {total} headers are read.",
-            done = paint::grouped(done),
+            done = paint::format_grouped_number(done),
             total
         );
         let state = EmptyState {
@@ -211,18 +211,21 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 let running = progress(cx);
                 let status = match (&running, &consistency) {
                     (Some((done, _)), _) => {
-                        tr!("{done} headers read", done = paint::grouped(*done))
+                        tr!(
+                            "{done} headers read",
+                            done = paint::format_grouped_number(*done)
+                        )
                     }
                     (None, Some(known)) if known.unread > 0 => {
                         let (read, unread) = (
-                            paint::grouped(known.headers as u64),
-                            paint::grouped(known.unread as u64),
+                            paint::format_grouped_number(known.headers as u64),
+                            paint::format_grouped_number(known.unread as u64),
                         );
                         tr!("{read} headers read, {unread} not read", read, unread)
                     }
                     (None, Some(known)) => tr!(
                         "{read} headers read, no pixels",
-                        read = paint::grouped(known.headers as u64)
+                        read = paint::format_grouped_number(known.headers as u64)
                     ),
                     (None, None) => String::new(),
                 };
@@ -252,8 +255,8 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                     if document.draft().is_some() {
                         let open = cx.session.structure.consistency.rename.open;
-                        let button =
-                            button(texts[0], icons::PENCIL_SIMPLE, Button::ghost).selected(open);
+                        let button = button(texts[0], icons::PENCIL_SIMPLE, Button::ghost)
+                            .with_selected_state(open);
                         if ui
                             .add(
                                 button.tooltip(tr!(
@@ -268,7 +271,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                     if consistency.is_some() {
                         let blocked = running.is_some().then_some(tr!("Headers are being read"));
                         let button = button(texts[1], icons::ARROW_CLOCKWISE, Button::secondary)
-                            .blocked(blocked);
+                            .with_disabled_reason(blocked);
                         if ui
                             .add(button.tooltip(tr!("Read all headers again")))
                             .clicked()
@@ -315,7 +318,12 @@ fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consistency) {
     paint::text_left(
         &painter,
         head,
-        &tr_n!(roots, "{n} root", "{n} roots", n = paint::grouped(roots)),
+        &tr_n!(
+            roots,
+            "{n} root",
+            "{n} roots",
+            n = paint::format_grouped_number(roots)
+        ),
         font::regular(12.0),
         t.tx2,
     );
@@ -377,7 +385,7 @@ fn strip_ui(ui: &mut Ui, cx: &PanelContext<'_>, consistency: &Consistency) {
             ),
         ] {
             let (row, response) = ui.allocate_exact_size(vec2(place.width(), 16.0), Sense::hover());
-            let count = paint::grouped(count);
+            let count = paint::format_grouped_number(count);
             response
                 .widget_info(|| WidgetInfo::labeled(Role::Label, true, format!("{text}: {count}")));
             let mut words = row;
@@ -478,7 +486,7 @@ fn table_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, consistency: &Consistency) {
                 };
                 response.on_hover_text(theme::rich_text(format!(
                     "{} ({rule}). {tip}.",
-                    crate::text::of(rule.what())
+                    crate::text::translate_text(rule.what())
                 )));
             }
             painter.hline(
@@ -670,7 +678,7 @@ fn cell_ui(
                 differ,
                 "{n} differs",
                 "{n} differ",
-                n = paint::grouped(differ as u64)
+                n = paint::format_grouped_number(differ as u64)
             ),
         ),
         () => (icons::CHECK, t.ok, "100 %".to_owned()),
@@ -783,11 +791,11 @@ fn roots_ui(
         total,
         "{n} root that differs",
         "{n} roots that differ",
-        n = paint::grouped(total)
+        n = paint::format_grouped_number(total)
     );
     let more = tr!(
         "of {total}",
-        total = paint::grouped(consistency.roots as u64)
+        total = paint::format_grouped_number(consistency.roots as u64)
     );
     let mut only = cx.session.structure.consistency.only_selected && selected.is_some();
     section_ui(ui, &title, &more, |ui| {
@@ -796,7 +804,7 @@ fn roots_ui(
             Segment::new(true, tr!("Group")),
         ];
         ui.add_enabled_ui(selected.is_some(), |ui| {
-            widgets::segmented(ui, "consistency-roots", &mut only, &segments)
+            widgets::draw_segments(ui, "consistency-roots", &mut only, &segments)
         });
     });
     cx.session.structure.consistency.only_selected = only;
@@ -1246,7 +1254,7 @@ fn groups_ui(
 }
 
 fn only_count(count: usize) -> String {
-    paint::grouped(count as u64)
+    paint::format_grouped_number(count as u64)
 }
 
 fn group_text(group: &state::OutlierGroup, consistency: &Consistency) -> String {
@@ -1263,7 +1271,7 @@ fn group_text(group: &state::OutlierGroup, consistency: &Consistency) -> String 
     let (found, common, count) = (
         found.join(", "),
         agreement.common.as_str(),
-        paint::grouped(agreement.agreeing as u64),
+        paint::format_grouped_number(agreement.agreeing as u64),
     );
     tr!("{found}; {common} in {count}.", found, common, count)
 }

@@ -193,7 +193,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
                         } else {
                             (icons::WARNING, t.warn)
                         };
-                        marks.push((icon, color, tr!("{n} match", n = paint::grouped(matching))));
+                        marks.push((
+                            icon,
+                            color,
+                            tr!("{n} match", n = paint::format_grouped_number(matching)),
+                        ));
                         let (icon, color) = if colliding == 0 {
                             (icons::CHECK, t.ok)
                         } else {
@@ -202,7 +206,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
                         marks.push((
                             icon,
                             color,
-                            tr!("{n} collide", n = paint::grouped(colliding)),
+                            tr!("{n} collide", n = paint::format_grouped_number(colliding)),
                         ));
                         if found.unmatched > 0 {
                             marks.push((
@@ -210,7 +214,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
                                 t.info,
                                 tr!(
                                     "{n} do not match",
-                                    n = paint::grouped(found.unmatched as u64)
+                                    n = paint::format_grouped_number(found.unmatched as u64)
                                 ),
                             ));
                         }
@@ -254,11 +258,15 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &St
                 .max_rect(buttons)
                 .layout(Layout::right_to_left(Align::Center)),
             |ui| {
-                let text = tr!("Rename {n} to {name}", n = paint::grouped(count), name = to);
+                let text = tr!(
+                    "Rename {n} to {name}",
+                    n = paint::format_grouped_number(count),
+                    name = to
+                );
                 let button = Button::primary(text)
                     .icon(icons::PENCIL_SIMPLE)
                     .name(tr!("Rename all"))
-                    .blocked(blocked);
+                    .with_disabled_reason(blocked);
                 if !ui.add(button).clicked() {
                     run = None;
                 }
@@ -345,7 +353,7 @@ fn preview_ui(ui: &mut Ui, cx: &PanelContext<'_>, area: Rect, rows: usize) {
             more,
             "{n} more",
             "{n} more",
-            n = paint::grouped(more as u64)
+            n = paint::format_grouped_number(more as u64)
         );
         paint::text_left(ui.painter(), foot, &text, font::regular(11.0), t.tx3);
     }
