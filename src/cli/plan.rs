@@ -59,7 +59,7 @@ pub struct PlanArguments {
     /// For a folder of files or a STAC catalogue: a JSON file with the collection's fields.
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
-    /// For a folder of files or a STAC catalogue: a CSV, Excel (.xlsx), JSON or Parquet table of
+    /// For a folder of files or a STAC catalogue: a CSV, spreadsheet (.xlsx, .ods), JSON or Parquet table of
     /// metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,

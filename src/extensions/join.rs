@@ -1,4 +1,4 @@
-//! Preview of joining a metadata table (CSV, .xlsx, JSON, Parquet) to the dataset: key column,
+//! Preview of joining a metadata table (CSV, .xlsx, .ods, JSON, Parquet) to the dataset: key column,
 //! number of matches by level, and the resulting columns. The join itself is done by the extension
 //! `columns`, called once per level.
 
@@ -38,7 +38,7 @@ pub enum JoinBy {
 /// Table and key of a join.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct JoinRequest {
-    /// CSV, .xlsx, JSON or Parquet file.
+    /// CSV, .xlsx, .ods, JSON or Parquet file.
     pub table: PathBuf,
     /// The key column; `None`: the one that matches most samples.
     pub key: Option<String>,

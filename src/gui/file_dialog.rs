@@ -129,7 +129,9 @@ const OPENED: [FileType; 3] = [
 ];
 const TABLES: [FileType; 1] = [(
     mark!("Tables"),
-    &["csv", "tsv", "xlsx", "json", "jsonl", "geojson", "parquet"],
+    &[
+        "csv", "tsv", "xlsx", "ods", "json", "jsonl", "geojson", "parquet",
+    ],
 )];
 const DRAFTS: [FileType; 1] = [(mark!("Draft of Taco Studio"), &["tacostudio"])];
 const ROWS: [FileType; 3] = [
@@ -204,6 +206,6 @@ pub fn is_table(path: &Path) -> bool {
         .map(str::to_lowercase);
     matches!(
         ending.as_deref(),
-        Some("csv" | "tsv" | "xlsx" | "json" | "jsonl" | "ndjson" | "geojson" | "parquet")
+        Some("csv" | "tsv" | "xlsx" | "ods" | "json" | "jsonl" | "ndjson" | "geojson" | "parquet")
     )
 }

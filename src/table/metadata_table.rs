@@ -1,4 +1,4 @@
-//! Reads metadata tables of users: CSV, workbooks (.xlsx), JSON, GeoJSON or Parquet, detected from
+//! Reads metadata tables of users: CSV, workbooks (.xlsx, .ods), JSON, GeoJSON or Parquet, detected from
 //! the content. Every join of such a table reads it here.
 
 use std::borrow::Cow;
@@ -68,7 +68,7 @@ pub enum ColumnReading {
 
 /// Reads a table: CSV (types inferred from all rows, see [`ColumnReading`]), JSON (a list of
 /// objects, one object per line, an object of objects by path, or GeoJSON, whose properties are the
-/// columns beside [`FEATURE_GEOMETRY`]), a workbook (.xlsx) or Parquet.
+/// columns beside [`FEATURE_GEOMETRY`]), a workbook (.xlsx, .ods) or Parquet.
 ///
 /// # Errors
 /// An IO error, [`crate::error::Kind::Format`] when the content is invalid or two columns have the

@@ -15,6 +15,7 @@ mod geojson;
 mod keyed_table;
 mod metadata_table;
 mod old_writers;
+mod open_document;
 mod pages;
 mod parquet_io;
 mod parquet_options;

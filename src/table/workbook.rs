@@ -1,7 +1,8 @@
-//! Reads workbooks of spreadsheets (Office Open XML, `.xlsx`): the first visible sheet with values,
-//! whose first row with values names the columns. A column has the type of its cells: numbers,
-//! booleans, or dates where their format shows a date. Formulas have the value that was stored with
-//! them.
+//! Reads workbooks of spreadsheets (Office Open XML, `.xlsx`; OpenDocument, `.ods`): the first
+//! visible sheet that names samples, else the first with values; its first row with values names the
+//! columns. A column has the type of its cells: numbers, booleans, or dates where their format shows
+//! a date. Formulas have the value that was stored with them. Cells are kept by row and column:
+//! a dense range, as calamine keeps, has the size that a file claims.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
@@ -21,6 +22,7 @@ use super::budget::size_text;
 use super::metadata_table::{
     CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_names, check_width,
 };
+use super::open_document::{DocumentSheet, parse_instant, read_document_sheets};
 use super::text_types::{TextSummary, is_null_marker};
 use super::widening::EXACT_IN_DOUBLE;
 use super::xml_events::{Attributes, XmlEvent, XmlEvents};
@@ -31,7 +33,9 @@ use crate::text::PrintableLine;
 /// Maximum size in bytes of a workbook, and of each part when it is unpacked.
 const PART_MAX: u64 = 1 << 30;
 /// Rows between two checks for cancellation.
-const CHECKED_ROWS: usize = 4096;
+pub(super) const CHECKED_ROWS: usize = 4096;
+/// Media type of an OpenDocument workbook, the content of its member `mimetype`.
+const OPEN_DOCUMENT: &str = "application/vnd.oasis.opendocument.spreadsheet";
 /// Milliseconds of a day.
 const DAY_MS: f64 = 86_400_000.0;
 /// Digits of a date with time of day, `2021-05-31T10:20:30`.
@@ -39,7 +43,7 @@ const INSTANT_FORM: &str = "%Y-%m-%dT%H:%M:%S%.f";
 
 /// Value of a cell.
 #[derive(Clone, Debug, PartialEq)]
-enum SheetCell {
+pub(super) enum SheetCell {
     Number(f64),
     Boolean(bool),
     /// Milliseconds since 1970.
@@ -69,12 +73,82 @@ pub(super) fn read_workbook(
 ) -> Result<MetadataTable> {
     let package = Package::from_bytes(bytes)
         .ok_or_else(|| damaged_workbook_error("its list of parts can't be read"))?;
-    let Some(workbook) = package.text("xl/workbook.xml")? else {
+    let sheets = if let Some(workbook) = package.text("xl/workbook.xml")? {
+        office_sheets(&package, &workbook, reading, ctx)?
+    } else if package.text("mimetype")?.as_deref().map(str::trim) == Some(OPEN_DOCUMENT) {
+        document_sheets(&package, ctx)?
+    } else {
         let error =
-            Error::format("the metadata table is a ZIP archive, but not a workbook (.xlsx)");
+            Error::format("the metadata table is a ZIP archive, but not a workbook (.xlsx, .ods)");
         return Err(error.hint("save the table as CSV in UTF-8, as .xlsx or as Parquet"));
     };
-    let outline = WorkbookOutline::from_xml(&workbook);
+    // The first sheet that names samples, else the first with values.
+    let cells = |at: usize| sheets.get(at).and_then(|sheet| sheet.cells.as_ref());
+    let names_samples = |at: &usize| cells(*at).is_some_and(|cells| cells.names_samples(reading));
+    let has_values = |at: &usize| cells(*at).is_some_and(|cells| !cells.rows.is_empty());
+    let all = || 0..sheets.len();
+    let chosen = all().find(names_samples).or_else(|| all().find(has_values));
+    let no_sheet = || Error::format("the workbook has no visible sheet with values");
+    let chosen = chosen.ok_or_else(no_sheet)?;
+    let mut found: Option<MetadataTable> = None;
+    let mut name = String::new();
+    let mut others = Vec::new();
+    for (at, sheet) in sheets.into_iter().enumerate() {
+        match sheet.cells.filter(|_| at == chosen) {
+            Some(cells) => {
+                found = Some(cells.table(sheet.bytes, reading, ctx)?);
+                name = sheet.name;
+            }
+            None => others.push(sheet.name),
+        }
+    }
+    let mut found = found.ok_or_else(no_sheet)?;
+    if !others.is_empty() {
+        let (name, others) = (name.printable_line(), others.join(", "));
+        found.warnings.push(format!(
+            "the sheet {name} is read; others are not: {}",
+            others.printable_line()
+        ));
+    }
+    Ok(found)
+}
+
+/// A sheet of a workbook of any form.
+struct Sheet {
+    name: String,
+    /// Size of the part that it was read from.
+    bytes: usize,
+    /// `None` when the sheet is hidden, or follows the one that names samples.
+    cells: Option<SheetCells>,
+}
+
+/// The sheets of an OpenDocument workbook.
+fn document_sheets(package: &Package<'_>, ctx: &JobContext) -> Result<Vec<Sheet>> {
+    let manifest = package.text("META-INF/manifest.xml")?.unwrap_or_default();
+    let is_encrypted = |event| matches!(event, XmlEvent::Start("encryption-data", _));
+    if XmlEvents::new(&manifest).any(is_encrypted) {
+        let error = Error::format("the workbook is protected by a password");
+        return Err(error.hint("save it without one, or as CSV in UTF-8"));
+    }
+    let missing = || damaged_workbook_error("it has no content.xml");
+    let content = package.text("content.xml")?.ok_or_else(missing)?;
+    let sheets = read_document_sheets(&content, ctx)?;
+    let sheet = |sheet: DocumentSheet| Sheet {
+        name: sheet.name,
+        bytes: content.len(),
+        cells: sheet.cells,
+    };
+    Ok(sheets.into_iter().map(sheet).collect())
+}
+
+/// The sheets of an Office Open XML workbook, read as far as the first one that names samples.
+fn office_sheets(
+    package: &Package<'_>,
+    workbook: &str,
+    reading: &dyn Fn(&str) -> ColumnReading,
+    ctx: &JobContext,
+) -> Result<Vec<Sheet>> {
+    let outline = WorkbookOutline::from_xml(workbook);
     let targets = package
         .text("xl/_rels/workbook.xml.rels")?
         .map(|text| targets_of(&text))
@@ -92,47 +166,28 @@ pub(super) fn read_workbook(
         formats: &formats,
         is_1904: outline.is_1904,
     };
-    // The first sheet that names samples, else the first with values.
-    let mut chosen: Option<(usize, usize, SheetCells)> = None;
-    for (at, sheet) in outline.sheets.iter().enumerate() {
+    let (mut sheets, mut is_found) = (Vec::with_capacity(outline.sheets.len()), false);
+    for (at, entry) in outline.sheets.into_iter().enumerate() {
         let target = targets
-            .get(&sheet.relation)
+            .get(&entry.relation)
             .cloned()
             .unwrap_or_else(|| format!("xl/worksheets/sheet{}.xml", at + 1));
-        if sheet.is_hidden {
-            continue;
-        }
-        let Some(text) = package.text(&target)? else {
-            continue;
+        let mut sheet = Sheet {
+            name: entry.name,
+            bytes: 0,
+            cells: None,
         };
-        let cells = SheetCells::read(&text, &meaning, ctx)?;
-        let is_keyed = cells
-            .names()
-            .any(|name| reading(&name) == ColumnReading::ExactText);
-        if is_keyed || (chosen.is_none() && !cells.rows.is_empty()) {
-            chosen = Some((at, text.len(), cells));
+        if !entry.is_hidden
+            && !is_found
+            && let Some(text) = package.text(&target)?
+        {
+            let cells = SheetCells::read(&text, &meaning, ctx)?;
+            is_found = cells.names_samples(reading);
+            (sheet.bytes, sheet.cells) = (text.len(), Some(cells));
         }
-        if is_keyed {
-            break;
-        }
+        sheets.push(sheet);
     }
-    let (at, size, cells) =
-        chosen.ok_or_else(|| Error::format("the workbook has no visible sheet with values"))?;
-    let mut found = cells.table(size, reading, ctx)?;
-    let others = outline
-        .sheets
-        .iter()
-        .enumerate()
-        .filter(|(other, _)| *other != at);
-    let others: Vec<&str> = others.map(|(_, sheet)| sheet.name.as_str()).collect();
-    if let (Some(sheet), false) = (outline.sheets.get(at), others.is_empty()) {
-        let (name, others) = (sheet.name.printable_line(), others.join(", "));
-        found.warnings.push(format!(
-            "the sheet {name} is read; others are not: {}",
-            others.printable_line()
-        ));
-    }
-    Ok(found)
+    Ok(sheets)
 }
 
 fn damaged_workbook_error(reason: impl Into<String>) -> Error {
@@ -308,6 +363,35 @@ fn shared_strings(text: &str) -> Vec<String> {
         }
     }
     strings
+        .iter()
+        .map(|text| unescape_characters(text))
+        .collect()
+}
+
+/// Replaces `_x000D_`, a character that XML does not hold (ECMA-376 part 1, 22.9.2.19).
+fn unescape_characters(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("_x") {
+        let (before, escape) = rest.split_at(at);
+        let code = escape.get(2..6).filter(|_| escape.get(6..7) == Some("_"));
+        let character = code
+            .and_then(|code| u32::from_str_radix(code, 16).ok())
+            .and_then(char::from_u32);
+        plain.push_str(before);
+        let read = match character {
+            Some(character) => {
+                plain.push(character);
+                7
+            }
+            None => {
+                plain.push_str("_x");
+                2
+            }
+        };
+        rest = escape.get(read..).unwrap_or_default();
+    }
+    plain + rest
 }
 
 /// How each cell format shows numbers.
@@ -406,7 +490,9 @@ impl CellMeaning<'_> {
                 text.trim() == "1" || text.trim() == "true",
             )),
             "e" => None,
-            "d" => as_text(text),
+            "d" => parse_instant(text.trim())
+                .map(SheetCell::Instant)
+                .or_else(|| as_text(text)),
             _ => {
                 let number: f64 = text
                     .trim()
@@ -452,10 +538,12 @@ impl CellMeaning<'_> {
 
 /// The cells with values of a sheet by row and column, both from 0.
 #[derive(Default)]
-struct SheetCells {
+pub(super) struct SheetCells {
     rows: BTreeMap<usize, Vec<(usize, SheetCell)>>,
     /// Formulas without a stored value, and the first of them.
     formulas: (u64, String),
+    /// Cells with an error such as `#DIV/0!`, and the first of them.
+    errors: (u64, String),
 }
 
 /// A cell while it is read.
@@ -510,12 +598,46 @@ impl SheetCells {
         };
         if let Some(value) = meaning.value(&cell.kind, cell.style, &cell.text) {
             self.rows.entry(row).or_default().push((column, value));
-        } else if cell.has_formula && cell.text.is_empty() && cell.kind != "e" {
-            if self.formulas.0 == 0 {
-                self.formulas.1 = cell_name(row, column);
-            }
-            self.formulas.0 += 1;
+        } else if cell.kind == "e" {
+            self.note_error(row, column, &cell.text);
+        } else if cell.has_formula && cell.text.is_empty() {
+            self.note_formula(row, column);
         }
+    }
+
+    /// Adds the cells of a row, by column.
+    pub fn add_row(&mut self, row: usize, cells: Vec<(usize, SheetCell)>) {
+        self.rows.insert(row, cells);
+    }
+
+    /// Counts a formula without a stored value.
+    pub fn note_formula(&mut self, row: usize, column: usize) {
+        if self.formulas.0 == 0 {
+            self.formulas.1 = cell_name(row, column);
+        }
+        self.formulas.0 += 1;
+    }
+
+    /// Counts a cell that shows the error `text`.
+    pub fn note_error(&mut self, row: usize, column: usize, text: &str) {
+        if self.errors.0 == 0 {
+            self.errors.1 = format!("{} {}", cell_name(row, column), text.printable_line());
+        }
+        self.errors.0 += 1;
+    }
+
+    /// Row, column and value of each cell.
+    #[cfg(test)]
+    pub fn places(&self) -> impl Iterator<Item = (usize, usize, &SheetCell)> {
+        self.rows
+            .iter()
+            .flat_map(|(row, cells)| cells.iter().map(|(column, cell)| (*row, *column, cell)))
+    }
+
+    /// True when a column of the first row is a key of samples.
+    fn names_samples(&self, reading: &dyn Fn(&str) -> ColumnReading) -> bool {
+        self.names()
+            .any(|name| reading(&name) == ColumnReading::ExactText)
     }
 
     /// The texts of the first row.
@@ -541,6 +663,13 @@ impl SheetCells {
             warnings.push(format!(
                 "{count} formulas have no stored value and are null, from {first} on: save the \
                     workbook in a spreadsheet program"
+            ));
+        }
+        if self.errors.0 > 0 {
+            let (count, first) = self.errors;
+            let cells = if count == 1 { "cell has" } else { "cells have" };
+            warnings.push(format!(
+                "{count} {cells} the error of a formula and are null, from {first} on"
             ));
         }
         let mut rows = self.rows.into_iter();
@@ -642,7 +771,7 @@ impl OpenCell {
 
 impl SheetCell {
     /// The cell as text: whole numbers without decimals, dates as ISO 8601.
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match self {
             Self::Number(number) => number.to_string(),
             Self::Boolean(value) => value.to_string(),
@@ -958,9 +1087,14 @@ mod tests {
              time: timestamp[us]: 2021-05-01T10:20:30 \nlate: bool: true false\nsum: double: 1.5 \n\
                 n: int64: 3 \n"
         );
-        assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
+        assert_eq!(found.warnings.len(), 2, "{:?}", found.warnings);
         assert!(
-            found.warnings[0].contains("Scenes") && found.warnings[0].contains("Notes, More"),
+            found.warnings[0].contains("F5 #DIV/0!"),
+            "{:?}",
+            found.warnings
+        );
+        assert!(
+            found.warnings[1].contains("Scenes") && found.warnings[1].contains("Notes, More"),
             "{:?}",
             found.warnings
         );
@@ -1054,6 +1188,60 @@ mod tests {
         let whole = workbook(&[("xl/workbook.xml", BOOK)]);
         for cut in 0..whole.len() {
             refused(&whole[..cut]);
+        }
+    }
+
+    #[test]
+    fn a_sheet_of_an_open_document_has_its_values_and_types() {
+        let bytes = include_bytes!("../../tests/fixtures/tables/scenes.ods");
+        let reading = |name: &str| match name {
+            "path" => ColumnReading::ExactText,
+            _ => ColumnReading::Inferred,
+        };
+        let found = read_workbook(bytes, &reading, &JobContext::default()).expect("reads");
+        assert_eq!(
+            shown(&found),
+            "path: string: river_0001.tif river_0002.tif 007\n\
+             fips: string: 06075 007 10E10\n\
+             cloud cover (%): double: 1.5  3\n\
+             n: int64: 1 2 3\n\
+             day: date32[day]: 2021-05-31 1900-01-01 \n\
+             time: timestamp[us]: 2021-05-31T10:20:30  1999-12-31T23:59:59\n\
+             flag: bool: true false true\n\
+             t: string: a\nb x é&<\n"
+        );
+        let warning = "the sheet Scenes is read; others are not: Notes";
+        assert_eq!(found.warnings, [warning]);
+    }
+
+    #[test]
+    fn an_open_document_with_a_password_or_without_content_is_refused_by_name() {
+        let manifest = "<manifest:manifest><manifest:file-entry><manifest:encryption-data/>\
+            </manifest:file-entry></manifest:manifest>";
+        let read = |parts: &[(&str, &str)]| {
+            read_workbook(
+                &workbook(parts),
+                &|_| ColumnReading::Inferred,
+                &JobContext::default(),
+            )
+            .expect_err("is refused")
+            .report()
+        };
+        let mimetype = ("mimetype", OPEN_DOCUMENT);
+        assert!(read(&[mimetype, ("META-INF/manifest.xml", manifest)]).contains("password"));
+        assert!(read(&[mimetype]).contains("content.xml"));
+        assert!(read(&[mimetype, ("content.xml", "<a/>")]).contains("no visible sheet"));
+    }
+
+    #[test]
+    fn escaped_characters_are_read_and_other_texts_stay() {
+        for (text, wanted) in [
+            ("a_x000D_\nb", "a\r\nb"),
+            ("_x005F_x0041_", "_x0041_"),
+            ("max_x_y _x00 _xZZZZ_", "max_x_y _x00 _xZZZZ_"),
+            ("é_x00E9_", "éé"),
+        ] {
+            assert_eq!(unescape_characters(text), wanted, "{text}");
         }
     }
 

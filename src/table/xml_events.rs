@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::name::QName;
 
 /// What follows next in a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,13 +26,22 @@ pub(super) enum XmlEvent<'a> {
 pub(super) struct Attributes<'a>(BytesStart<'a>);
 
 impl Attributes<'_> {
+    /// The value of an attribute by its name with prefix, `office:value-type`.
+    pub fn get_qualified(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.find(|key| key.as_ref() == name.as_bytes())
+    }
+
     /// The value of an attribute by its local name.
     pub fn get(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.find(|key| key.local_name().as_ref() == name.as_bytes())
+    }
+
+    fn find(&self, is_wanted: impl Fn(QName<'_>) -> bool) -> Option<Cow<'_, str>> {
         let mut all = self.0.attributes();
         let found = all
             .with_checks(false)
             .flatten()
-            .find(|attribute| attribute.key.local_name().as_ref() == name.as_bytes())?;
+            .find(|attribute| is_wanted(attribute.key))?;
         let written = match found.value {
             Cow::Borrowed(bytes) => Cow::Borrowed(std::str::from_utf8(bytes).ok()?),
             Cow::Owned(bytes) => Cow::Owned(String::from_utf8(bytes).ok()?),

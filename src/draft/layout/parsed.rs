@@ -7,9 +7,9 @@ use super::words::{TextToken, WordPart, words_of};
 /// Endings of files that describe others, or belong to one: they get a place only in roots that
 /// other files make.
 const BESIDE: &[&str] = &[
-    "cpg", "csv", "dbf", "geojson", "gml", "html", "json", "kml", "log", "lst", "md", "parquet",
-    "pdf", "prj", "qml", "sbn", "sbx", "shp", "shx", "tsv", "txt", "wkt", "xlsx", "xml", "yaml",
-    "yml",
+    "cpg", "csv", "dbf", "geojson", "gml", "html", "json", "kml", "log", "lst", "md", "ods",
+    "parquet", "pdf", "prj", "qml", "sbn", "sbx", "shp", "shx", "tsv", "txt", "wkt", "xlsx", "xml",
+    "yaml", "yml",
 ];
 /// Endings of archives, which are never samples of the dataset that they hold.
 const ARCHIVES: &[&str] = &[

@@ -19,8 +19,8 @@ use crate::model::{AssetPath, FieldSpec, Value, check_field_name, is_remote};
 use crate::table::{ColumnReading, LevelTable, read_metadata_table};
 
 /// Endings of lists.
-const ENDINGS: [&str; 9] = [
-    "txt", "lst", "json", "csv", "tsv", "geojson", "parquet", "xlsx", "jsonl",
+const ENDINGS: [&str; 10] = [
+    "txt", "lst", "json", "csv", "tsv", "geojson", "parquet", "xlsx", "ods", "jsonl",
 ];
 /// Largest list that is read, in bytes.
 const LIST_MAX: u64 = 256 << 20;
@@ -172,7 +172,9 @@ pub(super) fn join_lists(
         let found = match ending.as_str() {
             "txt" | "lst" => list.of_lines(),
             "json" => list.of_json(ctx)?,
-            "csv" | "tsv" | "geojson" | "parquet" | "xlsx" | "jsonl" => list.of_table(ctx)?,
+            "csv" | "tsv" | "geojson" | "parquet" | "xlsx" | "ods" | "jsonl" => {
+                list.of_table(ctx)?
+            }
             _ => None,
         };
         if let Some(columns) = found.filter(|columns| !columns.is_empty()) {
