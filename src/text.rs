@@ -458,8 +458,8 @@ macro_rules! tr_n {
     }};
 }
 
-/// Marks a text in a table for extraction; [`translate_text`](crate::text::translate_text) translates it where it is
-/// shown.
+/// Marks a text in a table for extraction; [`translate_text`](crate::text::translate_text)
+/// translates it where it is shown.
 macro_rules! mark {
     ($text:literal) => {
         $text

@@ -237,8 +237,8 @@ fn the_rule_of_names_sees_every_definition() {
     assert_eq!(defined_type("pub fn row(of: Row) -> Row {"), None);
 }
 
-/// Functions are verb and object: a participle, a preposition or an adverb alone needs its module to
-/// be understood. The list has the words that were once names.
+/// Functions are verb and object: a participle, a preposition or an adverb alone needs its module
+/// to be understood. The list has the words that were once names.
 #[test]
 fn no_function_is_one_participle_or_preposition() {
     let words: BTreeSet<&str> = include_str!("fixtures/tidy/bare_words.txt")

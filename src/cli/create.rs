@@ -92,7 +92,8 @@ pub struct CreateArguments {
     /// collection.
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
-    /// A CSV, spreadsheet (.xlsx, .ods), JSON or Parquet table of metadata, joined by relative path.
+    /// A CSV, spreadsheet (.xlsx, .ods), JSON or Parquet table of metadata, joined by relative
+    /// path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// Append padding up to a number of roots that N divides; LEVEL:N pads every tortilla whose

@@ -22,9 +22,9 @@ pub struct EditArguments {
     /// Replace the output if it exists.
     #[arg(long)]
     pub overwrite: bool,
-    /// A CSV, spreadsheet (.xlsx, .ods), JSON or Parquet table whose columns are added or replaced: by path or
-    /// id, in a .tortilla or .taco by tortilla:id or id. Samples of a FOLDER or ZIP that it does
-    /// not name keep their values.
+    /// A CSV, spreadsheet (.xlsx, .ods), JSON or Parquet table whose columns are added or replaced:
+    /// by path or id, in a .tortilla or .taco by tortilla:id or id. Samples of a FOLDER or ZIP that
+    /// it does not name keep their values.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// The level whose columns change.

@@ -59,8 +59,8 @@ pub struct PlanArguments {
     /// For a folder of files or a STAC catalogue: a JSON file with the collection's fields.
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
-    /// For a folder of files or a STAC catalogue: a CSV, spreadsheet (.xlsx, .ods), JSON or Parquet table of
-    /// metadata, joined by relative path.
+    /// For a folder of files or a STAC catalogue: a CSV, spreadsheet (.xlsx, .ods), JSON or Parquet
+    /// table of metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// How to handle columns that not all of several datasets have.

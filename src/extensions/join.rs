@@ -1,6 +1,6 @@
-//! Preview of joining a metadata table (CSV, .xlsx, .ods, JSON, Parquet) to the dataset: key column,
-//! number of matches by level, and the resulting columns. The join itself is done by the extension
-//! `columns`, called once per level.
+//! Preview of joining a metadata table (CSV, .xlsx, .ods, JSON, Parquet) to the dataset: key
+//! column, number of matches by level, and the resulting columns. The join itself is done by the
+//! extension `columns`, called once per level.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -1226,8 +1226,10 @@ impl ExpressionRewrite<'_, '_> {
                 right,
             } if is_interval(right) => {
                 let is_cast = |to: &SqlType| *to == SqlType::Timestamp(None, TimezoneInfo::None);
-                matches!(strip_parentheses(left), Expr::Cast { data_type, .. } if is_cast(data_type))
-                    || matches!(self.dtype_of(left), Some(DataType::Datetime(_, None)))
+                matches!(
+                    strip_parentheses(left),
+                    Expr::Cast { data_type, .. } if is_cast(data_type)
+                ) || matches!(self.dtype_of(left), Some(DataType::Datetime(_, None)))
                     || self.is_moved_time(left)
             }
             _ => false,

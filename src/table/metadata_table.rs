@@ -1,5 +1,5 @@
-//! Reads metadata tables of users: CSV, workbooks (.xlsx, .ods), JSON, GeoJSON or Parquet, detected from
-//! the content. Every join of such a table reads it here.
+//! Reads metadata tables of users: CSV, workbooks (.xlsx, .ods), JSON, GeoJSON or Parquet, detected
+//! from the content. Every join of such a table reads it here.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

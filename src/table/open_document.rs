@@ -1,6 +1,6 @@
-//! Sheets of OpenDocument workbooks (`.ods`): cells have the types that the document states, so that
-//! no format code is read. A cell or row that is written once for several is repeated.
-//! Source: OpenDocument 1.3, part 3, sections 9.1 and 19.
+//! Sheets of OpenDocument workbooks (`.ods`): cells have the types that the document states, so
+//! that no format code is read. A cell or row that is written once for several is repeated. Source:
+//! OpenDocument 1.3, part 3, sections 9.1 and 19.
 
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! Reads workbooks of spreadsheets (Office Open XML, `.xlsx`; OpenDocument, `.ods`): the first
-//! visible sheet that names samples, else the first with values; its first row with values names the
-//! columns. A column has the type of its cells: numbers, booleans, or dates where their format shows
-//! a date. Formulas have the value that was stored with them. Cells are kept by row and column:
-//! a dense range, as calamine keeps, has the size that a file claims.
+//! visible sheet that names samples, else the first with values; its first row with values names
+//! the columns. A column has the type of its cells: numbers, booleans, or dates where their format
+//! shows a date. Formulas have the value that was stored with them. Cells are kept by row and
+//! column: a dense range, as calamine keeps, has the size that a file claims.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;

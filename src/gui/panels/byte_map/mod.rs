@@ -130,7 +130,10 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, layout: &ByteLayout) {
                     state.part = Some(parts[index].clone());
                 }
             }
-            let (size, members) = (paint::bytes(layout.size_bytes), paint::format_grouped_number(layout.members));
+            let (size, members) = (
+                paint::bytes(layout.size_bytes),
+                paint::format_grouped_number(layout.members),
+            );
             let aligned = paint::format_grouped_number(layout.aligned);
             let text = match layout.data_first {
                 true => tr!(
