@@ -311,7 +311,7 @@ fn catalogue_ui(ui: &mut Ui, typed: &mut Option<TypedSearch>, request: &mut Data
                 tr!("Assets"),
                 tr!("Keys of the assets"),
                 &mut typed.assets,
-                tr!("those that hold data"),
+                tr!("with data"),
                 156.0,
             ),
             (
